@@ -1,0 +1,15 @@
+//! becalm drill
+use std::process::ExitCode;
+use crate::policy_flags::PolicyFlags;
+
+/// drill
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    policy: PolicyFlags,
+}
+
+pub fn execute(args: Args) -> ExitCode {
+    let _ = args.policy.policy();
+    ExitCode::SUCCESS
+}

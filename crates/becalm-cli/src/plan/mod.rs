@@ -1,0 +1,15 @@
+//! becalm plan
+use std::process::ExitCode;
+use crate::policy_flags::PolicyFlags;
+
+/// plan
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    policy: PolicyFlags,
+}
+
+pub fn execute(args: Args) -> ExitCode {
+    let _ = args.policy.policy();
+    ExitCode::SUCCESS
+}

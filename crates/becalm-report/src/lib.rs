@@ -1,0 +1,1 @@
+//! How is a measurement shown? Charts as SVG, as self-contained HTML, and in a terminal.

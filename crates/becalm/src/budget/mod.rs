@@ -1,0 +1,61 @@
+//! How many retries may all calls to one dependency make together?
+//!
+//! [`Budget`] is the configuration, plain data; [`RetryBudget`] is the seam behind which the
+//! kinds keep their state; [`RatioBudget`] is the default kind.
+
+mod config;
+mod ratio;
+
+pub use config::{Budget, InvalidBudget, Ratio};
+pub use ratio::RatioBudget;
+
+use core::fmt;
+
+use crate::classify::Failure;
+use crate::time::Instant;
+
+/// Shared state that bounds the retries of all calls together.
+///
+/// A first try deposits; a retry withdraws *before* it waits. What was withdrawn is either spent,
+/// when the operation is invoked for that retry, or refunded, when the retry never starts. All
+/// methods may be called from many threads at once and must not over-grant under any interleaving.
+pub trait RetryBudget: fmt::Debug + Send + Sync {
+    /// Whether [`deposit`](Self::deposit) looks at its `now`. Where it does not, callers pass
+    /// [`Instant::ZERO`] and save a clock read on the success path.
+    fn deposit_reads_clock(&self) -> bool {
+        true
+    }
+
+    /// A first try begins.
+    fn deposit(&self, now: Instant);
+
+    /// A retry after this failure asks to be paid for; `None` means denied, and changes nothing.
+    fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal>;
+
+    /// A retry that was paid for never starts; returns exactly what it had taken.
+    fn refund(&self, withdrawal: Withdrawal);
+
+    /// How full the budget is, from 0 (nothing left) to 1.
+    fn fill(&self, now: Instant) -> f64;
+}
+
+/// What one retry took from a budget, in millionths of a token.
+///
+/// Not `Clone`: it can be refunded once.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a withdrawal is spent when the retry starts, and refunded when it does not"]
+pub struct Withdrawal {
+    micros: u64,
+}
+
+impl Withdrawal {
+    /// A withdrawal of this many millionths of a token.
+    pub const fn of_micros(micros: u64) -> Self {
+        Self { micros }
+    }
+
+    /// How many millionths of a token were taken.
+    pub const fn micros(&self) -> u64 {
+        self.micros
+    }
+}

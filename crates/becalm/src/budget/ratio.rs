@@ -1,0 +1,3 @@
+//! How are retries kept to a share of first tries, exactly and without a lock?
+#[derive(Debug)]
+pub struct RatioBudget;

@@ -1,0 +1,210 @@
+//! What kind of failure is this, and may it have taken effect?
+
+use core::time::Duration;
+
+use crate::hint::Hint;
+
+/// What a failure says about trying again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// Likely to pass by itself: a reset connection, a 503.
+    Transient,
+    /// The other side asks for less: a 429. May have a longer base of its own
+    /// ([`Policy::throttled_base`](crate::Policy::throttled_base)).
+    Throttled,
+    /// Will fail again however often it is tried: a 404. Never retried.
+    Permanent,
+}
+
+impl Class {
+    /// The name in events and metrics: one of a closed set.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Throttled => "throttled",
+            Self::Permanent => "permanent",
+        }
+    }
+}
+
+/// Whether the failed attempt may have taken effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Effect {
+    /// Proved not to have reached the operation: connect failure, HTTP/2 `REFUSED_STREAM`, 425.
+    /// Lifts the gate on operations that are not idempotent.
+    Unsent,
+    /// May have taken effect. The default: without proof, assume it did.
+    #[default]
+    Unknown,
+}
+
+impl Effect {
+    /// The name in events and metrics: one of a closed set.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unsent => "unsent",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A failed attempt, as the decision sees it: class, effect and the server's hint.
+///
+/// ```
+/// use becalm::classify::Failure;
+/// use core::time::Duration;
+/// let too_many_requests = Failure::throttled().retry_after(Duration::from_secs(3));
+/// let refused = Failure::transient().unsent();
+/// # let _ = (too_many_requests, refused);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// What it says about trying again.
+    pub class: Class,
+    /// Whether it may have taken effect.
+    pub effect: Effect,
+    /// The server's own word about the next attempt.
+    pub hint: Option<Hint>,
+}
+
+impl Failure {
+    /// A failure of this class, of unknown effect, without a hint.
+    pub const fn new(class: Class) -> Self {
+        Self {
+            class,
+            effect: Effect::Unknown,
+            hint: None,
+        }
+    }
+
+    /// A failure that is likely to pass by itself.
+    pub const fn transient() -> Self {
+        Self::new(Class::Transient)
+    }
+
+    /// A failure by which the other side asks for less.
+    pub const fn throttled() -> Self {
+        Self::new(Class::Throttled)
+    }
+
+    /// A failure that trying again cannot mend.
+    pub const fn permanent() -> Self {
+        Self::new(Class::Permanent)
+    }
+
+    /// The same, proved not to have reached the operation.
+    #[must_use]
+    pub const fn unsent(mut self) -> Self {
+        self.effect = Effect::Unsent;
+        self
+    }
+
+    /// The same, with the server's hint.
+    #[must_use]
+    pub const fn hint(mut self, hint: Hint) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// The same, with "not before this delay has passed" from the server.
+    #[must_use]
+    pub const fn retry_after(self, delay: Duration) -> Self {
+        self.hint(Hint::AtLeast(delay))
+    }
+}
+
+/// What one attempt came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The call is done.
+    Success,
+    /// It failed; the decision follows.
+    Failure(Failure),
+}
+
+impl From<Failure> for Verdict {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// An error that knows its class, effect and hint.
+///
+/// ```
+/// use becalm::classify::{Classify, Failure};
+///
+/// enum ShopError { Busy, NoSuchOrder }
+///
+/// impl Classify for ShopError {
+///     fn classify(&self) -> Failure {
+///         match self {
+///             ShopError::Busy => Failure::transient(),
+///             ShopError::NoSuchOrder => Failure::permanent(),
+///         }
+///     }
+/// }
+/// ```
+pub trait Classify {
+    /// What kind of failure this is.
+    fn classify(&self) -> Failure;
+}
+
+/// Turns the result of an attempt into a verdict: by the error's own [`Classify`]
+/// ([`ByTrait`], the default) or by a closure, which also sees `Ok` values that mean failure.
+pub trait Classifier<T, E> {
+    /// What the attempt came to.
+    fn verdict(&self, result: Result<&T, &E>) -> Verdict;
+}
+
+/// The default classifier: `Ok` is success, an error classifies itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ByTrait;
+
+impl<T, E: Classify> Classifier<T, E> for ByTrait {
+    #[inline]
+    fn verdict(&self, result: Result<&T, &E>) -> Verdict {
+        match result {
+            Ok(_) => Verdict::Success,
+            Err(error) => Verdict::Failure(error.classify()),
+        }
+    }
+}
+
+impl<T, E, F: Fn(Result<&T, &E>) -> Verdict> Classifier<T, E> for F {
+    #[inline]
+    fn verdict(&self, result: Result<&T, &E>) -> Verdict {
+        self(result)
+    }
+}
+
+/// By kind. A refused connection and an unreachable or unresolved host are proof that nothing was
+/// sent; a reset, a broken pipe and a time-out are not. What only a change of program, file or
+/// rights can mend is permanent.
+#[cfg(feature = "std")]
+impl Classify for std::io::Error {
+    fn classify(&self) -> Failure {
+        use std::io::ErrorKind as Kind;
+        match self.kind() {
+            Kind::ConnectionRefused
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NetworkDown
+            | Kind::AddrNotAvailable
+            | Kind::NotConnected => Failure::transient().unsent(),
+            Kind::ConnectionReset
+            | Kind::ConnectionAborted
+            | Kind::BrokenPipe
+            | Kind::TimedOut
+            | Kind::UnexpectedEof
+            | Kind::WouldBlock
+            | Kind::Interrupted
+            | Kind::ResourceBusy
+            | Kind::StaleNetworkFileHandle => Failure::transient(),
+            _ => Failure::permanent(),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What is decided in advance about retrying? Plain data.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::backoff::Backoff;
+use crate::budget::{Budget, InvalidBudget};
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::scope::Nested;
+
+/// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
+///
+/// The default makes 4 attempts, with full jitter under an exponential ceiling of 100 ms x 2, a
+/// cap of 20 s, hints of at most 60 s, and a 10 % budget with a burst of 10. Cloning copies the
+/// data; each `.retrier()` has new state of its own.
+///
+/// ```
+/// use becalm::{Jitter, Policy};
+/// use std::time::Duration;
+///
+/// let policy = Policy::exponential(Duration::from_millis(200))
+///     .attempts(5)
+///     .jitter(Jitter::Equal)
+///     .deadline(Duration::from_secs(10));
+/// assert!(policy.validate().is_ok());
+
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// How the ceiling grows. Default [`Backoff::Exponential`].
+    pub backoff: Backoff,
+    /// The first ceiling. Default 100 ms.
+    pub base: Duration,
+    /// The base after a throttled failure; `None` (the default) means `base`.
+    pub throttled_base: Option<Duration>,
+    /// The factor of [`Backoff::Exponential`]: from 1 up. Default 2.
+    pub multiplier: f64,
+    /// The longest computed delay. Default 20 s. Hints are bounded by `max_hint` instead.
+    pub cap: Duration,
+    /// The shortest computed delay: below the cap. Default 0.
+    pub floor: Duration,
+    /// How delays are drawn below the ceiling. Default [`Jitter::Full`].
+    pub jitter: Jitter,
+    /// All attempts of a call, the first included: from 1. [`Policy::UNLIMITED`] sets no bound.
+    /// Default 4.
+    pub attempts: u32,
+    /// The longest time of the whole call, waits included. Default none.
+    pub deadline: Option<Duration>,
+    /// The longest time of one attempt (async engine and drivers). Default none.
+    pub attempt_timeout: Option<Duration>,
+    /// What is done with the server's hints. Default [`HintMode::Honor`].
+    pub hint: HintMode,
+    /// The longest hint that is waited for; a longer one stops the call. Default 60 s.
+    pub max_hint: Duration,
+    /// What bounds the retries of all calls together. Default 10 % of first tries, burst 10.
+    pub budget: Budget,
+    /// How many calls may wait at once; one more stops with
+    /// [`TooManyWaiting`](crate::StopReason::TooManyWaiting). Default none: the budget bounds them.
+    pub max_waiting: Option<u32>,
+    /// What a retry inside another retry does. Default [`Nested::Suppress`].
+    pub nested: Nested,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            backoff: Backoff::Exponential,
+            base: Duration::from_millis(100),
+            throttled_base: None,
+            multiplier: 2.0,
+            cap: Duration::from_secs(20),
+            floor: Duration::ZERO,
+            jitter: Jitter::Full,
+            attempts: 4,
+            deadline: None,
+            attempt_timeout: None,
+            hint: HintMode::Honor,
+            max_hint: Duration::from_secs(60),
+            budget: Budget::default(),
+            max_waiting: None,
+            nested: Nested::Suppress,
+        }
+    }
+}
+
+/// Constructors: each is the default but for what it names.
+impl Policy {
+    /// As many attempts as the deadline leaves room for.
+    pub const UNLIMITED: u32 = u32::MAX;
+
+    /// The default policy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The ceiling is `base`, then twice that, and so on.
+    pub fn exponential(base: Duration) -> Self {
+        Self {
+            base,
+            ..Self::default()
+        }
+    }
+
+    /// The ceiling is `delay` every time.
+    pub fn fixed(delay: Duration) -> Self {
+        Self {
+            backoff: Backoff::Fixed,
+            base: delay,
+            ..Self::default()
+        }
+    }
+
+    /// The ceiling is `base`, then `2 x base`, `3 x base`.
+    pub fn linear(base: Duration) -> Self {
+        Self {
+            backoff: Backoff::Linear,
+            base,
+            ..Self::default()
+        }
+    }
+
+    /// The ceiling is `base` x 1, 1, 2, 3, 5.
+    pub fn fibonacci(base: Duration) -> Self {
+        Self {
+            backoff: Backoff::Fibonacci,
+            base,
+            ..Self::default()
+        }
+    }
+
+    /// The ceiling is what the function returns for the n-th retry, n from 0.
+    pub fn custom(ceiling: fn(u32) -> Duration) -> Self {
+        Self {
+            backoff: Backoff::Custom(ceiling),
+            ..Self::default()
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty $(=> $wrap:path)?;)*) => {
+        /// Setters: each returns the policy with one field changed. Nothing is checked until
+        /// [`Policy::validate`] or `.retrier()`.
+        impl Policy {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $name: $type) -> Self {
+                self.$name = $($wrap)?($name);
+                self
+            }
+        )*}
+    };
+}
+
+setters! {
+    /// Sets how the ceiling grows.
+    backoff: Backoff;
+    /// Sets the first ceiling.
+    base: Duration;
+    /// Sets the base after a throttled failure.
+    throttled_base: Duration => Some;
+    /// Sets the factor of the exponential growth.
+    multiplier: f64;
+    /// Sets the longest computed delay.
+    cap: Duration;
+    /// Sets the shortest computed delay.
+    floor: Duration;
+    /// Sets how delays are drawn below the ceiling.
+    jitter: Jitter;
+    /// Sets all attempts of a call, the first included.
+    attempts: u32;
+    /// Sets the longest time of the whole call, waits included.
+    deadline: Duration => Some;
+    /// Sets the longest time of one attempt.
+    attempt_timeout: Duration => Some;
+    /// Sets what is done with the server's hints.
+    hint: HintMode;
+    /// Sets the longest hint that is waited for.
+    max_hint: Duration;
+    /// Sets what bounds the retries of all calls together.
+    budget: Budget;
+    /// Sets how many calls may wait at once.
+    max_waiting: u32 => Some;
+    /// Sets what a retry inside another retry does.
+    nested: Nested;
+}
+
+impl Policy {
+    /// Refuses what cannot be kept, naming the field and the remedy.
+    ///
+    /// Legal but dangerous policies pass: see [`Policy::lints`].
+    pub fn validate(&self) -> Result<(), InvalidPolicy> {
+        let decorrelated = matches!(
+            self.jitter,
+            Jitter::Decorrelated | Jitter::DecorrelatedClamped
+        );
+        if self.attempts == 0 {
+            Err(InvalidPolicy::Attempts)
+        } else if !(self.multiplier >= 1.0 && self.multiplier.is_finite()) {
+            Err(InvalidPolicy::Multiplier)
+        } else if self.cap.is_zero() {
+            Err(InvalidPolicy::Cap)
+        } else if self.base > self.cap || self.throttled_base.is_some_and(|base| base > self.cap) {
+            Err(InvalidPolicy::BaseAboveCap)
+        } else if self.floor >= self.cap {
+            Err(InvalidPolicy::FloorNotBelowCap)
+        } else if decorrelated && self.base.is_zero() {
+            Err(InvalidPolicy::DecorrelatedWithoutBase)
+        } else if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
+            Err(InvalidPolicy::Deadline)
+        } else if self
+            .attempt_timeout
+            .is_some_and(|timeout| timeout.is_zero())
+        {
+            Err(InvalidPolicy::AttemptTimeout)
+        } else if self.max_waiting == Some(0) {
+            Err(InvalidPolicy::MaxWaiting)
+        } else {
+            match self.jitter {
+                Jitter::Proportional(share) if !(share > 0.0 && share <= 1.0) => {
+                    Err(InvalidPolicy::JitterShare)
+                }
+                Jitter::Additive(width) if width.is_zero() || width > self.cap => {
+                    Err(InvalidPolicy::JitterWidth)
+                }
+                _ => self.budget.validate().map_err(InvalidPolicy::Budget),
+            }
+        }
+    }
+}
+
+/// Why a policy is refused. `Display` names the field and the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidPolicy {
+    /// `attempts` is 0.
+    Attempts,
+    /// `multiplier` is below 1, infinite or not a number.
+    Multiplier,
+    /// `cap` is 0.
+    Cap,
+    /// `base` or `throttled_base` is above `cap`.
+    BaseAboveCap,
+    /// `floor` is not below `cap`.
+    FloorNotBelowCap,
+    /// Decorrelated jitter grows from `base`, which is 0.
+    DecorrelatedWithoutBase,
+    /// `deadline` is 0.
+    Deadline,
+    /// `attempt_timeout` is 0.
+    AttemptTimeout,
+    /// `max_waiting` is 0.
+    MaxWaiting,
+    /// The share of proportional jitter is out of range.
+    JitterShare,
+    /// The width of additive jitter is out of range.
+    JitterWidth,
+    /// The budget is refused.
+    Budget(InvalidBudget),
+}
+
+impl InvalidPolicy {
+    /// The field at fault, as in a policy file.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Attempts => "attempts",
+            Self::Multiplier => "multiplier",
+            Self::Cap => "cap",
+            Self::BaseAboveCap | Self::DecorrelatedWithoutBase => "base",
+            Self::FloorNotBelowCap => "floor",
+            Self::Deadline => "deadline",
+            Self::AttemptTimeout => "attempt_timeout",
+            Self::MaxWaiting => "max_waiting",
+            Self::JitterShare | Self::JitterWidth => "jitter",
+            Self::Budget(_) => "budget",
+        }
+    }
+}
+
+impl fmt::Display for InvalidPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Attempts => "attempts is 0; the first try counts, so set at least 1",
+            Self::Multiplier => {
+                "multiplier must be a finite number of at least 1; use 2, or fixed backoff"
+            }
+            Self::Cap => "cap is 0; set the longest delay, or a base of 0 for no delay",
+            Self::BaseAboveCap => "base is above cap; lower base or raise cap",
+            Self::FloorNotBelowCap => {
+                "floor is not below cap; delays could not be spread between them"
+            }
+            Self::DecorrelatedWithoutBase => {
+                "base is 0, but decorrelated jitter grows from it; set a base or use full jitter"
+            }
+            Self::Deadline => "deadline is 0; no attempt could start, so leave it out or raise it",
+            Self::AttemptTimeout => "attempt_timeout is 0; no attempt could end in time",
+            Self::MaxWaiting => "max_waiting is 0; use attempts 1 for no retries",
+            Self::JitterShare => {
+                "jitter proportional needs a share above 0 and at most 1; use none for 0"
+            }
+            Self::JitterWidth => {
+                "jitter additive needs a width above 0 and at most cap; use none for 0"
+            }
+            Self::Budget(budget) => return budget.fmt(f),
+        })
+    }
+}
+
+impl core::error::Error for InvalidPolicy {}

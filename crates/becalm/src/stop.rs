@@ -1,0 +1,114 @@
+//! Why did a call stop?
+
+use core::fmt;
+
+/// The closed set of reasons for which a call ends without success.
+///
+/// When several hold, the first in the order of the retry reasons below is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The failure is permanent.
+    Permanent,
+    /// The server, or a layer below, said so.
+    DoNotRetry,
+    /// The operation may have taken effect and is neither idempotent nor keyed.
+    NotIdempotent,
+    /// The request's body has been consumed and cannot be sent again.
+    BodyNotReplayable,
+    /// A retry around this one will repeat it.
+    NestedRetry,
+    /// All attempts of the policy were used (or retries are switched off).
+    AttemptsExhausted,
+    /// The server's own delay is beyond the longest accepted one, or beyond the deadline.
+    HintTooLong,
+    /// The wait would pass the deadline, or the deadline cut the attempt.
+    DeadlineExceeded,
+    /// The circuit breaker is open.
+    BreakerOpen,
+    /// Too many calls are waiting already.
+    TooManyWaiting,
+    /// The retry budget is spent.
+    BudgetExhausted,
+    /// The call was dropped or cancelled by its owner.
+    Cancelled,
+    /// The adaptive throttle refused the first try.
+    Shed,
+    /// The bulkhead refused the first try.
+    BulkheadFull,
+    /// The rate limiter refused the first try.
+    RateLimited,
+}
+
+impl StopReason {
+    /// Every reason, in the order of precedence.
+    pub const ALL: [Self; 15] = [
+        Self::Permanent,
+        Self::DoNotRetry,
+        Self::NotIdempotent,
+        Self::BodyNotReplayable,
+        Self::NestedRetry,
+        Self::AttemptsExhausted,
+        Self::HintTooLong,
+        Self::DeadlineExceeded,
+        Self::BreakerOpen,
+        Self::TooManyWaiting,
+        Self::BudgetExhausted,
+        Self::Cancelled,
+        Self::Shed,
+        Self::BulkheadFull,
+        Self::RateLimited,
+    ];
+
+    /// The name in events, metrics and reports: one of a closed set.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Permanent => "permanent",
+            Self::DoNotRetry => "do_not_retry",
+            Self::NotIdempotent => "not_idempotent",
+            Self::BodyNotReplayable => "body_not_replayable",
+            Self::NestedRetry => "nested_retry",
+            Self::AttemptsExhausted => "attempts_exhausted",
+            Self::HintTooLong => "hint_too_long",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::BreakerOpen => "breaker_open",
+            Self::TooManyWaiting => "too_many_waiting",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Cancelled => "cancelled",
+            Self::Shed => "shed",
+            Self::BulkheadFull => "bulkhead_full",
+            Self::RateLimited => "rate_limited",
+        }
+    }
+
+    /// Whether layers above must not retry either: this layer has learnt that more attempts harm.
+    pub const fn forbids_retry_above(self) -> bool {
+        matches!(
+            self,
+            Self::BudgetExhausted | Self::BreakerOpen | Self::DoNotRetry
+        )
+    }
+}
+
+/// The reason as the end of a sentence that starts with "gave up because".
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Permanent => "the failure is permanent",
+            Self::DoNotRetry => "the server said not to retry",
+            Self::NotIdempotent => "the operation may have taken effect and is not idempotent",
+            Self::BodyNotReplayable => "the body cannot be sent again",
+            Self::NestedRetry => "a retry around this one will repeat it",
+            Self::AttemptsExhausted => "all attempts were used",
+            Self::HintTooLong => "the server asked for a longer wait than is accepted",
+            Self::DeadlineExceeded => "the deadline would be passed",
+            Self::BreakerOpen => "the circuit breaker is open",
+            Self::TooManyWaiting => "too many calls are waiting to retry",
+            Self::BudgetExhausted => "the retry budget is spent",
+            Self::Cancelled => "the call was cancelled",
+            Self::Shed => "the adaptive throttle shed the call",
+            Self::BulkheadFull => "the bulkhead is full",
+            Self::RateLimited => "the rate limit is reached",
+        })
+    }
+}
