@@ -126,6 +126,18 @@ pub enum Verdict {
     Failure(Failure),
 }
 
+impl Verdict {
+    /// The failure. An error cannot be the value of a call, so one that a classifier takes for
+    /// success is permanent.
+    #[cfg(feature = "std")]
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            Self::Failure(failure) => failure,
+            Self::Success => Failure::permanent(),
+        }
+    }
+}
+
 impl From<Failure> for Verdict {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)

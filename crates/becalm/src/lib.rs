@@ -1,4 +1,37 @@
 //! Retries that cannot start a storm.
+//!
+//! A retry is a decision about shared load. This crate takes that decision without IO
+//! ([`Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
+//! blocking engine ([`Retrier`]).
+//!
+//! ```
+//! # #[cfg(feature = "tokio")]
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use becalm::{Policy, Retrier};
+//! use std::sync::LazyLock;
+//! use std::time::Duration;
+//!
+//! static ORDERS: LazyLock<Retrier> = LazyLock::new(|| {
+//!     Policy::exponential(Duration::from_millis(100)) // full jitter, 4 attempts, cap 20 s, a 10 % budget
+//!         .deadline(Duration::from_secs(30))
+//!         .retrier()
+//!         .expect("a valid policy")
+//! });
+//!
+//! # async fn fetch(id: u32, _: Option<Duration>) -> std::io::Result<u32> { Ok(id) }
+//! let order = ORDERS.retry(|attempt| fetch(17, attempt.remaining())).await;
+//! # assert_eq!(order.ok(), Some(17));
+//! # }
+//! # #[cfg(not(feature = "tokio"))] fn main() {}
+//! ```
+//!
+//! # Features
+//!
+//! `std` and `tokio` are on by default; without any the crate is `no_std` with `alloc`: policies,
+//! delays, budgets, the sans-IO call. `serde`: policies as data. `http`: statuses, methods,
+//! headers. `tracing`, `metrics`: observers. `anyhow`: `GaveUp::into_anyhow`. `portable-atomic`:
+//! 64-bit atomics where the target has none.
+
 #![forbid(unsafe_code)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
@@ -7,24 +40,41 @@ extern crate alloc;
 mod atomic;
 pub mod backoff;
 pub mod budget;
+mod call;
 pub mod classify;
+mod decide;
+mod delay;
 pub mod duration;
 pub mod hint;
 pub mod idempotency;
 pub mod jitter;
+pub mod observe;
 pub mod policy;
+#[cfg(feature = "std")]
+mod registry;
 pub mod rng;
+#[cfg(feature = "std")]
+pub mod run;
 pub mod scope;
+mod shared;
 pub mod stop;
 pub mod time;
 
 pub use backoff::Backoff;
 pub use budget::Budget;
+pub use call::{Attempt, Call, CallOptions};
 pub use classify::{Class, Classify, Effect, Failure, Verdict};
+pub use decide::Decision;
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
 pub use jitter::Jitter;
+pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
-pub use scope::Nested;
+#[cfg(feature = "std")]
+pub use run::{GaveUp, Last, Retrier};
+pub use scope::{Nested, Scope};
+pub use shared::Shared;
 pub use stop::StopReason;
 pub use time::Instant;
+#[cfg(feature = "std")]
+pub use time::{Cancel, Sleeper};

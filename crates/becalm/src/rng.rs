@@ -22,7 +22,7 @@ impl<F: FnMut() -> u64> Random for F {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
+/// `SplitMix64` (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
 ///
 /// Eight bytes of state, so a fleet of ten million simulated clients can have one each, and the
 /// same bytes on every platform for ever, which a third-party generator does not promise. Not for
@@ -58,7 +58,6 @@ pub(crate) fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -
         return low;
     }
     let width = u128::from(high - low) + 1;
-    #[expect(clippy::cast_possible_truncation)] // below `width`, which is at most 2^64
     let offset = ((u128::from(random.next_u64()) * width) >> 64) as u64;
     low + offset
 }

@@ -1,6 +1,6 @@
 //! becalm drill
-use std::process::ExitCode;
 use crate::policy_flags::PolicyFlags;
+use std::process::ExitCode;
 
 /// drill
 #[derive(Debug, clap::Args)]

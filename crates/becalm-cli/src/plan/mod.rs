@@ -1,6 +1,6 @@
 //! becalm plan
-use std::process::ExitCode;
 use crate::policy_flags::PolicyFlags;
+use std::process::ExitCode;
 
 /// plan
 #[derive(Debug, clap::Args)]

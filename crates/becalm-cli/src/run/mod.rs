@@ -1,6 +1,6 @@
 //! becalm run
-use std::process::ExitCode;
 use crate::policy_flags::PolicyFlags;
+use std::process::ExitCode;
 
 /// run
 #[derive(Debug, clap::Args)]

@@ -1,3 +1,238 @@
 //! How are retries kept to a share of first tries, exactly and without a lock?
+//!
+//! One atomic word holds the truth: `word = balance - accrued(now)`, in millionths of a token,
+//! where `accrued(now) = floor_per_second x now`. So a floor needs no timer and no second word: the
+//! balance at any moment is `min(burst, word + accrued(now))`. Between two withdrawals the balance
+//! only grows, therefore capping it at the burst when it is read equals capping it all the time.
+
+use super::{Budget, Ratio, RetryBudget, Withdrawal};
+use crate::atomic::{AtomicI64, Ordering};
+use crate::classify::Failure;
+use crate::time::Instant;
+
+/// A token, in the unit of the word.
+const TOKEN: i64 = 1_000_000;
+/// No balance at all, whatever the floor has accrued: a reload is under way.
+const CLOSED: i64 = i64::MIN / 2;
+
+/// Retries are a share of first tries: lock-free, shared by clones of a retrier.
+///
+/// The exact law, under any interleaving of threads: over any interval, withdrawals <=
+/// `ratio` x first tries + `floor_per_second` x length + `burst` + refunds in the interval; since
+/// creation, withdrawals - refunds <= `ratio` x first tries + `floor_per_second` x age + `burst`.
+///
+/// While it is full, a deposit writes nothing.
 #[derive(Debug)]
-pub struct RatioBudget;
+#[repr(align(128))] // two cache lines: neighbours must not share the word's line
+pub struct RatioBudget {
+    word: AtomicI64,
+    /// From this word on the budget is known to be full, without a look at the clock. A past
+    /// `accrued` makes it too high, never too low.
+    full: AtomicI64,
+    ratio: AtomicI64,
+    burst: AtomicI64,
+    floor: AtomicI64,
+    /// 0 where nothing is bounded.
+    bounded: AtomicI64,
+}
+
+impl RatioBudget {
+    /// A full budget of this configuration; [`Budget::None`] grants everything.
+    ///
+    /// Values out of range saturate: [`Budget::validate`] is where they are refused.
+    pub fn new(budget: Budget) -> Self {
+        let new = Self {
+            word: AtomicI64::new(0),
+            full: AtomicI64::new(0),
+            ratio: AtomicI64::new(0),
+            burst: AtomicI64::new(0),
+            floor: AtomicI64::new(0),
+            bounded: AtomicI64::new(0),
+        };
+        new.reconfigure(budget, Instant::ZERO);
+        new.word
+            .store(new.burst.load(Ordering::Relaxed), Ordering::Release);
+        new
+    }
+
+    /// Takes over another configuration and keeps the fill fraction, so that a reload mints no
+    /// burst. A budget that bounded nothing before starts full.
+    ///
+    /// Safe beside running calls: the word is closed while the parameters change, so no
+    /// withdrawal mixes old and new; what is deposited in that moment is lost. Two reloads at once
+    /// must be kept apart by the caller.
+    pub fn reconfigure(&self, budget: Budget, now: Instant) {
+        let fill = self.fill(now);
+        self.word.swap(CLOSED, Ordering::AcqRel);
+        let (
+            bounded,
+            Ratio {
+                ratio,
+                burst,
+                floor_per_second,
+            },
+        ) = match budget {
+            Budget::Ratio(ratio) => (1, ratio),
+            Budget::None => (
+                0,
+                Ratio {
+                    ratio: 0.0,
+                    burst: 0.0,
+                    floor_per_second: 0.0,
+                },
+            ),
+        };
+        let burst = micros(burst);
+        self.ratio.store(micros(ratio), Ordering::Relaxed);
+        self.burst.store(burst, Ordering::SeqCst);
+        self.floor.store(micros(floor_per_second), Ordering::SeqCst);
+        self.bounded.store(bounded, Ordering::Release);
+        self.full.store(burst, Ordering::SeqCst);
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+        let balance = (burst as f64 * fill) as i64;
+        let word = balance.saturating_sub(self.accrued(now));
+        self.word.store(word, Ordering::Release);
+    }
+
+    /// A first try begins.
+    #[inline]
+    pub fn deposit(&self) {
+        let word = self.word.load(Ordering::Relaxed);
+        if word < self.full.load(Ordering::Relaxed) {
+            self.deposit_below_full(word);
+        }
+    }
+
+    #[cold]
+    fn deposit_below_full(&self, mut word: i64) {
+        let full = self.full.load(Ordering::Relaxed);
+        let ratio = self.ratio.load(Ordering::Relaxed);
+        while word < full {
+            let next = word.saturating_add(ratio).min(full);
+            match self.exchange(word, next) {
+                Ok(()) => return,
+                Err(seen) => word = seen,
+            }
+        }
+    }
+
+    /// A retry asks for its token.
+    pub fn withdraw(&self, now: Instant) -> Option<Withdrawal> {
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            // Read after the word: if a reload changes them in between, the exchange fails.
+            if self.bounded.load(Ordering::Acquire) == 0 {
+                return Some(Withdrawal::of_micros(0));
+            }
+            let burst = self.burst.load(Ordering::Relaxed);
+            let accrued = self.accrued(now);
+            let balance = word.saturating_add(accrued).min(burst);
+            if balance < TOKEN {
+                return None;
+            }
+            match self.exchange(word, balance - TOKEN - accrued) {
+                Ok(()) => {
+                    if accrued > 0 {
+                        self.remember_full(burst, accrued);
+                    }
+                    return Some(Withdrawal::of_micros(TOKEN.unsigned_abs()));
+                }
+                Err(seen) => word = seen,
+            }
+        }
+    }
+
+    /// A retry that was paid for never starts.
+    pub fn refund(&self, withdrawal: &Withdrawal) {
+        let micros = i64::try_from(withdrawal.micros()).unwrap_or(0);
+        if micros > 0 {
+            // Above the burst this is capped when it is next read.
+            self.word.fetch_add(micros, Ordering::AcqRel);
+        }
+    }
+
+    /// Tokens left, from 0 to the burst; infinite where nothing is bounded.
+    pub fn tokens(&self, now: Instant) -> f64 {
+        if self.bounded.load(Ordering::Relaxed) == 0 {
+            return f64::INFINITY;
+        }
+        #[expect(clippy::cast_precision_loss)]
+        let tokens = self.balance(now) as f64 / TOKEN as f64;
+        tokens
+    }
+
+    /// How full it is, from 0 to 1.
+    pub fn fill(&self, now: Instant) -> f64 {
+        if self.bounded.load(Ordering::Relaxed) == 0 {
+            return 1.0;
+        }
+        #[expect(clippy::cast_precision_loss)]
+        let fill = self.balance(now) as f64 / self.burst.load(Ordering::Relaxed) as f64;
+        fill
+    }
+
+    /// Notes from which word on the budget is full, now that `accrued` is known.
+    ///
+    /// A reload that came in between stores its parameters before its `full`; if ours overwrote
+    /// that, the burst seen here is the new one, and it is put right.
+    fn remember_full(&self, burst: i64, accrued: i64) {
+        self.full.store(burst - accrued, Ordering::SeqCst);
+        let now = self.burst.load(Ordering::SeqCst);
+        if now != burst || self.floor.load(Ordering::SeqCst) == 0 {
+            self.full.store(now, Ordering::SeqCst);
+        }
+    }
+
+    fn balance(&self, now: Instant) -> i64 {
+        let word = self.word.load(Ordering::Acquire);
+        let burst = self.burst.load(Ordering::Relaxed);
+        word.saturating_add(self.accrued(now)).clamp(0, burst)
+    }
+
+    /// What the floor has added since the clock's zero.
+    fn accrued(&self, now: Instant) -> i64 {
+        let floor = self.floor.load(Ordering::Relaxed);
+        if floor == 0 {
+            return 0;
+        }
+        let micros = i128::from(floor) * i128::from(now.as_nanos()) / 1_000_000_000;
+        i64::try_from(micros)
+            .unwrap_or(i64::MAX / 4)
+            .min(i64::MAX / 4)
+    }
+
+    fn exchange(&self, old: i64, new: i64) -> Result<(), i64> {
+        self.word
+            .compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
+    }
+}
+
+/// Millionths, rounded to the nearest, so that a ratio of 0.3 is exactly 300 000.
+fn micros(tokens: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation)]
+    let micros = (tokens * 1e6 + 0.5) as i64;
+    micros.clamp(0, 1_000_000_000_000)
+}
+
+impl RetryBudget for RatioBudget {
+    fn deposit_reads_clock(&self) -> bool {
+        false
+    }
+
+    fn deposit(&self, _now: Instant) {
+        self.deposit();
+    }
+
+    fn withdraw(&self, now: Instant, _failure: &Failure) -> Option<Withdrawal> {
+        self.withdraw(now)
+    }
+
+    fn refund(&self, withdrawal: Withdrawal) {
+        self.refund(&withdrawal);
+    }
+
+    fn fill(&self, now: Instant) -> f64 {
+        self.fill(now)
+    }
+}

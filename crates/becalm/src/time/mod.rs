@@ -2,4 +2,29 @@
 
 mod instant;
 
+pub use crate::scope::ClockId;
 pub use instant::Instant;
+
+#[cfg(feature = "std")]
+mod cancel;
+#[cfg(feature = "std")]
+mod fake;
+#[cfg(feature = "std")]
+mod sleeper;
+#[cfg(feature = "std")]
+mod std_sleeper;
+#[cfg(feature = "tokio")]
+mod tokio_sleeper;
+
+#[cfg(feature = "std")]
+pub use cancel::Cancel;
+#[cfg(feature = "std")]
+pub use fake::FakeSleeper;
+#[cfg(feature = "std")]
+pub(crate) use sleeper::default_sleeper;
+#[cfg(feature = "std")]
+pub use sleeper::{Sleep, Sleeper};
+#[cfg(feature = "std")]
+pub use std_sleeper::StdSleeper;
+#[cfg(feature = "tokio")]
+pub use tokio_sleeper::TokioSleeper;

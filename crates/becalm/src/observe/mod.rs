@@ -1,0 +1,103 @@
+//! What does a call tell about itself? Events, which cannot change a decision.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::classify::{Class, Effect};
+use crate::stop::StopReason;
+
+/// Something that happened in a call.
+///
+/// A failed call emits, in order: `Attempt` 1, `Retry` (before the wait), `Attempt` 2, and so on,
+/// and at its end `Recovered` or `Stopped`. A call that succeeds at once emits `Attempt` alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An attempt starts.
+    Attempt {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// The number of the attempt, from 1.
+        number: u32,
+        /// What was really waited before it, by the sleeper's clock; zero before the first.
+        waited: Duration,
+    },
+    /// An attempt failed and another will follow, after a wait that begins now.
+    Retry {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// The number of the attempt to come, from 2.
+        next: u32,
+        /// How long will be waited: the decision, rounded to the timer's tick.
+        delay: Duration,
+        /// What the failure said about trying again.
+        class: Class,
+        /// Whether the failed attempt may have taken effect.
+        effect: Effect,
+    },
+    /// A call succeeded after retries.
+    Recovered {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// All attempts, the good one included.
+        attempts: u32,
+        /// Since the start where the clock was read there, otherwise since the first failure.
+        elapsed: Duration,
+    },
+    /// A call ended without success.
+    Stopped {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// Why.
+        reason: StopReason,
+        /// All attempts made.
+        attempts: u32,
+        /// Since the start where the clock was read there, otherwise since the first failure.
+        elapsed: Duration,
+    },
+    /// A blocking call is about to wait on a thread that belongs to an async runtime: told once
+    /// per retrier. A thread of the runtime's blocking pool cannot be told apart.
+    BlocksRuntime {
+        /// The retrier's name.
+        retrier: &'a str,
+    },
+}
+
+/// Something that wants to know. Called in the middle of calls: be quick and do not block.
+///
+/// It is given a look, not a say. Where it panics, the panic propagates and what the call held is
+/// returned.
+///
+/// ```
+/// use becalm::{Event, Observer, Policy};
+///
+/// struct CountRetries(std::sync::atomic::AtomicU64);
+///
+/// impl Observer for CountRetries {
+///     fn on_event(&self, event: &Event<'_>) {
+///         if let Event::Retry { .. } = event {
+///             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// let retrier = Policy::default().builder().observer(CountRetries(0.into())).build()?;
+/// # let _ = retrier;
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn on_event(&self, event: &Event<'_>);
+}
+
+impl<O: Observer + ?Sized> Observer for alloc::sync::Arc<O> {
+    fn on_event(&self, event: &Event<'_>) {
+        (**self).on_event(event);
+    }
+}
+
+impl fmt::Debug for dyn Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}

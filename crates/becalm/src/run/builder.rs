@@ -1,0 +1,110 @@
+//! What does a retrier need besides its policy? All of it optional.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Retrier;
+use super::retrier::Engine;
+use crate::budget::RetryBudget;
+use crate::observe::Observer;
+use crate::policy::{InvalidPolicy, Policy};
+use crate::registry;
+use crate::rng::Seed;
+use crate::shared::Shared;
+use crate::time::{Sleeper, default_sleeper};
+
+/// A retrier in the making: see [`Policy::builder`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct RetrierBuilder {
+    policy: Policy,
+    sleeper: Option<Arc<dyn Sleeper>>,
+    tick: Option<Duration>,
+    observer: Option<Arc<dyn Observer>>,
+    seed: Seed,
+    budget: Option<Arc<dyn RetryBudget>>,
+    name: String,
+}
+
+impl Policy {
+    /// The retrier of this policy, with a full budget of its own.
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, naming the field and the remedy.
+    pub fn retrier(self) -> Result<Retrier, InvalidPolicy> {
+        self.builder().build()
+    }
+
+    /// A retrier whose clock, observer, randomness, budget or name is set first.
+    pub fn builder(self) -> RetrierBuilder {
+        RetrierBuilder {
+            policy: self,
+            sleeper: None,
+            tick: None,
+            observer: None,
+            seed: Seed::entropy(),
+            budget: None,
+            name: String::new(),
+        }
+    }
+}
+
+impl RetrierBuilder {
+    /// Clock and timer. Default: tokio's with the feature `tokio`, otherwise the standard
+    /// library's.
+    pub fn sleeper(mut self, sleeper: impl Sleeper) -> Self {
+        self.sleeper = Some(Arc::new(sleeper));
+        self
+    }
+
+    /// The timer's tick, to which delays are rounded at random. Default: the sleeper's own.
+    pub fn timer_tick(mut self, tick: Duration) -> Self {
+        self.tick = Some(tick);
+        self
+    }
+
+    /// Who is told what happens. Default: nobody, at no cost.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// Where the seeds of failing calls come from. Default: the operating system's entropy.
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// A budget object in place of the policy's: one of your own kind, or one that several
+    /// retriers share.
+    pub fn retry_budget(mut self, budget: Arc<dyn RetryBudget>) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// The name of the dependency in events and metrics: one of few. Default: empty.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The retrier.
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, naming the field and the remedy.
+    pub fn build(self) -> Result<Retrier, InvalidPolicy> {
+        let sleeper = self.sleeper.unwrap_or_else(default_sleeper);
+        let tick = self.tick.unwrap_or_else(|| sleeper.granularity());
+        let shared = Arc::new(Shared::with(
+            self.policy,
+            tick,
+            sleeper.clock(),
+            self.budget,
+        )?);
+        registry::register(&shared);
+        let engine = Engine::new(sleeper, self.observer, self.seed, self.name);
+        Ok(Retrier::new(shared, Arc::new(engine)))
+    }
+}

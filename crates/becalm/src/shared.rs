@@ -1,0 +1,282 @@
+//! What do all calls to one dependency have in common?
+//!
+//! The policy in force, the budget, the waiting room. No clock, no IO: a retrier adds those.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use crate::atomic::{AtomicU64, Ordering};
+use crate::budget::{RatioBudget, RetryBudget, Withdrawal};
+use crate::classify::Failure;
+use crate::decide::Rules;
+use crate::duration::nanos;
+use crate::policy::{InvalidPolicy, Policy};
+use crate::scope::ClockId;
+use crate::time::Instant;
+
+/// The state that all calls to one dependency share.
+///
+/// Drivers without a standard library, and simulators, make one and begin
+/// [`Call`](crate::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
+#[derive(Debug)]
+pub struct Shared {
+    budget: RatioBudget,
+    /// Nanoseconds; `u64::MAX` for none. Read by every call, so kept out of the rules.
+    deadline: AtomicU64,
+    attempt_timeout: AtomicU64,
+    /// 1 where a call may make more than one attempt.
+    repeats: AtomicU64,
+    disabled: AtomicU64,
+    waiting: AtomicU64,
+    foreign_budget: Option<Arc<dyn RetryBudget>>,
+    rules: CurrentRules,
+    tick: Duration,
+    clock: ClockId,
+    id: u32,
+}
+
+impl Shared {
+    /// The state of a policy on a timer of this tick (zero where the timer is exact).
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, naming the field.
+    pub fn new(policy: Policy, tick: Duration) -> Result<Self, InvalidPolicy> {
+        Self::with(policy, tick, ClockId::UNKNOWN, None)
+    }
+
+    pub(crate) fn with(
+        policy: Policy,
+        tick: Duration,
+        clock: ClockId,
+        foreign_budget: Option<Arc<dyn RetryBudget>>,
+    ) -> Result<Self, InvalidPolicy> {
+        policy.validate()?;
+        let budget = if foreign_budget.is_some() {
+            crate::Budget::None
+        } else {
+            policy.budget
+        };
+        let shared = Self {
+            budget: RatioBudget::new(budget),
+            deadline: AtomicU64::new(0),
+            attempt_timeout: AtomicU64::new(0),
+            repeats: AtomicU64::new(0),
+            disabled: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+            foreign_budget,
+            rules: CurrentRules::new(Rules::of(policy, tick)),
+            tick,
+            clock,
+            id: next_id(),
+        };
+        shared.publish();
+        Ok(shared)
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> Policy {
+        self.rules().policy.clone()
+    }
+
+    /// Puts another policy in force for calls that have not failed yet; the budget keeps its fill
+    /// fraction. A budget that was given as an object stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, and the old one stays in force.
+    #[cfg(feature = "std")]
+    pub fn replace_policy(&self, policy: Policy, now: Instant) -> Result<(), InvalidPolicy> {
+        policy.validate()?;
+        let budget = policy.budget;
+        self.rules.replace(Rules::of(policy, self.tick), || {
+            if self.foreign_budget.is_none() {
+                self.budget.reconfigure(budget, now);
+            }
+        });
+        self.publish();
+        Ok(())
+    }
+
+    /// Switches retries off, for an incident: every call makes one attempt, and a failed one stops
+    /// with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+    pub fn disable_retries(&self) {
+        self.disabled.store(1, Ordering::Relaxed);
+        self.publish();
+    }
+
+    /// Switches retries on again.
+    pub fn enable_retries(&self) {
+        self.disabled.store(0, Ordering::Relaxed);
+        self.publish();
+    }
+
+    /// Calls that are waiting for their next attempt.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How full the budget is, from 0 to 1; 1 where there is none.
+    pub fn budget_fill(&self, now: Instant) -> f64 {
+        match &self.foreign_budget {
+            Some(budget) => budget.fill(now),
+            None => self.budget.fill(now),
+        }
+    }
+
+    /// Copies out of the rules what every call reads.
+    fn publish(&self) {
+        let rules = self.rules();
+        let limit = |duration: Option<Duration>| duration.map_or(u64::MAX, nanos);
+        self.deadline
+            .store(limit(rules.policy.deadline), Ordering::Relaxed);
+        self.attempt_timeout
+            .store(limit(rules.policy.attempt_timeout), Ordering::Relaxed);
+        let repeats = rules.policy.attempts > 1 && !self.retries_are_disabled();
+        self.repeats.store(u64::from(repeats), Ordering::Relaxed);
+    }
+
+    /// Nanoseconds; `u64::MAX` for none.
+    #[inline]
+    pub(crate) fn deadline(&self) -> u64 {
+        self.deadline.load(Ordering::Relaxed)
+    }
+
+    /// Nanoseconds; `u64::MAX` for none.
+    #[inline]
+    pub(crate) fn attempt_timeout(&self) -> u64 {
+        self.attempt_timeout.load(Ordering::Relaxed)
+    }
+
+    /// Whether a call may make more than one attempt.
+    #[inline]
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats.load(Ordering::Relaxed) != 0
+    }
+
+    pub(crate) fn retries_are_disabled(&self) -> bool {
+        self.disabled.load(Ordering::Relaxed) != 0
+    }
+
+    pub(crate) fn clock(&self) -> ClockId {
+        self.clock
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        self.rules.get()
+    }
+
+    /// A first try begins; the clock is read only for a budget that wants it.
+    #[inline]
+    pub(crate) fn deposit(&self, now: impl FnOnce() -> Instant) {
+        match &self.foreign_budget {
+            None => self.budget.deposit(),
+            Some(budget) if budget.deposit_reads_clock() => budget.deposit(now()),
+            Some(budget) => budget.deposit(Instant::ZERO),
+        }
+    }
+
+    pub(crate) fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal> {
+        match &self.foreign_budget {
+            None => self.budget.withdraw(now),
+            Some(budget) => budget.withdraw(now, failure),
+        }
+    }
+
+    pub(crate) fn refund(&self, withdrawal: Withdrawal) {
+        match &self.foreign_budget {
+            None => self.budget.refund(&withdrawal),
+            Some(budget) => budget.refund(withdrawal),
+        }
+    }
+
+    /// Takes a place in the waiting room, if one is free.
+    pub(crate) fn start_waiting(&self, places: Option<u32>) -> bool {
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let admitted = places.is_none_or(|places| before < u64::from(places));
+        if !admitted {
+            self.stop_waiting();
+        }
+        admitted
+    }
+
+    pub(crate) fn stop_waiting(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(feature = "std")]
+use crate::registry::next_id;
+
+/// Without a standard library scopes are handed on by the driver, and nobody is looked up.
+#[cfg(not(feature = "std"))]
+fn next_id() -> u32 {
+    0
+}
+
+#[cfg(feature = "std")]
+impl Drop for Shared {
+    fn drop(&mut self) {
+        crate::registry::unregister(self.id);
+    }
+}
+
+impl AsRef<Shared> for Shared {
+    fn as_ref(&self) -> &Shared {
+        self
+    }
+}
+
+/// The rules in force. Read only after a failure.
+#[derive(Debug)]
+struct CurrentRules {
+    #[cfg(feature = "std")]
+    rules: std::sync::RwLock<Arc<Rules>>,
+    #[cfg(not(feature = "std"))]
+    rules: Arc<Rules>,
+}
+
+#[cfg(feature = "std")]
+impl CurrentRules {
+    fn new(rules: Rules) -> Self {
+        Self {
+            rules: std::sync::RwLock::new(Arc::new(rules)),
+        }
+    }
+
+    fn get(&self) -> Arc<Rules> {
+        Arc::clone(
+            &self
+                .rules
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        )
+    }
+
+    /// Replaces the rules; what goes with them runs under the same lock, one reload at a time.
+    fn replace(&self, rules: Rules, with_them: impl FnOnce()) {
+        let mut current = self
+            .rules
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        with_them();
+        *current = Arc::new(rules);
+    }
+}
+
+#[cfg(not(feature = "std"))]
+impl CurrentRules {
+    fn new(rules: Rules) -> Self {
+        Self {
+            rules: Arc::new(rules),
+        }
+    }
+
+    fn get(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules)
+    }
+}

@@ -1,0 +1,196 @@
+//! How does a test own the time?
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use super::{ClockId, Instant, Sleep, Sleeper};
+
+/// A clock that moves only when a test says so, and the timer on it.
+///
+/// Clones share the time. [`FakeSleeper::auto`] jumps to every wake-up at once, for tests that ask
+/// only what was waited; [`FakeSleeper::new`] waits for [`advance`](Self::advance).
+///
+/// ```
+/// use becalm::{Policy, Failure, StopReason, time::FakeSleeper};
+/// use std::time::Duration;
+///
+/// let clock = FakeSleeper::auto();
+/// let retrier = Policy::fixed(Duration::from_secs(3600))
+///     .cap(Duration::from_secs(3600))
+///     .jitter(becalm::Jitter::None)
+///     .builder()
+///     .sleeper(clock.clone())
+///     .build()?;
+/// let gave_up = retrier
+///     .retry_blocking(|_| Err::<(), _>(std::io::Error::from(std::io::ErrorKind::TimedOut)))
+///     .unwrap_err();
+/// assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
+/// assert_eq!(clock.slept(), [Duration::from_secs(3600); 3]);
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FakeSleeper {
+    state: Arc<Mutex<State>>,
+    clock: ClockId,
+    auto: bool,
+    tick: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Instant,
+    next: u64,
+    wakers: BTreeMap<(Instant, u64), Waker>,
+    slept: Vec<Duration>,
+    reads: u64,
+}
+
+impl FakeSleeper {
+    /// A clock at zero that waits to be advanced.
+    pub fn new() -> Self {
+        Self {
+            state: Arc::default(),
+            clock: ClockId::unique(),
+            auto: false,
+            tick: Duration::ZERO,
+        }
+    }
+
+    /// A clock at zero that jumps to the end of every sleep as soon as it is waited for.
+    pub fn auto() -> Self {
+        Self {
+            auto: true,
+            ..Self::new()
+        }
+    }
+
+    /// The same clock with a timer of this tick (the default is exact).
+    #[must_use]
+    pub fn with_tick(self, tick: Duration) -> Self {
+        Self { tick, ..self }
+    }
+
+    /// Moves the time, and wakes who was waiting for it, in order.
+    pub fn advance(&self, by: Duration) {
+        let mut state = self.state();
+        state.now = state.now.after(by);
+        Self::wake_due(state);
+    }
+
+    /// Moves the time to the next wake-up and tells how far that was; `None` if nobody sleeps.
+    pub fn advance_to_next(&self) -> Option<Duration> {
+        let mut state = self.state();
+        let (&(at, _), _) = state.wakers.first_key_value()?;
+        let by = at.since(state.now);
+        state.now = state.now.max(at);
+        Self::wake_due(state);
+        Some(by)
+    }
+
+    /// Every sleep that was begun, in order: how long it was to last.
+    pub fn slept(&self) -> Vec<Duration> {
+        self.state().slept.clone()
+    }
+
+    /// How many sleepers are waiting for the time to move.
+    pub fn sleepers(&self) -> usize {
+        self.state().wakers.len()
+    }
+
+    /// How often the clock was read.
+    pub fn clock_reads(&self) -> u64 {
+        self.state().reads
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake_due(mut state: MutexGuard<'_, State>) {
+        let now = state.now;
+        let later = state.wakers.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut state.wakers, later);
+        drop(state);
+        due.into_values().for_each(Waker::wake);
+    }
+}
+
+impl Default for FakeSleeper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The wall clock starts at the Unix epoch and moves with the monotonic one.
+impl Sleeper for FakeSleeper {
+    fn now(&self) -> Instant {
+        let mut state = self.state();
+        state.reads += 1;
+        state.now
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.state().now.since(Instant::ZERO)
+    }
+
+    fn sleep_until(&self, at: Instant) -> Sleep {
+        let mut state = self.state();
+        let lasts = at.since(state.now);
+        state.slept.push(lasts);
+        drop(state);
+        Box::pin(FakeSleep {
+            sleeper: self.clone(),
+            at,
+            id: None,
+        })
+    }
+
+    fn granularity(&self) -> Duration {
+        self.tick
+    }
+
+    fn clock(&self) -> ClockId {
+        self.clock
+    }
+}
+
+struct FakeSleep {
+    sleeper: FakeSleeper,
+    at: Instant,
+    id: Option<u64>,
+}
+
+impl Future for FakeSleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let sleeper = self.sleeper.clone();
+        let mut state = sleeper.state();
+        if sleeper.auto {
+            state.now = state.now.max(self.at);
+        }
+        if state.now >= self.at {
+            return Poll::Ready(());
+        }
+        let id = self.id.unwrap_or_else(|| {
+            state.next += 1;
+            state.next
+        });
+        state.wakers.insert((self.at, id), context.waker().clone());
+        self.id = Some(id);
+        Poll::Pending
+    }
+}
+
+impl Drop for FakeSleep {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.sleeper.state().wakers.remove(&(self.at, id));
+        }
+    }
+}

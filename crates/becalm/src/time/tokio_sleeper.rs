@@ -1,0 +1,64 @@
+//! How does a call sleep in tokio? On its runtime's own timer and clock.
+
+use core::time::Duration;
+
+use super::std_sleeper::{on_std_clock, since_zero};
+use super::{Cancel, ClockId, Instant, Sleep, Sleeper, StdSleeper};
+
+/// Tokio's clock and timer, so that a paused test works; outside of a runtime, [`StdSleeper`]'s.
+///
+/// A runtime built without its time driver (`enable_time`) panics in tokio when a call sleeps: give
+/// such a retrier a [`StdSleeper`].
+#[derive(Debug, Clone, Copy)]
+pub struct TokioSleeper {
+    tick: Duration,
+}
+
+impl TokioSleeper {
+    /// Tokio's timer, whose tick is 1 ms.
+    pub const fn new() -> Self {
+        Self {
+            tick: Duration::from_millis(1),
+        }
+    }
+
+    /// The same with another tick: 15.6 ms on Windows with its default timer resolution.
+    #[must_use]
+    pub const fn with_tick(tick: Duration) -> Self {
+        Self { tick }
+    }
+}
+
+impl Default for TokioSleeper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Sleeper for TokioSleeper {
+    fn now(&self) -> Instant {
+        since_zero(tokio::time::Instant::now().into_std())
+    }
+
+    fn sleep_until(&self, at: Instant) -> Sleep {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return StdSleeper::new().sleep_until(at);
+        }
+        match on_std_clock(at) {
+            Some(at) => Box::pin(tokio::time::sleep_until(tokio::time::Instant::from_std(at))),
+            None => Box::pin(core::future::pending()),
+        }
+    }
+
+    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
+        StdSleeper::new().block_until(at, cancel);
+    }
+
+    fn granularity(&self) -> Duration {
+        self.tick
+    }
+
+    fn clock(&self) -> ClockId {
+        ClockId::PROCESS
+    }
+}
