@@ -75,19 +75,49 @@ impl Attempt {
 }
 
 /// The first try, before anything has failed: all that a successful call ever needs.
+///
+/// A *plain* call is at the top and has nothing to look after but the ratio budget: no time limit,
+/// no options, no observer, no other budget. For it there is nothing to note but one word, and it
+/// is begun in a handful of instructions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FirstTry {
     pub above: Scope,
-    pub inside: Scope,
+    /// The end of the whole call; `NEVER` without one.
     pub deadline: Instant,
-    /// Read only where something is measured from it.
+    /// When it started, if the clock was read.
     pub started: Option<Instant>,
+    may_repeat: bool,
 }
 
 impl FirstTry {
-    /// Deposits, and fixes the deadline. The clock is read at most once, and only if the call has
-    /// a deadline or an attempt timeout, or the budget wants it.
+    /// Begins, if it is a plain call: deposits, and tells the scope inside. There is nothing to
+    /// note of it: [`FirstTry::plain`] tells it again.
     #[inline]
+    pub fn begin_plain(
+        shared: &Shared,
+        options: Option<&CallOptions>,
+        above: Scope,
+    ) -> Option<Scope> {
+        let inside = shared
+            .plain()
+            .filter(|_| above.is_none() && options.is_none())?;
+        shared.deposit_plain();
+        Some(inside)
+    }
+
+    /// The first try of a plain call.
+    pub fn plain(shared: &Shared) -> Self {
+        let may_repeat = shared.repeats();
+        Self {
+            above: Scope::NONE,
+            deadline: Instant::NEVER,
+            started: None,
+            may_repeat,
+        }
+    }
+
+    /// Begins: deposits, and fixes the deadline. The clock is read at most once, and only if the
+    /// call has a deadline or an attempt timeout, or the budget wants it.
     pub fn begin(
         shared: &Shared,
         options: &CallOptions,
@@ -95,35 +125,41 @@ impl FirstTry {
         now: impl FnOnce() -> Instant,
     ) -> Self {
         let own = options.deadline.map_or_else(|| shared.deadline(), nanos);
-        let timed = own != u64::MAX || shared.attempt_timeout() != u64::MAX;
-        let mut started = None;
-        let mut now = Some(now);
-        let mut read =
-            || *started.get_or_insert_with(|| now.take().map_or(Instant::ZERO, |now| now()));
-        if timed {
-            read();
+        let outer = above.deadline(shared.clock());
+        let timed = own != u64::MAX || shared.attempt_timeout() != u64::MAX || outer.is_some();
+        let pays_in = above.is_first_try();
+        let reads_clock = timed || pays_in && shared.deposit_reads_clock();
+        let started = reads_clock.then(now);
+        let start = started.unwrap_or(Instant::ZERO);
+        if pays_in {
+            shared.deposit(start);
         }
-        if above.is_first_try() {
-            shared.deposit(&mut read);
-        }
-        let mut deadline = Instant::NEVER;
+        let mut deadline = outer.unwrap_or(Instant::NEVER);
         if own != u64::MAX {
-            deadline = read().after(Duration::from_nanos(own));
-        }
-        if let Some(outer) = above.deadline(shared.clock()) {
-            deadline = deadline.min(outer);
-            read();
+            deadline = deadline.min(start.after(Duration::from_nanos(own)));
         }
         let may_repeat = shared.repeats()
             && options.attempts.is_none_or(|attempts| attempts > 1)
             && options.operation.is_repeatable();
-        let inside = above.inside(shared.id(), shared.clock(), deadline, may_repeat, 1);
         Self {
             above,
-            inside,
             deadline,
             started,
+            may_repeat,
         }
+    }
+
+    /// Whether no attempt of the call needs a timer.
+    #[inline]
+    pub fn is_untimed(&self, shared: &Shared) -> bool {
+        self.deadline == Instant::NEVER && shared.attempt_timeout() == u64::MAX
+    }
+
+    /// The scope of what runs inside this attempt.
+    pub fn inside(&self, shared: &Shared, attempt: u32) -> Scope {
+        let (id, clock) = (shared.id(), shared.clock());
+        self.above
+            .inside(id, clock, self.deadline, self.may_repeat, attempt)
     }
 
     /// The first attempt, unless the deadline has passed already.
@@ -135,6 +171,16 @@ impl FirstTry {
             remaining,
             key: options.operation.key(),
         })
+    }
+
+    /// The first attempt of a plain call.
+    #[inline]
+    pub const fn plain_attempt() -> Attempt {
+        Attempt {
+            number: 1,
+            remaining: u64::MAX,
+            key: None,
+        }
     }
 }
 
@@ -354,15 +400,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// The scope of what runs inside the attempt under way, for layers below.
     pub fn scope(&self) -> Scope {
-        let shared = self.handle.as_ref();
-        let inside = self.first.inside;
-        self.first.above.inside(
-            shared.id(),
-            shared.clock(),
-            self.first.deadline,
-            inside.is_repeated_above(),
-            self.attempt,
-        )
+        self.first.inside(self.handle.as_ref(), self.attempt)
     }
 }
 

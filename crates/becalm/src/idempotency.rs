@@ -44,17 +44,24 @@ impl Operation {
 /// `Display` writes the hyphenated form. In an `Idempotency-Key` header it goes between double
 /// quotes (a Structured Field string, draft-ietf-httpapi-idempotency-key-header-07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IdempotencyKey(u128);
+pub struct IdempotencyKey {
+    high: u64,
+    low: u64,
+}
 
 impl IdempotencyKey {
     /// The key of these 128 bits, as they are.
+    #[expect(clippy::cast_possible_truncation)] // the halves
     pub const fn from_u128(bits: u128) -> Self {
-        Self(bits)
+        Self {
+            high: (bits >> 64) as u64,
+            low: bits as u64,
+        }
     }
 
     /// The key's 128 bits.
     pub const fn as_u128(self) -> u128 {
-        self.0
+        (self.high as u128) << 64 | self.low as u128
     }
 
     /// The version 4 UUID of these 128 random bits (six of them are overwritten by the version and
@@ -62,7 +69,7 @@ impl IdempotencyKey {
     pub const fn from_random(bits: u128) -> Self {
         const VERSION: u128 = 0xf000 << 64;
         const VARIANT: u128 = 0xc0 << 56;
-        Self((bits & !VERSION & !VARIANT) | (0x4000 << 64) | (0x80 << 56))
+        Self::from_u128((bits & !VERSION & !VARIANT) | (0x4000 << 64) | (0x80 << 56))
     }
 
     /// A new key from the operating system's entropy.
@@ -75,7 +82,7 @@ impl IdempotencyKey {
 
 impl fmt::Display for IdempotencyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
+        let bits = self.as_u128();
         write!(
             f,
             "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
@@ -121,7 +128,7 @@ impl FromStr for IdempotencyKey {
                 bits = bits << 4 | u128::from(digit);
             }
         }
-        Ok(Self(bits))
+        Ok(Self::from_u128(bits))
     }
 }
 

@@ -48,55 +48,73 @@ impl ClockId {
 }
 
 /// What a call knows of the retries around it.
+///
+/// Two words, so that entering and leaving one costs an operation nothing that can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope {
     deadline: Instant,
-    retrier: u32,
-    clock: ClockId,
-    flags: u8,
+    /// From the top: the retrier's number (32 bits), its clock (16), flags (8). 0 means nothing
+    /// above.
+    meta: u64,
 }
 
 /// A retry above may still repeat this work.
-const REPEATED: u8 = 1;
+const REPEATED: u64 = 1;
 /// Some layer above is past its first attempt.
-const RETRYING: u8 = 2;
+const RETRYING: u64 = 2;
 /// A layer below has learnt that more attempts harm.
-const FORBIDDEN: u8 = 4;
+const FORBIDDEN: u64 = 4;
 
 impl Scope {
     /// Nothing above: what a call at the top has.
     pub const NONE: Self = Self {
         deadline: Instant::NEVER,
-        retrier: 0,
-        clock: ClockId::UNKNOWN,
-        flags: 0,
+        meta: 0,
     };
 
     /// Whether a retry above may still repeat this work.
     pub const fn is_repeated_above(self) -> bool {
-        self.flags & REPEATED != 0
+        self.meta & REPEATED != 0
     }
 
     /// Whether every layer above is at its first attempt: only then does a call count as a first
     /// try and deposit into its budget.
     pub const fn is_first_try(self) -> bool {
-        self.flags & RETRYING == 0
+        self.meta & RETRYING == 0
     }
 
     /// Whether a layer below has learnt that more attempts harm (its budget is spent, its breaker
     /// is open, the server said so).
     pub const fn is_retry_forbidden(self) -> bool {
-        self.flags & FORBIDDEN != 0
+        self.meta & FORBIDDEN != 0
     }
 
     /// The earliest deadline above, if it is on this clock.
     pub fn deadline(self, clock: ClockId) -> Option<Instant> {
-        (self.deadline != Instant::NEVER && self.clock.is(clock)).then_some(self.deadline)
+        (self.deadline != Instant::NEVER && self.clock().is(clock)).then_some(self.deadline)
+    }
+
+    /// The same, with word that nobody above may retry.
+    #[must_use]
+    pub const fn forbidding_retry(mut self) -> Self {
+        self.meta |= FORBIDDEN;
+        self
+    }
+
+    /// Whether there is nothing above.
+    pub(crate) const fn is_none(self) -> bool {
+        self.meta == 0
     }
 
     /// The number of the retrier right above, 0 where there is none.
+    #[cfg(feature = "std")]
     pub(crate) const fn retrier(self) -> u32 {
-        self.retrier
+        (self.meta >> 32) as u32
+    }
+
+    #[expect(clippy::cast_possible_truncation)] // the middle 16 bits
+    const fn clock(self) -> ClockId {
+        ClockId((self.meta >> 16) as u16)
     }
 
     /// The scope of what runs inside an attempt of `retrier`.
@@ -108,26 +126,28 @@ impl Scope {
         may_repeat: bool,
         attempt: u32,
     ) -> Self {
-        let mut flags = self.flags & (REPEATED | RETRYING);
+        let mut meta = (retrier as u64) << 32 | (clock.0 as u64) << 16;
+        meta |= self.meta & (REPEATED | RETRYING);
         if may_repeat {
-            flags |= REPEATED;
+            meta |= REPEATED;
         }
         if attempt > 1 {
-            flags |= RETRYING;
+            meta |= RETRYING;
         }
-        Self {
-            deadline,
-            retrier,
-            clock,
-            flags,
-        }
+        Self { deadline, meta }
     }
 
-    /// The same, with word that nobody above may retry.
-    #[must_use]
-    pub const fn forbidding_retry(mut self) -> Self {
-        self.flags |= FORBIDDEN;
-        self
+    /// The word that tells scopes without a deadline apart; 0 for [`Scope::NONE`].
+    pub(crate) const fn word(self) -> u64 {
+        self.meta
+    }
+
+    /// The scope without a deadline that has this word.
+    pub(crate) const fn of_word(meta: u64) -> Self {
+        Self {
+            deadline: Instant::NEVER,
+            meta,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::classify::Failure;
 use crate::decide::Rules;
 use crate::duration::nanos;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::ClockId;
+use crate::scope::{ClockId, Scope};
 use crate::time::Instant;
 
 /// The state that all calls to one dependency share.
@@ -26,9 +26,14 @@ pub struct Shared {
     attempt_timeout: AtomicU64,
     /// 1 where a call may make more than one attempt.
     repeats: AtomicU64,
+    /// The [word](Scope::word) of the scope inside a plain call, 0 where none is plain: see
+    /// [`FirstTry`](crate::call::FirstTry).
+    plain: AtomicU64,
     disabled: AtomicU64,
     waiting: AtomicU64,
     foreign_budget: Option<Arc<dyn RetryBudget>>,
+    /// Whether somebody wants to know of every attempt.
+    observed: bool,
     rules: CurrentRules,
     tick: Duration,
     clock: ClockId,
@@ -42,7 +47,7 @@ impl Shared {
     ///
     /// An invalid policy is refused, naming the field.
     pub fn new(policy: Policy, tick: Duration) -> Result<Self, InvalidPolicy> {
-        Self::with(policy, tick, ClockId::UNKNOWN, None)
+        Self::with(policy, tick, ClockId::UNKNOWN, None, false)
     }
 
     pub(crate) fn with(
@@ -50,6 +55,7 @@ impl Shared {
         tick: Duration,
         clock: ClockId,
         foreign_budget: Option<Arc<dyn RetryBudget>>,
+        observed: bool,
     ) -> Result<Self, InvalidPolicy> {
         policy.validate()?;
         let budget = if foreign_budget.is_some() {
@@ -62,9 +68,11 @@ impl Shared {
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
             repeats: AtomicU64::new(0),
+            plain: AtomicU64::new(0),
             disabled: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             foreign_budget,
+            observed,
             rules: CurrentRules::new(Rules::of(policy, tick)),
             tick,
             clock,
@@ -134,6 +142,27 @@ impl Shared {
             .store(limit(rules.policy.attempt_timeout), Ordering::Relaxed);
         let repeats = rules.policy.attempts > 1 && !self.retries_are_disabled();
         self.repeats.store(u64::from(repeats), Ordering::Relaxed);
+        let untimed = rules.policy.deadline.is_none() && rules.policy.attempt_timeout.is_none();
+        let is_plain = untimed && self.foreign_budget.is_none() && !self.observed;
+        let inside = Scope::NONE.inside(self.id, self.clock, Instant::NEVER, repeats, 1);
+        self.plain
+            .store(if is_plain { inside.word() } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// The scope inside a plain call, at the top and with nothing to look after but the ratio
+    /// budget; `None` where calls are not plain.
+    #[inline]
+    pub(crate) fn plain(&self) -> Option<Scope> {
+        match self.plain.load(Ordering::Relaxed) {
+            0 => None,
+            word => Some(Scope::of_word(word)),
+        }
+    }
+
+    /// A first try of a plain call begins.
+    #[inline]
+    pub(crate) fn deposit_plain(&self) {
+        self.budget.deposit();
     }
 
     /// Nanoseconds; `u64::MAX` for none.
@@ -170,13 +199,18 @@ impl Shared {
         self.rules.get()
     }
 
-    /// A first try begins; the clock is read only for a budget that wants it.
-    #[inline]
-    pub(crate) fn deposit(&self, now: impl FnOnce() -> Instant) {
+    /// Whether a deposit needs the time.
+    pub(crate) fn deposit_reads_clock(&self) -> bool {
+        self.foreign_budget
+            .as_ref()
+            .is_some_and(|budget| budget.deposit_reads_clock())
+    }
+
+    /// A first try begins.
+    pub(crate) fn deposit(&self, now: Instant) {
         match &self.foreign_budget {
             None => self.budget.deposit(),
-            Some(budget) if budget.deposit_reads_clock() => budget.deposit(now()),
-            Some(budget) => budget.deposit(Instant::ZERO),
+            Some(budget) => budget.deposit(now),
         }
     }
 

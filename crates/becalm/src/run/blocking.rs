@@ -1,18 +1,13 @@
 //! How is a blocking operation retried? On the caller's thread, over the same call.
 
-use core::marker::PhantomData;
 use core::time::Duration;
-use std::sync::Arc;
 
-use super::course::{Course, not_started};
-use super::gave_up::{Details, GaveUp, Outcome};
-use super::retrier::Engine;
-use crate::call::{Attempt, CallOptions, FirstTry};
+use super::gave_up::{GaveUp, Outcome};
+use super::progress::Progress;
+use crate::call::Attempt;
 use crate::classify::{Classifier, Verdict};
 use crate::idempotency::{IdempotencyKey, Operation};
-use crate::observe::Event;
 use crate::scope::{Entered, Scope};
-use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::Cancel;
 
@@ -20,32 +15,20 @@ use crate::time::Cancel;
 /// [`Retrier::blocking`](super::Retrier::blocking).
 #[must_use = "a blocking call does nothing until `call`"]
 pub struct Blocking<'r, F, T, E, C> {
-    shared: &'r Arc<Shared>,
-    engine: &'r Arc<Engine>,
     operation: F,
     classifier: C,
-    options: CallOptions,
     cancel: Option<&'r Cancel>,
-    result: PhantomData<fn() -> Result<T, E>>,
+    progress: Progress<'r, E, T>,
 }
 
 impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
     #[inline]
-    pub(super) fn new(
-        shared: &'r Arc<Shared>,
-        engine: &'r Arc<Engine>,
-        operation: F,
-        classifier: C,
-    ) -> Self {
-        let options = CallOptions::new();
+    pub(super) fn new(progress: Progress<'r, E, T>, operation: F, classifier: C) -> Self {
         Self {
-            shared,
-            engine,
             operation,
             classifier,
-            options,
             cancel: None,
-            result: PhantomData,
+            progress,
         }
     }
 
@@ -67,19 +50,19 @@ impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
 
     /// Declares what repeating the operation would do.
     pub fn operation(mut self, operation: Operation) -> Self {
-        self.options.operation = operation;
+        self.progress.options().operation = operation;
         self
     }
 
     /// The longest time of this call, in place of the policy's.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
+        self.progress.options().deadline = Some(deadline);
         self
     }
 
     /// All attempts of this call, in place of the policy's.
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.options.attempts = Some(attempts);
+        self.progress.options().attempts = Some(attempts);
         self
     }
 
@@ -96,22 +79,16 @@ impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
         D: Fn(Result<&T, &E>) -> Verdict,
     {
         let Self {
-            shared,
-            engine,
             operation,
-            options,
             cancel,
-            result,
+            progress,
             ..
         } = self;
         Blocking {
-            shared,
-            engine,
             operation,
             classifier,
-            options,
             cancel,
-            result,
+            progress,
         }
     }
 }
@@ -129,95 +106,50 @@ where
     /// [`Cancelled`](StopReason::Cancelled) if the handle ended it.
     #[inline]
     pub fn call(mut self) -> Result<T, GaveUp<E, T>> {
-        let engine = &**self.engine;
-        let now = || engine.sleeper.now();
-        let first = FirstTry::begin(self.shared, &self.options, Scope::current(), now);
-        let refused = self
-            .cancel
-            .is_some_and(Cancel::is_cancelled)
-            .then_some(StopReason::Cancelled);
-        let attempt = match refused.map_or_else(|| first.attempt(&self.options), Err) {
-            Ok(attempt) => attempt,
-            Err(reason) => return Err(not_started(engine, reason, &first)),
-        };
-        engine.observe(|retrier| Event::Attempt {
-            retrier,
-            number: 1,
-            waited: Duration::ZERO,
-        });
-        let entered = Entered::new(first.inside);
-        let result = (self.operation)(attempt);
-        let inside = entered.leave();
-        match (self.classifier.verdict(result.as_ref()), result) {
-            (Verdict::Success, Ok(value)) => Ok(value),
-            (verdict, result) => self.after_first_failure(first, inside, verdict, result),
+        if self.is_cancelled() {
+            return Err(self.progress.stop(StopReason::Cancelled));
         }
-    }
-
-    #[cold]
-    fn after_first_failure(
-        mut self,
-        first: FirstTry,
-        mut inside: Scope,
-        mut verdict: Verdict,
-        mut result: Result<T, E>,
-    ) -> Result<T, GaveUp<E, T>> {
-        let engine = &**self.engine;
-        let mut course = Course::new(self.shared, self.options, first);
-        let mut details = Details::new(None, first.started);
+        let (mut inside, mut attempt) = self.progress.begin()?;
         loop {
-            let now = engine.sleeper.now();
-            if inside.is_retry_forbidden() {
-                course.call.forbid_retry();
-            }
-            let failure = verdict.into_failure();
-            let outcome = result.map_or_else(Outcome::Error, Outcome::Value);
-            details.note(course.record(failure), failure, outcome, now);
-            let started = match course.decide(engine, now, failure) {
-                Ok(delay) => self
-                    .wait(&course, delay)
-                    .and_then(|()| course.start(engine)),
-                Err(reason) => Err(reason),
-            };
-            let attempt = match started {
-                Ok(attempt) => attempt,
-                Err(reason) => {
-                    drop(course);
-                    return Err(details.give_up(engine, reason, engine.sleeper.now()));
-                }
-            };
-            let entered = Entered::new(course.call.scope());
-            result = (self.operation)(attempt);
+            let entered = Entered::new(inside);
+            let result = (self.operation)(attempt);
             inside = entered.leave();
-            verdict = self.classifier.verdict(result.as_ref());
-            result = match (verdict, result) {
+            attempt = match (self.classifier.verdict(result.as_ref()), result) {
                 (Verdict::Success, Ok(value)) => {
-                    let attempts = course.call.attempt_number();
-                    drop(course);
-                    let elapsed = details.elapsed(engine.sleeper.now());
-                    engine.observe(|retrier| Event::Recovered {
-                        retrier,
-                        attempts,
-                        elapsed,
-                    });
+                    self.progress.succeeded();
                     return Ok(value);
                 }
-                (_, result) => result,
+                (verdict, result) => self.next(inside, verdict, result)?,
             };
+            inside = self.progress.scope();
         }
     }
 
-    /// Waits on this thread, until the delay has passed or the handle is cancelled.
-    fn wait(&self, course: &Course, delay: Duration) -> Result<(), StopReason> {
+    /// The next attempt, after its wait.
+    #[cold]
+    fn next(
+        &mut self,
+        inside: Scope,
+        verdict: Verdict,
+        result: Result<T, E>,
+    ) -> Result<Attempt, GaveUp<E, T>> {
+        let outcome = result.map_or_else(Outcome::Error, Outcome::Value);
+        let delay = self
+            .progress
+            .failed(inside, verdict.into_failure(), outcome)?;
         if !delay.is_zero() {
-            self.engine.warn_if_in_runtime();
-            self.engine
-                .sleeper
-                .block_until(course.wait_ends(), self.cancel);
+            let engine = &self.progress.parts().engine;
+            engine.warn_if_in_runtime();
+            let ends = self.progress.course().wait_ends();
+            engine.sleeper.block_until(ends, self.cancel);
         }
-        match self.cancel {
-            Some(cancel) if cancel.is_cancelled() => Err(StopReason::Cancelled),
-            _ => Ok(()),
+        if self.is_cancelled() {
+            return Err(self.progress.stop(StopReason::Cancelled));
         }
+        self.progress.start()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(Cancel::is_cancelled)
     }
 }

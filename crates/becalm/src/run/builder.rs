@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Retrier;
-use super::retrier::Engine;
+use super::retrier::{Engine, Parts};
 use crate::budget::RetryBudget;
 use crate::observe::Observer;
 use crate::policy::{InvalidPolicy, Policy};
@@ -102,9 +102,13 @@ impl RetrierBuilder {
             tick,
             sleeper.clock(),
             self.budget,
+            self.observer.is_some(),
         )?);
         registry::register(&shared);
         let engine = Engine::new(sleeper, self.observer, self.seed, self.name);
-        Ok(Retrier::new(shared, Arc::new(engine)))
+        Ok(Retrier::new(Parts {
+            shared,
+            engine: Arc::new(engine),
+        }))
     }
 }

@@ -1,20 +1,13 @@
 //! How does a loop written by hand retry? `while let Some(attempt) = call.next().await`.
 
 use core::task::Poll;
-use core::time::Duration;
-use std::sync::Arc;
 
-use super::course::{Course, not_started};
-use super::gave_up::{Details, GaveUp, Outcome};
-use super::retrier::Engine;
-use super::watch::Watch;
-use crate::call::{Attempt, CallOptions, FirstTry, TIMED_OUT};
+use super::gave_up::{GaveUp, Outcome};
+use super::progress::Progress;
+use crate::call::{Attempt, TIMED_OUT};
 use crate::classify::{Classify, Failure};
-use crate::observe::Event;
 use crate::scope::Scope;
-use crate::shared::Shared;
 use crate::stop::StopReason;
-use crate::time::Instant;
 
 /// A call driven by your own loop: mutable captures, early exits, several operations.
 ///
@@ -50,86 +43,61 @@ use crate::time::Instant;
 /// knows of this one only if it runs in [`CallLoop::scope`].
 #[must_use = "a call makes its attempts in `next`"]
 pub struct CallLoop<'r, E> {
-    shared: &'r Arc<Shared>,
-    engine: &'r Engine,
-    options: CallOptions,
-    progress: Progress<E>,
-    // Last, so that it drops last: observers run after what was held is returned.
-    watch: Option<Watch<'r>>,
+    progress: Progress<'r, E, ()>,
+    phase: Phase<E>,
 }
 
-enum Progress<E> {
+enum Phase<E> {
     Created,
-    Running(Box<Running<E>>),
+    /// An attempt is under way, and perhaps told of.
+    Running {
+        told: Option<(Failure, Outcome<E, ()>)>,
+    },
     GaveUp(GaveUp<E>),
-    Succeeded,
-}
-
-struct Running<E> {
-    course: Course,
-    details: Box<Details<E, ()>>,
-    told: Option<(Failure, Outcome<E, ()>)>,
 }
 
 impl<'r, E> CallLoop<'r, E> {
-    pub(super) fn new(shared: &'r Arc<Shared>, engine: &'r Engine, options: CallOptions) -> Self {
+    pub(super) fn new(progress: Progress<'r, E, ()>) -> Self {
         Self {
-            shared,
-            engine,
-            options,
-            progress: Progress::Created,
-            watch: None,
+            progress,
+            phase: Phase::Created,
         }
     }
 
     /// The next attempt, after its wait; `None` when the call has stopped.
     pub async fn next(&mut self) -> Option<Attempt> {
-        if matches!(self.progress, Progress::Created) {
+        if let Phase::Created = self.phase {
             return self.first();
         }
-        let (delay, ends) = self.decide()?;
-        if delay.is_zero() {
-            yield_once().await;
+        let waits = self.decide()?;
+        let course = self.progress.course();
+        if waits {
+            let ends = course.wait_ends();
+            self.progress.parts().engine.sleeper.sleep_until(ends).await;
         } else {
-            self.engine.sleeper.sleep_until(ends).await;
+            yield_once().await;
         }
         self.start()
     }
 
     /// The next attempt, after its wait on this thread; `None` when the call has stopped.
     pub fn next_blocking(&mut self) -> Option<Attempt> {
-        if matches!(self.progress, Progress::Created) {
+        if let Phase::Created = self.phase {
             return self.first();
         }
-        let (delay, ends) = self.decide()?;
-        if !delay.is_zero() {
-            self.engine.warn_if_in_runtime();
-            self.engine.sleeper.block_until(ends, None);
+        if self.decide()? {
+            let engine = &self.progress.parts().engine;
+            engine.warn_if_in_runtime();
+            engine
+                .sleeper
+                .block_until(self.progress.course().wait_ends(), None);
         }
         self.start()
     }
 
     /// The attempt succeeded: the call is over, and the value is handed through.
     pub fn success<T>(mut self, value: T) -> T {
-        if let Some(watch) = self.watch.take() {
-            watch.disarm();
-        }
-        let progress = std::mem::replace(&mut self.progress, Progress::Succeeded);
-        if let Progress::Running(running) = progress {
-            let Running {
-                course, details, ..
-            } = *running;
-            let attempts = course.call.attempt_number();
-            drop(course);
-            if attempts > 1 {
-                let elapsed = details.elapsed(self.engine.sleeper.now());
-                self.engine.observe(|retrier| Event::Recovered {
-                    retrier,
-                    attempts,
-                    elapsed,
-                });
-            }
-        }
+        self.progress.succeeded();
         value
     }
 
@@ -153,103 +121,59 @@ impl<'r, E> CallLoop<'r, E> {
 
     /// The scope of the attempt under way: what runs in it knows of this call.
     pub fn scope(&self) -> Scope {
-        match &self.progress {
-            Progress::Running(running) => running.course.call.scope(),
-            _ => Scope::current(),
+        match self.phase {
+            Phase::Running { .. } => self.progress.scope(),
+            Phase::Created | Phase::GaveUp(_) => Scope::current(),
         }
     }
 
     /// The end of the call: why it stopped, after what. If it has not stopped yet, it does now, as
     /// [`Cancelled`](StopReason::Cancelled).
     pub fn gave_up(mut self) -> GaveUp<E> {
-        let progress = std::mem::replace(&mut self.progress, Progress::Succeeded);
-        match progress {
-            Progress::GaveUp(gave_up) => gave_up,
-            Progress::Running(running) => self.stop(*running, StopReason::Cancelled),
-            Progress::Created | Progress::Succeeded => {
-                Details::new(None, None).give_up(self.engine, StopReason::Cancelled, Instant::ZERO)
-            }
+        match self.phase {
+            Phase::GaveUp(gave_up) => gave_up,
+            Phase::Created | Phase::Running { .. } => self.progress.stop(StopReason::Cancelled),
         }
     }
 
     fn first(&mut self) -> Option<Attempt> {
-        let now = || self.engine.sleeper.now();
-        let first = FirstTry::begin(self.shared, &self.options, Scope::current(), now);
-        match first.attempt(&self.options) {
-            Ok(attempt) => {
-                self.watch = Watch::first_attempt(self.engine, first.started);
-                let course = Course::new(self.shared, self.options, first);
-                let details = Details::new(None, first.started);
-                self.progress = Progress::Running(Box::new(Running {
-                    course,
-                    details,
-                    told: None,
-                }));
+        match self.progress.begin() {
+            Ok((_, attempt)) => {
+                self.phase = Phase::Running { told: None };
                 Some(attempt)
             }
-            Err(reason) => {
-                self.progress = Progress::GaveUp(not_started(self.engine, reason, &first));
-                None
-            }
+            Err(gave_up) => self.stopped(gave_up),
         }
     }
 
-    /// Decides after the attempt under way: the wait and its end, or nothing when it is over.
-    fn decide(&mut self) -> Option<(Duration, Instant)> {
-        let Progress::Running(running) = &mut self.progress else {
+    /// Decides after the attempt under way: whether a timer is needed before the next.
+    fn decide(&mut self) -> Option<bool> {
+        let Phase::Running { told } = &mut self.phase else {
             return None;
         };
-        let now = self.engine.sleeper.now();
-        let (failure, outcome) = running
-            .told
-            .take()
-            .unwrap_or((TIMED_OUT, Outcome::TimedOut));
-        let Running {
-            course, details, ..
-        } = &mut **running;
-        details.note(course.record(failure), failure, outcome, now);
-        if let Some(watch) = &mut self.watch {
-            watch.progressed(course.call.attempt_number(), now);
-        }
-        match course.decide(self.engine, now, failure) {
-            Ok(delay) => Some((delay, course.wait_ends())),
-            Err(reason) => self.stop_with(reason),
+        let (failure, outcome) = told.take().unwrap_or((TIMED_OUT, Outcome::TimedOut));
+        match self.progress.failed(Scope::NONE, failure, outcome) {
+            Ok(delay) => Some(!delay.is_zero()),
+            Err(gave_up) => self.stopped(gave_up),
         }
     }
 
     fn start(&mut self) -> Option<Attempt> {
-        let Progress::Running(running) = &mut self.progress else {
-            return None;
-        };
-        match running.course.start(self.engine) {
+        match self.progress.start() {
             Ok(attempt) => Some(attempt),
-            Err(reason) => self.stop_with(reason),
+            Err(gave_up) => self.stopped(gave_up),
         }
     }
 
-    fn tell(&mut self, failure: Failure, outcome: Outcome<E, ()>) {
-        if let Progress::Running(running) = &mut self.progress {
-            running.told = Some((failure, outcome));
-        }
-    }
-
-    fn stop_with<N>(&mut self, reason: StopReason) -> Option<N> {
-        let progress = std::mem::replace(&mut self.progress, Progress::Succeeded);
-        if let Progress::Running(running) = progress {
-            self.progress = Progress::GaveUp(self.stop(*running, reason));
-        }
+    fn stopped<N>(&mut self, gave_up: GaveUp<E>) -> Option<N> {
+        self.phase = Phase::GaveUp(gave_up);
         None
     }
 
-    fn stop(&mut self, running: Running<E>, reason: StopReason) -> GaveUp<E> {
-        if let Some(watch) = self.watch.take() {
-            watch.disarm();
+    fn tell(&mut self, failure: Failure, outcome: Outcome<E, ()>) {
+        if let Phase::Running { told } = &mut self.phase {
+            *told = Some((failure, outcome));
         }
-        let Running {
-            course, details, ..
-        } = running;
-        drop(course);
-        details.give_up(self.engine, reason, self.engine.sleeper.now())
     }
 }
 

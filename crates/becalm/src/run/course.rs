@@ -174,13 +174,3 @@ impl<E, T> Details<E, T> {
         gave_up
     }
 }
-
-/// A call that was refused before its first attempt.
-pub(super) fn not_started<E, T>(
-    engine: &Engine,
-    reason: StopReason,
-    first: &FirstTry,
-) -> GaveUp<E, T> {
-    let now = first.started.unwrap_or(Instant::ZERO);
-    Details::new(None, first.started).give_up(engine, reason, now)
-}

@@ -117,7 +117,14 @@ pub(super) enum Outcome<E, T> {
 }
 
 impl<E, T> Details<E, T> {
-    pub fn new(course: Option<Course>, started: Option<Instant>) -> Box<Self> {
+    pub fn new(course: Course, started: Option<Instant>) -> Box<Self> {
+        let mut details = Self::not_started(started);
+        details.course = Some(course);
+        details
+    }
+
+    /// Of a call that was refused before its first attempt.
+    pub fn not_started(started: Option<Instant>) -> Box<Self> {
         Box::new(Self {
             reason: StopReason::Cancelled,
             attempts: 0,
@@ -128,7 +135,7 @@ impl<E, T> Details<E, T> {
             started,
             from_start: started.is_some(),
             elapsed: Duration::ZERO,
-            course,
+            course: None,
         })
     }
 

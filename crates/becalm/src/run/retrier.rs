@@ -5,6 +5,7 @@ use core::future::Future;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use super::progress::Progress;
 use super::{Blocking, CallLoop, GaveUp, Retry};
 use crate::call::{Attempt, CallOptions};
 use crate::classify::{ByTrait, Classifier, Classify, Verdict};
@@ -40,9 +41,15 @@ use crate::time::Sleeper;
 /// ```
 #[derive(Clone)]
 pub struct Retrier<C = ByTrait> {
-    shared: Arc<Shared>,
-    engine: Arc<Engine>,
+    parts: Parts,
     classifier: C,
+}
+
+/// What a retrier is made of, but for its classifier.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub shared: Arc<Shared>,
+    pub engine: Arc<Engine>,
 }
 
 /// What an engine needs and the sans-IO state does not.
@@ -93,10 +100,9 @@ impl Engine {
 }
 
 impl Retrier {
-    pub(super) fn new(shared: Arc<Shared>, engine: Arc<Engine>) -> Self {
+    pub(super) fn new(parts: Parts) -> Self {
         Self {
-            shared,
-            engine,
+            parts,
             classifier: ByTrait,
         }
     }
@@ -122,8 +128,7 @@ impl Retrier {
         C: Fn(Result<&T, &E>) -> Verdict,
     {
         Retrier {
-            shared: Arc::clone(&self.shared),
-            engine: Arc::clone(&self.engine),
+            parts: self.parts.clone(),
             classifier,
         }
     }
@@ -159,8 +164,7 @@ impl<C> Retrier<C> {
         C: Clone,
     {
         Retry::new(
-            &self.shared,
-            &self.engine,
+            Progress::new(&self.parts, None),
             operation,
             self.classifier.clone(),
         )
@@ -182,8 +186,7 @@ impl<C> Retrier<C> {
         C: Classifier<T, E> + Clone,
     {
         Blocking::new(
-            &self.shared,
-            &self.engine,
+            Progress::new(&self.parts, None),
             operation,
             self.classifier.clone(),
         )
@@ -213,8 +216,7 @@ impl<C> Retrier<C> {
         C: Clone,
     {
         Blocking::new(
-            &self.shared,
-            &self.engine,
+            Progress::new(&self.parts, None),
             operation,
             self.classifier.clone(),
         )
@@ -222,28 +224,28 @@ impl<C> Retrier<C> {
 
     /// A call driven by your own loop, for mutable captures and early exits: see [`CallLoop`].
     pub fn call<E: Classify>(&self) -> CallLoop<'_, E> {
-        CallLoop::new(&self.shared, &self.engine, CallOptions::new())
+        CallLoop::new(Progress::new(&self.parts, None))
     }
 
     /// A [`call`](Self::call) with options of its own.
     pub fn call_with<E: Classify>(&self, options: CallOptions) -> CallLoop<'_, E> {
-        CallLoop::new(&self.shared, &self.engine, options)
+        CallLoop::new(Progress::new(&self.parts, Some(options)))
     }
 
     /// Switches retries off for all calls, for an incident: a failed first try stops with
     /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
-        self.shared.disable_retries();
+        self.parts.shared.disable_retries();
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
-        self.shared.enable_retries();
+        self.parts.shared.enable_retries();
     }
 
     /// The policy in force.
     pub fn policy(&self) -> Policy {
-        self.shared.policy()
+        self.parts.shared.policy()
     }
 
     /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
@@ -253,48 +255,51 @@ impl<C> Retrier<C> {
     ///
     /// An invalid policy is refused, and the old one stays in force.
     pub fn replace_policy(&self, policy: Policy) -> Result<(), InvalidPolicy> {
-        self.shared
-            .replace_policy(policy, self.engine.sleeper.now())
+        self.parts
+            .shared
+            .replace_policy(policy, self.parts.engine.sleeper.now())
     }
 
     /// How full the budget is, from 0 to 1; 1 where there is none.
     pub fn budget_fill(&self) -> f64 {
-        self.shared.budget_fill(self.engine.sleeper.now())
+        self.parts
+            .shared
+            .budget_fill(self.parts.engine.sleeper.now())
     }
 
     /// Calls that are waiting for their next attempt.
     pub fn waiting(&self) -> u64 {
-        self.shared.waiting()
+        self.parts.shared.waiting()
     }
 
     /// Clock and timer.
     pub fn sleeper(&self) -> &dyn Sleeper {
-        &*self.engine.sleeper
+        &*self.parts.engine.sleeper
     }
 
     /// The stream of random bits for one failing call, for drivers of the sans-IO
     /// [`Call`](crate::Call).
     pub fn random(&self) -> SplitMix64 {
-        self.engine.seed.stream()
+        self.parts.engine.seed.stream()
     }
 
     /// The name of the dependency in events and metrics.
     pub fn name(&self) -> &str {
-        &self.engine.name
+        &self.parts.engine.name
     }
 }
 
 impl<C> AsRef<Shared> for Retrier<C> {
     fn as_ref(&self) -> &Shared {
-        &self.shared
+        &self.parts.shared
     }
 }
 
 impl<C> fmt::Debug for Retrier<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retrier")
-            .field("name", &self.engine.name)
-            .field("policy", &self.shared.policy())
+            .field("name", &self.parts.engine.name)
+            .field("policy", &self.parts.shared.policy())
             .finish_non_exhaustive()
     }
 }

@@ -46,7 +46,15 @@ impl<'r> Watch<'r> {
 }
 
 impl Drop for Watch<'_> {
+    #[inline]
     fn drop(&mut self) {
+        self.cancelled();
+    }
+}
+
+impl Watch<'_> {
+    #[cold]
+    fn cancelled(&self) {
         // An observer that panics while another panic unwinds would abort the process.
         if std::thread::panicking() {
             return;
