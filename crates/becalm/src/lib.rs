@@ -48,8 +48,10 @@ pub mod duration;
 pub mod hint;
 pub mod idempotency;
 pub mod jitter;
+pub mod lint;
 pub mod observe;
 pub mod policy;
+pub mod preset;
 #[cfg(feature = "std")]
 mod registry;
 pub mod rng;
@@ -58,6 +60,7 @@ pub mod run;
 pub mod scope;
 mod shared;
 pub mod stop;
+mod suggest;
 pub mod time;
 
 pub use backoff::Backoff;
@@ -68,8 +71,10 @@ pub use decide::Decision;
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
 pub use jitter::Jitter;
+pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
+pub use preset::{Preset, UnknownPreset};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
 pub use scope::{Nested, Scope};
