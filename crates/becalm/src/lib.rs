@@ -51,6 +51,8 @@ pub mod jitter;
 pub mod lint;
 pub mod observe;
 pub mod policy;
+#[cfg(feature = "serde")]
+mod policy_file;
 pub mod preset;
 #[cfg(feature = "std")]
 mod registry;

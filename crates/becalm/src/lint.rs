@@ -293,8 +293,9 @@ fn large_budget(case: &Case<'_>) -> Option<String> {
     };
     if ratio > 0.5 {
         Some(format!(
-            "the budget lets retries add {} % to the load of an outage; set a ratio of 0.1 to 0.2",
-            (ratio * 1000.0).ceil() / 10.0
+            "the budget lets retries add {:.0} % to the load of an outage; set a ratio of 0.1 to \
+             0.2",
+            ratio * 100.0
         ))
     } else if burst > 100.0 {
         Some(format!(
