@@ -167,9 +167,8 @@ impl Case<'_> {
         }
         // The waits that were not looked at are no shorter than the last that was.
         let last = self.waits.last()?;
-        let more = u32::try_from(left.checked_div(length(last))?)
-            .ok()?
-            .saturating_add(1);
+        let length = Some(length(last)).filter(|length| *length > 0)?;
+        let more = u32::try_from(left.div_ceil(length)).ok()?;
         (more < self.policy.attempts - last.retry).then(|| last.retry + more)
     }
 }
