@@ -47,6 +47,7 @@ mod delay;
 pub mod duration;
 pub mod hint;
 pub mod idempotency;
+pub mod interval;
 pub mod jitter;
 pub mod lint;
 pub mod observe;
@@ -72,6 +73,9 @@ pub use classify::{Class, Classify, Effect, Failure, Verdict};
 pub use decide::Decision;
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
+pub use interval::JitteredInterval;
+#[cfg(feature = "std")]
+pub use interval::splay;
 pub use jitter::Jitter;
 pub use lint::Lint;
 pub use observe::{Event, Observer};
