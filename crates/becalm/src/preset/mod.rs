@@ -109,7 +109,7 @@ impl fmt::Display for UnknownPreset {
         write!(f, "there is no preset `{}`", self.name)?;
         match self.nearest {
             Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None => f.write_str("; `becalm plan --help` and the documentation list them"),
+            None => f.write_str("; `becalm presets` lists them"),
         }
     }
 }
