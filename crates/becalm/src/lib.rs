@@ -89,3 +89,12 @@ pub use stop::StopReason;
 pub use time::Instant;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
+
+// The examples of the guide are tested like all others.
+#[cfg(all(doctest, feature = "tokio", feature = "serde"))]
+mod pages {
+    #[doc = include_str!("../../../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../../../docs/policy-files.md")]
+    struct PolicyFiles;
+}
