@@ -47,9 +47,14 @@ mod delay;
 pub mod duration;
 pub mod hint;
 pub mod idempotency;
+pub mod interval;
 pub mod jitter;
+pub mod lint;
 pub mod observe;
 pub mod policy;
+#[cfg(feature = "serde")]
+mod policy_file;
+pub mod preset;
 #[cfg(feature = "std")]
 mod registry;
 pub mod rng;
@@ -58,6 +63,7 @@ pub mod run;
 pub mod scope;
 mod shared;
 pub mod stop;
+mod suggest;
 pub mod time;
 
 pub use backoff::Backoff;
@@ -67,9 +73,14 @@ pub use classify::{Class, Classify, Effect, Failure, Verdict};
 pub use decide::Decision;
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
+pub use interval::JitteredInterval;
+#[cfg(feature = "std")]
+pub use interval::splay;
 pub use jitter::Jitter;
+pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
+pub use preset::{Preset, UnknownPreset};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
 pub use scope::{Nested, Scope};
@@ -78,3 +89,12 @@ pub use stop::StopReason;
 pub use time::Instant;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
+
+// The examples of the guide are tested like all others.
+#[cfg(all(doctest, feature = "tokio", feature = "serde"))]
+mod pages {
+    #[doc = include_str!("../../../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../../../docs/policy-files.md")]
+    struct PolicyFiles;
+}

@@ -5,6 +5,9 @@
 //! a retry inside a retry is seen across `.await` points and joined futures of one task, and does
 //! not leak to other tasks.
 
+use core::fmt;
+use core::str::FromStr;
+
 use crate::time::Instant;
 
 /// What a retry inside another retry of the same task or thread does.
@@ -19,6 +22,41 @@ pub enum Nested {
     Allow,
     /// The inner one retries, and its retries are paid from the outer one's budget.
     ShareBudget,
+}
+
+impl fmt::Display for Nested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Suppress => "suppress",
+            Self::Allow => "allow",
+            Self::ShareBudget => "share-budget",
+        })
+    }
+}
+
+/// The text names no way with nested retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownNested;
+
+impl fmt::Display for UnknownNested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the way with nested retries is not one of suppress, allow, share-budget")
+    }
+}
+
+impl core::error::Error for UnknownNested {}
+
+impl FromStr for Nested {
+    type Err = UnknownNested;
+
+    fn from_str(text: &str) -> Result<Self, UnknownNested> {
+        Ok(match text {
+            "suppress" => Self::Suppress,
+            "allow" => Self::Allow,
+            "share-budget" => Self::ShareBudget,
+            _ => return Err(UnknownNested),
+        })
+    }
 }
 
 /// Which clock an [`Instant`] belongs to: deadlines of different clocks are not compared.

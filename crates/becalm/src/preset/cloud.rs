@@ -1,0 +1,262 @@
+//! What do cloud SDKs and RPC systems do by default?
+
+use super::{A_YEAR, BARE, Preset, ms, ratio, secs};
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::policy::Policy;
+
+/// Full jitter below 20 s: what all modes of the AWS SDKs have in common.
+const AWS: Policy = Policy {
+    attempts: 3,
+    cap: secs(20),
+    jitter: Jitter::Full,
+    ..BARE
+};
+
+/// One retry for 14 clean successes, 500 / 14 at once.
+const AWS_2026: Policy = Policy {
+    base: ms(50),
+    throttled_base: Some(secs(1)),
+    hint: HintMode::Clamp,
+    budget: ratio(0.071_429, 35.0, 0.0),
+    ..AWS
+};
+
+const STAINLESS: Policy = Policy {
+    base: ms(500),
+    cap: secs(8),
+    jitter: Jitter::Equal,
+    attempts: 3,
+    hint: HintMode::Honor,
+    ..BARE
+};
+
+pub(super) const PRESETS: &[Preset] = &[
+    Preset {
+        name: "aws-standard-2026-11",
+        source: "AWS SDKs, retry mode standard, as of November 2026",
+        differs: Some(
+            "A ratio budget stands for the quota of 500 tokens (14 a retry, 5 a throttled one, 1 \
+             back on a clean success): first tries earn, not successes, throttled retries cost as \
+             much as others, and the last cost does not come back; x-amz-retry-after is bounded \
+             by the cap, not by the computed delay plus 5 s.",
+        ),
+        policy: AWS_2026,
+    },
+    Preset {
+        name: "aws-dynamodb-2026-11",
+        source: "AWS SDKs, retry mode standard for DynamoDB, as of November 2026",
+        differs: Some(
+            "A ratio budget stands for the quota of 500 tokens, and x-amz-retry-after is bounded \
+             by the cap, as in aws-standard-2026-11.",
+        ),
+        policy: Policy {
+            attempts: 4,
+            base: ms(25),
+            ..AWS_2026
+        },
+    },
+    Preset {
+        name: "aws-standard-legacy",
+        source: "AWS SDKs, retry mode standard before 2026 (v2.0)",
+        differs: Some(
+            "A ratio budget stands for the quota of 500 tokens (5 a retry, 1 back on a clean \
+             success): first tries earn, not successes, time-outs cost 5 and not 10, and the last \
+             cost does not come back; some SDKs had other numbers (Java 4 attempts from 100 ms).",
+        ),
+        policy: Policy {
+            base: secs(1),
+            budget: ratio(0.2, 100.0, 0.0),
+            ..AWS
+        },
+    },
+    Preset {
+        name: "aws-legacy",
+        source: "botocore 1.44.0, retry mode legacy",
+        differs: None,
+        // Its base is itself drawn from U(0, 1 s), which is full jitter.
+        policy: Policy {
+            attempts: 5,
+            base: secs(1),
+            jitter: Jitter::Full,
+            ..BARE
+        },
+    },
+    Preset {
+        name: "aws-legacy-dynamodb",
+        source: "botocore 1.44.0, retry mode legacy for DynamoDB",
+        differs: None,
+        policy: Policy {
+            attempts: 10,
+            base: ms(50),
+            ..BARE
+        },
+    },
+    Preset {
+        name: "aws-adaptive-2026-11",
+        source: "AWS SDKs, retry mode adaptive, as of November 2026",
+        differs: Some(
+            "The client-side rate limit (CUBIC) that also slows first tries is left out; the rest \
+             differs as in aws-standard-2026-11.",
+        ),
+        policy: AWS_2026,
+    },
+    Preset {
+        name: "aws-crt",
+        source: "aws-c-io standard retry strategy, as of November 2026",
+        differs: Some(
+            "A ratio budget stands for the quota of 500 tokens (5 a retry, 10 a transient one, 1 \
+             back on a clean success): first tries earn, not successes, and every retry costs 10.",
+        ),
+        policy: Policy {
+            attempts: 11,
+            base: ms(500),
+            budget: ratio(0.1, 50.0, 0.0),
+            ..AWS
+        },
+    },
+    Preset {
+        name: "grpc",
+        source: "gRPC proposal A6, its example, as of November 2026",
+        differs: Some(
+            "gRPC jitters after the cap and may wait a fifth longer than it; a ratio budget \
+             stands for the throttle of 10 tokens (ratio 0.1, retries while more than half are \
+             left), which counts failures of first tries too.",
+        ),
+        policy: Policy {
+            attempts: 4,
+            base: ms(100),
+            cap: secs(1),
+            jitter: Jitter::Proportional(0.2),
+            hint: HintMode::Honor,
+            max_hint: A_YEAR,
+            budget: ratio(0.1, 5.0, 0.0),
+            ..BARE
+        },
+    },
+    Preset {
+        name: "grpc-connection",
+        source: "gRPC connection backoff, as of November 2026",
+        differs: Some(
+            "gRPC jitters after the cap and may wait a fifth longer than it; grpc-go leaves the \
+             first delay without jitter.",
+        ),
+        policy: Policy {
+            base: secs(1),
+            multiplier: 1.6,
+            cap: secs(120),
+            jitter: Jitter::Proportional(0.2),
+            ..BARE
+        },
+    },
+    Preset {
+        name: "gcp-gax",
+        source: "gax-go, as of November 2026",
+        differs: None,
+        policy: Policy {
+            base: secs(1),
+            cap: secs(30),
+            jitter: Jitter::Full,
+            ..BARE
+        },
+    },
+    Preset {
+        name: "gcp-rust",
+        source: "google-cloud-gax 1.15",
+        differs: Some(
+            "The adaptive throttle (K = 2), which also sheds first tries, is left out; the number \
+             of attempts is the caller's there and has no bound here.",
+        ),
+        policy: Policy {
+            base: secs(1),
+            cap: secs(60),
+            jitter: Jitter::Full,
+            ..BARE
+        },
+    },
+    Preset {
+        name: "gcp-memorystore",
+        source: "Google Cloud documentation, exponential backoff for Memorystore, as of November 2026",
+        differs: Some(
+            "There the jitter is added before the cap, which clips it, so that all clients at the \
+             cap wait exactly 32 s; here it stays spread below the cap (other pages have 64 s).",
+        ),
+        policy: Policy {
+            base: secs(1),
+            cap: secs(32),
+            jitter: Jitter::Additive(secs(1)),
+            ..BARE
+        },
+    },
+    Preset {
+        name: "azure",
+        source: "azure_core for Rust (typespec_client_core 1.1.0)",
+        differs: Some(
+            "There the jitter is added before the cap, which clips it; the base is 400 ms because \
+             the SDK doubles its 200 ms before the first wait; a hint replaces a shorter computed \
+             delay without jitter on top, and the limit of 60 s cuts no running attempt.",
+        ),
+        policy: Policy {
+            attempts: 9,
+            base: ms(400),
+            cap: secs(30),
+            jitter: Jitter::Additive(ms(255)),
+            deadline: Some(secs(60)),
+            hint: HintMode::Honor,
+            max_hint: A_YEAR,
+            ..BARE
+        },
+    },
+    Preset {
+        name: "stripe",
+        source: "stripe-python, as of November 2026",
+        differs: Some(
+            "Stripe raises a delay below 0.5 s to exactly that, so its first wait is always 0.5 s; \
+             here the first wait is spread from 0.5 s to 1 s.",
+        ),
+        policy: Policy {
+            attempts: 3,
+            base: ms(500),
+            cap: secs(5),
+            floor: ms(500),
+            jitter: Jitter::Equal,
+            ..BARE
+        },
+    },
+    Preset {
+        name: "stainless-openai",
+        source: "OpenAI SDKs (generated by Stainless), as of November 2026",
+        differs: Some(
+            "The SDK draws between three quarters of the ceiling and the ceiling, here from half; \
+             it waits for a hint without jitter on top.",
+        ),
+        policy: Policy {
+            max_hint: secs(120),
+            ..STAINLESS
+        },
+    },
+    Preset {
+        name: "stainless-anthropic",
+        source: "Anthropic SDKs (generated by Stainless), as of November 2026",
+        differs: Some(
+            "The SDK draws between three quarters of the ceiling and the ceiling, here from half; \
+             it disregards a hint above 60 s and retries early, where this policy stops.",
+        ),
+        policy: STAINLESS,
+    },
+    Preset {
+        name: "mongodb",
+        source: "MongoDB drivers, client backpressure, as of November 2026",
+        differs: Some(
+            "The server's baseBackoffMS replaces the base there; here it is ignored; the base is \
+             200 ms because the drivers double their 100 ms before the first wait.",
+        ),
+        policy: Policy {
+            attempts: 3,
+            base: ms(200),
+            cap: secs(10),
+            jitter: Jitter::Full,
+            ..BARE
+        },
+    },
+];

@@ -1,0 +1,92 @@
+//! What do proxies, meshes and their budgets do by default?
+
+use super::{BARE, BECALM, FINAGLE_BUDGET, Preset, ms};
+use crate::backoff::Backoff;
+use crate::jitter::Jitter;
+use crate::policy::Policy;
+
+const ENVOY: Policy = Policy {
+    attempts: 2,
+    base: ms(25),
+    cap: ms(250),
+    jitter: Jitter::Full,
+    max_waiting: Some(3),
+    ..BARE
+};
+
+/// Retries at once, without growth.
+const AT_ONCE: Policy = Policy {
+    backoff: Backoff::Fixed,
+    ..BARE
+};
+
+pub(super) const PRESETS: &[Preset] = &[
+    Preset {
+        name: "envoy",
+        source: "Envoy 1.40.0, num_retries 1",
+        differs: Some(
+            "Envoy's circuit breaker bounds the retries that are waiting or in flight to 3 for a \
+             cluster; here the bound of 3 is on those that wait.",
+        ),
+        policy: ENVOY,
+    },
+    Preset {
+        name: "istio",
+        source: "Istio's default HTTP retry policy, as of November 2026",
+        differs: Some(
+            "Envoy's circuit breaker bounds the retries that are waiting or in flight to 3 for a \
+             cluster, here the bound is on those that wait; Istio retries on another host.",
+        ),
+        policy: Policy {
+            attempts: 3,
+            ..ENVOY
+        },
+    },
+    Preset {
+        name: "linkerd-profile",
+        source: "Linkerd service profiles, as of November 2026",
+        differs: Some(
+            "A ratio budget with a floor of 10 a second and a burst of 100 stands for the window \
+             of 10 s.",
+        ),
+        policy: Policy {
+            budget: FINAGLE_BUDGET,
+            ..AT_ONCE
+        },
+    },
+    Preset {
+        name: "linkerd-annotation",
+        source: "Linkerd retry annotations, as of November 2026",
+        differs: None,
+        policy: Policy {
+            attempts: 2,
+            ..AT_ONCE
+        },
+    },
+    Preset {
+        name: "gateway-api",
+        source: "Kubernetes Gateway API, GEP-1731 and GEP-3388, as of November 2026",
+        differs: Some(
+            "The specification leaves attempts and backoff to the implementation, so becalm's \
+             defaults stand in; a ratio budget with a floor of 10 a second and a burst of 100 \
+             stands for 20 % over a window of 10 s.",
+        ),
+        policy: Policy {
+            budget: FINAGLE_BUDGET,
+            ..BECALM
+        },
+    },
+    Preset {
+        name: "tower",
+        source: "tower 0.5.3, retry layer with TpsBudget",
+        differs: Some(
+            "tower leaves attempts and backoff to the caller, so becalm's defaults stand in; a \
+             ratio budget with a floor of 10 a second and a burst of 100 stands for the window of \
+             10 s.",
+        ),
+        policy: Policy {
+            budget: FINAGLE_BUDGET,
+            ..BECALM
+        },
+    },
+];

@@ -1,0 +1,180 @@
+//! What do well-known systems do by default, as a policy?
+//!
+//! A preset carries what a [`Policy`] holds: backoff, jitter, attempts, times, hints and budget.
+//! It carries no classification: which failures are retried stays with the driver. Where a system
+//! cannot be reproduced exactly, [`Preset::differs`] says how.
+//!
+//! - A name is dated where its system has changed its values; it never changes its meaning here.
+//! - A system without a cap, or one that waits for any hint, has one of a year.
+//! - Budgets of another kind are stood for by the ratio budget of the same steady state and burst
+//!   where there is one, and are left out where there is none.
+//! - What none of the systems has keeps becalm's default: a nested retry is suppressed.
+
+mod cloud;
+mod library;
+mod mesh;
+mod websocket;
+
+use alloc::string::String;
+use core::fmt;
+use core::time::Duration;
+
+use crate::backoff::Backoff;
+use crate::budget::{Budget, Ratio};
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::policy::Policy;
+use crate::scope::Nested;
+use crate::suggest;
+
+/// The default retry policy of a well-known system.
+///
+/// ```
+/// use becalm::Preset;
+///
+/// let grpc = Preset::by_name("grpc")?;
+/// assert_eq!(grpc.policy().attempts, 4);
+/// assert!(grpc.differs().is_some_and(|how| how.contains("cap")));
+/// # Ok::<(), becalm::UnknownPreset>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    name: &'static str,
+    source: &'static str,
+    differs: Option<&'static str>,
+    policy: Policy,
+}
+
+impl Preset {
+    /// The preset of this name, as in `preset = "grpc"` of a policy file.
+    pub fn by_name(name: &str) -> Result<&'static Self, UnknownPreset> {
+        Self::all()
+            .find(|preset| preset.name == name)
+            .ok_or_else(|| UnknownPreset {
+                name: name.into(),
+                nearest: suggest::nearest(name, Self::all().map(Self::name)),
+            })
+    }
+
+    /// All presets: cloud SDKs and RPC, proxies and meshes, libraries, WebSocket clients.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        [
+            cloud::PRESETS,
+            mesh::PRESETS,
+            library::PRESETS,
+            websocket::PRESETS,
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// The name: lower case, unique, the same for ever.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Which system has these defaults, with its version or the date at which they were read.
+    pub const fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// How the system behaves otherwise than this policy: one sentence, or `None` where the policy
+    /// is faithful.
+    pub const fn differs(&self) -> Option<&'static str> {
+        self.differs
+    }
+
+    /// The policy. It validates; it may well have [lints](Policy::lints).
+    pub fn policy(&self) -> Policy {
+        self.policy.clone()
+    }
+}
+
+/// There is no preset of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownPreset {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+impl UnknownPreset {
+    /// The preset that was probably meant.
+    pub const fn nearest(&self) -> Option<&'static str> {
+        self.nearest
+    }
+}
+
+impl fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no preset `{}`", self.name)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => f.write_str("; `becalm presets` lists them"),
+        }
+    }
+}
+
+impl core::error::Error for UnknownPreset {}
+
+/// For a system without a cap: no call waits for a year.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A system that bounds, spreads and heeds nothing, from which most rows start.
+const BARE: Policy = Policy {
+    backoff: Backoff::Exponential,
+    base: Duration::ZERO,
+    throttled_base: None,
+    multiplier: 2.0,
+    cap: A_YEAR,
+    floor: Duration::ZERO,
+    jitter: Jitter::None,
+    attempts: Policy::UNLIMITED,
+    deadline: None,
+    attempt_timeout: None,
+    hint: HintMode::Ignore,
+    max_hint: Duration::from_secs(60),
+    budget: Budget::None,
+    max_waiting: None,
+    nested: Nested::Suppress,
+};
+
+/// becalm's own default, for specifications that leave the rest to the implementation.
+const BECALM: Policy = Policy {
+    base: ms(100),
+    cap: secs(20),
+    jitter: Jitter::Full,
+    attempts: 4,
+    hint: HintMode::Honor,
+    budget: ratio(0.1, 10.0, 0.0),
+    ..BARE
+};
+
+/// Finagle's budget, which Linkerd and tower took over: 20 %, and a reserve of 10 a second that
+/// lasts for its window of 10 s.
+const FINAGLE_BUDGET: Budget = ratio(0.2, 100.0, 10.0);
+
+const fn ratio(ratio: f64, burst: f64, floor_per_second: f64) -> Budget {
+    Budget::Ratio(Ratio {
+        ratio,
+        burst,
+        floor_per_second,
+    })
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_of_the_default_is_the_default() {
+        assert_eq!(BECALM, Policy::default());
+    }
+}

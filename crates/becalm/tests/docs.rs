@@ -1,0 +1,152 @@
+//! Do the tables of `docs/` say what the code does?
+#![cfg(feature = "serde")]
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm::{Backoff, Lint, Policy, Preset};
+
+const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
+const DEFAULTS: &str = include_str!("../../../docs/why-these-defaults.md");
+
+/// The first cells, without their code quotes, of the table below this heading.
+fn first_cells(page: &str, heading: &str) -> Vec<String> {
+    let section = page
+        .split_once(heading)
+        .unwrap_or_else(|| panic!("no {heading}"))
+        .1;
+    let rows = section
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"))
+        .skip(1);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|row| {
+            row.split('|')
+                .nth(1)
+                .unwrap()
+                .trim()
+                .trim_matches('`')
+                .to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn every_key_is_explained() {
+    let second = Duration::from_secs(1);
+    let with_all_keys = Policy::default()
+        .throttled_base(second)
+        .deadline(second)
+        .attempt_timeout(second)
+        .max_waiting(1);
+    let table = toml::Table::try_from(&with_all_keys).unwrap();
+    let mut keys: Vec<_> = table.keys().cloned().collect();
+    keys.push("preset".to_owned());
+    keys.sort();
+    let mut explained = first_cells(POLICY_FILES, "## Keys");
+    explained.sort();
+    assert_eq!(explained, keys);
+
+    keys.retain(|key| key != "preset");
+    let mut reasoned = first_cells(DEFAULTS, "# Why these defaults");
+    reasoned.sort();
+    assert_eq!(reasoned, keys);
+}
+
+#[test]
+fn the_defaults_of_the_keys_are_the_defaults() {
+    let table = toml::Table::try_from(Policy::default()).unwrap();
+    for (key, value) in table {
+        let row = POLICY_FILES
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{key}` |")));
+        let stated = row
+            .unwrap()
+            .trim_end_matches(" |")
+            .rsplit(" | ")
+            .next()
+            .unwrap();
+        assert_eq!(stated, format!("`{value}`"), "{key}");
+    }
+}
+
+#[test]
+fn every_lint_is_explained_in_order() {
+    assert_eq!(first_cells(POLICY_FILES, "## Lints"), Lint::CODES);
+}
+
+#[test]
+fn every_preset_is_listed_as_it_is() {
+    let expected = presets();
+    let (_, stated) = POLICY_FILES.split_once("## Presets").unwrap();
+    let stated = stated
+        .get(stated.find("| preset |").unwrap_or(stated.len())..)
+        .unwrap();
+    assert!(
+        stated == expected,
+        "the end of docs/policy-files.md must be:\n{expected}"
+    );
+}
+
+/// A table of the figures, then a list of sources and differences.
+fn presets() -> String {
+    let mut page = String::from("| preset | attempts | ceilings | jitter | budget | besides |\n");
+    page.push_str("|---|---|---|---|---|---|\n");
+    for preset in Preset::all() {
+        let policy = preset.policy();
+        let attempts = match policy.attempts {
+            Policy::UNLIMITED => "unlimited".to_owned(),
+            attempts => attempts.to_string(),
+        };
+        writeln!(
+            page,
+            "| `{}` | {attempts} | {} | {} | {} | {} |",
+            preset.name(),
+            ceilings(&policy),
+            policy.jitter,
+            policy.budget,
+            besides(&policy).join(", ")
+        )
+        .unwrap();
+    }
+    page.push('\n');
+    for preset in Preset::all() {
+        write!(page, "- `{}`: {}.", preset.name(), preset.source()).unwrap();
+        if let Some(differs) = preset.differs() {
+            write!(page, " {differs}").unwrap();
+        }
+        page.push('\n');
+    }
+    page
+}
+
+fn ceilings(policy: &Policy) -> String {
+    let (base, cap) = (Human(policy.base), Human(policy.cap));
+    match policy.backoff {
+        _ if policy.base.is_zero() => "0".to_owned(),
+        Backoff::Exponential => format!("{base} x {} to {cap}", policy.multiplier),
+        _ => base.to_string(),
+    }
+}
+
+/// What most presets do not have.
+fn besides(policy: &Policy) -> Vec<String> {
+    let durations = [
+        ("floor", Some(policy.floor).filter(|floor| !floor.is_zero())),
+        ("throttled base", policy.throttled_base),
+        ("deadline", policy.deadline),
+        ("attempt timeout", policy.attempt_timeout),
+    ];
+    let mut besides: Vec<_> = durations
+        .into_iter()
+        .filter_map(|(name, duration)| Some(format!("{name} {}", Human(duration?))))
+        .collect();
+    besides.extend(policy.max_waiting.map(|most| format!("max waiting {most}")));
+    match policy.hint {
+        becalm::HintMode::Honor => besides.push(format!("hints up to {}", Human(policy.max_hint))),
+        becalm::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),
+        _ => {}
+    }
+    besides
+}

@@ -1,0 +1,317 @@
+//! Is every danger named, and only where there is one?
+
+use std::time::Duration;
+
+use becalm::budget::Ratio;
+use becalm::{Backoff, Budget, HintMode, Jitter, Lint, Nested, Policy, Preset};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn codes(policy: &Policy) -> Vec<&'static str> {
+    policy.lints().iter().map(|lint| lint.code).collect()
+}
+
+/// The message of this lint.
+fn message(policy: &Policy, code: &str) -> String {
+    let lints = policy.lints();
+    let found = lints.iter().find(|lint| lint.code == code);
+    found
+        .unwrap_or_else(|| panic!("no {code} among {lints:?}"))
+        .message
+        .clone()
+}
+
+#[test]
+fn the_default_and_every_constructor_have_no_lints() {
+    let none: Vec<Lint> = Vec::new();
+    assert_eq!(Policy::default().lints(), none);
+    assert_eq!(Policy::default().deadline(secs(30)).lints(), none);
+    for base in [ms(10), ms(100), secs(1), secs(5)] {
+        assert_eq!(Policy::exponential(base).lints(), none, "{base:?}");
+        assert_eq!(Policy::fixed(base).lints(), none, "{base:?}");
+        assert_eq!(Policy::linear(base).lints(), none, "{base:?}");
+        assert_eq!(Policy::fibonacci(base).lints(), none, "{base:?}");
+    }
+    assert_eq!(Policy::custom(|n| ms(100) * (n + 1)).lints(), none);
+    for jitter in [
+        Jitter::Full,
+        Jitter::Equal,
+        Jitter::Decorrelated,
+        Jitter::Proportional(0.2),
+        Jitter::Additive(ms(100)),
+    ] {
+        assert_eq!(Policy::default().jitter(jitter).lints(), none, "{jitter}");
+    }
+}
+
+#[test]
+fn a_policy_without_retries_has_no_lints() {
+    let policy = Policy::default()
+        .attempts(1)
+        .budget(Budget::None)
+        .jitter(Jitter::None);
+    assert!(policy.lints().is_empty());
+}
+
+/// One policy for each code, which has this lint and no other.
+fn specimens() -> Vec<(&'static str, Policy)> {
+    let policy = Policy::default;
+    vec![
+        ("no-bound", policy().attempts(Policy::UNLIMITED)),
+        ("no-budget", policy().budget(Budget::None)),
+        ("retries-at-once", policy().base(Duration::ZERO)),
+        (
+            "retries-at-once",
+            policy().base(Duration::ZERO).jitter(Jitter::None),
+        ),
+        ("retries-at-once", policy().base(Duration::from_micros(100))),
+        ("no-jitter", policy().jitter(Jitter::None)),
+        (
+            "jitter-after-cap",
+            policy().jitter(Jitter::DecorrelatedClamped),
+        ),
+        ("narrow-jitter", policy().jitter(Jitter::Proportional(0.05))),
+        ("narrow-jitter", policy().jitter(Jitter::Additive(ms(10)))),
+        ("narrow-jitter", policy().floor(secs(19))),
+        (
+            "narrow-jitter",
+            policy()
+                .base(secs(15))
+                .jitter(Jitter::Decorrelated)
+                .cap(secs(16)),
+        ),
+        ("no-growth", policy().multiplier(1.0)),
+        ("no-growth", policy().base(secs(20))),
+        ("no-growth", Policy::fixed(secs(1)).attempts(100)),
+        ("large-budget", policy().budget(Budget::ratio(1.5))),
+        (
+            "large-budget",
+            policy().budget(Budget::ratio(0.1).burst(1000.0)),
+        ),
+        (
+            "large-budget",
+            policy().budget(Budget::ratio(0.1).floor_per_second(50.0)),
+        ),
+        ("nested-retries", policy().nested(Nested::Allow)),
+        ("hints-ignored", policy().hint(HintMode::Ignore)),
+        ("hints-clamped", policy().hint(HintMode::Clamp)),
+        (
+            "hint-beyond-deadline",
+            policy().max_hint(secs(600)).deadline(secs(30)),
+        ),
+        ("throttled-sooner", policy().throttled_base(ms(10))),
+        (
+            "attempt-timeout-fills-deadline",
+            policy().attempt_timeout(secs(5)).deadline(secs(5)),
+        ),
+        (
+            "waits-exceed-deadline",
+            policy().attempts(10).base(secs(1)).deadline(secs(30)),
+        ),
+        (
+            "waits-exceed-deadline",
+            policy().attempts(1_000_000).deadline(secs(3600)),
+        ),
+        (
+            "waits-exceed-deadline",
+            policy().attempts(Policy::UNLIMITED).deadline(ms(50)),
+        ),
+        ("long-waits", policy().base(secs(3600)).cap(secs(36_000))),
+    ]
+}
+
+#[test]
+fn each_danger_has_its_code_and_no_other() {
+    for (code, policy) in specimens() {
+        assert_eq!(
+            policy.validate(),
+            Ok(()),
+            "{code}: a lint is for legal policies"
+        );
+        assert_eq!(codes(&policy), [code], "{policy:?}");
+    }
+}
+
+#[test]
+fn unlimited_attempts_without_a_budget_are_worse_than_either() {
+    let policy = Policy::default()
+        .attempts(Policy::UNLIMITED)
+        .budget(Budget::None);
+    assert_eq!(
+        codes(&policy),
+        ["no-bound", "unlimited-without-budget", "no-budget"]
+    );
+    let policy = policy.deadline(secs(60));
+    assert_eq!(codes(&policy), ["unlimited-without-budget", "no-budget"]);
+}
+
+#[test]
+fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
+    let shown: Vec<_> = specimens().into_iter().map(|(code, _)| code).collect();
+    for code in Lint::CODES {
+        assert!(
+            code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'),
+            "{code}"
+        );
+        assert!(
+            shown.contains(&code) || code == "unlimited-without-budget",
+            "{code}"
+        );
+    }
+    assert_eq!(
+        Lint::CODES,
+        [
+            "no-bound",
+            "unlimited-without-budget",
+            "no-budget",
+            "retries-at-once",
+            "no-jitter",
+            "jitter-after-cap",
+            "narrow-jitter",
+            "no-growth",
+            "large-budget",
+            "nested-retries",
+            "hints-ignored",
+            "hints-clamped",
+            "hint-beyond-deadline",
+            "throttled-sooner",
+            "attempt-timeout-fills-deadline",
+            "waits-exceed-deadline",
+            "long-waits",
+        ]
+    );
+}
+
+#[test]
+fn a_message_is_one_sentence_with_the_remedy() {
+    let remedies = ["set ", "lower ", "raise ", "say "];
+    for (code, policy) in specimens() {
+        let message = message(&policy, code);
+        assert!(
+            remedies.iter().any(|remedy| message.contains(remedy)),
+            "{code}: {message}"
+        );
+        assert!(
+            !message.contains("  ") && !message.ends_with('.'),
+            "{code}: {message}"
+        );
+    }
+}
+
+#[test]
+fn the_figures_are_those_of_the_policy() {
+    let policy = Policy::default().attempts(6).budget(Budget::None);
+    assert!(message(&policy, "no-budget").contains("by up to 6;"));
+
+    // Means of full jitter: 0.5, 1, 2, 4, 8, 10, 10: after six of them 25.5 s, after seven 35.5 s.
+    let policy = Policy::exponential(secs(1)).attempts(10).deadline(secs(30));
+    let sentence = message(&policy, "waits-exceed-deadline");
+    assert!(
+        sentence.contains("attempt 8") && sentence.contains("seldom"),
+        "{sentence}"
+    );
+
+    // Without jitter 1 + 2 + 4 + 8 = 15 s pass for certain before attempt 5.
+    let policy = policy.jitter(Jitter::None).deadline(secs(15));
+    let sentence = message(&policy, "waits-exceed-deadline");
+    assert!(
+        sentence.contains("attempt 5") && sentence.contains("never"),
+        "{sentence}"
+    );
+
+    // Far beyond what is looked at one by one: 3 600 s in steps of 1 s.
+    let policy = Policy::fixed(secs(1))
+        .jitter(Jitter::None)
+        .attempts(4000)
+        .deadline(secs(3600));
+    assert!(message(&policy, "waits-exceed-deadline").contains("attempt 3601 "));
+    let policy = policy.attempts(3600);
+    assert!(!codes(&policy).contains(&"waits-exceed-deadline"));
+
+    let policy = Policy::default().budget(Budget::ratio(0.75));
+    assert!(message(&policy, "large-budget").contains("75 %"));
+}
+
+#[test]
+fn an_attempt_timeout_needs_room_for_the_first_wait() {
+    let policy = Policy::fixed(secs(2))
+        .jitter(Jitter::Equal)
+        .deadline(secs(10));
+    assert_eq!(codes(&policy.clone().attempt_timeout(ms(8900))), [""; 0]);
+    let filled = policy.attempt_timeout(secs(9));
+    assert_eq!(codes(&filled), ["attempt-timeout-fills-deadline"]);
+}
+
+#[test]
+fn a_growing_backoff_may_go_on() {
+    let policy = Policy::default()
+        .attempts(Policy::UNLIMITED)
+        .deadline(secs(600));
+    assert_eq!(codes(&policy), [""; 0]);
+    assert!(!codes(&policy.backoff(Backoff::Linear)).contains(&"no-growth"));
+}
+
+/// The dangers for which systems are known are found in their presets.
+#[test]
+fn known_storms_are_found_in_the_presets() {
+    for (name, code) in [
+        ("polly", "no-jitter"),
+        ("go-retryablehttp", "no-jitter"),
+        ("tenacity", "retries-at-once"),
+        ("failsafe-java", "retries-at-once"),
+        ("gcp-memorystore", "narrow-jitter"),
+        ("reconnecting-websocket-joewalnes", "no-bound"),
+        ("stripe", "no-budget"),
+        ("aws-standard-2026-11", "hints-clamped"),
+        ("envoy", "hints-ignored"),
+        ("k8s-workqueue", "long-waits"),
+    ] {
+        let lints = codes(&Preset::by_name(name).unwrap().policy());
+        assert!(lints.contains(&code), "{name}: {lints:?}");
+    }
+}
+
+#[test]
+fn no_policy_panics_valid_or_not() {
+    let extremes = [
+        Duration::ZERO,
+        Duration::from_nanos(1),
+        secs(1),
+        Duration::MAX,
+    ];
+    for jitter in [
+        Jitter::None,
+        Jitter::Full,
+        Jitter::Equal,
+        Jitter::Decorrelated,
+        Jitter::DecorrelatedClamped,
+        Jitter::Proportional(f64::NAN),
+        Jitter::Proportional(f64::INFINITY),
+        Jitter::Additive(Duration::MAX),
+    ] {
+        for base in extremes {
+            for cap in extremes {
+                for attempts in [0, 2, 1000, u32::MAX] {
+                    for multiplier in [f64::NAN, f64::NEG_INFINITY, 0.0, f64::MAX] {
+                        let policy = Policy::exponential(base)
+                            .cap(cap)
+                            .floor(base)
+                            .deadline(cap)
+                            .attempt_timeout(base)
+                            .jitter(jitter)
+                            .attempts(attempts)
+                            .multiplier(multiplier)
+                            .budget(Budget::Ratio(Ratio::default()).burst(f64::NAN));
+                        let _ = policy.lints();
+                    }
+                }
+            }
+        }
+    }
+}

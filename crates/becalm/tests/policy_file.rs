@@ -1,0 +1,378 @@
+//! Is a policy read from a file what was written, and is everything else refused with a sentence?
+#![cfg(feature = "serde")]
+
+use std::time::Duration;
+
+use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy, Preset};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn read(text: &str) -> Policy {
+    toml::from_str(text).unwrap()
+}
+
+/// The sentence with which a file is refused.
+fn refused(text: &str) -> String {
+    toml::from_str::<Policy>(text)
+        .unwrap_err()
+        .message()
+        .to_owned()
+}
+
+#[test]
+fn an_empty_file_is_the_default_policy() {
+    assert_eq!(read(""), Policy::default());
+}
+
+#[test]
+fn every_key_is_read() {
+    let policy = read(
+        r#"
+        backoff = "linear"
+        base = "250ms"
+        throttled_base = "1.5s"
+        multiplier = 3
+        cap = "2m"
+        floor = "300us"
+        jitter = "proportional:0.25"
+        attempts = 7
+        deadline = "1m30s"
+        attempt_timeout = "5s"
+        hint = "clamp"
+        max_hint = "10m"
+        budget = "ratio:0.2,burst:20,floor:1"
+        max_waiting = 50
+        nested = "share-budget"
+        "#,
+    );
+    let expected = Policy::linear(Duration::from_millis(250))
+        .throttled_base(Duration::from_millis(1500))
+        .multiplier(3.0)
+        .cap(Duration::from_secs(120))
+        .floor(Duration::from_micros(300))
+        .jitter(Jitter::Proportional(0.25))
+        .attempts(7)
+        .deadline(Duration::from_secs(90))
+        .attempt_timeout(Duration::from_secs(5))
+        .hint(HintMode::Clamp)
+        .max_hint(Duration::from_secs(600))
+        .budget(Budget::ratio(0.2).burst(20.0).floor_per_second(1.0))
+        .max_waiting(50)
+        .nested(Nested::ShareBudget);
+    assert_eq!(policy, expected);
+}
+
+#[test]
+fn a_preset_is_where_the_other_keys_start_wherever_it_stands() {
+    let grpc = Preset::by_name("grpc").unwrap().policy();
+    assert_eq!(read("preset = \"grpc\""), grpc);
+    for text in [
+        "preset = \"grpc\"\nattempts = 2",
+        "attempts = 2\npreset = \"grpc\"",
+    ] {
+        assert_eq!(read(text), grpc.clone().attempts(2), "{text}");
+    }
+    let polly = read(
+        r#"
+        preset = "polly-http-standard"
+        deadline = "none"
+        attempt_timeout = "none"
+        "#,
+    );
+    assert_eq!((polly.deadline, polly.attempt_timeout), (None, None));
+}
+
+#[test]
+fn attempts_may_be_unlimited() {
+    assert_eq!(read("attempts = \"unlimited\"").attempts, Policy::UNLIMITED);
+    let text = toml::to_string(&Policy::default().attempts(Policy::UNLIMITED)).unwrap();
+    assert!(text.contains("attempts = \"unlimited\""), "{text}");
+}
+
+#[test]
+fn what_is_written_is_what_a_human_would_write() {
+    assert_eq!(
+        toml::to_string(&Policy::default()).unwrap(),
+        r#"backoff = "exponential"
+base = "100ms"
+multiplier = 2.0
+cap = "20s"
+floor = "0s"
+jitter = "full"
+attempts = 4
+hint = "honor"
+max_hint = "1m"
+budget = "ratio:0.1,burst:10"
+nested = "suppress"
+"#
+    );
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest() {
+    for (key, meant) in [
+        ("atempts", "attempts"),
+        ("attempt-timeout", "attempt_timeout"),
+        ("jiter", "jitter"),
+        ("Base", "base"),
+        ("max_hints", "max_hint"),
+    ] {
+        assert_eq!(
+            refused(&format!("{key} = 1")),
+            format!("unknown key `{key}`; did you mean `{meant}`?")
+        );
+    }
+    let list = refused("colour = { red = 1 }");
+    assert!(
+        list.starts_with("unknown key `colour`; the keys are preset, backoff, base,"),
+        "{list}"
+    );
+}
+
+#[test]
+fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
+    let attempts = "attempts: write a whole number from 1 to 4294967294, or \"unlimited\"";
+    for (text, sentence) in [
+        (
+            "base = 250",
+            "base: write a duration in quotes, such as \"250ms\"",
+        ),
+        (
+            "base = \"250\"",
+            "base: the duration has no unit; write 250ms, 1.5s or 2m",
+        ),
+        (
+            "deadline = \"soon\"",
+            "deadline: the duration does not start with a number; write 250ms, 1.5s or 2m",
+        ),
+        ("attempts = -1", attempts),
+        ("attempts = 4.5", attempts),
+        ("attempts = 4294967296", attempts),
+        ("attempts = \"4\"", attempts),
+        (
+            "multiplier = \"2\"",
+            "multiplier: write a number without quotes, such as 2.0",
+        ),
+        (
+            "max_waiting = -3",
+            "max_waiting: write a whole number from 1 to 4294967295, or \"none\"",
+        ),
+        (
+            "backoff = \"custom\"",
+            "backoff: the backoff is not one of fixed, linear, exponential, fibonacci",
+        ),
+        (
+            "jitter = \"proportional\"",
+            "jitter: proportional jitter needs a share, such as proportional:0.25",
+        ),
+        (
+            "jitter = 0.25",
+            "jitter: write it in quotes, such as \"proportional:0.25\"",
+        ),
+        (
+            "budget = \"10%\"",
+            "budget: the budget is not one of none, ratio:SHARE",
+        ),
+        (
+            "hint = \"honour\"",
+            "hint: the hint mode is not one of honor, clamp, ignore",
+        ),
+        (
+            "nested = \"yes\"",
+            "nested: the way with nested retries is not one of suppress, allow, share-budget",
+        ),
+        (
+            "preset = \"grcp\"",
+            "preset: there is no preset `grcp`; did you mean `grpc`?",
+        ),
+    ] {
+        assert_eq!(refused(text), sentence, "{text}");
+    }
+    let boolean = refused("jitter = true");
+    assert!(
+        boolean.contains("expected a text or a number for `jitter`"),
+        "{boolean}"
+    );
+}
+
+#[test]
+fn a_policy_that_does_not_validate_is_refused() {
+    for (text, field) in [
+        ("attempts = 0", "attempts"),
+        ("base = \"30s\"", "base"),
+        ("multiplier = nan", "multiplier"),
+        ("multiplier = 0.5", "multiplier"),
+        ("floor = \"20s\"", "floor"),
+        ("jitter = \"proportional:1.5\"", "jitter"),
+        ("jitter = \"additive:21s\"", "jitter"),
+        ("deadline = \"0s\"", "deadline"),
+        ("max_waiting = 0", "max_waiting"),
+        ("preset = \"grpc\"\nbase = \"2s\"", "base"),
+    ] {
+        let sentence = refused(text);
+        assert!(sentence.contains(field), "{text}: {sentence}");
+    }
+}
+
+#[test]
+fn a_key_given_twice_is_refused() {
+    // The TOML parser itself refuses this; JSON parsers do not.
+    let error = serde_json::from_str::<Policy>(r#"{"base": "1s", "base": "2s"}"#).unwrap_err();
+    let sentence = error.to_string();
+    assert!(
+        sentence.starts_with("key `base` is given twice; keep one of them"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_could_not_be_read_back_is_not_written() {
+    let custom = Policy::custom(|_| Duration::from_secs(1));
+    let error = toml::to_string(&custom).unwrap_err();
+    assert!(
+        error.to_string().contains("a custom backoff is code"),
+        "{error}"
+    );
+    let error = serde_json::to_string(&Policy::default().multiplier(f64::NAN)).unwrap_err();
+    assert!(error.to_string().contains("multiplier"), "{error}");
+}
+
+#[test]
+fn a_duration_beyond_the_clock_is_written_as_the_longest_that_counts() {
+    let text = toml::to_string(&Policy::default().max_hint(Duration::MAX)).unwrap();
+    assert_eq!(read(&text).max_hint, Duration::from_nanos(u64::MAX));
+}
+
+#[test]
+fn every_preset_survives_the_way_to_a_file_and_back() {
+    for preset in Preset::all() {
+        let policy = preset.policy();
+        assert_eq!(
+            read(&toml::to_string(&policy).unwrap()),
+            policy,
+            "{}",
+            preset.name()
+        );
+    }
+}
+
+fn duration() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        any::<u64>().prop_map(Duration::from_nanos),
+        (0_u64..100_000).prop_map(Duration::from_millis),
+    ]
+}
+
+fn jitter() -> impl Strategy<Value = Jitter> {
+    prop_oneof![
+        Just(Jitter::None),
+        Just(Jitter::Full),
+        Just(Jitter::Equal),
+        Just(Jitter::Decorrelated),
+        Just(Jitter::DecorrelatedClamped),
+        (f64::MIN_POSITIVE..=1.0).prop_map(Jitter::Proportional),
+        duration().prop_map(Jitter::Additive),
+    ]
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    let ratio = (1e-6..1e3, 1.0..1e6, prop_oneof![Just(0.0), 0.0..1e4]);
+    prop_oneof![
+        Just(Budget::None),
+        ratio.prop_map(|(ratio, burst, floor): (f64, f64, f64)| {
+            Budget::ratio(ratio).burst(burst).floor_per_second(floor)
+        }),
+    ]
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    use proptest::option::of;
+    let delays = (
+        prop_oneof![
+            Just(Backoff::Fixed),
+            Just(Backoff::Linear),
+            Just(Backoff::Exponential),
+            Just(Backoff::Fibonacci),
+        ],
+        [duration(), duration(), duration()],
+        of(duration()),
+        prop_oneof![1.0..10.0, 1.0..f64::MAX],
+        jitter(),
+    );
+    let bounds = (
+        prop_oneof![1_u32..20, 1..=u32::MAX],
+        of(duration()),
+        of(duration()),
+        prop_oneof![
+            Just(HintMode::Honor),
+            Just(HintMode::Clamp),
+            Just(HintMode::Ignore)
+        ],
+        duration(),
+        budget(),
+        of(1_u32..),
+        prop_oneof![
+            Just(Nested::Suppress),
+            Just(Nested::Allow),
+            Just(Nested::ShareBudget)
+        ],
+    );
+    (delays, bounds).prop_filter_map("does not validate", |(delays, bounds)| {
+        let (backoff, mut lengths, throttled_base, multiplier, jitter) = delays;
+        lengths.sort();
+        let [floor, base, cap] = lengths;
+        let mut policy = Policy::default()
+            .backoff(backoff)
+            .floor(floor)
+            .base(base)
+            .cap(cap)
+            .multiplier(multiplier)
+            .jitter(jitter)
+            .attempts(bounds.0)
+            .hint(bounds.3)
+            .max_hint(bounds.4)
+            .budget(bounds.5)
+            .nested(bounds.7);
+        policy.throttled_base = throttled_base.filter(|throttled| *throttled <= cap);
+        policy.deadline = bounds.1;
+        policy.attempt_timeout = bounds.2;
+        policy.max_waiting = bounds.6;
+        policy.validate().is_ok().then_some(policy)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(0x62_65_63_61_6c_6d),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn nothing_is_lost_on_the_way_to_toml_and_back(policy in policy()) {
+        let text = toml::to_string(&policy).unwrap();
+        prop_assert_eq!(toml::from_str::<Policy>(&text).unwrap(), policy, "{}", text);
+    }
+
+    #[test]
+    fn nothing_is_lost_on_the_way_to_json_and_back(policy in policy()) {
+        let text = serde_json::to_string(&policy).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Policy>(&text).unwrap(), policy, "{}", text);
+    }
+
+    #[test]
+    fn no_text_panics(text in ".*") {
+        let _ = toml::from_str::<Policy>(&text);
+        let _ = serde_json::from_str::<Policy>(&text);
+    }
+
+    #[test]
+    fn no_value_panics(
+        key in "(preset|backoff|base|multiplier|jitter|attempts|budget|nested)",
+        value in any::<f64>(),
+        text in ".{0,20}",
+    ) {
+        let _ = toml::from_str::<Policy>(&format!("{key} = {value:?}"));
+        let _ = serde_json::from_value::<Policy>(serde_json::json!({ key: text }));
+    }
+}

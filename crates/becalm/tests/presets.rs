@@ -1,0 +1,248 @@
+//! Are the presets what their systems do, and do they say so where they are not?
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use becalm::{Backoff, Budget, HintMode, Jitter, Policy, Preset};
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn policy(name: &str) -> Policy {
+    Preset::by_name(name).unwrap().policy()
+}
+
+#[test]
+fn every_preset_validates() {
+    for preset in Preset::all() {
+        assert_eq!(preset.policy().validate(), Ok(()), "{}", preset.name());
+    }
+}
+
+#[test]
+fn names_are_unique_kebab_case_and_found() {
+    let mut seen = HashSet::new();
+    for preset in Preset::all() {
+        let name = preset.name();
+        assert!(seen.insert(name), "{name} is there twice");
+        assert!(
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            "{name}"
+        );
+        assert_eq!(Preset::by_name(name), Ok(preset));
+        assert!(!preset.source().is_empty());
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_nearest() {
+    for (typed, meant) in [
+        ("grcp", "grpc"),
+        ("aws-standard", "aws-standard-2026-11"),
+        ("aws-dynamodb", "aws-dynamodb-2026-11"),
+        ("polly_http_standard", "polly-http-standard"),
+        ("Envoy", "envoy"),
+    ] {
+        let error = Preset::by_name(typed).unwrap_err();
+        assert_eq!(error.nearest(), Some(meant));
+        assert_eq!(
+            error.to_string(),
+            format!("there is no preset `{typed}`; did you mean `{meant}`?")
+        );
+    }
+    assert_eq!(Preset::by_name("my-own-thing").unwrap_err().nearest(), None);
+}
+
+/// Attempts, base, multiplier and cap of what each system documents.
+#[test]
+fn the_numbers_are_those_of_the_systems() {
+    let unlimited = Policy::UNLIMITED;
+    let none = secs(365 * 86_400);
+    for (name, attempts, base, multiplier, cap) in [
+        ("aws-standard-2026-11", 3, ms(50), 2.0, secs(20)),
+        ("aws-dynamodb-2026-11", 4, ms(25), 2.0, secs(20)),
+        ("aws-standard-legacy", 3, secs(1), 2.0, secs(20)),
+        ("aws-legacy", 5, secs(1), 2.0, none),
+        ("aws-legacy-dynamodb", 10, ms(50), 2.0, none),
+        ("aws-adaptive-2026-11", 3, ms(50), 2.0, secs(20)),
+        ("aws-crt", 11, ms(500), 2.0, secs(20)),
+        ("grpc", 4, ms(100), 2.0, secs(1)),
+        ("grpc-connection", unlimited, secs(1), 1.6, secs(120)),
+        ("gcp-gax", unlimited, secs(1), 2.0, secs(30)),
+        ("gcp-rust", unlimited, secs(1), 2.0, secs(60)),
+        ("gcp-memorystore", unlimited, secs(1), 2.0, secs(32)),
+        ("azure", 9, ms(400), 2.0, secs(30)),
+        ("stripe", 3, ms(500), 2.0, secs(5)),
+        ("stainless-openai", 3, ms(500), 2.0, secs(8)),
+        ("stainless-anthropic", 3, ms(500), 2.0, secs(8)),
+        ("mongodb", 3, ms(200), 2.0, secs(10)),
+        ("envoy", 2, ms(25), 2.0, ms(250)),
+        ("istio", 3, ms(25), 2.0, ms(250)),
+        ("linkerd-annotation", 2, secs(0), 2.0, none),
+        ("polly", 4, secs(2), 2.0, none),
+        ("polly-http-standard", 4, secs(2), 2.0, none),
+        ("polly-hedging", 2, secs(2), 2.0, none),
+        ("resilience4j", 3, ms(500), 2.0, none),
+        ("resilience4j-exponential-random", 3, ms(500), 1.5, none),
+        ("failsafe-java", 3, secs(0), 2.0, none),
+        ("failsafe-go", 3, secs(0), 2.0, none),
+        ("finagle", 3, secs(0), 2.0, none),
+        ("finagle-dead-mark", unlimited, secs(5), 2.0, secs(300)),
+        ("tenacity", unlimited, secs(0), 2.0, none),
+        ("stamina", 10, ms(100), 2.0, secs(5)),
+        ("urllib3", 11, secs(0), 2.0, secs(120)),
+        ("cockatiel", unlimited, ms(128), 2.0, secs(30)),
+        ("p-retry", 11, secs(1), 2.0, none),
+        ("spring-retry", 3, ms(100), 2.0, secs(30)),
+        ("spring-framework-7", 4, secs(1), 2.0, none),
+        ("go-retryablehttp", 5, secs(1), 2.0, secs(30)),
+        ("cenkalti", unlimited, ms(500), 1.5, secs(60)),
+        ("k8s-default-retry", 5, ms(10), 2.0, none),
+        ("k8s-default-backoff", 4, ms(10), 5.0, none),
+        ("k8s-workqueue", unlimited, ms(5), 2.0, secs(1000)),
+        ("k8s-client-rest", 11, secs(0), 2.0, none),
+        ("reconnecting-websocket", unlimited, secs(3), 1.3, secs(10)),
+        (
+            "reconnecting-websocket-joewalnes",
+            unlimited,
+            secs(1),
+            1.5,
+            secs(30),
+        ),
+        ("graphql-ws", 6, secs(1), 2.0, none),
+        ("centrifuge", unlimited, ms(500), 2.0, secs(20)),
+    ] {
+        let policy = policy(name);
+        let found = (policy.attempts, policy.base, policy.multiplier, policy.cap);
+        assert_eq!(found, (attempts, base, multiplier, cap), "{name}");
+    }
+}
+
+#[test]
+fn growth_and_jitter_are_those_of_the_systems() {
+    for (name, backoff, jitter) in [
+        ("aws-standard-2026-11", Backoff::Exponential, Jitter::Full),
+        ("aws-legacy-dynamodb", Backoff::Exponential, Jitter::None),
+        ("grpc", Backoff::Exponential, Jitter::Proportional(0.2)),
+        (
+            "gcp-memorystore",
+            Backoff::Exponential,
+            Jitter::Additive(secs(1)),
+        ),
+        ("azure", Backoff::Exponential, Jitter::Additive(ms(255))),
+        ("stripe", Backoff::Exponential, Jitter::Equal),
+        ("envoy", Backoff::Exponential, Jitter::Full),
+        ("polly", Backoff::Fixed, Jitter::None),
+        ("resilience4j", Backoff::Fixed, Jitter::None),
+        ("stamina", Backoff::Exponential, Jitter::Additive(secs(1))),
+        ("cenkalti", Backoff::Exponential, Jitter::Proportional(0.5)),
+        ("k8s-default-retry", Backoff::Fixed, Jitter::Additive(ms(1))),
+        ("go-retryablehttp", Backoff::Exponential, Jitter::None),
+    ] {
+        let policy = policy(name);
+        assert_eq!((policy.backoff, policy.jitter), (backoff, jitter), "{name}");
+    }
+}
+
+#[test]
+fn hints_times_and_budgets_are_those_of_the_systems() {
+    let aws = policy("aws-standard-2026-11");
+    assert_eq!(aws.throttled_base, Some(secs(1)));
+    assert_eq!(aws.budget, Budget::ratio(0.071_429).burst(35.0));
+    assert_eq!(
+        policy("aws-standard-legacy").budget,
+        Budget::ratio(0.2).burst(100.0)
+    );
+    assert_eq!(policy("grpc").budget, Budget::ratio(0.1).burst(5.0));
+    for name in ["finagle", "linkerd-profile", "tower", "gateway-api"] {
+        let budget = Budget::ratio(0.2).burst(100.0).floor_per_second(10.0);
+        assert_eq!(policy(name).budget, budget, "{name}");
+    }
+    let polly = policy("polly-http-standard");
+    assert_eq!(polly.deadline, Some(secs(30)));
+    assert_eq!(polly.attempt_timeout, Some(secs(10)));
+    assert_eq!(policy("azure").deadline, Some(secs(60)));
+    assert_eq!(policy("stamina").deadline, Some(secs(45)));
+    assert_eq!(policy("cenkalti").deadline, Some(secs(900)));
+    assert_eq!(policy("envoy").max_waiting, Some(3));
+    for (name, longest) in [
+        ("stainless-openai", 120),
+        ("stainless-anthropic", 60),
+        ("urllib3", 21_600),
+    ] {
+        let policy = policy(name);
+        assert_eq!(
+            (policy.hint, policy.max_hint),
+            (HintMode::Honor, secs(longest)),
+            "{name}"
+        );
+    }
+    assert_eq!(policy("stripe").hint, HintMode::Ignore);
+}
+
+#[test]
+fn what_is_not_faithful_says_so() {
+    for preset in Preset::all() {
+        let differs = preset.differs().unwrap_or_default();
+        if preset.policy().budget != Budget::None {
+            // No system has becalm's ratio budget.
+            let named = differs.contains("budget") || differs.contains("aws-standard");
+            assert!(named, "{}: {differs}", preset.name());
+        }
+        assert!(differs.is_empty() || differs.ends_with('.'), "{differs}");
+        assert!(!differs.contains("  "), "{differs}");
+    }
+    for name in [
+        "aws-adaptive-2026-11",
+        "azure",
+        "cenkalti",
+        "centrifuge",
+        "cockatiel",
+        "envoy",
+        "failsafe-go",
+        "gcp-memorystore",
+        "gcp-rust",
+        "graphql-ws",
+        "grpc-connection",
+        "k8s-client-rest",
+        "k8s-default-backoff",
+        "k8s-workqueue",
+        "mongodb",
+        "polly-hedging",
+        "polly-http-standard",
+        "reconnecting-websocket",
+        "stainless-anthropic",
+        "stamina",
+        "stripe",
+    ] {
+        assert!(Preset::by_name(name).unwrap().differs().is_some(), "{name}");
+    }
+    for name in [
+        "aws-legacy",
+        "gcp-gax",
+        "polly",
+        "resilience4j",
+        "tenacity",
+        "p-retry",
+    ] {
+        assert!(Preset::by_name(name).unwrap().differs().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn what_no_system_has_stays_safe() {
+    for preset in Preset::all() {
+        assert_eq!(
+            preset.policy().nested,
+            Policy::default().nested,
+            "{}",
+            preset.name()
+        );
+    }
+}
