@@ -227,6 +227,10 @@ mod tests {
         let end_of_century = 4_102_444_799; // 2099-12-31 23:59:59
         assert_eq!(year_of("05", end_of_century), Some(2105));
         assert_eq!(year_of("99", end_of_century), Some(2099));
+        // On the first of January the mean year lags behind the calendar.
+        let new_year = Duration::from_secs(365 * SECONDS_IN_DAY);
+        let fifty_years_on = http_date("Friday, 01-Jan-21 00:00:00 GMT", new_year);
+        assert_eq!(fifty_years_on, Some(Duration::from_secs(1_609_459_200)));
     }
 
     #[test]
