@@ -147,9 +147,8 @@ fn half_a_key_or_a_doubtful_one_is_none() {
     }
 }
 
-/// Every form that servers use, each a floor.
 #[test]
-fn conformance_16_every_form_of_a_servers_delay_is_a_floor() {
+fn every_form_of_a_servers_delay_is_a_floor() {
     for (name, value, millis) in [
         ("retry-after", "120", 120_000),
         ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", 7_000),
@@ -172,7 +171,7 @@ fn conformance_16_every_form_of_a_servers_delay_is_a_floor() {
 
 /// Garbage is no hint; what no clock can hold is a hint that no policy accepts.
 #[test]
-fn conformance_17_garbage_is_ignored_and_a_huge_number_saturates() {
+fn garbage_is_ignored_and_a_huge_number_saturates() {
     for value in ["1.5", "-1", "soon", "", "+5", "1e3", "5, 10", "\u{e9}"] {
         assert_eq!(at_least(&[("retry-after", value)]), None, "{value:?}");
     }
@@ -187,9 +186,8 @@ fn conformance_17_garbage_is_ignored_and_a_huge_number_saturates() {
     }
 }
 
-/// A pushback of 0 is an exact delay of nothing, not the lack of a pushback.
 #[test]
-fn conformance_20_a_pushback_of_0_means_now() {
+fn a_pushback_of_0_is_an_exact_delay_of_nothing() {
     let trailers = headers(&[("grpc-retry-pushback-ms", "0")]);
     let hint = becalm::hint::pushback(trailers.get_all("grpc-retry-pushback-ms"));
     assert_eq!(hint, Some(Hint::Exactly(Duration::ZERO)));
@@ -197,7 +195,7 @@ fn conformance_20_a_pushback_of_0_means_now() {
 
 /// The status allows a retry, the method does not, and no header can change that.
 #[test]
-fn conformance_23_a_post_is_not_repeatable_after_a_503() {
+fn a_post_is_not_repeatable_after_a_503() {
     let post = operation(&Method::POST, &HeaderMap::new());
     assert!(!post.is_repeatable());
     let insisting = headers(&[("x-should-retry", "true"), ("retry-after", "1")]);
