@@ -185,7 +185,7 @@ fn split<const N: usize>(text: &str, separator: char) -> Option<[&str; N]> {
 mod tests {
     use super::*;
     use alloc::format;
-    use alloc::string::{String, ToString};
+    use alloc::string::String;
     use proptest::prelude::*;
     use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -301,7 +301,7 @@ mod tests {
             .unwrap();
         let padded_day = format!("{:>2}", day.trim_start_matches('0'));
         [
-            imf.to_string(),
+            imf.clone(),
             format!("{long}, {day}-{month}-{} {time} GMT", &year[2..]),
             format!("{short} {month} {padded_day} {time} {year}"),
         ]

@@ -29,10 +29,8 @@ const NANOS_IN_MILLI: u64 = 1_000_000;
 /// ```
 pub fn retry_after(text: &str, now: Duration) -> Option<Duration> {
     let text = without_whitespace(text);
-    if let Some(seconds) = whole_number(text) {
-        return Some(seconds.map_or(Duration::MAX, Duration::from_secs));
-    }
-    http_date(text, now).map(|date| date.saturating_sub(now))
+    whole_number(text, Duration::from_secs)
+        .or_else(|| http_date(text, now).map(|date| date.saturating_sub(now)))
 }
 
 /// `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
@@ -49,12 +47,8 @@ pub fn retry_after(text: &str, now: Duration) -> Option<Duration> {
 pub fn retry_after_ms(text: &str) -> Option<Duration> {
     let text = without_whitespace(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let millis = whole_number(whole)?;
-    let nanos = nanos_of_fraction(fraction)?;
-    Some(millis.map_or(Duration::MAX, |millis| {
-        // No overflow: u64::MAX milliseconds are far fewer seconds than u64 holds.
-        Duration::from_millis(millis) + Duration::from_nanos(nanos)
-    }))
+    let millis = whole_number(whole, Duration::from_millis)?;
+    Some(millis.saturating_add(fraction_of_millisecond(fraction)?))
 }
 
 /// `x-amz-retry-after` (AWS): whole milliseconds.
@@ -66,8 +60,7 @@ pub fn retry_after_ms(text: &str) -> Option<Duration> {
 /// assert_eq!(amz_retry_after("1.5"), None);
 /// ```
 pub fn amz_retry_after(text: &str) -> Option<Duration> {
-    let millis = whole_number(without_whitespace(text))?;
-    Some(millis.map_or(Duration::MAX, Duration::from_millis))
+    whole_number(without_whitespace(text), Duration::from_millis)
 }
 
 /// Without the optional whitespace that may stand around a field value (RFC 9110 section 5.5).
@@ -75,15 +68,20 @@ pub(super) fn without_whitespace(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// `1*DIGIT`: `None` is not a number, `Some(None)` one that `u64` cannot hold.
-fn whole_number(text: &str) -> Option<Option<u64>> {
-    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| text.parse().ok())
+/// `1*DIGIT` of this unit; the longest duration where `u64` cannot hold the number.
+fn whole_number(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
+    is_digits(text).then(|| text.parse().map_or(Duration::MAX, unit))
 }
 
-/// The nanoseconds of a millisecond's decimal fraction, rounded up.
-fn nanos_of_fraction(digits: &str) -> Option<u64> {
-    whole_number(digits)?;
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The decimal fraction of a millisecond, rounded up to a nanosecond.
+fn fraction_of_millisecond(digits: &str) -> Option<Duration> {
+    if !is_digits(digits) {
+        return None;
+    }
     let mut nanos = 0;
     let mut place = NANOS_IN_MILLI;
     let mut below = false;
@@ -92,7 +90,7 @@ fn nanos_of_fraction(digits: &str) -> Option<u64> {
         nanos += digit * place;
         below |= place == 0 && digit > 0;
     }
-    Some(nanos + u64::from(below))
+    Some(Duration::from_nanos(nanos + u64::from(below)))
 }
 
 #[cfg(test)]
@@ -128,7 +126,7 @@ mod tests {
     #[test]
     fn garbage_is_ignored() {
         for text in [
-            "", " ", "1.5", "-1", "+5", "1e3", "soon", "5s", "5, 10", "0x10", "\u{661}", "5\n", "١",
+            "", " ", "1.5", "-1", "+5", "1e3", "soon", "5s", "5, 10", "0x10", "5\n", "١",
         ] {
             assert_eq!(retry_after(text, NOW), None, "{text:?}");
         }
