@@ -6,7 +6,7 @@ use becalm::IdempotencyKey;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(text) = str::from_utf8(bytes) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
         if let Ok(key) = text.parse::<IdempotencyKey>() {
             assert_eq!(key.to_string(), text.to_ascii_lowercase());
         }
