@@ -46,6 +46,8 @@ mod decide;
 mod delay;
 pub mod duration;
 pub mod hint;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod idempotency;
 pub mod interval;
 pub mod jitter;

@@ -1,5 +1,15 @@
 //! What does a call tell about itself? Events, which cannot change a decision.
 
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(feature = "tracing")]
+mod tracing;
+
+#[cfg(feature = "metrics")]
+pub use self::metrics::MetricsObserver;
+#[cfg(feature = "tracing")]
+pub use self::tracing::TracingObserver;
+
 use core::fmt;
 use core::time::Duration;
 

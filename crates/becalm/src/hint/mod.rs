@@ -1,4 +1,15 @@
 //! What did the server say about the next attempt?
+//!
+//! [`Hint`] is what the decision sees. The functions read the field values that carry one; which
+//! header holds which is known to the driver of the protocol.
+
+mod http_date;
+mod pushback;
+mod retry_after;
+
+pub use http_date::http_date;
+pub use pushback::pushback;
+pub use retry_after::{amz_retry_after, retry_after, retry_after_ms};
 
 use core::fmt;
 use core::str::FromStr;

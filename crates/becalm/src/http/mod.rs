@@ -1,0 +1,78 @@
+//! What does HTTP itself say about sending a request again?
+//!
+//! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
+//! ([`operation`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
+//! all of them.
+//!
+//! ```
+//! use becalm::http::{self, Exchange};
+//! use becalm::{Failure, Hint, Verdict};
+//! use std::time::{Duration, SystemTime};
+//!
+//! # use ::http::{HeaderMap, Method, Request, Response};
+//! let request = Request::get("https://shop.example/orders/17").body(())?;
+//! let response = Response::builder().status(503).header("retry-after", "2").body("busy")?;
+//!
+//! let operation = http::operation(request.method(), request.headers());
+//! let exchange = Exchange::new(operation, 1);
+//! let verdict = http::verdict(response.status(), response.headers(), exchange, SystemTime::now);
+//! assert_eq!(verdict, Failure::transient().retry_after(Duration::from_secs(2)).into());
+//! # Ok::<(), ::http::Error>(())
+//! ```
+
+mod headers;
+mod method;
+mod status;
+
+pub use headers::{hint, should_retry};
+pub use method::operation;
+pub use status::classify_status;
+
+use std::time::SystemTime;
+
+use ::http::{HeaderMap, StatusCode};
+
+use crate::classify::{Class, Verdict};
+use crate::idempotency::Operation;
+
+/// The request whose response is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// What repeating the request would do: [`operation`] derives it.
+    pub operation: Operation,
+    /// The attempt that was answered, from 1. Where it is not known, 1 is the cautious choice.
+    pub attempt: u32,
+}
+
+impl Exchange {
+    /// This attempt, from 1, of this operation.
+    pub const fn new(operation: Operation, attempt: u32) -> Self {
+        Self { operation, attempt }
+    }
+}
+
+/// What a response came to: its status, corrected by [`should_retry`], with the [`hint`] of its
+/// headers.
+///
+/// `x-should-retry: true` makes a permanent status transient; it proves nothing about the effect,
+/// so an operation that is not idempotent still stops. `false` is [`Hint::Stop`](crate::Hint). A
+/// success is a success whatever the headers say.
+///
+/// `wall` is the wall clock, such as `SystemTime::now`. It is read only when a failed response
+/// has a `retry-after`.
+pub fn verdict(
+    status: StatusCode,
+    headers: &HeaderMap,
+    exchange: Exchange,
+    wall: impl FnOnce() -> SystemTime,
+) -> Verdict {
+    let Verdict::Failure(mut failure) = classify_status(status, exchange) else {
+        return Verdict::Success;
+    };
+    if failure.class == Class::Permanent && should_retry(headers) == Some(true) {
+        failure.class = Class::Transient;
+    }
+    failure.hint = hint(headers, wall);
+    failure.into()
+}

@@ -1,0 +1,306 @@
+//! What becalm makes of HTTP requests and responses: statuses, methods, headers, and all of them
+//! together.
+#![cfg(feature = "http")]
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use becalm::http::{Exchange, classify_status, hint, operation, should_retry, verdict};
+use becalm::{Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, Verdict};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+
+const FIRST: Exchange = Exchange::new(Operation::Idempotent, 1);
+/// Sun, 06 Nov 1994 08:49:30 GMT.
+const WALL: Duration = Duration::from_secs(784_111_770);
+
+fn wall() -> SystemTime {
+    UNIX_EPOCH + WALL
+}
+
+fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    for (name, value) in lines {
+        let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+        map.append(HeaderName::from_static(name), value);
+    }
+    map
+}
+
+fn at_least(lines: &[(&'static str, &str)]) -> Option<Duration> {
+    match hint(&headers(lines), wall) {
+        Some(Hint::AtLeast(delay)) => Some(delay),
+        None => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap()
+}
+
+fn failure(code: u16, lines: &[(&'static str, &str)]) -> Failure {
+    match verdict(status(code), &headers(lines), FIRST, wall) {
+        Verdict::Failure(failure) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_status_from_100_to_999_has_its_verdict() {
+    let throttled = [429];
+    let unsent = [425];
+    let transient_4xx = [408, 425];
+    let permanent_5xx = [501, 505, 506, 507, 508, 510, 511];
+    for code in 100..=999 {
+        let expected = if code < 400 {
+            Verdict::Success
+        } else {
+            let permanent = match code {
+                400..=499 => !transient_4xx.contains(&code) && !throttled.contains(&code),
+                _ => permanent_5xx.contains(&code),
+            };
+            let class = if permanent {
+                Class::Permanent
+            } else if throttled.contains(&code) {
+                Class::Throttled
+            } else {
+                Class::Transient
+            };
+            let failure = Failure::new(class);
+            let sent = !unsent.contains(&code);
+            Verdict::Failure(if sent { failure } else { failure.unsent() })
+        };
+        assert_eq!(classify_status(status(code), FIRST), expected, "{code}");
+    }
+}
+
+#[test]
+fn a_status_returned_as_an_error_classifies_itself() {
+    for code in [408, 425, 429, 500, 502, 503, 504] {
+        assert_ne!(status(code).classify().class, Class::Permanent, "{code}");
+    }
+    for code in [
+        200, 304, 400, 401, 403, 404, 409, 410, 422, 451, 499, 501, 505,
+    ] {
+        assert_eq!(status(code).classify().class, Class::Permanent, "{code}");
+    }
+    assert_eq!(status(425).classify().effect, Effect::Unsent);
+}
+
+#[test]
+fn a_conflict_is_transient_only_for_a_keyed_operation_from_the_second_attempt_on() {
+    let keyed = Operation::Keyed(IdempotencyKey::from_u128(7));
+    for (operation, attempt, class) in [
+        (keyed, 2, Class::Transient),
+        (Operation::KeyedByCaller, 3, Class::Transient),
+        (keyed, 1, Class::Permanent),
+        (Operation::Idempotent, 2, Class::Permanent),
+        (Operation::NotIdempotent, 2, Class::Permanent),
+    ] {
+        let exchange = Exchange::new(operation, attempt);
+        let conflict = classify_status(status(409), exchange);
+        assert_eq!(conflict, Failure::new(class).into(), "{exchange:?}");
+        let key_reused = classify_status(status(422), exchange);
+        assert_eq!(key_reused, Failure::permanent().into(), "{exchange:?}");
+    }
+}
+
+#[test]
+fn methods_are_idempotent_as_rfc_9110_says() {
+    let none = HeaderMap::new();
+    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+        let method = method.parse().unwrap();
+        assert_eq!(operation(&method, &none), Operation::Idempotent, "{method}");
+    }
+    for method in ["POST", "PATCH", "CONNECT", "MKCOL", "get", "GETS"] {
+        let method = method.parse().unwrap();
+        let found = operation(&method, &none);
+        assert_eq!(found, Operation::NotIdempotent, "{method}");
+    }
+}
+
+#[test]
+fn a_key_from_the_caller_makes_any_method_repeatable() {
+    for method in [Method::POST, Method::PATCH, Method::PUT] {
+        for value in ["\"8e03978e-40d5-43dd-bc93-6894a57f9324\"", "order-17"] {
+            let keyed = headers(&[("idempotency-key", value)]);
+            assert_eq!(operation(&method, &keyed), Operation::KeyedByCaller);
+        }
+        let repeatable = headers(&[
+            ("repeatability-request-id", "9d1b0a2c"),
+            ("repeatability-first-sent", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ]);
+        assert_eq!(operation(&method, &repeatable), Operation::KeyedByCaller);
+    }
+}
+
+#[test]
+fn half_a_key_or_a_doubtful_one_is_none() {
+    for lines in [
+        [("idempotency-key", ""), ("host", "x")],
+        [("idempotency-key", "\"\""), ("host", "x")],
+        [("idempotency-key", "a"), ("idempotency-key", "b")],
+        [("repeatability-request-id", "9d1b0a2c"), ("host", "x")],
+        [("repeatability-first-sent", "now"), ("host", "x")],
+    ] {
+        let found = operation(&Method::POST, &headers(&lines));
+        assert_eq!(found, Operation::NotIdempotent, "{lines:?}");
+    }
+}
+
+#[test]
+fn every_form_of_a_servers_delay_is_a_floor() {
+    for (name, value, millis) in [
+        ("retry-after", "120", 120_000),
+        ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", 7_000),
+        ("retry-after", "Sunday, 06-Nov-94 08:49:37 GMT", 7_000),
+        ("retry-after", "Sun Nov  6 08:49:37 1994", 7_000),
+        ("retry-after", "Sun, 06 Nov 1994 08:49:29 GMT", 0),
+        ("retry-after-ms", "1500", 1_500),
+        ("retry-after-ms", "20.0", 20),
+        ("x-ms-retry-after-ms", "250", 250),
+        ("x-amz-retry-after", "1500", 1_500),
+    ] {
+        let delay = Duration::from_millis(millis);
+        assert_eq!(at_least(&[(name, value)]), Some(delay), "{name}: {value}");
+        for code in [429, 500, 503] {
+            let hint = failure(code, &[(name, value)]).hint;
+            assert_eq!(hint, Some(Hint::AtLeast(delay)), "{code} {name}: {value}");
+        }
+    }
+}
+
+/// Garbage is no hint; what no clock can hold is a hint that no policy accepts.
+#[test]
+fn garbage_is_ignored_and_a_huge_number_saturates() {
+    for value in ["1.5", "-1", "soon", "", "+5", "1e3", "5, 10", "\u{e9}"] {
+        assert_eq!(at_least(&[("retry-after", value)]), None, "{value:?}");
+    }
+    let huge = "1000000000000000000000000000000";
+    for name in [
+        "retry-after",
+        "retry-after-ms",
+        "x-ms-retry-after-ms",
+        "x-amz-retry-after",
+    ] {
+        assert_eq!(at_least(&[(name, huge)]), Some(Duration::MAX), "{name}");
+    }
+}
+
+#[test]
+fn a_pushback_of_0_is_an_exact_delay_of_nothing() {
+    let trailers = headers(&[("grpc-retry-pushback-ms", "0")]);
+    let hint = becalm::hint::pushback(trailers.get_all("grpc-retry-pushback-ms"));
+    assert_eq!(hint, Some(Hint::Exactly(Duration::ZERO)));
+}
+
+/// The status allows a retry, the method does not, and no header can change that.
+#[test]
+fn a_post_is_not_repeatable_after_a_503() {
+    let post = operation(&Method::POST, &HeaderMap::new());
+    assert!(!post.is_repeatable());
+    let insisting = headers(&[("x-should-retry", "true"), ("retry-after", "1")]);
+    for lines in [HeaderMap::new(), insisting] {
+        let answer = verdict(status(503), &lines, Exchange::new(post, 1), wall);
+        let Verdict::Failure(failure) = answer else {
+            panic!("{answer:?}")
+        };
+        assert_eq!(failure.class, Class::Transient);
+        assert_eq!(failure.effect, Effect::Unknown);
+    }
+}
+
+#[test]
+fn a_date_is_counted_from_the_responses_own_date() {
+    let slow_clock = ("date", "Sun, 06 Nov 1994 08:40:00 GMT");
+    let until = ("retry-after", "Sun, 06 Nov 1994 08:40:05 GMT");
+    assert_eq!(at_least(&[until, slow_clock]), Some(Duration::from_secs(5)));
+    let by_wall_clock = at_least(&[until]);
+    assert_eq!(by_wall_clock, Some(Duration::ZERO));
+    let unreadable = at_least(&[until, ("date", "yesterday")]);
+    assert_eq!(unreadable, by_wall_clock);
+    let ambiguous = at_least(&[until, slow_clock, slow_clock]);
+    assert_eq!(ambiguous, by_wall_clock);
+    let seconds = at_least(&[("retry-after", "9"), slow_clock]);
+    assert_eq!(seconds, Some(Duration::from_secs(9)));
+}
+
+#[test]
+fn the_finest_header_that_can_be_read_wins() {
+    let all = [
+        ("retry-after", "4"),
+        ("x-amz-retry-after", "3000"),
+        ("x-ms-retry-after-ms", "2000.5"),
+        ("retry-after-ms", "1000.25"),
+    ];
+    for (coarsest, micros) in [
+        (4, 1_000_250),
+        (3, 2_000_500),
+        (2, 3_000_000),
+        (1, 4_000_000),
+    ] {
+        let delay = at_least(&all[..coarsest]);
+        assert_eq!(delay, Some(Duration::from_micros(micros)));
+    }
+    let coarse = at_least(&[("retry-after-ms", "soon"), ("retry-after", "4")]);
+    assert_eq!(coarse, Some(Duration::from_secs(4)));
+}
+
+#[test]
+fn of_several_lines_the_longest_counts() {
+    for lines in [["3", "soon", "7"], ["7", "", "3"]] {
+        let lines = lines.map(|value| ("retry-after", value));
+        assert_eq!(at_least(&lines), Some(Duration::from_secs(7)));
+    }
+    let not_ascii = at_least(&[("retry-after-ms", "\u{e9}"), ("retry-after-ms", "40.5")]);
+    assert_eq!(not_ascii, Some(Duration::from_micros(40_500)));
+}
+
+#[test]
+fn the_server_may_forbid_a_retry_that_its_status_allows() {
+    for name in ["x-should-retry", "stripe-should-retry"] {
+        let forbidden = failure(503, &[(name, "false"), ("retry-after", "1")]);
+        assert_eq!(forbidden, Failure::transient().hint(Hint::Stop), "{name}");
+    }
+    let disagreeing = [("x-should-retry", "true"), ("stripe-should-retry", "false")];
+    assert_eq!(should_retry(&headers(&disagreeing)), Some(false));
+}
+
+#[test]
+fn the_server_may_ask_for_a_retry_that_its_status_forbids() {
+    for name in ["x-should-retry", "stripe-should-retry"] {
+        for code in [400, 409, 501] {
+            let class = failure(code, &[(name, "true")]).class;
+            assert_eq!(class, Class::Transient, "{code} {name}");
+        }
+        let throttled = failure(429, &[(name, "true")]).class;
+        assert_eq!(throttled, Class::Throttled);
+    }
+    for unclear in ["", "yes", "1", "true, false"] {
+        let unchanged = failure(400, &[("x-should-retry", unclear)]);
+        assert_eq!(unchanged, Failure::permanent(), "{unclear:?}");
+    }
+    let insisting = failure(400, &[("x-should-retry", "True"), ("retry-after", "2")]);
+    let in_two_seconds = Failure::transient().retry_after(Duration::from_secs(2));
+    assert_eq!(insisting, in_two_seconds);
+}
+
+#[test]
+fn the_clock_is_read_only_for_a_retry_after() {
+    let no_clock = || -> SystemTime { panic!("the clock was read") };
+    let contrary = headers(&[("x-should-retry", "true"), ("retry-after", "5")]);
+    for code in [100, 200, 204, 301, 304] {
+        let answer = verdict(status(code), &contrary, FIRST, no_clock);
+        assert_eq!(answer, Verdict::Success, "{code}");
+    }
+    let in_millis = headers(&[("retry-after-ms", "5")]);
+    let answer = verdict(status(503), &in_millis, FIRST, no_clock);
+    let expected = Failure::transient().retry_after(Duration::from_millis(5));
+    assert_eq!(answer, expected.into());
+}
+
+#[test]
+fn a_wall_clock_before_1970_is_1970() {
+    let until = headers(&[("retry-after", "Thu, 01 Jan 1970 00:00:09 GMT")]);
+    let hint = hint(&until, || UNIX_EPOCH - Duration::from_secs(5));
+    assert_eq!(hint, Some(Hint::AtLeast(Duration::from_secs(9))));
+}
