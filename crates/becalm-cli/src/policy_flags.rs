@@ -40,7 +40,7 @@ pub struct PolicyFlags {
     #[arg(long, value_name = "GROWTH", value_parser = backoff(), help_heading = DELAYS)]
     backoff: Option<Backoff>,
 
-    /// The first ceiling [default: 100ms]
+    /// The first ceiling, such as 250ms, 1.5s or 2m [default: 100ms]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = DELAYS)]
     base: Option<Duration>,
 
@@ -88,7 +88,7 @@ pub struct PolicyFlags {
 }
 
 const LIMITS: &str = "Policy: limits";
-const DELAYS: &str = "Policy: delays (250ms, 1.5s, 2m)";
+const DELAYS: &str = "Policy: delays";
 
 impl PolicyFlags {
     /// The policy, validated; the error is one sentence that names the field and the remedy.
