@@ -6,8 +6,10 @@ mod drill;
 mod generate;
 mod plan;
 mod policy_flags;
+mod presets;
 mod run;
 mod usage;
+mod wording;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ enum Command {
     Run(run::Args),
     Plan(plan::Args),
     Drill(drill::Args),
+    Presets(presets::Args),
     Completions(generate::CompletionsArgs),
     Man(generate::ManArgs),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::execute(args),
         Command::Plan(args) => plan::execute(&args),
         Command::Drill(args) => drill::execute(args),
+        Command::Presets(args) => presets::execute(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
     }

@@ -1,17 +1,36 @@
 //! Which policy do the flags describe? The same flags everywhere.
 //!
-//! A later source wins over an earlier one, field by field: the defaults, then the flags.
+//! A later source wins over an earlier one, field by field: the defaults, then the preset, then the
+//! policy file, then the flags.
 
+mod file;
+mod preset_name;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use becalm::{Backoff, Budget, HintMode, InvalidPolicy, Jitter, Policy};
+use becalm::{Backoff, Budget, HintMode, InvalidPolicy, Jitter, Policy, Preset};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+pub use preset_name::PresetName;
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
 ///
-/// A flag that was not given changes nothing, so that it cannot undo what a preset says.
+/// A flag that was not given changes nothing: it cannot undo what the file or the preset says.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PolicyFlags {
+    /// Start from the defaults of a well-known system ("becalm presets" lists them)
+    #[arg(long, value_name = "NAME", value_parser = PresetName, hide_possible_values = true)]
+    #[arg(help_heading = SOURCE)]
+    preset: Option<&'static Preset>,
+
+    /// Read the policy from a TOML file, on top of the preset and below the flags
+    ///
+    /// Its keys are the names of these flags, with "_" for "-"; its key "preset" names what it
+    /// starts from. It must be valid by itself.
+    #[arg(long = "policy", value_name = "FILE", help_heading = SOURCE)]
+    policy_file: Option<PathBuf>,
+
     /// All attempts of a call, the first included; or "unlimited" [default: 4]
     #[arg(long, value_name = "COUNT", value_parser = attempts, help_heading = LIMITS)]
     attempts: Option<u32>,
@@ -87,13 +106,18 @@ pub struct PolicyFlags {
     seed: Option<u64>,
 }
 
+const SOURCE: &str = "Policy: where it starts from";
 const LIMITS: &str = "Policy: limits";
 const DELAYS: &str = "Policy: delays";
 
 impl PolicyFlags {
     /// The policy, validated; the error is one sentence that names the field and the remedy.
     pub fn policy(&self) -> Result<Policy, String> {
-        let mut policy = Policy::default();
+        let mut policy = match (&self.policy_file, self.preset) {
+            (Some(file), preset) => file::read(file, preset)?,
+            (None, Some(preset)) => preset.policy(),
+            (None, None) => Policy::default(),
+        };
         self.apply(&mut policy);
         match policy.validate() {
             Ok(()) => Ok(policy),
@@ -104,6 +128,11 @@ impl PolicyFlags {
     /// The seed of reproducible delays, if one was given.
     pub fn seed(&self) -> Option<u64> {
         self.seed
+    }
+
+    /// The preset that was named on the command line.
+    pub fn preset(&self) -> Option<&'static Preset> {
+        self.preset
     }
 
     fn apply(&self, policy: &mut Policy) {
@@ -144,11 +173,11 @@ fn refusal(invalid: InvalidPolicy) -> String {
     format!("{invalid} (--{})", invalid.field().replace('_', "-"))
 }
 
-/// A duration, or explicitly none: lifts what a preset sets.
+/// A duration, or explicitly none: lifts what the file or the preset sets.
 #[derive(Debug, Clone, Copy)]
 struct Limit(Option<Duration>);
 
-/// A count, or explicitly none: lifts what a preset sets.
+/// A count, or explicitly none: lifts what the file or the preset sets.
 #[derive(Debug, Clone, Copy)]
 struct CountOrNone(Option<u32>);
 
@@ -212,6 +241,24 @@ mod tests {
     #[test]
     fn no_flag_is_the_default_policy() {
         assert_eq!(policy(&[]), Ok(Policy::default()));
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_preset_and_none_lifts_its_limit() {
+        let preset = Preset::by_name("aws-standard-2026-11").unwrap().policy();
+        let from_preset = |flags: &[&str]| {
+            let flags = [&["--preset", "aws-standard-2026-11"], flags].concat();
+            policy(&flags)
+        };
+        assert!(preset.throttled_base.is_some());
+        assert_eq!(from_preset(&[]), Ok(preset.clone()));
+        assert_eq!(
+            from_preset(&["--attempts", "8"]),
+            Ok(preset.clone().attempts(8))
+        );
+        let mut lifted = preset;
+        lifted.throttled_base = None;
+        assert_eq!(from_preset(&["--throttled-base", "none"]), Ok(lifted));
     }
 
     #[test]
@@ -295,6 +342,9 @@ mod tests {
             (&["--hint", "obey"], "--hint"),
             (&["--max-hint=-1s"], "--max-hint"),
             (&["--seed=-1"], "--seed"),
+            (&["--preset", "grcp"], "did you mean `grpc`"),
+            (&["--preset", "x"], "becalm presets"),
+            (&["--policy", "/nonexistent"], "--policy"),
         ] {
             let refusal = policy(arguments).expect_err(&format!("{arguments:?} is accepted"));
             assert!(refusal.contains(flag), "{arguments:?}: {refusal}");

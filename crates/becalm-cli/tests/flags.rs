@@ -21,7 +21,7 @@ fn becalm(arguments: &str) -> Refusal {
 }
 
 /// Flags that are refused, and what the sentence must name: the flag and the remedy.
-const REFUSED: [(&str, [&str; 2]); 28] = [
+const REFUSED: [(&str, [&str; 2]); 31] = [
     ("--attempts 0", ["--attempts", "at least 1"]),
     ("--attempts many", ["--attempts", "unlimited"]),
     ("--attempts -1", ["--attempts", "negative"]),
@@ -50,6 +50,12 @@ const REFUSED: [(&str, [&str; 2]); 28] = [
     ("--max-waiting 0", ["--max-waiting", "attempts 1"]),
     ("--hint obey", ["--hint", "ignore"]),
     ("--seed x", ["--seed", "invalid"]),
+    ("--preset grcp", ["--preset", "did you mean `grpc`"]),
+    ("--preset storm", ["--preset", "becalm presets"]),
+    (
+        "--policy /nonexistent.toml",
+        ["--policy", "/nonexistent.toml"],
+    ),
 ];
 
 #[test]
@@ -108,4 +114,79 @@ fn none_lifts_a_limit() {
         "{}",
         text.stdout
     );
+}
+
+/// Base, cap and attempts, each set by another source, and by several.
+#[test]
+fn defaults_yield_to_the_preset_the_file_and_the_flags() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("policy.toml");
+    std::fs::write(&file, "base = \"300ms\"\nattempts = 6\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let told = |flags: &str| {
+        let plan = becalm(&format!("plan {flags}"));
+        assert_eq!(plan.code, Some(0), "{flags}: {}", plan.stderr);
+        let lines: Vec<_> = plan.stdout.lines().take(2).collect();
+        lines.join("; ")
+    };
+    let preset = "--preset grpc";
+    for (flags, expected) in [
+        (
+            String::new(),
+            "exponential from 100ms x 2, cap 20s, jitter full; \
+             4 attempts, budget ratio:0.1,burst:10",
+        ),
+        (
+            preset.to_owned(),
+            "exponential from 100ms x 2, cap 1s, jitter proportional:0.2; \
+             4 attempts, budget ratio:0.1,burst:5",
+        ),
+        (
+            format!("--policy {file}"),
+            "exponential from 300ms x 2, cap 20s, jitter full; \
+             6 attempts, budget ratio:0.1,burst:10",
+        ),
+        (
+            format!("--attempts 9 --policy {file} {preset}"),
+            "exponential from 300ms x 2, cap 1s, jitter proportional:0.2; \
+             9 attempts, budget ratio:0.1,burst:5",
+        ),
+    ] {
+        assert_eq!(told(&flags), expected, "{flags}");
+    }
+}
+
+#[test]
+fn a_policy_file_is_refused_with_its_name_and_the_remedy() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("policy.toml");
+    for (text, flags, named) in [
+        ("atempts = 5", "", "did you mean `attempts`"),
+        ("base = 5", "", "base"),
+        ("base = \"30s\"", "", "raise cap"),
+        ("base = = 5", "", "line 1"),
+        ("preset = \"grcp\"", "", "did you mean `grpc`"),
+        (
+            "preset = \"grpc\"",
+            "--preset envoy",
+            "leave out --preset envoy",
+        ),
+    ] {
+        std::fs::write(&file, text).expect("written");
+        let refusal = becalm(&format!("plan --policy {} {flags}", file.display()));
+        assert_eq!(refusal.code, Some(2), "{text}: {}", refusal.stderr);
+        for word in ["policy.toml", named] {
+            assert!(
+                refusal.stderr.contains(word),
+                "{text}: no `{word}` in: {}",
+                refusal.stderr
+            );
+        }
+        assert_eq!(
+            refusal.stderr.lines().count(),
+            1,
+            "{text}: {}",
+            refusal.stderr
+        );
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-const POLICY_FLAGS: [&str; 15] = [
+const POLICY_FLAGS: [&str; 17] = [
+    "--preset",
+    "--policy",
     "--attempts",
     "--base",
     "--cap",
@@ -53,6 +55,7 @@ fn help_mentions_every_flag() {
 fn help_groups_the_flags_and_gives_examples() {
     let long = stdout(&["plan", "--help"]);
     for part in [
+        "Policy: where it starts from:",
         "Policy: limits:",
         "Policy: delays:",
         "Examples:",
@@ -114,6 +117,7 @@ fn bash_completes_a_flag_and_a_value() {
         complete_words() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _becalm \"$1\" \"${*: -1}\" \"${*: -2:1}\"; echo \"${COMPREPLY[@]}\"; }
         complete_words becalm plan --jit
         complete_words becalm plan --backoff fib
+        complete_words becalm plan --preset gcp-m
     ";
     let output = Command::new("bash")
         .args(["--norc", "-c", script, env!("CARGO_BIN_EXE_becalm")])
@@ -122,7 +126,7 @@ fn bash_completes_a_flag_and_a_value() {
     let completed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(
         completed.lines().collect::<Vec<_>>(),
-        ["--jitter", "fibonacci"],
+        ["--jitter", "fibonacci", "gcp-memorystore"],
         "{output:?}"
     );
 }
@@ -148,4 +152,32 @@ fn the_manual_has_a_page_for_every_command() {
     stdout(&["man", "--dir", path.to_str().expect("UTF-8")]);
     let page = std::fs::read_to_string(path.join("becalm-plan.1")).expect("the page is there");
     assert!(page.contains("cumulative_mean_ms"), "{page}");
+}
+
+#[test]
+fn presets_tell_their_source_their_policy_and_what_differs() {
+    let all = stdout(&["presets"]);
+    for preset in becalm::Preset::all() {
+        assert!(
+            all.lines().any(|line| line == preset.name()),
+            "{}",
+            preset.name()
+        );
+    }
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let one = stdout(&["presets", "aws-standard-2026-11"]);
+    for part in [
+        "AWS",
+        "50ms x 2",
+        "from 1s when throttled",
+        "3 attempts",
+        "differs: ",
+    ] {
+        assert!(one.contains(part), "{one}");
+    }
+    assert_eq!(
+        one.lines().filter(|line| !line.starts_with(' ')).count(),
+        1,
+        "{one}"
+    );
 }

@@ -215,7 +215,24 @@ fn json_has_the_documented_shape_and_no_more() {
             "retry"
         ]
     );
-    assert!(plan["lints"].is_array());
+    assert_eq!(plan["lints"], serde_json::json!([]));
+}
+
+#[test]
+fn lints_are_told_in_text_and_json() {
+    let flags = "--jitter none --budget none";
+    let lints = plan(flags)["lints"].as_array().cloned().expect("an array");
+    for code in ["no-jitter", "no-budget"] {
+        let lint = lints.iter().find(|lint| lint["code"] == code).expect(code);
+        assert_eq!(lint.as_object().expect("an object").len(), 2, "{lint}");
+        assert!(
+            lint["message"]
+                .as_str()
+                .is_some_and(|it| it.contains("set ")),
+            "{lint}"
+        );
+        assert!(stdout(&format!("plan {flags}")).contains(&format!("{code}: ")));
+    }
 }
 
 #[test]

@@ -64,9 +64,10 @@ impl Forecast {
     /// let start are enough.
     pub fn of(policy: &Policy, rows: Option<u32>) -> Self {
         let bound = self::rows(policy, rows);
-        let mut end = match policy.attempts.saturating_sub(1) > bound {
-            true => End::Rows,
-            false => End::Complete,
+        let mut end = if policy.attempts.saturating_sub(1) > bound {
+            End::Rows
+        } else {
+            End::Complete
         };
         let mut cumulative = Spread::default();
         let mut rows = Vec::new();

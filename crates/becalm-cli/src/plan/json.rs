@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::forecast::{Forecast, Row, Spread};
+use super::Plan;
+use super::forecast::{Row, Spread};
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct Document<'a> {
     retries: Vec<Retry>,
     total: Total,
-    lints: Vec<Lint>,
+    lints: Vec<Lint<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -35,9 +36,18 @@ struct Total {
 }
 
 #[derive(Debug, Serialize)]
-struct Lint {
-    code: String,
-    message: String,
+struct Lint<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+impl<'a> From<&'a becalm::Lint> for Lint<'a> {
+    fn from(lint: &'a becalm::Lint) -> Self {
+        Self {
+            code: lint.code,
+            message: &lint.message,
+        }
+    }
 }
 
 /// Milliseconds: a whole number where the duration is one, otherwise with a fraction.
@@ -60,7 +70,7 @@ impl From<Duration> for Millis {
 }
 
 /// One line of JSON.
-pub fn document(forecast: &Forecast) -> String {
+pub fn document(plan: &Plan) -> String {
     let retry = |row: &Row| Retry {
         retry: row.step.retry,
         ceiling_ms: row.step.ceiling.into(),
@@ -71,15 +81,15 @@ pub fn document(forecast: &Forecast) -> String {
         cumulative_mean_ms: row.cumulative.mean.into(),
         cumulative_max_ms: row.cumulative.most.into(),
     };
-    let Spread { least, mean, most } = forecast.total();
+    let Spread { least, mean, most } = plan.forecast.total();
     let document = Document {
-        retries: forecast.rows.iter().map(retry).collect(),
+        retries: plan.forecast.rows.iter().map(retry).collect(),
         total: Total {
             min_ms: least.into(),
             mean_ms: mean.into(),
             max_ms: most.into(),
         },
-        lints: Vec::new(),
+        lints: plan.lints.iter().map(Lint::from).collect(),
     };
     let mut line = serde_json::to_string(&document).unwrap_or_default(); // plain data: no error
     line.push('\n');

@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use becalm::Policy;
+use becalm::{Lint, Policy, Preset};
 use becalm_report::terminal::Painter;
 use clap::value_parser;
 
@@ -82,28 +82,42 @@ pub fn execute(args: &Args) -> ExitCode {
         Ok(policy) => policy,
         Err(refusal) => return usage::refuse(&refusal),
     };
+    let lints = policy.lints();
     if args.throttled {
         let base = policy.throttled_base.take();
         policy.base = base.unwrap_or(policy.base);
     }
-    let forecast = Forecast::of(&policy, args.rows);
+    let plan = Plan {
+        forecast: Forecast::of(&policy, args.rows),
+        preset: args.policy.preset(),
+        policy,
+        lints,
+    };
     if let Some(file) = &args.svg {
-        if let Err(error) = std::fs::write(file, picture::svg(&forecast)) {
+        if let Err(error) = std::fs::write(file, picture::svg(&plan.forecast)) {
             eprintln!("error: cannot write {}: {error}", file.display());
             return ExitCode::FAILURE;
         }
     }
-    usage::print(output(args, &policy, &forecast).as_bytes())
+    usage::print(output(args, &plan).as_bytes())
 }
 
-fn output(args: &Args, policy: &Policy, forecast: &Forecast) -> String {
+/// What there is to tell.
+struct Plan {
+    policy: Policy,
+    preset: Option<&'static Preset>,
+    forecast: Forecast,
+    lints: Vec<Lint>,
+}
+
+fn output(args: &Args, plan: &Plan) -> String {
     if let Some(sequences) = args.sample {
-        let longest = forecast::rows(policy, args.rows);
-        sample::document(policy, sequences, longest, args.policy.seed())
+        let longest = forecast::rows(&plan.policy, args.rows);
+        sample::document(&plan.policy, sequences, longest, args.policy.seed())
     } else if args.json {
-        json::document(forecast)
+        json::document(plan)
     } else {
-        text::document(policy, forecast, painter())
+        text::document(plan, painter())
     }
 }
 

@@ -4,16 +4,25 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use becalm::duration::Human;
-use becalm::{Backoff, Policy};
+use becalm::{Policy, Preset};
 use becalm_report::terminal::Painter;
 use becalm_report::{Cell, Colour, Table, format};
 
+use super::Plan;
 use super::forecast::{self, End, Fate, Forecast, Spread};
 use super::picture;
+use crate::wording::{delays, indented, limits, wrapped};
 
 /// The plan as text, in 80 columns.
-pub fn document(policy: &Policy, forecast: &Forecast, painter: Painter) -> String {
-    let mut text = format!("{}{}\n", wrapped(&delays(policy)), wrapped(&limits(policy)));
+pub fn document(plan: &Plan, painter: Painter) -> String {
+    let Plan {
+        policy, forecast, ..
+    } = plan;
+    let mut text = wrapped(&delays(policy)) + &wrapped(&limits(policy));
+    if let Some(preset) = plan.preset {
+        text.push_str(&wrapped(&origin(preset)));
+    }
+    text.push('\n');
     if forecast.rows.is_empty() {
         text.push_str("One attempt, no retry: nothing is waited for.\n");
         return text;
@@ -27,59 +36,22 @@ pub fn document(policy: &Policy, forecast: &Forecast, painter: Painter) -> Strin
     if !picture.is_empty() {
         let _ = write!(text, "\n{picture}");
     }
+    if !plan.lints.is_empty() {
+        text.push_str("\nLegal, but dangerous:\n");
+    }
+    for lint in &plan.lints {
+        text.push_str(&indented("  ", &lint.to_string()));
+    }
     text
 }
 
-/// How the policy waits, in the words of its flags.
-fn delays(policy: &Policy) -> String {
-    let base = Human(policy.base);
-    let mut line = match policy.backoff {
-        Backoff::Exponential => format!("exponential from {base} x {}", policy.multiplier),
-        other => format!("{other} from {base}"),
-    };
-    let _ = write!(line, ", cap {}", Human(policy.cap));
-    if !policy.floor.is_zero() {
-        let _ = write!(line, ", floor {}", Human(policy.floor));
+/// Where the policy comes from, and what the system itself does otherwise.
+fn origin(preset: &Preset) -> String {
+    let mut text = format!("preset {}: {}", preset.name(), preset.source());
+    if let Some(differs) = preset.differs() {
+        let _ = write!(text, ". {differs}");
     }
-    let _ = write!(line, ", jitter {}", policy.jitter);
-    line
-}
-
-/// What bounds the policy, in the words of its flags.
-fn limits(policy: &Policy) -> String {
-    let mut line = match policy.attempts {
-        Policy::UNLIMITED => "unlimited attempts".to_owned(),
-        1 => "1 attempt".to_owned(),
-        attempts => format!("{attempts} attempts"),
-    };
-    if let Some(timeout) = policy.attempt_timeout {
-        let _ = write!(line, " of at most {}", Human(timeout));
-    }
-    if let Some(deadline) = policy.deadline {
-        let _ = write!(line, ", deadline {}", Human(deadline));
-    }
-    let _ = write!(line, ", budget {}", policy.budget);
-    line
-}
-
-/// The text in lines of at most 80 columns, each ended.
-fn wrapped(text: &str) -> String {
-    let mut lines = String::new();
-    let mut column = 0;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > 80 {
-            lines.push('\n');
-            column = 0;
-        } else if column > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += width;
-    }
-    lines.push('\n');
-    lines
+    text
 }
 
 fn table(forecast: &Forecast, painter: Painter) -> String {

@@ -158,53 +158,52 @@ mod tests {
         Policy::exponential(Duration::from_millis(100)).jitter(jitter)
     }
 
-    fn millis(jitter: Jitter) -> Vec<[f64; 4]> {
-        let millis = |it: Duration| it.as_secs_f64() * 1e3;
-        let step = |it: Step| [it.ceiling, it.least, it.mean, it.most].map(millis);
+    /// Ceiling, least, mean and most in microseconds.
+    fn micros(jitter: Jitter) -> Vec<[u128; 4]> {
+        let step = |it: Step| [it.ceiling, it.least, it.mean, it.most].map(|it| it.as_micros());
         policy(jitter).attempts(5).schedule().map(step).collect()
     }
 
     #[test]
     fn the_first_steps_are_the_textbook_ones() {
-        let expected = |steps: [[f64; 4]; 4]| steps.to_vec();
         assert_eq!(
-            millis(Jitter::None),
-            expected([[100.0; 4], [200.0; 4], [400.0; 4], [800.0; 4]])
+            micros(Jitter::None),
+            [[100_000; 4], [200_000; 4], [400_000; 4], [800_000; 4]]
         );
         assert_eq!(
-            millis(Jitter::Full),
-            expected([
-                [100.0, 0.0, 50.0, 100.0],
-                [200.0, 0.0, 100.0, 200.0],
-                [400.0, 0.0, 200.0, 400.0],
-                [800.0, 0.0, 400.0, 800.0],
-            ])
+            micros(Jitter::Full),
+            [
+                [100_000, 0, 50_000, 100_000],
+                [200_000, 0, 100_000, 200_000],
+                [400_000, 0, 200_000, 400_000],
+                [800_000, 0, 400_000, 800_000],
+            ]
         );
         assert_eq!(
-            millis(Jitter::Equal),
-            expected([
-                [100.0, 50.0, 75.0, 100.0],
-                [200.0, 100.0, 150.0, 200.0],
-                [400.0, 200.0, 300.0, 400.0],
-                [800.0, 400.0, 600.0, 800.0],
-            ])
+            micros(Jitter::Equal),
+            [
+                [100_000, 50_000, 75_000, 100_000],
+                [200_000, 100_000, 150_000, 200_000],
+                [400_000, 200_000, 300_000, 400_000],
+                [800_000, 400_000, 600_000, 800_000],
+            ]
         );
         assert_eq!(
-            millis(Jitter::Decorrelated),
-            expected([
-                [300.0, 100.0, 200.0, 300.0],
-                [900.0, 100.0, 350.0, 900.0],
-                [2700.0, 100.0, 575.0, 2700.0],
-                [8100.0, 100.0, 912.5, 8100.0],
-            ])
+            micros(Jitter::Decorrelated),
+            [
+                [300_000, 100_000, 200_000, 300_000],
+                [900_000, 100_000, 350_000, 900_000],
+                [2_700_000, 100_000, 575_000, 2_700_000],
+                [8_100_000, 100_000, 912_500, 8_100_000],
+            ]
         );
         assert_eq!(
-            millis(Jitter::Additive(Duration::from_millis(50)))[3],
-            [800.0, 800.0, 825.0, 850.0]
+            micros(Jitter::Additive(Duration::from_millis(50)))[3],
+            [800_000, 800_000, 825_000, 850_000]
         );
         assert_eq!(
-            millis(Jitter::Proportional(0.25))[3],
-            [800.0, 600.0, 800.0, 1000.0]
+            micros(Jitter::Proportional(0.25))[3],
+            [800_000, 600_000, 800_000, 1_000_000]
         );
     }
 
