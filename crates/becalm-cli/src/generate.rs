@@ -45,19 +45,14 @@ pub fn completions(args: &CompletionsArgs) -> ExitCode {
         "becalm",
         &mut script,
     );
-    usage::print(&script)
+    usage::print([script])
 }
 
 /// `becalm man`
 pub fn man(args: &ManArgs) -> ExitCode {
     let written = pages().and_then(|pages| match &args.dir {
         Some(directory) => write_pages(directory, &pages).map(|()| ExitCode::SUCCESS),
-        None => Ok(usage::print(
-            &pages
-                .into_iter()
-                .flat_map(|page| page.roff)
-                .collect::<Vec<_>>(),
-        )),
+        None => Ok(usage::print(pages.into_iter().map(|page| page.roff))),
     });
     written.unwrap_or_else(|error| {
         let to = args.dir.as_deref().unwrap_or(Path::new("-")).display();

@@ -24,12 +24,11 @@ pub struct Args {
 
 /// `becalm presets`
 pub fn execute(args: &Args) -> ExitCode {
-    let text: String = if args.names.is_empty() {
-        Preset::all().map(describe).collect()
+    if args.names.is_empty() {
+        usage::print(Preset::all().map(describe))
     } else {
-        args.names.iter().copied().map(describe).collect()
-    };
-    usage::print(text.as_bytes())
+        usage::print(args.names.iter().copied().map(describe))
+    }
 }
 
 fn describe(preset: &Preset) -> String {

@@ -1,7 +1,7 @@
 //! What becomes of a command line that cannot be read?
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::process::ExitCode;
 
 /// The exit code of a refused command line, as of most commands.
@@ -32,10 +32,12 @@ pub fn refuse(sentence: &str) -> ExitCode {
     ExitCode::from(REFUSED)
 }
 
-/// Writes a command's output. A reader that has gone (`| head`) is no failure.
-pub fn print(output: &[u8]) -> ExitCode {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(output).and_then(|()| stdout.flush()) {
+/// Writes a command's output, part by part. A reader that has gone (`| head`) is no failure.
+pub fn print<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> ExitCode {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    let mut parts = parts.into_iter();
+    let written = parts.try_for_each(|part| stdout.write_all(part.as_ref()));
+    match written.and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             eprintln!("error: cannot write the output: {error}");
             ExitCode::FAILURE

@@ -99,7 +99,16 @@ pub fn execute(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    usage::print(output(args, &plan).as_bytes())
+    if let Some(sequences) = args.sample {
+        let longest = forecast::rows(&plan.policy, args.rows);
+        let seed = args.policy.seed();
+        return usage::print(sample::lines(&plan.policy, sequences, longest, seed));
+    }
+    usage::print([if args.json {
+        json::document(&plan)
+    } else {
+        text::document(&plan, painter())
+    }])
 }
 
 /// What there is to tell.
@@ -108,17 +117,6 @@ struct Plan {
     preset: Option<&'static Preset>,
     forecast: Forecast,
     lints: Vec<Lint>,
-}
-
-fn output(args: &Args, plan: &Plan) -> String {
-    if let Some(sequences) = args.sample {
-        let longest = forecast::rows(&plan.policy, args.rows);
-        sample::document(&plan.policy, sequences, longest, args.policy.seed())
-    } else if args.json {
-        json::document(plan)
-    } else {
-        text::document(plan, painter())
-    }
 }
 
 /// Colours only for a human who wants them (<https://no-color.org>).

@@ -9,12 +9,15 @@ use super::json::Millis;
 
 /// So many sequences of at most `longest` delays: one JSON array of milliseconds a line.
 ///
-/// The streams are those that a retrier gives its failing calls, so that a seed means the same here
-/// and there.
-pub fn document(policy: &Policy, sequences: u32, longest: u32, seed: Option<u64>) -> String {
+/// Each has a random stream of its own, as each failing call of a retrier has.
+pub fn lines(
+    policy: &Policy,
+    sequences: u32,
+    longest: u32,
+    seed: Option<u64>,
+) -> impl Iterator<Item = String> {
     let seed = seed.map_or_else(Seed::entropy, Seed::fixed);
-    let mut lines = String::new();
-    for _ in 0..sequences {
+    (0..sequences).map(move |_| {
         let mut waited = Duration::ZERO;
         let fits = |delay: &Duration| {
             waited = waited.saturating_add(*delay);
@@ -22,8 +25,8 @@ pub fn document(policy: &Policy, sequences: u32, longest: u32, seed: Option<u64>
         };
         let delays = policy.delays(seed.stream()).take(longest as usize);
         let sequence: Vec<Millis> = delays.take_while(fits).map(Millis::from).collect();
-        lines.push_str(&serde_json::to_string(&sequence).unwrap_or_default()); // plain data: no error
-        lines.push('\n');
-    }
-    lines
+        let mut line = serde_json::to_string(&sequence).unwrap_or_default(); // numbers: no error
+        line.push('\n');
+        line
+    })
 }
