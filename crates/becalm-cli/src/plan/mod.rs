@@ -1,15 +1,131 @@
-//! becalm plan
-use crate::policy_flags::PolicyFlags;
+//! `becalm plan`: what will a policy do, and for how long at worst?
+
+mod forecast;
+mod json;
+mod picture;
+mod sample;
+mod text;
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// plan
+use becalm::{Lint, Policy, Preset};
+use becalm_report::terminal::Painter;
+use clap::value_parser;
+
+use crate::policy_flags::PolicyFlags;
+use crate::usage;
+use forecast::Forecast;
+
+/// Show what a policy does: every delay, and for how long at worst
+///
+/// Per retry the ceiling and the least, mean and longest delay, computed and not sampled, for a
+/// call that fails every time without a hint from the server; then the totals.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = LONG_HELP)]
 pub struct Args {
     #[command(flatten)]
     policy: PolicyFlags,
+
+    /// Plan a call that is throttled every time, with the base for that
+    #[arg(long)]
+    throttled: bool,
+
+    /// List at most this many retries [default: 20 if attempts are unlimited, else 1000]
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..=100_000))]
+    rows: Option<u32>,
+
+    /// Print the plan as one line of JSON (--help shows its shape)
+    #[arg(long)]
+    json: bool,
+
+    /// Print this many sampled sequences of delays instead, each a JSON array of milliseconds
+    ///
+    /// One line per call; --seed makes them reproducible. A sequence ends where the next wait would
+    /// reach the deadline, and after --rows delays. At most 100000.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["json", "svg"])]
+    #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
+    sample: Option<u32>,
+
+    /// Also write the plan as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
-pub fn execute(args: Args) -> ExitCode {
-    let _ = args.policy.policy();
-    ExitCode::SUCCESS
+const LONG_HELP: &str = "\
+The figures are those of the waits alone: an attempt's own time, a server's
+hint and a refusal of the budget come on top. With a deadline, \"?\" marks a
+retry that may not start because its wait can pass the deadline, and \"x\" one
+that never starts.
+
+The shape of --json, stable; times are milliseconds, with a fraction where
+needed:
+  {\"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
+    \"max_ms\":100,\"cumulative_min_ms\":0,\"cumulative_mean_ms\":50,
+    \"cumulative_max_ms\":100}],
+   \"total\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
+   \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
+\"retries\" holds every listed retry, also those that a deadline stops; \"total\"
+is their sum.
+
+Examples:
+  becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
+  becalm plan --jitter decorrelated --attempts unlimited --deadline 1m
+  becalm plan --attempts 5 --attempt-timeout 2s --json | jq .total.max_ms
+  becalm plan --sample 3 --seed 7";
+
+/// `becalm plan`
+pub fn execute(args: &Args) -> ExitCode {
+    let mut policy = match args.policy.policy() {
+        Ok(policy) => policy,
+        Err(refusal) => return usage::refuse(&refusal),
+    };
+    let lints = policy.lints();
+    if args.throttled {
+        let base = policy.throttled_base.take();
+        policy.base = base.unwrap_or(policy.base);
+    }
+    let plan = Plan {
+        forecast: Forecast::of(&policy, args.rows),
+        preset: args.policy.preset(),
+        policy,
+        lints,
+    };
+    if let Some(file) = &args.svg {
+        if let Err(error) = std::fs::write(file, picture::svg(&plan.forecast)) {
+            eprintln!("error: cannot write {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    if let Some(sequences) = args.sample {
+        let longest = forecast::rows(&plan.policy, args.rows);
+        let seed = args.policy.seed();
+        return usage::print(sample::lines(&plan.policy, sequences, longest, seed));
+    }
+    usage::print([if args.json {
+        json::document(&plan)
+    } else {
+        text::document(&plan, painter())
+    }])
+}
+
+/// What there is to tell.
+struct Plan {
+    policy: Policy,
+    preset: Option<&'static Preset>,
+    forecast: Forecast,
+    lints: Vec<Lint>,
+}
+
+/// Colours only for a human who wants them (<https://no-color.org>).
+fn painter() -> Painter {
+    let set = |name| std::env::var_os(name).is_some_and(|it| !it.is_empty());
+    let dumb = std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"));
+    if io::stdout().is_terminal() && !set("NO_COLOR") && !dumb {
+        Painter::Ansi
+    } else {
+        Painter::Plain
+    }
 }

@@ -1,0 +1,113 @@
+//! How do a shell and `man` learn the flags? From the same definitions as the parser.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use clap_mangen::roff::{Roff, roman};
+
+use crate::usage;
+
+/// Print the completions of a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  becalm completions bash > ~/.local/share/bash-completion/completions/becalm
+  becalm completions zsh > ~/.zfunc/_becalm
+  becalm completions fish > ~/.config/fish/completions/becalm.fish
+  becalm completions powershell >> $PROFILE")]
+pub struct CompletionsArgs {
+    /// The shell that will read them
+    shell: Shell,
+}
+
+/// Print the manual, one page per command
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  becalm man | man -l -                    read it
+  becalm man --dir ~/.local/share/man/man1 install it (then: man becalm-plan)")]
+pub struct ManArgs {
+    /// Write becalm.1, becalm-plan.1 and so on into this directory instead
+    #[arg(long, value_name = "DIRECTORY")]
+    dir: Option<PathBuf>,
+}
+
+/// `becalm completions`
+pub fn completions(args: &CompletionsArgs) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        args.shell,
+        &mut crate::Cli::command(),
+        "becalm",
+        &mut script,
+    );
+    usage::print([script])
+}
+
+/// `becalm man`
+pub fn man(args: &ManArgs) -> ExitCode {
+    let written = pages().and_then(|pages| match &args.dir {
+        Some(directory) => write_pages(directory, &pages).map(|()| ExitCode::SUCCESS),
+        None => Ok(usage::print(pages.into_iter().map(|page| page.roff))),
+    });
+    written.unwrap_or_else(|error| {
+        let to = args.dir.as_deref().unwrap_or(Path::new("-")).display();
+        eprintln!("error: cannot write the manual to {to}: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+struct Page {
+    /// `becalm-plan.1`
+    file: String,
+    roff: Vec<u8>,
+}
+
+/// The page of the command and of each subcommand but `help`.
+fn pages() -> io::Result<Vec<Page>> {
+    let mut command = crate::Cli::command().disable_help_subcommand(true);
+    command.build(); // gives the subcommands their full names
+    let mut commands = vec![command.clone()];
+    commands.extend(command.get_subcommands().cloned());
+    let page = |command: clap::Command| {
+        let roff = render(&command)?;
+        let file = clap_mangen::Man::new(command).get_filename();
+        Ok(Page { file, roff })
+    };
+    commands.into_iter().map(page).collect()
+}
+
+/// Like [`clap_mangen::Man::render`], but the text behind the options keeps its lines.
+fn render(command: &clap::Command) -> io::Result<Vec<u8>> {
+    let man = clap_mangen::Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(notes) = command.get_after_long_help().or(command.get_after_help()) {
+        let mut roff = Roff::new();
+        roff.control("SH", ["NOTES"]).control("nf", []);
+        for line in notes.to_string().lines() {
+            roff.text([roman(line)]);
+        }
+        roff.control("fi", []);
+        roff.to_writer(&mut page)?;
+    }
+    Ok(page)
+}
+
+fn write_pages(directory: &Path, pages: &[Page]) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    pages
+        .iter()
+        .try_for_each(|page| fs::write(directory.join(&page.file), &page.roff))
+}

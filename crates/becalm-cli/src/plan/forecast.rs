@@ -1,0 +1,202 @@
+//! What will a call do that fails every time, and for how long?
+
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm::schedule::Step;
+
+/// Three sums or moments of the same thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spread {
+    pub least: Duration,
+    pub mean: Duration,
+    pub most: Duration,
+}
+
+/// One retry, and all waits up to its start.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    pub step: Step,
+    pub cumulative: Spread,
+    pub fate: Fate,
+}
+
+/// Whether the deadline lets a retry start. A call stops when now + delay >= deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// No wait that can be drawn passes the deadline.
+    Starts,
+    /// Some do.
+    MayNotStart,
+    /// All do.
+    Never,
+}
+
+/// The retries of a policy, as far as they are listed.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    pub rows: Vec<Row>,
+    pub end: End,
+}
+
+/// Why the list ends where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// These are all retries that the policy allows.
+    Complete,
+    /// There are more, but so many rows were asked for.
+    Rows,
+    /// There are more, but the deadline lets none of them start.
+    Deadline,
+}
+
+/// How many retries are listed at most: as many as are asked for, 20 of unlimited attempts, 1000 of
+/// others.
+pub fn rows(policy: &Policy, asked: Option<u32>) -> u32 {
+    asked.unwrap_or(match policy.attempts {
+        Policy::UNLIMITED => 20,
+        _ => 1000,
+    })
+}
+
+impl Forecast {
+    /// Lists at most `rows` retries. Of a policy with more than that, those that the deadline may
+    /// let start are enough.
+    pub fn of(policy: &Policy, rows: Option<u32>) -> Self {
+        let bound = self::rows(policy, rows);
+        let mut end = if policy.attempts.saturating_sub(1) > bound {
+            End::Rows
+        } else {
+            End::Complete
+        };
+        let mut cumulative = Spread::default();
+        let mut rows = Vec::new();
+        for step in policy.schedule().take(bound as usize) {
+            cumulative = cumulative.and(&step);
+            let fate = fate(policy, step.retry, cumulative);
+            if end == End::Rows && fate == Fate::Never {
+                end = End::Deadline;
+                break;
+            }
+            rows.push(Row {
+                step,
+                cumulative,
+                fate,
+            });
+        }
+        Self { rows, end }
+    }
+
+    /// All listed waits together, whether or not the deadline lets them happen.
+    pub fn total(&self) -> Spread {
+        self.rows
+            .last()
+            .map(|row| row.cumulative)
+            .unwrap_or_default()
+    }
+}
+
+impl Spread {
+    fn and(self, step: &Step) -> Self {
+        Self {
+            least: self.least.saturating_add(step.least),
+            mean: self.mean.saturating_add(step.mean),
+            most: self.most.saturating_add(step.most),
+        }
+    }
+}
+
+/// Attempts may fail at once, and take as long as the attempt timeout (without one, nothing is
+/// known, and only waits count).
+fn fate(policy: &Policy, retry: u32, waits: Spread) -> Fate {
+    let attempts = policy
+        .attempt_timeout
+        .unwrap_or_default()
+        .saturating_mul(retry);
+    match policy.deadline {
+        Some(deadline) if waits.least >= deadline => Fate::Never,
+        Some(deadline) if waits.most.saturating_add(attempts) >= deadline => Fate::MayNotStart,
+        _ => Fate::Starts,
+    }
+}
+
+/// The longest that a call waits, all waits together, if the deadline shortens that.
+pub fn waits_within_deadline(policy: &Policy, forecast: &Forecast) -> Option<Duration> {
+    let starts = |row: &&Row| row.fate != Fate::Never;
+    let last = forecast.rows.iter().rev().find(starts);
+    let waits = policy
+        .deadline?
+        .min(last.map(|row| row.cumulative.most).unwrap_or_default());
+    (waits < forecast.total().most).then_some(waits)
+}
+
+/// The longest that a call lasts, if anything bounds it.
+pub fn longest_call(policy: &Policy, forecast: &Forecast) -> Option<Duration> {
+    let attempts = policy
+        .attempt_timeout
+        .filter(|_| forecast.end == End::Complete)
+        .map(|timeout| timeout.saturating_mul(policy.attempts))
+        .map(|attempts| attempts.saturating_add(forecast.total().most));
+    [attempts, policy.deadline].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use becalm::Jitter;
+
+    fn every_second() -> Policy {
+        Policy::fixed(Duration::from_secs(1)).jitter(Jitter::None)
+    }
+
+    fn seconds(policy: &Policy, longest: impl Fn(&Policy, &Forecast) -> Option<Duration>) -> f64 {
+        longest(policy, &Forecast::of(policy, None)).map_or(f64::NAN, |it| it.as_secs_f64())
+    }
+
+    #[test]
+    fn a_wait_that_ends_at_the_deadline_is_not_begun() {
+        let policy = every_second().attempts(5).deadline(Duration::from_secs(3));
+        let fates = Forecast::of(&policy, None)
+            .rows
+            .into_iter()
+            .map(|row| row.fate);
+        assert!(fates.eq([Fate::Starts, Fate::Starts, Fate::Never, Fate::Never]));
+        let longest = seconds(&policy, waits_within_deadline);
+        assert!((longest - 2.0).abs() < 1e-9, "{longest}");
+    }
+
+    #[test]
+    fn attempts_count_towards_the_deadline_only_with_a_timeout() {
+        let policy = every_second().attempts(3).deadline(Duration::from_secs(5));
+        let last = |policy: &Policy| Forecast::of(policy, None).rows.pop().map(|row| row.fate);
+        assert_eq!(last(&policy), Some(Fate::Starts));
+        let slow = policy.attempt_timeout(Duration::from_millis(1500));
+        assert_eq!(last(&slow), Some(Fate::MayNotStart)); // 2 x 1.5 s + 2 x 1 s = 5 s
+    }
+
+    #[test]
+    fn unlimited_attempts_end_at_the_deadline_or_after_twenty() {
+        let unlimited = every_second().attempts(Policy::UNLIMITED);
+        let forecast = Forecast::of(&unlimited, None);
+        assert_eq!((forecast.rows.len(), forecast.end), (20, End::Rows));
+        let forecast = Forecast::of(&unlimited, Some(30));
+        assert_eq!((forecast.rows.len(), forecast.end), (30, End::Rows));
+        let policy = unlimited.deadline(Duration::from_millis(3500));
+        let forecast = Forecast::of(&policy, None);
+        assert_eq!((forecast.rows.len(), forecast.end), (3, End::Deadline));
+    }
+
+    #[test]
+    fn the_longest_call_is_attempts_and_waits_or_the_deadline() {
+        let policy = every_second().attempts(3);
+        assert!(seconds(&policy, longest_call).is_nan());
+        let policy = policy.attempt_timeout(Duration::from_secs(2));
+        assert!((seconds(&policy, longest_call) - 8.0).abs() < 1e-9);
+        let policy = policy.deadline(Duration::from_secs(7));
+        assert!((seconds(&policy, longest_call) - 7.0).abs() < 1e-9);
+        let longest = Policy::default()
+            .attempts(Policy::UNLIMITED - 1)
+            .attempt_timeout(Duration::MAX);
+        assert!(seconds(&longest, longest_call).is_nan()); // not all retries are known
+    }
+}

@@ -1,0 +1,97 @@
+//! How does a program read a plan?
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::Plan;
+use super::forecast::{Row, Spread};
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    retries: Vec<Retry>,
+    total: Total,
+    lints: Vec<Lint<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names)] // the unit is part of the stable names
+struct Retry {
+    retry: u32,
+    ceiling_ms: Millis,
+    min_ms: Millis,
+    mean_ms: Millis,
+    max_ms: Millis,
+    cumulative_min_ms: Millis,
+    cumulative_mean_ms: Millis,
+    cumulative_max_ms: Millis,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names)]
+struct Total {
+    min_ms: Millis,
+    mean_ms: Millis,
+    max_ms: Millis,
+}
+
+#[derive(Debug, Serialize)]
+struct Lint<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+impl<'a> From<&'a becalm::Lint> for Lint<'a> {
+    fn from(lint: &'a becalm::Lint) -> Self {
+        Self {
+            code: lint.code,
+            message: &lint.message,
+        }
+    }
+}
+
+/// Milliseconds: a whole number where the duration is one, otherwise with a fraction.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Millis {
+    Whole(u64),
+    Fraction(f64),
+}
+
+impl From<Duration> for Millis {
+    #[expect(clippy::cast_precision_loss)] // beyond 104 days the last nanoseconds are lost
+    fn from(duration: Duration) -> Self {
+        let nanos = duration.as_nanos();
+        match u64::try_from(nanos / 1_000_000) {
+            Ok(millis) if nanos % 1_000_000 == 0 => Self::Whole(millis),
+            _ => Self::Fraction(nanos as f64 / 1e6),
+        }
+    }
+}
+
+/// One line of JSON.
+pub fn document(plan: &Plan) -> String {
+    let retry = |row: &Row| Retry {
+        retry: row.step.retry,
+        ceiling_ms: row.step.ceiling.into(),
+        min_ms: row.step.least.into(),
+        mean_ms: row.step.mean.into(),
+        max_ms: row.step.most.into(),
+        cumulative_min_ms: row.cumulative.least.into(),
+        cumulative_mean_ms: row.cumulative.mean.into(),
+        cumulative_max_ms: row.cumulative.most.into(),
+    };
+    let Spread { least, mean, most } = plan.forecast.total();
+    let document = Document {
+        retries: plan.forecast.rows.iter().map(retry).collect(),
+        total: Total {
+            min_ms: least.into(),
+            mean_ms: mean.into(),
+            max_ms: most.into(),
+        },
+        lints: plan.lints.iter().map(Lint::from).collect(),
+    };
+    let mut line = serde_json::to_string(&document).unwrap_or_default(); // plain data: no error
+    line.push('\n');
+    line
+}

@@ -1,0 +1,45 @@
+//! `becalm presets`: what do well-known systems do by default?
+
+use std::process::ExitCode;
+
+use becalm::Preset;
+
+use crate::policy_flags::PresetName;
+use crate::usage;
+use crate::wording::{delays, indented, limits};
+
+/// List the presets: the defaults of well-known systems
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each with the system and version, its policy, and what the system does otherwise.
+Examples:
+  becalm presets
+  becalm presets grpc envoy
+  becalm plan --preset grpc --attempts 3")]
+pub struct Args {
+    /// Only these
+    #[arg(value_name = "NAME", value_parser = PresetName, hide_possible_values = true)]
+    names: Vec<&'static Preset>,
+}
+
+/// `becalm presets`
+pub fn execute(args: &Args) -> ExitCode {
+    if args.names.is_empty() {
+        usage::print(Preset::all().map(describe))
+    } else {
+        usage::print(args.names.iter().copied().map(describe))
+    }
+}
+
+fn describe(preset: &Preset) -> String {
+    const INDENT: &str = "    ";
+    let policy = preset.policy();
+    let mut text = format!("{}\n", preset.name());
+    for sentence in [preset.source(), &delays(&policy), &limits(&policy)] {
+        text.push_str(&indented(INDENT, sentence));
+    }
+    if let Some(differs) = preset.differs() {
+        text.push_str(&indented(INDENT, &format!("differs: {differs}")));
+    }
+    text
+}

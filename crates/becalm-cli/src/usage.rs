@@ -1,0 +1,86 @@
+//! What becomes of a command line that cannot be read?
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::process::ExitCode;
+
+/// The exit code of a refused command line, as of most commands.
+pub const REFUSED: u8 = 2;
+
+/// The same of `becalm run`, whose other codes belong to its child (as in `env` and `timeout`).
+pub const REFUSED_RUN: u8 = 125;
+
+/// Prints what clap has to say (help and version too), and the exit code for it.
+pub fn refused(refusal: &clap::Error) -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if refusal.kind() == clap::error::ErrorKind::UnknownArgument {
+        if let Some((flag, value)) = negative_value(&arguments) {
+            eprintln!("error: invalid value '{value}' for '{flag}': it must not be negative");
+            return code(&arguments);
+        }
+    }
+    let _ = refusal.print(); // a closed pipe: nobody reads
+    match refusal.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ => code(&arguments),
+    }
+}
+
+/// Says why the flags, each readable, make no sense together.
+pub fn refuse(sentence: &str) -> ExitCode {
+    eprintln!("error: {sentence}");
+    ExitCode::from(REFUSED)
+}
+
+/// Writes a command's output, part by part. A reader that has gone (`| head`) is no failure.
+pub fn print<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> ExitCode {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    let mut parts = parts.into_iter();
+    let written = parts.try_for_each(|part| stdout.write_all(part.as_ref()));
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write the output: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn code(arguments: &[OsString]) -> ExitCode {
+    match arguments.first() {
+        Some(command) if command == "run" => ExitCode::from(REFUSED_RUN),
+        _ => ExitCode::from(REFUSED),
+    }
+}
+
+/// A flag with a negative number behind it, which clap would call an unexpected argument without
+/// a word about the flag.
+fn negative_value(arguments: &[OsString]) -> Option<(&str, &str)> {
+    let ours = arguments.split(|it| it == "--").next()?;
+    ours.windows(2).find_map(|pair| {
+        let [flag, value] = pair else { return None };
+        let (flag, value) = (OsStr::to_str(flag)?, OsStr::to_str(value)?);
+        let number = value.strip_prefix('-')?;
+        let negative = number.starts_with(|it: char| it.is_ascii_digit() || it == '.');
+        (negative && flag.starts_with("--") && !flag.contains('=')).then_some((flag, value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_negative_number_behind_a_flag_is_one() {
+        for (line, expected) in [
+            ("plan --base -1s", Some(("--base", "-1s"))),
+            ("plan --multiplier -.5", Some(("--multiplier", "-.5"))),
+            ("plan --base=1s -1", None),
+            ("plan --base -x", None),
+            ("run --bogus -- nice --adjustment -5", None),
+        ] {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(negative_value(&arguments), expected, "{line}");
+        }
+    }
+}

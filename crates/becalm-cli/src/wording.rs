@@ -1,0 +1,97 @@
+//! What does a policy say, in the words of its flags and in 80 columns?
+
+use std::fmt::Write as _;
+
+use becalm::duration::Human;
+use becalm::{Backoff, Policy};
+
+/// How the policy waits, in the words of its flags.
+pub fn delays(policy: &Policy) -> String {
+    let base = Human(policy.base);
+    let mut line = match policy.backoff {
+        Backoff::Exponential => format!("exponential from {base} x {}", policy.multiplier),
+        other => format!("{other} from {base}"),
+    };
+    let _ = write!(line, ", cap {}", Human(policy.cap));
+    if !policy.floor.is_zero() {
+        let _ = write!(line, ", floor {}", Human(policy.floor));
+    }
+    let _ = write!(line, ", jitter {}", policy.jitter);
+    if let Some(base) = policy.throttled_base {
+        let _ = write!(line, "; from {} when throttled", Human(base));
+    }
+    line
+}
+
+/// What bounds the policy, in the words of its flags.
+pub fn limits(policy: &Policy) -> String {
+    let mut line = match policy.attempts {
+        Policy::UNLIMITED => "unlimited attempts".to_owned(),
+        1 => "1 attempt".to_owned(),
+        attempts => format!("{attempts} attempts"),
+    };
+    if let Some(timeout) = policy.attempt_timeout {
+        let _ = write!(line, " of at most {}", Human(timeout));
+    }
+    if let Some(deadline) = policy.deadline {
+        let _ = write!(line, ", deadline {}", Human(deadline));
+    }
+    let _ = write!(line, ", budget {}", policy.budget);
+    if let Some(calls) = policy.max_waiting {
+        let _ = write!(line, ", at most {calls} waiting");
+    }
+    line
+}
+
+/// The text in lines of at most 80 columns, each ended.
+pub fn wrapped(text: &str) -> String {
+    indented("", text)
+}
+
+/// The same with each line behind this indentation.
+pub fn indented(indentation: &str, text: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > 80 {
+            lines.push('\n');
+            column = 0;
+        }
+        let before = if column == 0 { indentation } else { " " };
+        lines.push_str(before);
+        lines.push_str(word);
+        column += before.len() + width;
+    }
+    lines.push('\n');
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_between_words() {
+        let text = "word ".repeat(40);
+        let lines = indented("    ", text.trim_end());
+        assert!(
+            lines
+                .lines()
+                .all(|line| line.len() <= 80 && line.starts_with("    word"))
+        );
+        assert_eq!(lines.split_whitespace().count(), 40);
+        let long = "x".repeat(100);
+        assert_eq!(wrapped(&format!("a {long} b")), format!("a\n{long}\nb\n"));
+    }
+
+    #[test]
+    fn a_policy_is_told_in_its_flags_words() {
+        let policy = Policy::default();
+        assert_eq!(
+            delays(&policy),
+            "exponential from 100ms x 2, cap 20s, jitter full"
+        );
+        assert_eq!(limits(&policy), "4 attempts, budget ratio:0.1,burst:10");
+    }
+}

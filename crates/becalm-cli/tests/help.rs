@@ -1,0 +1,183 @@
+//! Help, completions and the manual tell every flag.
+
+use std::process::Command;
+
+const POLICY_FLAGS: [&str; 17] = [
+    "--preset",
+    "--policy",
+    "--attempts",
+    "--base",
+    "--cap",
+    "--floor",
+    "--multiplier",
+    "--backoff",
+    "--jitter",
+    "--deadline",
+    "--attempt-timeout",
+    "--budget",
+    "--throttled-base",
+    "--hint",
+    "--max-hint",
+    "--max-waiting",
+    "--seed",
+];
+
+const PLAN_FLAGS: [&str; 5] = ["--json", "--svg", "--sample", "--rows", "--throttled"];
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(arguments)
+        .output()
+        .expect("the binary starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "becalm {arguments:?}: {stderr}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn help_mentions_every_flag() {
+    for command in ["plan", "run", "drill"] {
+        let (short, long) = (stdout(&[command, "-h"]), stdout(&[command, "--help"]));
+        for flag in POLICY_FLAGS {
+            assert!(
+                short.contains(flag) && long.contains(flag),
+                "becalm {command}: {flag}"
+            );
+        }
+    }
+    let long = stdout(&["plan", "--help"]);
+    for flag in PLAN_FLAGS {
+        assert!(long.contains(flag), "becalm plan: {flag}");
+    }
+}
+
+#[test]
+fn help_groups_the_flags_and_gives_examples() {
+    let long = stdout(&["plan", "--help"]);
+    for part in [
+        "Policy: where it starts from:",
+        "Policy: limits:",
+        "Policy: delays:",
+        "Examples:",
+        "cumulative_mean_ms",
+    ] {
+        assert!(long.contains(part), "becalm plan --help: {part}");
+    }
+    let short = stdout(&["--help"]);
+    for part in [
+        "run",
+        "plan",
+        "drill",
+        "completions",
+        "man",
+        "Examples:",
+        "125",
+    ] {
+        assert!(short.contains(part), "becalm --help: {part}");
+    }
+}
+
+/// The document that `--help` shows is what `--json` prints.
+#[test]
+fn help_documents_the_real_json() {
+    let help = stdout(&["plan", "--help"]);
+    let shape: String = help
+        .split("needed:")
+        .nth(1)
+        .expect("the shape")
+        .split_whitespace()
+        .collect();
+    let (document, _) = shape
+        .split_once("\"retries\"holds")
+        .expect("the end of the shape");
+    let mut documented: serde_json::Value = serde_json::from_str(document).expect("JSON");
+    documented["lints"] = serde_json::json!([]);
+    let printed = stdout(&["plan", "--attempts", "2", "--json"]);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&printed).expect("JSON"),
+        documented
+    );
+}
+
+#[test]
+fn completions_mention_every_flag_in_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&["completions", shell]);
+        for flag in POLICY_FLAGS.iter().chain(&PLAN_FLAGS) {
+            let name = if shell == "fish" { &flag[2..] } else { flag };
+            assert!(script.contains(name), "{shell}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn bash_completes_a_flag_and_a_value() {
+    let script = "
+        source <(\"$0\" completions bash)
+        complete_words() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _becalm \"$1\" \"${*: -1}\" \"${*: -2:1}\"; echo \"${COMPREPLY[@]}\"; }
+        complete_words becalm plan --jit
+        complete_words becalm plan --backoff fib
+        complete_words becalm plan --preset gcp-m
+    ";
+    let output = Command::new("bash")
+        .args(["--norc", "-c", script, env!("CARGO_BIN_EXE_becalm")])
+        .output();
+    let Ok(output) = output else { return }; // no bash on this machine
+    let completed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        completed.lines().collect::<Vec<_>>(),
+        ["--jitter", "fibonacci", "gcp-memorystore"],
+        "{output:?}"
+    );
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let manual = stdout(&["man"]);
+    for page in [
+        "becalm",
+        "becalm-run",
+        "becalm-plan",
+        "becalm-drill",
+        "becalm-man",
+    ] {
+        assert!(manual.contains(&format!(".TH {page} 1")), "{page}");
+    }
+    for flag in POLICY_FLAGS.iter().chain(&PLAN_FLAGS) {
+        assert!(manual.contains(&flag.replace('-', "\\-")), "{flag}");
+    }
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("man1");
+    stdout(&["man", "--dir", path.to_str().expect("UTF-8")]);
+    let page = std::fs::read_to_string(path.join("becalm-plan.1")).expect("the page is there");
+    assert!(page.contains("cumulative_mean_ms"), "{page}");
+}
+
+#[test]
+fn presets_tell_their_source_their_policy_and_what_differs() {
+    let all = stdout(&["presets"]);
+    for preset in becalm::Preset::all() {
+        assert!(
+            all.lines().any(|line| line == preset.name()),
+            "{}",
+            preset.name()
+        );
+    }
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let one = stdout(&["presets", "aws-standard-2026-11"]);
+    for part in [
+        "AWS",
+        "50ms x 2",
+        "from 1s when throttled",
+        "3 attempts",
+        "differs: ",
+    ] {
+        assert!(one.contains(part), "{one}");
+    }
+    assert_eq!(
+        one.lines().filter(|line| !line.starts_with(' ')).count(),
+        1,
+        "{one}"
+    );
+}
