@@ -6,7 +6,7 @@
 //! data panics or breaks a picture.
 //!
 //! ```
-//! use becalm_report::{Band, Colour, LineChart, Page, Series};
+//! use becalm_report::{Band, Colour, Figure, LineChart, Page, Series};
 //!
 //! let chart = LineChart::new("Goodput")
 //!     .x_label("seconds")
