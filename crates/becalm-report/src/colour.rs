@@ -1,0 +1,140 @@
+//! Which colours stay apart on light and dark ground, and for readers who confuse red and green?
+
+/// A colour by name; its shade follows the ground it is drawn on.
+///
+/// The hues are those of Okabe and Ito (*Color Universal Design*, 2008), darkened on light ground
+/// and lightened on dark ground until they read as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Colour {
+    /// The colour of the text.
+    #[default]
+    Ink,
+    /// Text of less weight: labels, references.
+    Muted,
+    /// Vermilion.
+    Red,
+    /// Orange.
+    Orange,
+    /// Bluish green.
+    Green,
+    /// Blue.
+    Blue,
+    /// Reddish purple.
+    Purple,
+}
+
+impl Colour {
+    const ALL: [Self; 7] = [
+        Self::Ink,
+        Self::Muted,
+        Self::Red,
+        Self::Orange,
+        Self::Green,
+        Self::Blue,
+        Self::Purple,
+    ];
+
+    /// The name of the custom property that holds the shade.
+    pub(crate) const fn property(self) -> &'static str {
+        match self {
+            Self::Ink => "--bc-ink",
+            Self::Muted => "--bc-muted",
+            Self::Red => "--bc-red",
+            Self::Orange => "--bc-orange",
+            Self::Green => "--bc-green",
+            Self::Blue => "--bc-blue",
+            Self::Purple => "--bc-purple",
+        }
+    }
+
+    const fn on_light(self) -> &'static str {
+        match self {
+            Self::Ink => "#1b1f24",
+            Self::Muted => "#5b6570",
+            Self::Red => "#c0392b",
+            Self::Orange => "#b86e00",
+            Self::Green => "#00805c",
+            Self::Blue => "#0064a8",
+            Self::Purple => "#8e4585",
+        }
+    }
+
+    const fn on_dark(self) -> &'static str {
+        match self {
+            Self::Ink => "#e8eaed",
+            Self::Muted => "#9aa4af",
+            Self::Red => "#ff7b6b",
+            Self::Orange => "#f0a83c",
+            Self::Green => "#3fcf9f",
+            Self::Blue => "#6bb8f0",
+            Self::Purple => "#dd95d3",
+        }
+    }
+
+    /// The select-graphic-rendition code of a terminal (ECMA-48, 8.3.117).
+    pub(crate) const fn terminal_code(self) -> Option<u8> {
+        match self {
+            Self::Ink => None,
+            Self::Muted => Some(90),
+            Self::Red => Some(31),
+            Self::Orange => Some(33),
+            Self::Green => Some(32),
+            Self::Blue => Some(34),
+            Self::Purple => Some(35),
+        }
+    }
+}
+
+/// The custom properties of one ground, as declarations.
+fn declarations(ground: &str, line: &str, band: &str, shade: fn(Colour) -> &'static str) -> String {
+    let mut css = format!("--bc-ground:{ground};--bc-line:{line};--bc-band:{band};");
+    for colour in Colour::ALL {
+        css.push_str(colour.property());
+        css.push(':');
+        css.push_str(shade(colour));
+        css.push(';');
+    }
+    css
+}
+
+/// The rules that set every shade below `selector`, for both grounds.
+pub(crate) fn stylesheet(selector: &str) -> String {
+    let light = declarations("#ffffff", "#d5dae0", "#f6dfa8", Colour::on_light);
+    let dark = declarations("#15181c", "#353c44", "#4a3d17", Colour::on_dark);
+    format!("{selector}{{{light}}}@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The relative luminance and contrast ratio of WCAG 2.1 (1.4.3).
+    fn contrast(a: &str, b: &str) -> f64 {
+        let luminance = |hex: &str| -> f64 {
+            [(1, 0.2126), (3, 0.7152), (5, 0.0722)]
+                .iter()
+                .map(|&(at, weight)| {
+                    let value =
+                        f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+                    let linear = if value <= 0.040_45 {
+                        value / 12.92
+                    } else {
+                        ((value + 0.055) / 1.055).powf(2.4)
+                    };
+                    weight * linear
+                })
+                .sum()
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn every_colour_reads_as_text_on_both_grounds() {
+        for colour in Colour::ALL {
+            assert!(contrast(colour.on_light(), "#ffffff") >= 3.9, "{colour:?}");
+            assert!(contrast(colour.on_dark(), "#15181c") >= 4.5, "{colour:?}");
+        }
+    }
+}
