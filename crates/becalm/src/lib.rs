@@ -57,6 +57,7 @@ mod registry;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;
+pub mod schedule;
 pub mod scope;
 mod shared;
 pub mod stop;
