@@ -59,7 +59,11 @@ impl fmt::Display for BudgetFileError {
                 write!(f, "cannot use the budget file {}: {error}", path.display())
             }
             Self::NotAFile(path) => {
-                write!(f, "the budget file {} is not a regular file", path.display())
+                write!(
+                    f,
+                    "the budget file {} is not a regular file",
+                    path.display()
+                )
             }
             Self::Foreign(path) => write!(
                 f,
@@ -98,14 +102,20 @@ impl BudgetFile {
 
     /// What went wrong since the last call.
     pub fn take_fault(&self) -> Option<BudgetFileError> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.fault
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// Makes a change that no other process can come between.
     fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> Result<R, BudgetFileError> {
         let failed = |error| BudgetFileError::Io(self.path.clone(), error);
         let file = self.locked()?;
-        let full = State { micros: self.burst, at: 0 };
+        let full = State {
+            micros: self.burst,
+            at: 0,
+        };
         let before = read(&file).map_err(failed)?;
         let mut state = match before.as_deref() {
             None => full,
@@ -196,7 +206,9 @@ const TITLE: &str = "becalm-budget/1";
 impl State {
     fn add(&mut self, micros: u64, burst: u64) {
         // A process with a smaller burst than the others' takes nothing away from them.
-        self.micros = self.micros.max(burst.min(self.micros.saturating_add(micros)));
+        self.micros = self
+            .micros
+            .max(burst.min(self.micros.saturating_add(micros)));
     }
 
     /// Adds what the time since the last change has brought.
@@ -247,7 +259,9 @@ impl fmt::Display for State {
 
 /// FNV-1a of 32 bits (Fowler, Noll, Vo; RFC 9923): tells a damaged line, not a forged one.
 fn check(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// The whole file, but no more than tells it from a budget; `None` if it is empty.
@@ -268,7 +282,9 @@ fn read(file: &File) -> io::Result<Option<Vec<u8>>> {
 
 /// Nanoseconds of the clock that all processes of the machine share.
 fn clock() -> u64 {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map(Duration::from)
+        .unwrap_or_default();
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -291,7 +307,10 @@ mod tests {
 
     fn withdrawals(budget: &BudgetFile) -> usize {
         let mut count = 0;
-        while budget.withdraw(Instant::ZERO, &Failure::transient()).is_some() {
+        while budget
+            .withdraw(Instant::ZERO, &Failure::transient())
+            .is_some()
+        {
             count += 1;
         }
         count
@@ -322,10 +341,16 @@ mod tests {
 
     #[test]
     fn a_state_reads_back_and_nothing_else_does() {
-        let state = State { micros: 9_900_000, at: 12_345 };
+        let state = State {
+            micros: 9_900_000,
+            at: 12_345,
+        };
         let line = state.to_string();
         assert_eq!(State::parse(line.as_bytes()), Some(state));
-        let last = State { micros: u64::MAX, at: u64::MAX };
+        let last = State {
+            micros: u64::MAX,
+            at: u64::MAX,
+        };
         assert_eq!(last.to_string().len(), line.len());
         for end in 0..line.len() {
             assert_eq!(State::parse(line[..end].as_bytes()), None, "cut at {end}");
@@ -344,10 +369,16 @@ mod tests {
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "buy milk\n").unwrap();
         let error = BudgetFile::open(&path, &Ratio::default()).unwrap_err();
-        assert!(error.to_string().contains("not a budget file of becalm"), "{error}");
+        assert!(
+            error.to_string().contains("not a budget file of becalm"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "buy milk\n");
         let error = BudgetFile::open(folder.path(), &Ratio::default()).unwrap_err();
-        assert!(error.to_string().contains("cannot use the budget file"), "{error}");
+        assert!(
+            error.to_string().contains("cannot use the budget file"),
+            "{error}"
+        );
         let error = BudgetFile::open(Path::new("/dev/null"), &Ratio::default()).unwrap_err();
         assert!(error.to_string().contains("not a regular file"), "{error}");
     }
@@ -359,16 +390,28 @@ mod tests {
         let budget = BudgetFile::open(&path, &Ratio::default()).unwrap();
         std::fs::write(&path, "buy milk\n").unwrap();
         assert_eq!(withdrawals(&budget), 0);
-        assert!(matches!(budget.take_fault(), Some(BudgetFileError::Foreign(_))));
+        assert!(matches!(
+            budget.take_fault(),
+            Some(BudgetFileError::Foreign(_))
+        ));
     }
 
     #[test]
     fn the_floor_adds_by_the_time_up_to_the_burst_however_often_it_is_asked() {
         let second = 1_000_000_000;
-        let start = State { micros: 0, at: 5 * second };
+        let start = State {
+            micros: 0,
+            at: 5 * second,
+        };
         let mut seldom = start;
         seldom.elapse(7 * second, 3, 1_000);
-        assert_eq!(seldom, State { micros: 6, at: 7 * second });
+        assert_eq!(
+            seldom,
+            State {
+                micros: 6,
+                at: 7 * second
+            }
+        );
         let mut often = start;
         for now in (5 * second..=7 * second).step_by(1_000_003) {
             often.elapse(now, 3, 1_000);
@@ -377,11 +420,23 @@ mod tests {
         assert_eq!(often.micros, 6);
         let mut full = start;
         full.elapse(u64::MAX, 10_000_000_000, 1_000);
-        assert_eq!(full, State { micros: 1_000, at: u64::MAX });
+        assert_eq!(
+            full,
+            State {
+                micros: 1_000,
+                at: u64::MAX
+            }
+        );
         // After a restart the clock is behind: nothing is added, and it counts from there.
         let mut restarted = start;
         restarted.elapse(second, 3, 1_000);
-        assert_eq!(restarted, State { micros: 0, at: second });
+        assert_eq!(
+            restarted,
+            State {
+                micros: 0,
+                at: second
+            }
+        );
         restarted.elapse(2 * second, 3, 1_000);
         assert_eq!(restarted.micros, 3);
     }

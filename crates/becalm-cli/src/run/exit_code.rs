@@ -182,7 +182,9 @@ impl ExitRules {
 
     fn failure(&self, ending: Ending) -> Failure {
         let listed = |codes: &Option<ExitCodes>| {
-            codes.as_ref().is_some_and(|codes| codes.contains(ending.code()))
+            codes
+                .as_ref()
+                .is_some_and(|codes| codes.contains(ending.code()))
         };
         let retried = match ending {
             _ if listed(&self.stop_on) => false,
@@ -192,7 +194,11 @@ impl ExitRules {
             Ending::Signalled(SIGPIPE) => false,
             _ => !matches!(ending.code(), CANNOT_EXECUTE | NOT_FOUND),
         };
-        let failure = if retried { Failure::transient() } else { Failure::permanent() };
+        let failure = if retried {
+            Failure::transient()
+        } else {
+            Failure::permanent()
+        };
         match ending {
             Ending::NotFound | Ending::CannotExecute => failure.unsent(),
             _ => failure,
@@ -206,7 +212,10 @@ mod tests {
 
     fn rules(retry_on: Option<&str>, stop_on: Option<&str>) -> ExitRules {
         let codes = |text: Option<&str>| text.map(|text| text.parse().unwrap());
-        ExitRules { retry_on: codes(retry_on), stop_on: codes(stop_on) }
+        ExitRules {
+            retry_on: codes(retry_on),
+            stop_on: codes(stop_on),
+        }
     }
 
     fn is_retried(rules: &ExitRules, ending: Ending) -> bool {
@@ -219,9 +228,15 @@ mod tests {
     #[test]
     fn codes_are_read_as_documented() {
         let codes: ExitCodes = "7,28, 100-110".parse().unwrap();
-        for (code, contained) in
-            [(6, false), (7, true), (28, true), (99, false), (100, true), (110, true), (111, false)]
-        {
+        for (code, contained) in [
+            (6, false),
+            (7, true),
+            (28, true),
+            (99, false),
+            (100, true),
+            (110, true),
+            (111, false),
+        ] {
             assert_eq!(codes.contains(code), contained, "{code}");
         }
         assert!("1-255".parse::<ExitCodes>().unwrap().contains(255));

@@ -53,7 +53,10 @@ impl Group {
         let leader = command.process_group(0).spawn()?;
         // A process id is a positive i32 on every Unix.
         let id = i32::try_from(leader.id()).map_err(io::Error::other)?;
-        Ok(Self { leader, id: Pid::from_raw(id) })
+        Ok(Self {
+            leader,
+            id: Pid::from_raw(id),
+        })
     }
 
     /// The group's id, which is its leader's.
@@ -159,8 +162,7 @@ mod tests {
     #[test]
     fn a_stop_is_seen_and_an_end_without_a_name_keeps_its_number() {
         let mut command = Command::new("/bin/sh");
-        let mut group =
-            Group::spawn(command.args(["-c", "kill -STOP $$; kill -35 $$"])).unwrap();
+        let mut group = Group::spawn(command.args(["-c", "kill -STOP $$; kill -35 $$"])).unwrap();
         let stop = loop {
             match group.leader() {
                 Leader::Running => std::thread::yield_now(),

@@ -43,8 +43,14 @@ impl HintFile {
     /// section 10.2.3) is no hint.
     pub fn read(&self) -> Option<Duration> {
         let mut text = String::new();
-        File::open(&self.0).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        File::open(&self.0)
+            .ok()?
+            .take(LONGEST)
+            .read_to_string(&mut text)
+            .ok()?;
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         retry_after(text.trim(), now)
     }
 }

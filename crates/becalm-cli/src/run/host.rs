@@ -63,7 +63,14 @@ impl Host {
     /// KILL.
     pub fn new(inbox: Inbox, clock: Box<dyn Fn() -> Instant>, kill_after: Duration) -> Self {
         let terminal = Terminal::of_stdin();
-        Self { inbox, clock, terminal, kill_after, told_to_end: None, outputs_ended: 0 }
+        Self {
+            inbox,
+            clock,
+            terminal,
+            kill_after,
+            told_to_end: None,
+            outputs_ended: 0,
+        }
     }
 
     /// The events, for a thread that has something to tell.
@@ -106,14 +113,23 @@ impl Host {
         }
     }
 
-    /// Waits until this many threads have come to the end of an output, or becalm is told to end.
-    pub fn wait_for_outputs(&mut self, count: usize) {
-        while self.outputs_ended < count && self.told_to_end.is_none() {
-            if let Some(event) = self.next_event(None) {
+    /// Waits until this many threads have come to the end of an output: whether they have. When
+    /// becalm is told to end they have as long as a command.
+    pub fn wait_for_outputs(&mut self, count: usize) -> bool {
+        let mut limit = None;
+        while self.outputs_ended < count {
+            let now = self.now();
+            if self.told_to_end.is_some() {
+                let limit = *limit.get_or_insert(now.after(self.kill_after));
+                if now >= limit {
+                    break;
+                }
+            }
+            if let Some(event) = self.next_event(limit) {
                 self.on_event(event, None);
             }
         }
-        self.outputs_ended = 0;
+        std::mem::take(&mut self.outputs_ended) >= count
     }
 
     /// Stays with a command until it and all of its group have ended.
@@ -177,7 +193,9 @@ impl Host {
 
     /// The terminal comes back. What the user did there by a key was meant for becalm as well.
     fn after_command(&mut self, ending: Ending, by_itself: bool) {
-        let Some(terminal) = &mut self.terminal else { return };
+        let Some(terminal) = &mut self.terminal else {
+            return;
+        };
         if terminal.is_lent() && by_itself {
             let key = [Signal::SIGINT, Signal::SIGQUIT]
                 .into_iter()
@@ -291,14 +309,24 @@ mod tests {
     #[test]
     fn the_limit_that_passes_first_is_named() {
         let at = |nanos| Some(Instant::from_nanos(nanos));
-        let terms = |attempt_timeout, deadline| Terms { attempt_timeout, deadline, foreground: false };
+        let terms = |attempt_timeout, deadline| Terms {
+            attempt_timeout,
+            deadline,
+            foreground: false,
+        };
         let now = Instant::from_nanos(10);
         assert_eq!(terms(None, None).passed(now), None);
         assert_eq!(terms(at(11), at(12)).passed(now), None);
-        assert_eq!(terms(at(9), at(10)).passed(now), Some(Ending::AttemptTimeout));
+        assert_eq!(
+            terms(at(9), at(10)).passed(now),
+            Some(Ending::AttemptTimeout)
+        );
         assert_eq!(terms(at(10), at(9)).passed(now), Some(Ending::Deadline));
         assert_eq!(terms(at(10), at(10)).passed(now), Some(Ending::Deadline));
-        assert_eq!(terms(at(10), None).passed(now), Some(Ending::AttemptTimeout));
+        assert_eq!(
+            terms(at(10), None).passed(now),
+            Some(Ending::AttemptTimeout)
+        );
         assert_eq!(terms(None, at(10)).passed(now), Some(Ending::Deadline));
     }
 }

@@ -10,7 +10,12 @@ use nix::sys::signal::{SigSet, Signal};
 use signal_hook::iterator::Signals;
 
 /// Signals that end becalm: the running command gets them, and no attempt follows.
-const ENDING: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+const ENDING: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+];
 /// Signals that becalm only hands to the running command.
 const HANDED_ON: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
 /// Signals by which the terminal, or a process beside becalm, asks for job control.
@@ -65,15 +70,17 @@ impl Inbox {
 
         let (sender, events) = channel();
         let to_inbox = sender.clone();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            // Heard by this thread alone: other processes of becalm's group may cause it.
-            let _ = terminal_output.thread_unblock();
-            for event in signals.forever().filter_map(event_of) {
-                if to_inbox.send(event).is_err() {
-                    return;
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                // Heard by this thread alone: other processes of becalm's group may cause it.
+                let _ = terminal_output.thread_unblock();
+                for event in signals.forever().filter_map(event_of) {
+                    if to_inbox.send(event).is_err() {
+                        return;
+                    }
                 }
-            }
-        })?;
+            })?;
         Ok(Self { events, sender })
     }
 
@@ -84,7 +91,9 @@ impl Inbox {
 
     /// The next event, or nothing if the time comes first. Without a time it waits for ever.
     pub fn next(&self, now: Instant, until: Option<Instant>) -> Option<Event> {
-        let Some(until) = until else { return self.events.recv().ok() };
+        let Some(until) = until else {
+            return self.events.recv().ok();
+        };
         // Bounded, because a platform may not know times as far as `Instant` does.
         let wait = until.since(now).min(Duration::from_secs(86_400));
         match self.events.recv_timeout(wait) {
@@ -114,7 +123,8 @@ fn ignored_signals() -> u64 {
 
 fn ignored_in(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 fn bit(signal: Signal) -> u64 {

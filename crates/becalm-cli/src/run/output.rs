@@ -40,7 +40,13 @@ impl Handling {
 
     /// Prepares a command's streams.
     pub fn prepare(&self, command: &mut Command) {
-        let stdio = |piped| if piped { Stdio::piped() } else { Stdio::inherit() };
+        let stdio = |piped| {
+            if piped {
+                Stdio::piped()
+            } else {
+                Stdio::inherit()
+            }
+        };
         let (stdout, stderr) = self.piped();
         command.stdout(stdio(stdout)).stderr(stdio(stderr));
     }
@@ -54,7 +60,11 @@ impl Handling {
         let watch = || (!self.rules.is_empty()).then(|| self.rules.watch());
         let mut copies = Vec::new();
         if let Some(stdout) = streams.stdout {
-            let sink = if self.hold { Sink::Hold(Spool::default()) } else { Sink::Stdout };
+            let sink = if self.hold {
+                Sink::Hold(Spool::default())
+            } else {
+                Sink::Stdout
+            };
             copies.push(Copy::start(stdout, sink, watch(), inbox.clone())?);
         }
         if let Some(stderr) = streams.stderr {
@@ -154,13 +164,18 @@ impl Copy {
         inbox: Sender<Event>,
     ) -> io::Result<Self> {
         let (closed, closing) = pipe2(OFlag::O_CLOEXEC)?;
-        let thread = thread::Builder::new().name("output".to_owned()).spawn(move || {
-            let seen = copy(pipe, &closed, sink, watch);
-            // Nobody listens any more when becalm is about to end.
-            let _ = inbox.send(Event::OutputEnded);
-            seen
-        })?;
-        Ok(Self { thread, closing: Some(closing) })
+        let thread = thread::Builder::new()
+            .name("output".to_owned())
+            .spawn(move || {
+                let seen = copy(pipe, &closed, sink, watch);
+                // Nobody listens any more when becalm is about to end.
+                let _ = inbox.send(Event::OutputEnded);
+                seen
+            })?;
+        Ok(Self {
+            thread,
+            closing: Some(closing),
+        })
     }
 }
 
@@ -224,7 +239,11 @@ fn wait_for(pipe: &impl AsFd, closed: &OwnedFd, look_only: bool) -> (bool, bool)
         PollFd::new(pipe.as_fd(), PollFlags::POLLIN),
         PollFd::new(closed.as_fd(), PollFlags::POLLIN),
     ];
-    let timeout = if look_only { PollTimeout::ZERO } else { PollTimeout::NONE };
+    let timeout = if look_only {
+        PollTimeout::ZERO
+    } else {
+        PollTimeout::NONE
+    };
     match poll(&mut both, timeout) {
         Ok(_) => {
             let happened = |at: &PollFd| at.any().unwrap_or(true);
@@ -245,7 +264,10 @@ mod tests {
     fn held_copy(pipe: OwnedFd) -> (Copy, std::sync::mpsc::Receiver<Event>) {
         let (sender, events) = channel();
         let sink = Sink::Hold(Spool::default());
-        (Copy::start(File::from(pipe), sink, None, sender).unwrap(), events)
+        (
+            Copy::start(File::from(pipe), sink, None, sender).unwrap(),
+            events,
+        )
     }
 
     fn held(outputs: Outputs) -> Vec<u8> {

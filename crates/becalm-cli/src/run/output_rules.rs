@@ -35,7 +35,10 @@ impl OutputRules {
     ///
     /// A pattern that is not a regular expression, with the place of the fault.
     pub fn new(retry: &[String], stop: &[String]) -> Result<Self, regex::Error> {
-        Ok(Self { retry: RegexSet::new(retry)?, stop: RegexSet::new(stop)? })
+        Ok(Self {
+            retry: RegexSet::new(retry)?,
+            stop: RegexSet::new(stop)?,
+        })
     }
 
     /// Whether no line can match: the output need not be looked at.
@@ -45,7 +48,11 @@ impl OutputRules {
 
     /// A watcher for one stream of output.
     pub fn watch(&self) -> LineWatch {
-        LineWatch { rules: self.clone(), line: Vec::new(), found: None }
+        LineWatch {
+            rules: self.clone(),
+            line: Vec::new(),
+            found: None,
+        }
     }
 }
 
@@ -134,7 +141,10 @@ mod tests {
             assert_eq!(found, Some(OutputMatch::Retry), "cut at {cut}");
         }
         let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-        assert_eq!(found_in("^connection .* peer$", "", &bytes), Some(OutputMatch::Retry));
+        assert_eq!(
+            found_in("^connection .* peer$", "", &bytes),
+            Some(OutputMatch::Retry)
+        );
     }
 
     #[test]
@@ -145,7 +155,10 @@ mod tests {
 
     #[test]
     fn a_last_line_needs_no_end() {
-        assert_eq!(found_in("^bye$", "", &[b"hello\nb", b"ye"]), Some(OutputMatch::Retry));
+        assert_eq!(
+            found_in("^bye$", "", &[b"hello\nb", b"ye"]),
+            Some(OutputMatch::Retry)
+        );
     }
 
     #[test]
@@ -158,7 +171,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_utf8_are_matched_too() {
-        assert_eq!(found_in("busy", "", &[b"\xff\xfe busy \xff\n"]), Some(OutputMatch::Retry));
+        assert_eq!(
+            found_in("busy", "", &[b"\xff\xfe busy \xff\n"]),
+            Some(OutputMatch::Retry)
+        );
     }
 
     #[test]

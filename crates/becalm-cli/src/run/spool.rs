@@ -28,7 +28,12 @@ impl Default for Spool {
 impl Spool {
     /// A spool that keeps this many bytes in memory.
     pub fn with_limit(limit: usize) -> Self {
-        Self { memory: Vec::new(), file: None, length: 0, limit }
+        Self {
+            memory: Vec::new(),
+            file: None,
+            length: 0,
+            limit,
+        }
     }
 
     /// How many bytes it holds.
@@ -63,13 +68,17 @@ impl Spool {
     /// The file cannot be read.
     pub fn read_at(&self, place: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.length.saturating_sub(place);
-        let count = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let count = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         let buffer = &mut buffer[..count];
         if let Some(file) = &self.file {
             return file.read_at(buffer, place);
         }
         // In memory a place that has bytes behind it fits a usize.
-        let start = usize::try_from(place).unwrap_or(usize::MAX).min(self.memory.len());
+        let start = usize::try_from(place)
+            .unwrap_or(usize::MAX)
+            .min(self.memory.len());
         buffer.copy_from_slice(&self.memory[start..start + count]);
         Ok(count)
     }

@@ -62,8 +62,14 @@ impl Replay {
     }
 
     fn of(source: File, spool: Spool) -> Arc<Self> {
-        let record = Record { spool, ..Record::default() };
-        Arc::new(Self { source: Mutex::new(source), record: Mutex::new(record) })
+        let record = Record {
+            spool,
+            ..Record::default()
+        };
+        Arc::new(Self {
+            source: Mutex::new(source),
+            record: Mutex::new(record),
+        })
     }
 
     /// Feeds an attempt: first what was recorded, then the source as it comes.
@@ -72,7 +78,9 @@ impl Replay {
     ///
     /// The operating system refuses a thread.
     pub fn feed(self: &Arc<Self>, pipe: ChildStdin) -> io::Result<Feed> {
-        let feed = Feed { is_over: Arc::new(AtomicBool::new(false)) };
+        let feed = Feed {
+            is_over: Arc::new(AtomicBool::new(false)),
+        };
         let (replay, is_over) = (Arc::clone(self), Arc::clone(&feed.is_over));
         thread::Builder::new()
             .name("stdin".to_owned())
@@ -198,7 +206,10 @@ mod tests {
         for limit in [0, 1_000, usize::MAX] {
             let replay = Replay::of(source(&all), Spool::with_limit(limit));
             for most in [0, 10, 70_000, usize::MAX, 100, usize::MAX] {
-                let mut reader = Reader { bytes: Vec::new(), most };
+                let mut reader = Reader {
+                    bytes: Vec::new(),
+                    most,
+                };
                 replay.write_to(&mut reader, &AtomicBool::new(false));
                 let expected = &all[..all.len().min(most)];
                 assert!(reader.bytes == expected, "limit {limit}, most {most}");
@@ -210,7 +221,10 @@ mod tests {
     #[test]
     fn a_feed_that_is_over_reads_no_further() {
         let replay = Replay::of(source(b"abc"), Spool::default());
-        let mut reader = Reader { bytes: Vec::new(), most: usize::MAX };
+        let mut reader = Reader {
+            bytes: Vec::new(),
+            most: usize::MAX,
+        };
         replay.write_to(&mut reader, &AtomicBool::new(true));
         assert_eq!(reader.bytes, b"");
         replay.write_to(&mut reader, &AtomicBool::new(false));

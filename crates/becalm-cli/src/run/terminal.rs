@@ -29,7 +29,12 @@ impl Terminal {
         }
         let device = stdin.as_fd().try_clone_to_owned().ok()?;
         let settings = tcgetattr(&device).ok();
-        Some(Self { device, settings, lent_to: None, is_shared: false })
+        Some(Self {
+            device,
+            settings,
+            lent_to: None,
+            is_shared: false,
+        })
     }
 
     /// Puts a group in the foreground, if becalm is there itself and may give it away.
@@ -47,7 +52,9 @@ impl Terminal {
 
     /// Puts becalm in the foreground again, unless somebody else has taken it since.
     pub fn take_back(&mut self) {
-        let Some(group) = self.lent_to.take() else { return };
+        let Some(group) = self.lent_to.take() else {
+            return;
+        };
         if tcgetpgrp(&self.device) == Ok(group) {
             let _ = tcsetpgrp(&self.device, getpgrp());
         }
