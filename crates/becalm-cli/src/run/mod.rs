@@ -1,15 +1,230 @@
-//! becalm run
-use crate::policy_flags::PolicyFlags;
-use std::process::ExitCode;
+//! `becalm run`: how does any command get retries that cannot start a storm?
+//!
+//! Pure decisions stand apart ([`exit_code`], [`output_rules`]) from what touches processes
+//! ([`group`], [`host`], [`attempt`]). Whether and when to retry is the library's decision.
 
-/// run
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    policy: PolicyFlags,
+mod args;
+mod attempt;
+mod budget_file;
+mod environment;
+mod exit_code;
+mod group;
+mod hint_file;
+mod hooks;
+mod host;
+mod inbox;
+mod output;
+mod output_rules;
+mod progress;
+mod report;
+mod retry;
+mod spool;
+mod stdin;
+mod terminal;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use becalm::rng::Seed;
+use becalm::time::{Sleeper, StdSleeper};
+use becalm::{Budget, Policy, Retrier};
+
+pub use args::Args;
+
+use attempt::Execution;
+use budget_file::{BudgetFile, BudgetFileError};
+use exit_code::{ExitRules, OWN_ERROR};
+use hint_file::HintFile;
+use hooks::Hooks;
+use host::Host;
+use inbox::Inbox;
+use output::Handling;
+use output_rules::OutputRules;
+use progress::{Progress, complain};
+use report::Report;
+use retry::Run;
+use stdin::{Mode, Replay};
+
+/// Runs the command as the arguments say; the result is becalm's exit code.
+pub fn execute(args: Args) -> ExitCode {
+    match try_execute(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::from(OWN_ERROR)
+        }
+    }
 }
 
-pub fn execute(args: Args) -> ExitCode {
-    let _ = args.policy.policy();
-    ExitCode::SUCCESS
+/// The exit code after a message of the command line's parser. 2 is the custom for wrong usage, but
+/// `becalm run` leaves the codes below 124 to its command: there it is 125. Help is no error.
+pub fn usage_exit_code(
+    error: &clap::Error,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let is_run = arguments
+        .into_iter()
+        .nth(1)
+        .is_some_and(|subcommand| subcommand == "run");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ if is_run => ExitCode::from(OWN_ERROR),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+    }
+}
+
+/// Why becalm itself cannot go on.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The policy is refused.
+    Policy(String),
+    /// A pattern is not a regular expression.
+    Pattern(regex::Error),
+    /// There is no command to run.
+    NoCommand,
+    /// The budget file cannot be used.
+    BudgetFile(BudgetFileError),
+    /// `--budget-file` needs a budget to put there.
+    NoBudgetToShare,
+    /// The report cannot be made.
+    Report(PathBuf, io::Error),
+    /// Standard input cannot be recorded.
+    Stdin(io::Error),
+    /// The operating system refuses a signal handler, a thread or a pipe.
+    Resources(io::Error),
+    /// The deadline has passed before the first attempt.
+    NoTime,
+    /// The output of an attempt cannot be kept.
+    Hold(io::Error),
+    /// The kept output cannot be printed.
+    Print(io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(sentence) => f.write_str(sentence),
+            Self::Pattern(error) => write!(f, "not a regular expression: {error}"),
+            Self::NoCommand => f.write_str("there is no command; write it behind --"),
+            Self::BudgetFile(error) => error.fmt(f),
+            Self::NoBudgetToShare => f.write_str(
+                "--budget-file shares a budget, but --budget is none; set one, or leave the file \
+                 out",
+            ),
+            Self::Report(path, error) => {
+                write!(f, "cannot write the report {}: {error}", path.display())
+            }
+            Self::Stdin(error) => write!(f, "cannot record standard input: {error}"),
+            Self::Resources(error) => write!(f, "cannot watch over the command: {error}"),
+            Self::NoTime => {
+                f.write_str("the deadline passed before the first attempt; set a longer one")
+            }
+            Self::Hold(error) => write!(
+                f,
+                "cannot keep the output: {error}; make room for temporary files (TMPDIR), or leave \
+                 --hold-output out"
+            ),
+            Self::Print(error) => write!(f, "cannot print the output: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+fn try_execute(args: Args) -> Result<u8, RunError> {
+    let policy = args.policy.policy().map_err(RunError::Policy)?;
+    let rules = OutputRules::new(&args.retry_on_output, &args.stop_on_output);
+    let handling = Handling {
+        rules: rules.map_err(RunError::Pattern)?,
+        hold: args.hold_output,
+    };
+    let budget_file = match &args.budget_file {
+        Some(path) => Some(Arc::new(shared_budget(path, &policy)?)),
+        None => None,
+    };
+    let mut report = match &args.report {
+        Some(path) => {
+            Report::create(path).map_err(|error| RunError::Report(path.clone(), error))?
+        }
+        None => Report::default(),
+    };
+    let attempts = policy.attempts;
+    let retrier = retrier(policy, args.policy.seed(), budget_file.clone())?;
+    let inbox = Inbox::open().map_err(RunError::Resources)?;
+    let clock = Box::new(|| StdSleeper::new().now());
+    let mut host = Host::new(inbox, clock, args.kill_after);
+    let replay = match args.stdin {
+        Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
+        Mode::Inherit | Mode::Null => None,
+    };
+    let run = Run {
+        execution: Execution {
+            command: args.command,
+            stdin: args.stdin,
+            replay,
+            handling,
+        },
+        exit_rules: ExitRules {
+            retry_on: args.retry_on,
+            stop_on: args.stop_on,
+        },
+        hint_file: hint_file(),
+        hooks: Hooks {
+            on_retry: args.on_retry,
+            on_give_up: args.on_give_up,
+        },
+        // With `replay` becalm reads the terminal itself.
+        foreground: args.stdin != Mode::Replay,
+        attempts,
+        progress: Progress::new(args.quiet, attempts),
+    };
+    let exit = run.retry(&retrier, &mut host, &mut report);
+    if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
+        complain(&format!("no retry was granted: {fault}"));
+    }
+    exit
+}
+
+fn shared_budget(path: &std::path::Path, policy: &Policy) -> Result<BudgetFile, RunError> {
+    match policy.budget {
+        Budget::Ratio(parameters) => {
+            BudgetFile::open(path, &parameters).map_err(RunError::BudgetFile)
+        }
+        _ => Err(RunError::NoBudgetToShare),
+    }
+}
+
+fn retrier(
+    policy: Policy,
+    seed: Option<u64>,
+    budget: Option<Arc<BudgetFile>>,
+) -> Result<Retrier, RunError> {
+    let mut builder = policy.builder().sleeper(StdSleeper::new()).name("run");
+    if let Some(seed) = seed {
+        builder = builder.seed(Seed::fixed(seed));
+    }
+    if let Some(budget) = budget {
+        builder = builder.retry_budget(budget);
+    }
+    builder
+        .build()
+        .map_err(|invalid| RunError::Policy(invalid.to_string()))
+}
+
+/// A run needs no hint: where there is no place for the file, the command is not offered one.
+fn hint_file() -> Option<HintFile> {
+    match HintFile::new() {
+        Ok(file) => Some(file),
+        Err(error) => {
+            complain(&format!(
+                "the command cannot give hints, for want of a file: {error}"
+            ));
+            None
+        }
+    }
 }

@@ -1,0 +1,131 @@
+//! Which flags does `becalm run` know?
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::exit_code::ExitCodes;
+use super::stdin::Mode;
+use crate::policy_flags::PolicyFlags;
+
+/// Retry a command
+///
+/// The command is repeated as it stands: it must be one that does no harm when it is done twice.
+/// It runs in a process group of its own, and the whole group has ended before the next attempt
+/// starts and before becalm ends; start what shall live longer with setsid.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub(super) command: Vec<OsString>,
+
+    /// Retry only after these exit codes, such as 7,28,100-110
+    ///
+    /// Without it every failure is retried but 126 (cannot be executed), 127 (not found) and the
+    /// end by SIGPIPE. 128 + n stands for the end by signal n. An attempt that timed out is
+    /// retried in any case.
+    #[arg(long, value_name = "CODES", help_heading = FAILURES)]
+    pub(super) retry_on: Option<ExitCodes>,
+
+    /// Never retry after these exit codes; wins over --retry-on
+    #[arg(long, value_name = "CODES", help_heading = FAILURES)]
+    pub(super) stop_on: Option<ExitCodes>,
+
+    /// Retry if a line of the output matches, whatever the exit code; may be repeated
+    ///
+    /// Standard output and standard error are looked at as they pass, line by line, and the
+    /// attempt runs to its end. becalm's exit code stays the command's, also if that is 0.
+    #[arg(long, value_name = "REGEX", help_heading = FAILURES)]
+    pub(super) retry_on_output: Vec<String>,
+
+    /// Do not retry if a line of the output matches; wins over --retry-on-output
+    #[arg(long, value_name = "REGEX", help_heading = FAILURES)]
+    pub(super) stop_on_output: Vec<String>,
+
+    /// What each attempt reads
+    #[arg(long, value_enum, value_name = "MODE", default_value_t, help_heading = STREAMS)]
+    pub(super) stdin: Mode,
+
+    /// Print the standard output of the last attempt only, when no other follows
+    ///
+    /// Nothing of it is printed if becalm was told to end by a signal.
+    #[arg(long, help_heading = STREAMS)]
+    pub(super) hold_output: bool,
+
+    /// Show no progress
+    #[arg(short, long, help_heading = STREAMS)]
+    pub(super) quiet: bool,
+
+    /// Write one line of JSON for each attempt, and a summary, into this file
+    #[arg(long, value_name = "FILE", help_heading = STREAMS)]
+    pub(super) report: Option<PathBuf>,
+
+    /// How long after TERM, or after the signal that ends becalm, what still runs is killed
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = becalm::duration::parse,
+        default_value = "5s",
+        help_heading = CONTROL
+    )]
+    pub(super) kill_after: Duration,
+
+    /// Share the budget with all processes of this machine that name the same file
+    #[arg(long, value_name = "PATH", help_heading = CONTROL)]
+    pub(super) budget_file: Option<PathBuf>,
+
+    /// Run this with sh -c before each wait
+    ///
+    /// It may take as long as it needs: the next attempt starts when it has ended and the wait is
+    /// over. BECALM_REASON says why the attempt failed, BECALM_DELAY_MS how long the wait is.
+    #[arg(long, value_name = "CMD", help_heading = CONTROL)]
+    pub(super) on_retry: Option<OsString>,
+
+    /// Run this with sh -c when becalm gives up; not when a signal ends it
+    ///
+    /// BECALM_REASON is the stop reason.
+    #[arg(long, value_name = "CMD", help_heading = CONTROL)]
+    pub(super) on_give_up: Option<OsString>,
+
+    #[command(flatten)]
+    pub(super) policy: PolicyFlags,
+}
+
+const FAILURES: &str = "What is retried";
+const STREAMS: &str = "Input and output";
+const CONTROL: &str = "Control";
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  the command's own, when it succeeded or becalm gave up
+  124      the deadline or the attempt timeout ended the command
+  125      becalm itself failed, wrong flags included
+  126      the command cannot be executed
+  127      the command was not found
+  128 + n  signal n ended the command, or becalm
+
+Environment of the command:
+  BECALM_ATTEMPT       the attempt, from 1
+  BECALM_ATTEMPTS      how many there can be; 4294967295 without a bound
+  BECALM_LAST_EXIT     the exit code of the attempt before
+  BECALM_REMAINING_MS  milliseconds up to the deadline
+  BECALM_HINT_FILE     write a Retry-After value here, seconds or an HTTP date:
+                       the next attempt is not before then
+Hooks have the first four, about the attempt that failed, and BECALM_REASON.
+
+Signals:
+  HUP, INT, QUIT and TERM end becalm: the command gets them, and no attempt follows.
+  USR1 and USR2 are handed to the command.
+
+Report (--report), one object a line, times in milliseconds:
+  {\"type\":\"attempt\",\"attempt\":1,\"started_ms\":0.1,\"duration_ms\":12.5,\"ended\":\"exit\",
+   \"exit\":7,\"signal\":null,\"matched\":null,\"class\":\"transient\",\"hint_ms\":null,
+   \"decision\":\"retry\",\"delay_ms\":83.2,\"reason\":null}
+  {\"type\":\"summary\",\"outcome\":\"gave_up\",\"reason\":\"attempts_exhausted\",\"attempts\":4,
+   \"exit\":7,\"elapsed_ms\":912.4}
+  ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute
+  matched   retry, stop: what a line of the output decided
+  decision  done, retry, stop, cancelled
+  outcome   success, gave_up, cancelled
+";

@@ -1,0 +1,93 @@
+//! How is the command executed once?
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+
+use nix::sys::signal::Signal;
+
+use super::RunError;
+use super::environment::Environment;
+use super::exit_code::Ending;
+use super::group::{Group, Streams};
+use super::host::{Host, Terms};
+use super::output::{Fault, Handling, Outputs, Seen};
+use super::progress::complain;
+use super::stdin::{Feed, Mode, Replay};
+
+/// What is the same for every attempt.
+#[derive(Debug)]
+pub struct Execution {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// What it reads.
+    pub stdin: Mode,
+    /// What it reads again, with [`Mode::Replay`].
+    pub replay: Option<Arc<Replay>>,
+    /// What is done with its output.
+    pub handling: Handling,
+}
+
+impl Execution {
+    /// Executes the command once, and stays with it until it and its group have ended.
+    ///
+    /// # Errors
+    ///
+    /// becalm itself cannot go on. That the command cannot be started is an [`Ending`].
+    pub fn run(
+        &self,
+        environment: &Environment<'_>,
+        host: &mut Host,
+        terms: Terms,
+    ) -> Result<(Ending, Seen), RunError> {
+        let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(self.stdin.stdio());
+        self.handling.prepare(&mut command);
+        environment.apply(&mut command);
+        let mut group = match Group::spawn(&mut command) {
+            Ok(group) => group,
+            Err(error) => {
+                complain(&format!("cannot run {}: {error}", program.display()));
+                let ending = match error.kind() {
+                    io::ErrorKind::NotFound => Ending::NotFound,
+                    _ => Ending::CannotExecute,
+                };
+                return Ok((ending, Seen::default()));
+            }
+        };
+        let streams = group.take_streams();
+        let (feed, mut outputs) = match self.connect(streams, host) {
+            Ok(connected) => connected,
+            Err(error) => {
+                group.end_with(Signal::SIGKILL);
+                host.see_to_the_end(&mut group, terms);
+                return Err(RunError::Resources(error));
+            }
+        };
+        let ending = host.see_to_the_end(&mut group, terms);
+        drop(feed);
+        outputs.close();
+        if !host.wait_for_outputs(outputs.count()) {
+            return Ok((ending, Seen::default()));
+        }
+        let mut seen = outputs.finish();
+        match seen.fault.take() {
+            Some(Fault::Hold(error)) => Err(RunError::Hold(error)),
+            Some(Fault::Write(error)) => {
+                complain(&format!("cannot pass on the output: {error}"));
+                Ok((ending, seen))
+            }
+            None => Ok((ending, seen)),
+        }
+    }
+
+    fn connect(&self, mut streams: Streams, host: &Host) -> io::Result<(Option<Feed>, Outputs)> {
+        let feed = match (&self.replay, streams.stdin.take()) {
+            (Some(replay), Some(pipe)) => Some(replay.feed(pipe)?),
+            _ => None,
+        };
+        Ok((feed, self.handling.copy(streams, &host.inbox().sender())?))
+    }
+}

@@ -1,0 +1,47 @@
+//! Who is told of a retry, and of giving up? The user's own commands.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+
+use super::environment::Environment;
+use super::exit_code::Ending;
+use super::group::Group;
+use super::host::{Host, Terms};
+use super::progress::complain;
+
+/// The commands of `--on-retry` and `--on-give-up`, for `sh -c`.
+#[derive(Debug, Clone, Default)]
+pub struct Hooks {
+    /// Before each wait.
+    pub on_retry: Option<OsString>,
+    /// When no further attempt is made though the last one failed.
+    pub on_give_up: Option<OsString>,
+}
+
+/// Runs one to its end, in a group of its own. What it prints goes to standard error, since
+/// standard output belongs to the command. Its failure changes nothing, but is told.
+pub fn run(hook: &OsStr, environment: &Environment<'_>, host: &mut Host, terms: Terms) {
+    if let Err(error) = try_run(hook, environment, host, terms) {
+        complain(&format!("cannot run the hook {}: {error}", hook.display()));
+    }
+}
+
+fn try_run(
+    hook: &OsStr,
+    environment: &Environment<'_>,
+    host: &mut Host,
+    terms: Terms,
+) -> io::Result<()> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(hook).stdin(Stdio::null());
+    command.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+    environment.apply(&mut command);
+    let mut group = Group::spawn(&mut command)?;
+    let ending = host.see_to_the_end(&mut group, terms);
+    if ending != Ending::Exited(0) && host.told_to_end().is_none() {
+        complain(&format!("the hook {} failed ({ending})", hook.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What does becalm wait for, all at once? Signals, the ends of its threads, and the time.
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use becalm::Instant;
+use nix::sys::signal::{SigSet, Signal};
+use signal_hook::iterator::Signals;
+
+/// Signals that end becalm: the running command gets them, and no attempt follows.
+const ENDING: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+];
+/// Signals that becalm only hands to the running command.
+const HANDED_ON: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+/// Signals by which the terminal, or a process beside becalm, asks for job control.
+const JOB_CONTROL: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// becalm was told to end, by this signal.
+    End(Signal),
+    /// A signal for the command alone.
+    HandOn(Signal),
+    /// becalm was told to stop for a while, or not to use the terminal.
+    Stop(Signal),
+    /// becalm goes on after a stop.
+    Continue,
+    /// A child has changed its state.
+    Child,
+    /// A thread that copies output has come to its end.
+    OutputEnded,
+}
+
+/// All events of the process, in their order.
+#[derive(Debug)]
+pub struct Inbox {
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+}
+
+impl Inbox {
+    /// Starts to listen. Called once, before any other thread or child is started.
+    ///
+    /// A signal that was ignored when becalm started stays ignored (`nohup`, a job in the
+    /// background of a script), by becalm and so by its commands.
+    ///
+    /// # Errors
+    ///
+    /// The operating system refuses a handler or a thread.
+    pub fn open() -> io::Result<Self> {
+        let ignored = ignored_signals();
+        let heard = ENDING.into_iter().chain(HANDED_ON).chain(JOB_CONTROL);
+        let heard = heard.filter(|signal| ignored & bit(*signal) == 0);
+        let always = [Signal::SIGCONT, Signal::SIGCHLD];
+        let numbers: Vec<i32> = heard.chain(always).map(|signal| signal as i32).collect();
+        let mut signals = Signals::new(&numbers)?;
+
+        // Blocked, so that becalm may write to and reconfigure a terminal whose foreground it has
+        // lent to a command. Children start with nothing blocked: the standard library sees to it.
+        let mut terminal_output = SigSet::empty();
+        terminal_output.add(Signal::SIGTTOU);
+        terminal_output.thread_block()?;
+
+        let (sender, events) = channel();
+        let to_inbox = sender.clone();
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                // Heard by this thread alone: other processes of becalm's group may cause it.
+                let _ = terminal_output.thread_unblock();
+                for event in signals.forever().filter_map(event_of) {
+                    if to_inbox.send(event).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Self { events, sender })
+    }
+
+    /// A sender for a thread that has something to tell.
+    pub fn sender(&self) -> Sender<Event> {
+        self.sender.clone()
+    }
+
+    /// The next event, or nothing if the time comes first. Without a time it waits for ever.
+    pub fn next(&self, now: Instant, until: Option<Instant>) -> Option<Event> {
+        let Some(until) = until else {
+            return self.events.recv().ok();
+        };
+        // Bounded, because a platform may not know times as far as `Instant` does.
+        let wait = until.since(now).min(Duration::from_secs(86_400));
+        match self.events.recv_timeout(wait) {
+            Ok(event) => Some(event),
+            // Disconnected cannot be: the inbox holds a sender itself.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+}
+
+fn event_of(signal: i32) -> Option<Event> {
+    let signal = Signal::try_from(signal).ok()?;
+    Some(match signal {
+        Signal::SIGCHLD => Event::Child,
+        Signal::SIGCONT => Event::Continue,
+        _ if ENDING.contains(&signal) => Event::End(signal),
+        _ if HANDED_ON.contains(&signal) => Event::HandOn(signal),
+        _ => Event::Stop(signal),
+    })
+}
+
+/// The signals that are ignored, as a set of bits. Only Linux tells without changing them;
+/// elsewhere none is taken to be.
+fn ignored_signals() -> u64 {
+    std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status))
+}
+
+fn ignored_in(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+fn bit(signal: Signal) -> u64 {
+    1 << (signal as i32 - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status() {
+        let status = "Name:\tbecalm\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n";
+        let ignored = ignored_in(status);
+        assert_ne!(ignored & bit(Signal::SIGHUP), 0);
+        assert_ne!(ignored & bit(Signal::SIGPIPE), 0);
+        assert_eq!(ignored & bit(Signal::SIGINT), 0);
+        assert_eq!(ignored_in("SigIgn:\tgarbage"), 0);
+        assert_eq!(ignored_in(""), 0);
+    }
+}

@@ -1,0 +1,164 @@
+//! What does a machine learn of the retries? One line of JSON for each attempt, then a summary.
+//!
+//! The keys and their sets of values are stable: new ones may be added. Times are milliseconds
+//! with a fraction. An attempt:
+//!
+//! ```json
+//! {"type":"attempt","attempt":1,"started_ms":0.1,"duration_ms":12.5,"ended":"exit","exit":7,
+//!  "signal":null,"matched":null,"class":"transient","hint_ms":null,"decision":"retry",
+//!  "delay_ms":83.2,"reason":null}
+//! ```
+//!
+//! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found` or `cannot_execute`;
+//! `matched` what an output rule decided, `retry` or `stop`; `decision` is `done`, `retry`, `stop`
+//! or `cancelled`; `reason` the stop reason. The summary:
+//!
+//! ```json
+//! {"type":"summary","outcome":"gave_up","reason":"attempts_exhausted","attempts":4,"exit":7,
+//!  "elapsed_ms":912.4}
+//! ```
+//!
+//! `outcome` is `success`, `gave_up` or `cancelled`; `exit` is what becalm exits with.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use becalm::{Class, Decision, StopReason};
+use serde::Serialize;
+
+use super::exit_code::Ending;
+use super::output_rules::OutputMatch;
+use super::progress::complain;
+
+/// The file of `--report`, or nothing.
+#[derive(Debug, Default)]
+pub struct Report(Option<File>);
+
+/// One attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// When it started, counted from becalm's own start.
+    pub started: Duration,
+    /// How long it took.
+    pub duration: Duration,
+    /// How it ended.
+    pub ending: Ending,
+    /// What a line of its output decided.
+    pub matched: Option<OutputMatch>,
+    /// What kind of failure it was.
+    pub class: Option<Class>,
+    /// How long the command wanted to be left alone.
+    pub hint: Option<Duration>,
+    /// What follows; `None` if becalm was told to end.
+    pub decision: Option<Decision>,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, Copy)]
+pub struct Summary {
+    /// Why it ended; `None` for a success.
+    pub reason: Option<StopReason>,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// What becalm exits with.
+    pub exit: u8,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    Attempt {
+        attempt: u32,
+        started_ms: f64,
+        duration_ms: f64,
+        ended: &'static str,
+        exit: u8,
+        signal: Option<i32>,
+        matched: Option<&'static str>,
+        class: Option<&'static str>,
+        hint_ms: Option<f64>,
+        decision: &'static str,
+        delay_ms: Option<f64>,
+        reason: Option<&'static str>,
+    },
+    Summary {
+        outcome: &'static str,
+        reason: Option<&'static str>,
+        attempts: u32,
+        exit: u8,
+        elapsed_ms: f64,
+    },
+}
+
+impl Report {
+    /// A report into this file, from its start.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        File::create(path).map(|file| Self(Some(file)))
+    }
+
+    /// An attempt has ended, and what follows is decided.
+    pub fn attempt(&mut self, attempt: &Attempt) {
+        let (decision, delay, reason) = match attempt.decision {
+            Some(Decision::Done) => ("done", None, None),
+            Some(Decision::RetryIn(delay)) => ("retry", Some(delay), None),
+            Some(Decision::Stop(reason)) => ("stop", None, Some(reason)),
+            _ => ("cancelled", None, Some(StopReason::Cancelled)),
+        };
+        self.write(&Line::Attempt {
+            attempt: attempt.number,
+            started_ms: millis(attempt.started),
+            duration_ms: millis(attempt.duration),
+            ended: attempt.ending.as_str(),
+            exit: attempt.ending.code(),
+            signal: attempt.ending.signal(),
+            matched: attempt.matched.map(OutputMatch::as_str),
+            class: attempt.class.map(Class::as_str),
+            hint_ms: attempt.hint.map(millis),
+            decision,
+            delay_ms: delay.map(millis),
+            reason: reason.map(StopReason::as_str),
+        });
+    }
+
+    /// The run has ended.
+    pub fn summary(&mut self, summary: &Summary) {
+        self.write(&Line::Summary {
+            outcome: match summary.reason {
+                None => "success",
+                Some(StopReason::Cancelled) => "cancelled",
+                Some(_) => "gave_up",
+            },
+            reason: summary.reason.map(StopReason::as_str),
+            attempts: summary.attempts,
+            exit: summary.exit,
+            elapsed_ms: millis(summary.elapsed),
+        });
+    }
+
+    /// Each line is one write, so that a reader never sees half of one. A report that cannot be
+    /// written is told of once, and stops nothing.
+    fn write(&mut self, line: &Line) {
+        let Some(file) = &mut self.0 else { return };
+        let written = serde_json::to_string(line)
+            .map_err(io::Error::from)
+            .and_then(|line| file.write_all(format!("{line}\n").as_bytes()));
+        if let Err(error) = written {
+            complain(&format!("cannot write the report: {error}"));
+            self.0 = None;
+        }
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

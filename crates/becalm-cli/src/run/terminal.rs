@@ -1,0 +1,100 @@
+//! Who may read the terminal? The running command, as under a shell; then becalm again.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, raise};
+use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
+use nix::unistd::{Pid, getpgrp, getsid, tcgetpgrp, tcsetpgrp};
+
+/// The terminal at becalm's standard input, and whose foreground it is.
+#[derive(Debug)]
+pub struct Terminal {
+    device: OwnedFd,
+    /// How the terminal was set when becalm started.
+    settings: Option<Termios>,
+    lent_to: Option<Pid>,
+    /// Another process of becalm's own group wants the terminal for itself, such as the pager in
+    /// `becalm run -- CMD | less`.
+    is_shared: bool,
+}
+
+impl Terminal {
+    /// The terminal, if standard input is one.
+    pub fn of_stdin() -> Option<Self> {
+        let stdin = io::stdin();
+        if !stdin.is_terminal() {
+            return None;
+        }
+        let device = stdin.as_fd().try_clone_to_owned().ok()?;
+        let settings = tcgetattr(&device).ok();
+        Some(Self {
+            device,
+            settings,
+            lent_to: None,
+            is_shared: false,
+        })
+    }
+
+    /// Puts a group in the foreground, if becalm is there itself and may give it away.
+    pub fn lend(&mut self, group: Pid) {
+        let is_ours = tcgetpgrp(&self.device) == Ok(getpgrp());
+        if is_ours && !self.is_shared && tcsetpgrp(&self.device, group).is_ok() {
+            self.lent_to = Some(group);
+        }
+    }
+
+    /// Whether a command has the foreground.
+    pub fn is_lent(&self) -> bool {
+        self.lent_to.is_some()
+    }
+
+    /// Puts becalm in the foreground again, unless somebody else has taken it since.
+    pub fn take_back(&mut self) {
+        let Some(group) = self.lent_to.take() else {
+            return;
+        };
+        if tcgetpgrp(&self.device) == Ok(group) {
+            let _ = tcsetpgrp(&self.device, getpgrp());
+        }
+    }
+
+    /// Sets the terminal as it was when becalm started, if becalm is in the foreground: a command
+    /// that was killed left it as it stood (no echo, no line editing).
+    pub fn restore(&self) {
+        if let Some(settings) = &self.settings {
+            if tcgetpgrp(&self.device) == Ok(getpgrp()) {
+                let _ = tcsetattr(&self.device, SetArg::TCSADRAIN, settings);
+            }
+        }
+    }
+
+    /// Leaves the foreground to becalm's own group for good, and wakes who waits for it there.
+    pub fn share(&mut self) {
+        self.is_shared = true;
+        self.take_back();
+        let _ = kill(Pid::from_raw(0), Signal::SIGCONT);
+    }
+}
+
+/// Stops becalm until a shell continues it; at once over where nobody could.
+pub fn stop_self() {
+    if !is_orphaned() {
+        let _ = raise(Signal::SIGSTOP);
+    }
+}
+
+/// Tells becalm's whole job, becalm included, that the user wants it to stop.
+pub fn stop_job() {
+    let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
+}
+
+/// Whether no shell watches over becalm's job: it runs in the group of the session's leader (a
+/// container's first process, `ssh HOST CMD`), or that leader has gone. The kernel does not stop
+/// such a process on a key press either (POSIX, "orphaned process group").
+pub fn is_orphaned() -> bool {
+    getsid(None).map_or(true, |leader| {
+        leader == getpgrp() || kill(leader, None) == Err(Errno::ESRCH)
+    })
+}
