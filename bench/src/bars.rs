@@ -1,4 +1,4 @@
-//! What does becalm promise of itself, and does this run keep it?
+//! Is a promise kept? What was found beside what was promised.
 
 use std::fmt;
 
@@ -31,15 +31,53 @@ impl Bar {
         }
     }
 
+    /// Kept when the count is this one.
+    pub fn exactly(what: &'static str, found: u64, bar: u64) -> Self {
+        Self {
+            what,
+            found: found.to_string(),
+            bar: bar.to_string(),
+            met: found == bar,
+        }
+    }
+
     /// Whether it is kept.
     pub fn met(&self) -> bool {
         self.met
     }
 }
 
+/// A row of the table of promises.
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.met { "met" } else { "**missed**" };
-        write!(f, "| {} | {} | {} | {verdict} |", self.what, self.found, self.bar)
+        let Self {
+            what,
+            found,
+            bar,
+            met,
+        } = self;
+        let verdict = if *met { "met" } else { "**missed**" };
+        write!(
+            f,
+            "| {what} | {} | {} | {verdict} |",
+            found.trim_end(),
+            bar.trim_end()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_met_on_its_own_side_only() {
+        assert!(Bar::at_most("", 2.0, 2.0, "ns").met());
+        assert!(!Bar::at_most("", 2.01, 2.0, "ns").met());
+        assert!(Bar::at_least("", 0.5, 0.5, "").met());
+        assert!(!Bar::at_least("", 0.49, 0.5, "").met());
+        assert!(!Bar::exactly("", 1, 0).met());
+        assert!(!Bar::at_most("", f64::NAN, 2.0, "ns").met());
+        assert!(!Bar::at_least("", f64::NAN, 2.0, "ns").met());
     }
 }

@@ -2,13 +2,23 @@
 
 use std::hint::black_box;
 
+use becalm::Policy;
+
 use crate::measure::{Case, Group};
+use crate::ours::exponential;
 use crate::peers::{BASE, CAP};
 use crate::versions::with_version;
 
 /// The rows of the table. Schedules without end, so that nothing but the delays is measured.
 pub fn cases() -> Vec<Case> {
-    vec![backon(), mettle(), backoff(), tokio_retry(), retry()]
+    vec![
+        becalm(),
+        backon(),
+        mettle(),
+        backoff(),
+        tokio_retry(),
+        retry(),
+    ]
 }
 
 fn case<T>(package: &str, note: &'static str, mut next: impl FnMut() -> T + 'static) -> Case {
@@ -17,6 +27,15 @@ fn case<T>(package: &str, note: &'static str, mut next: impl FnMut() -> T + 'sta
             black_box(next());
         }
     })
+}
+
+/// Each with a further draw of the call's own stream.
+fn becalm() -> Case {
+    use becalm::rng::SplitMix64;
+
+    let policy = exponential().attempts(Policy::UNLIMITED);
+    let mut delays = policy.delays(SplitMix64::new(1));
+    case("becalm", "", move || delays.next())
 }
 
 fn backon() -> Case {

@@ -33,6 +33,11 @@ impl Effort {
         batches: 1,
         batch: Duration::from_micros(50),
     };
+
+    /// Whether figures are wanted, and not only that everything runs.
+    pub fn means_something(self) -> bool {
+        self.rounds > 1
+    }
 }
 
 /// What is compared with what: one table each.
@@ -132,6 +137,15 @@ impl Case {
     pub fn share_of(&self, other: &Self) -> f64 {
         median(self.figures.iter().zip(&other.figures).map(|(a, b)| a / b))
     }
+}
+
+/// The row of this table with this remark.
+pub fn find<'a>(cases: &'a [Case], group: Group, name: &str, note: &str) -> &'a Case {
+    let wanted = |case: &&Case| case.group == group && case.name == name && case.note == note;
+    cases
+        .iter()
+        .find(wanted)
+        .expect("every promise names a row that is measured")
 }
 
 /// Takes every figure: round after round, each over all cases.

@@ -79,7 +79,10 @@ const HEADINGS: [Heading; 8] = [
 pub fn markdown(cases: &[Case]) -> String {
     let mut text = String::new();
     for heading in &HEADINGS {
-        let rows: Vec<&Case> = cases.iter().filter(|case| case.group == heading.group).collect();
+        let rows: Vec<&Case> = cases
+            .iter()
+            .filter(|case| case.group == heading.group)
+            .collect();
         if let Some(first) = rows.first() {
             table(&mut text, heading, first, &rows).expect("a String takes everything");
         }

@@ -64,10 +64,15 @@ impl AsyncPeer for Backoff {
 
     fn without_wait<O: AsyncOperation, D: Drive>(mut operation: O, drive: D) -> Option<D::Output> {
         Some(drive.drive(move || {
-            Retry::new(NoTimer, exponential(), |_, _| (), move || {
-                let attempt = operation();
-                async move { attempt.await.map_err(backoff::Error::transient) }
-            })
+            Retry::new(
+                NoTimer,
+                exponential(),
+                |_, _| (),
+                move || {
+                    let attempt = operation();
+                    async move { attempt.await.map_err(backoff::Error::transient) }
+                },
+            )
         }))
     }
 }

@@ -9,6 +9,7 @@ pub struct Bare;
 
 impl AsyncPeer for Bare {
     const PACKAGE: &'static str = "the bare call";
+    const RETRIES: bool = false;
 
     fn usual<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
         drive.drive(operation)
@@ -38,6 +39,7 @@ impl AsyncPeer for Bare {
 
 impl BlockingPeer for Bare {
     const PACKAGE: &'static str = "the bare call";
+    const RETRIES: bool = false;
 
     fn usual<O: BlockingOperation, D: DriveBlocking>(operation: O, drive: D) -> D::Output {
         drive.drive(operation)

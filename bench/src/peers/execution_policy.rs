@@ -40,6 +40,11 @@ fn budget() -> RetryBudget {
     RetryBudget::new(1.0, 10)
 }
 
+/// The policy with a budget, for several threads.
+pub fn with_budget() -> Pipeline<DefaultCore, u64, Failed> {
+    Builder::new().retry(exponential().budget(budget())).build()
+}
+
 /// Its own core, but for the timer.
 struct NoTimer(DefaultCore);
 

@@ -8,11 +8,11 @@
 mod backoff;
 mod backon;
 mod bare;
-mod execution_policy;
+pub mod execution_policy;
 mod mettle;
 mod retry;
 mod tokio_retry;
-mod tower;
+pub mod tower;
 mod tryhard;
 
 use std::time::Duration;
@@ -20,11 +20,9 @@ use std::time::Duration;
 pub use self::backoff::Backoff;
 pub use self::backon::Backon;
 pub use self::bare::Bare;
-pub use self::execution_policy::{ExecutionPolicy, ExecutionPolicyBudget, ExecutionPolicyDeadline};
 pub use self::mettle::{Mettle, MettleDeadline};
 pub use self::retry::Retry;
 pub use self::tokio_retry::TokioRetry;
-pub use self::tower::{Tower, TowerBudget};
 pub use self::tryhard::Tryhard;
 
 use crate::drive::{Drive, DriveBlocking};
@@ -47,6 +45,8 @@ pub trait AsyncPeer {
     const PACKAGE: &'static str;
     /// What is particular about this way of using it.
     const NOTE: &'static str = "";
+    /// Whether it retries at all.
+    const RETRIES: bool = true;
 
     /// The policy above, as a user would write it.
     fn usual<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output;
@@ -67,6 +67,8 @@ pub trait BlockingPeer {
     const PACKAGE: &'static str;
     /// What is particular about this way of using it.
     const NOTE: &'static str = "";
+    /// Whether it retries at all.
+    const RETRIES: bool = true;
 
     /// The policy above, as a user would write it.
     fn usual<O: BlockingOperation, D: DriveBlocking>(operation: O, drive: D) -> D::Output;

@@ -75,6 +75,13 @@ impl Attempts<Jittered> {
     pub fn jittered() -> Self {
         attempts(jittered(), true)
     }
+
+    /// What its service does after a success.
+    pub fn deposit(&self) {
+        if let Some(budget) = &self.budget {
+            budget.deposit();
+        }
+    }
 }
 
 fn attempts<W>(wait: W, with_budget: bool) -> Attempts<W> {
@@ -87,7 +94,7 @@ fn attempts<W>(wait: W, with_budget: bool) -> Attempts<W> {
 }
 
 /// The delays grow from the base and have half of it on top at random.
-pub fn jittered() -> Jittered {
+fn jittered() -> Jittered {
     ExponentialBackoffMaker::new(BASE, CAP, 0.5, HasherRng::default())
         .expect("constants that it accepts")
         .make_backoff()
