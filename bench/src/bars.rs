@@ -6,7 +6,7 @@ use std::fmt;
 pub struct Bar {
     what: &'static str,
     found: String,
-    bar: String,
+    promised: String,
     met: bool,
 }
 
@@ -16,7 +16,7 @@ impl Bar {
         Self {
             what,
             found: format!("{found:.2} {unit}"),
-            bar: format!("at most {bar} {unit}"),
+            promised: format!("at most {bar} {unit}"),
             met: found <= bar,
         }
     }
@@ -26,7 +26,7 @@ impl Bar {
         Self {
             what,
             found: format!("{found:.2} {unit}"),
-            bar: format!("at least {bar} {unit}"),
+            promised: format!("at least {bar} {unit}"),
             met: found >= bar,
         }
     }
@@ -36,7 +36,7 @@ impl Bar {
         Self {
             what,
             found: found.to_string(),
-            bar: bar.to_string(),
+            promised: bar.to_string(),
             met: found == bar,
         }
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Bar {
         let Self {
             what,
             found,
-            bar,
+            promised,
             met,
         } = self;
         let verdict = if *met { "met" } else { "**missed**" };
@@ -61,7 +61,7 @@ impl fmt::Display for Bar {
             f,
             "| {what} | {} | {} | {verdict} |",
             found.trim_end(),
-            bar.trim_end()
+            promised.trim_end()
         )
     }
 }

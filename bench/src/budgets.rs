@@ -143,7 +143,7 @@ fn tps_budget() -> TpsBudget {
 
 fn tower_full() -> Case {
     case("tower", "deposits", DEAR, tps_budget, |budget, _| {
-        budget.deposit()
+        budget.deposit();
     })
 }
 

@@ -11,6 +11,7 @@ mod clock;
 mod decisions;
 mod delays;
 mod drive;
+mod machine;
 mod measure;
 mod operation;
 mod ours;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     cases.append(&mut timer_cases);
     calls::check_that_all_retry();
 
+    println!("{}\n", machine::describe());
     print!("{}", table::markdown(&cases));
     println!("### What becalm promises\n\n| | found | promised | |\n|---|---|---|---|");
     for bar in &bars {

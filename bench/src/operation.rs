@@ -42,7 +42,6 @@ impl<F: FnMut() -> Outcome + Copy + 'static> BlockingOperation for F {}
 /// Succeeds at once. The only `black_box` inside a measured loop is here and around the result, so
 /// that the compiler can neither fold the call away nor lift it out of the loop, for any library.
 #[inline]
-#[expect(clippy::unused_async)] // the bare async call that everything is compared with
 pub async fn succeed() -> Outcome {
     Ok(black_box(7))
 }

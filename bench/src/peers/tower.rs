@@ -103,7 +103,7 @@ fn jittered() -> Jittered {
 impl<W: Wait> Policy<(), u64, Failed> for Attempts<W> {
     type Future = W::Future;
 
-    fn retry(&mut self, _: &mut (), result: &mut Result<u64, Failed>) -> Option<W::Future> {
+    fn retry(&mut self, (): &mut (), result: &mut Result<u64, Failed>) -> Option<W::Future> {
         let budget = self.budget.as_deref();
         if result.is_ok() {
             if let Some(budget) = budget {
