@@ -1,0 +1,58 @@
+//! Does becalm link where there is no standard library, and does it decide there?
+//!
+//! This program brings its own panic handler, and a program can have only one: were the standard
+//! library linked, by becalm or by anything below it, the compiler would refuse the second.
+#![no_std]
+#![no_main]
+
+use core::panic::PanicInfo;
+use core::time::Duration;
+
+use becalm::rng::SplitMix64;
+use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared, StopReason};
+
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+unsafe extern "C" {
+    safe fn abort() -> !;
+}
+
+#[panic_handler]
+fn on_panic(_: &PanicInfo<'_>) -> ! {
+    abort()
+}
+
+/// Named by the unwind tables of the precompiled compiler support; with `panic = "abort"` never
+/// called.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
+/// The C library's entry point; the exit code says whether the decisions were right.
+#[unsafe(no_mangle)]
+extern "C" fn main() -> i32 {
+    i32::from(!two_attempts_then_exhausted())
+}
+
+fn two_attempts_then_exhausted() -> bool {
+    let cap = Duration::from_millis(50);
+    let policy = Policy::exponential(Duration::from_millis(20))
+        .cap(cap)
+        .attempts(2);
+    let Ok(shared) = Shared::new(policy, Duration::ZERO) else {
+        return false;
+    };
+    let mut now = Instant::ZERO;
+    let mut random = SplitMix64::new(7);
+    let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
+    let mut fail = |now: Instant, call: &mut Call<&Shared>| {
+        call.start(now)
+            .map(|_| call.on_outcome(now, Failure::transient().into(), &mut random))
+    };
+    let Ok(Decision::RetryIn(delay)) = fail(now, &mut call) else {
+        return false;
+    };
+    now = now.after(delay);
+    let second = fail(now, &mut call);
+    delay <= cap && second == Ok(Decision::Stop(StopReason::AttemptsExhausted))
+}
