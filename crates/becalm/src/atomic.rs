@@ -1,10 +1,10 @@
 //! Which atomics does this build use? The platform's, a fallback's, or the model checker's.
 
-#[cfg(loom)]
+#[cfg(becalm_loom)]
 pub(crate) use loom::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-#[cfg(all(not(loom), feature = "portable-atomic"))]
+#[cfg(all(not(becalm_loom), feature = "portable-atomic"))]
 pub(crate) use portable_atomic::{AtomicI64, AtomicU64, Ordering};
 
-#[cfg(all(not(loom), not(feature = "portable-atomic")))]
+#[cfg(all(not(becalm_loom), not(feature = "portable-atomic")))]
 pub(crate) use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -8,7 +8,9 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::budget::Withdrawal;
-use crate::classify::{Class, Effect, Failure, Verdict};
+#[cfg(feature = "std")]
+use crate::classify::{Class, Effect};
+use crate::classify::{Failure, Verdict};
 use crate::decide::{Decision, Rules, Standing, decide};
 use crate::duration::nanos;
 use crate::idempotency::{IdempotencyKey, Operation};
@@ -90,32 +92,6 @@ pub(crate) struct FirstTry {
 }
 
 impl FirstTry {
-    /// Begins, if it is a plain call: deposits, and tells the scope inside. There is nothing to
-    /// note of it: [`FirstTry::plain`] tells it again.
-    #[inline]
-    pub fn begin_plain(
-        shared: &Shared,
-        options: Option<&CallOptions>,
-        above: Scope,
-    ) -> Option<Scope> {
-        let inside = shared
-            .plain()
-            .filter(|_| above.is_none() && options.is_none())?;
-        shared.deposit_plain();
-        Some(inside)
-    }
-
-    /// The first try of a plain call.
-    pub fn plain(shared: &Shared) -> Self {
-        let may_repeat = shared.repeats();
-        Self {
-            above: Scope::NONE,
-            deadline: Instant::NEVER,
-            started: None,
-            may_repeat,
-        }
-    }
-
     /// Begins: deposits, and fixes the deadline. The clock is read at most once, and only if the
     /// call has a deadline or an attempt timeout, or the budget wants it.
     pub fn begin(
@@ -149,17 +125,47 @@ impl FirstTry {
         }
     }
 
-    /// Whether no attempt of the call needs a timer.
-    #[inline]
-    pub fn is_untimed(&self, shared: &Shared) -> bool {
-        self.deadline == Instant::NEVER && shared.attempt_timeout() == u64::MAX
-    }
-
     /// The scope of what runs inside this attempt.
     pub fn inside(&self, shared: &Shared, attempt: u32) -> Scope {
         let (id, clock) = (shared.id(), shared.clock());
         self.above
             .inside(id, clock, self.deadline, self.may_repeat, attempt)
+    }
+}
+
+/// What the engines of the standard library ask of a first try.
+#[cfg(feature = "std")]
+impl FirstTry {
+    /// Begins, if it is a plain call: deposits, and tells the scope inside. There is nothing to
+    /// note of it: [`FirstTry::plain`] tells it again.
+    #[inline]
+    pub fn begin_plain(
+        shared: &Shared,
+        options: Option<&CallOptions>,
+        above: Scope,
+    ) -> Option<Scope> {
+        let inside = shared
+            .plain()
+            .filter(|_| above.is_none() && options.is_none())?;
+        shared.deposit_plain();
+        Some(inside)
+    }
+
+    /// The first try of a plain call.
+    pub fn plain(shared: &Shared) -> Self {
+        let may_repeat = shared.repeats();
+        Self {
+            above: Scope::NONE,
+            deadline: Instant::NEVER,
+            started: None,
+            may_repeat,
+        }
+    }
+
+    /// Whether no attempt of the call needs a timer.
+    #[inline]
+    pub fn is_untimed(&self, shared: &Shared) -> bool {
+        self.deadline == Instant::NEVER && shared.attempt_timeout() == u64::MAX
     }
 
     /// The first attempt, unless the deadline has passed already.
@@ -250,6 +256,7 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// A call whose first try is under way already.
+    #[cfg(feature = "std")]
     pub(crate) fn of_first_try(handle: H, options: CallOptions, first: FirstTry) -> Self {
         Self::after(handle, options, first, 1)
     }
@@ -422,6 +429,7 @@ fn payer(nested: Nested, above: Scope) -> Option<Arc<Shared>> {
 }
 
 /// The attempt timed out: transient, and it may have taken effect.
+#[cfg(feature = "std")]
 pub(crate) const TIMED_OUT: Failure = Failure {
     class: Class::Transient,
     effect: Effect::Unknown,

@@ -140,6 +140,7 @@ impl Scope {
     }
 
     /// Whether there is nothing above.
+    #[cfg(feature = "std")]
     pub(crate) const fn is_none(self) -> bool {
         self.meta == 0
     }
@@ -181,6 +182,7 @@ impl Scope {
     }
 
     /// The scope without a deadline that has this word.
+    #[cfg(feature = "std")]
     pub(crate) const fn of_word(meta: u64) -> Self {
         Self {
             deadline: Instant::NEVER,

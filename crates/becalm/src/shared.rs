@@ -35,6 +35,7 @@ pub struct Shared {
     /// Whether somebody wants to know of every attempt.
     observed: bool,
     rules: CurrentRules,
+    #[cfg(feature = "std")]
     tick: Duration,
     clock: ClockId,
     id: u32,
@@ -74,6 +75,7 @@ impl Shared {
             foreign_budget,
             observed,
             rules: CurrentRules::new(Rules::of(policy, tick)),
+            #[cfg(feature = "std")]
             tick,
             clock,
             id: next_id(),
@@ -151,6 +153,7 @@ impl Shared {
 
     /// The scope inside a plain call, at the top and with nothing to look after but the ratio
     /// budget; `None` where calls are not plain.
+    #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn plain(&self) -> Option<Scope> {
         match self.plain.load(Ordering::Relaxed) {
@@ -160,6 +163,7 @@ impl Shared {
     }
 
     /// A first try of a plain call begins.
+    #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn deposit_plain(&self) {
         self.budget.deposit();

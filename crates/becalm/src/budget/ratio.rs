@@ -62,8 +62,9 @@ impl RatioBudget {
     /// withdrawal mixes old and new; what is deposited in that moment is lost. Two reloads at once
     /// must be kept apart by the caller.
     pub fn reconfigure(&self, budget: Budget, now: Instant) {
-        let fill = self.fill(now);
-        self.word.swap(CLOSED, Ordering::AcqRel);
+        // Taken and closed in one step: a withdrawal in between would be minted again.
+        let word = self.word.swap(CLOSED, Ordering::AcqRel);
+        let fill = self.fill_of(word, now);
         let (
             bounded,
             Ratio {
@@ -157,17 +158,21 @@ impl RatioBudget {
             return f64::INFINITY;
         }
         #[expect(clippy::cast_precision_loss)]
-        let tokens = self.balance(now) as f64 / TOKEN as f64;
+        let tokens = self.balance_of(self.word.load(Ordering::Acquire), now) as f64 / TOKEN as f64;
         tokens
     }
 
     /// How full it is, from 0 to 1.
     pub fn fill(&self, now: Instant) -> f64 {
+        self.fill_of(self.word.load(Ordering::Acquire), now)
+    }
+
+    fn fill_of(&self, word: i64, now: Instant) -> f64 {
         if self.bounded.load(Ordering::Relaxed) == 0 {
             return 1.0;
         }
         #[expect(clippy::cast_precision_loss)]
-        let fill = self.balance(now) as f64 / self.burst.load(Ordering::Relaxed) as f64;
+        let fill = self.balance_of(word, now) as f64 / self.burst.load(Ordering::Relaxed) as f64;
         fill
     }
 
@@ -183,8 +188,7 @@ impl RatioBudget {
         }
     }
 
-    fn balance(&self, now: Instant) -> i64 {
-        let word = self.word.load(Ordering::Acquire);
+    fn balance_of(&self, word: i64, now: Instant) -> i64 {
         let burst = self.burst.load(Ordering::Relaxed);
         word.saturating_add(self.accrued(now)).clamp(0, burst)
     }

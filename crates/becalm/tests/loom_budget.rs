@@ -1,0 +1,139 @@
+//! Every interleaving of threads on the ratio budget, by the model checker.
+//!
+//! Run with `RUSTFLAGS="--cfg becalm_loom" cargo test -p becalm --no-default-features --release
+//! --test loom_budget`.
+#![cfg(becalm_loom)]
+
+use becalm::budget::RatioBudget;
+use becalm::{Budget, Instant};
+use loom::sync::Arc;
+use loom::thread;
+
+fn budget(ratio: f64, burst: f64) -> Arc<RatioBudget> {
+    Arc::new(RatioBudget::new(Budget::ratio(ratio).burst(burst)))
+}
+
+fn at(seconds: u64) -> Instant {
+    Instant::from_nanos(seconds * 1_000_000_000)
+}
+
+/// The tokens that are left, to a millionth.
+fn micros(budget: &RatioBudget, now: Instant) -> i64 {
+    (budget.tokens(now) * 1e6).round() as i64
+}
+
+#[test]
+fn two_that_want_the_last_token_never_both_get_it() {
+    loom::model(|| {
+        let budget = budget(0.1, 1.0);
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(Instant::ZERO).is_some());
+        let here = budget.withdraw(Instant::ZERO).is_some();
+        assert_eq!(u8::from(here) + u8::from(there.join().unwrap()), 1);
+    });
+}
+
+#[test]
+fn deposits_and_withdrawals_add_up_to_the_millionth() {
+    loom::model(|| {
+        let budget = budget(0.5, 1.0);
+        assert!(budget.withdraw(Instant::ZERO).is_some());
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || {
+            other.deposit();
+            other.withdraw(Instant::ZERO).is_some()
+        });
+        budget.deposit();
+        let here = budget.withdraw(Instant::ZERO).is_some();
+        let granted = i64::from(here) + i64::from(there.join().unwrap());
+        assert!(
+            granted <= 1,
+            "one token was deposited, {granted} were granted"
+        );
+        assert_eq!(
+            granted * 1_000_000 + micros(&budget, Instant::ZERO),
+            1_000_000
+        );
+    });
+}
+
+#[test]
+fn a_full_budget_is_never_overfilled_by_two_deposits_at_once() {
+    loom::model(|| {
+        let budget = budget(0.9, 1.0);
+        assert!(budget.withdraw(Instant::ZERO).is_some());
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.deposit());
+        budget.deposit();
+        there.join().unwrap();
+        assert_eq!(micros(&budget, Instant::ZERO), 1_000_000);
+        assert!(budget.withdraw(Instant::ZERO).is_some());
+        assert!(budget.withdraw(Instant::ZERO).is_none());
+    });
+}
+
+#[test]
+fn a_refund_is_neither_lost_nor_doubled() {
+    loom::model(|| {
+        let budget = budget(0.1, 1.0);
+        let token = budget.withdraw(Instant::ZERO).unwrap();
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(Instant::ZERO).is_some());
+        budget.refund(&token);
+        let granted = there.join().unwrap();
+        let left = micros(&budget, Instant::ZERO);
+        assert_eq!(i64::from(granted) * 1_000_000 + left, 1_000_000);
+    });
+}
+
+#[test]
+fn a_floor_accrues_once_whoever_looks_first() {
+    loom::model(|| {
+        // Empty at 0 s; one token a second; at 1 s there is one token, for one of the two.
+        let budget = Arc::new(RatioBudget::new(
+            Budget::ratio(0.1).burst(1.0).floor_per_second(1.0),
+        ));
+        assert!(budget.withdraw(at(0)).is_some());
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(at(1)).is_some());
+        let here = budget.withdraw(at(1)).is_some();
+        assert_eq!(u8::from(here) + u8::from(there.join().unwrap()), 1);
+    });
+}
+
+#[test]
+fn a_deposit_beside_a_withdrawal_under_a_floor_is_not_lost() {
+    loom::model(|| {
+        let budget = Arc::new(RatioBudget::new(
+            Budget::ratio(0.5).burst(2.0).floor_per_second(1.0),
+        ));
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(at(5)).is_some());
+        budget.deposit();
+        assert!(there.join().unwrap());
+        // Full before: the deposit came to nothing, or refilled half of what had been withdrawn.
+        let left = micros(&budget, at(5));
+        assert!(left == 1_000_000 || left == 1_500_000, "{left}");
+        budget.deposit();
+        budget.deposit();
+        assert_eq!(micros(&budget, at(5)), 2_000_000.min(left + 1_000_000));
+    });
+}
+
+#[test]
+fn a_reload_mints_no_token() {
+    loom::model(|| {
+        let budget = budget(0.1, 1.0);
+        let other = Arc::clone(&budget);
+        let there = thread::spawn(move || other.withdraw(Instant::ZERO).is_some());
+        budget.reconfigure(Budget::ratio(0.1).burst(2.0), Instant::ZERO);
+        let granted = there.join().unwrap();
+        let left = micros(&budget, Instant::ZERO);
+        // Granted before the reload: an empty budget stays empty. After it: one of two is left.
+        // Denied in its middle: two.
+        match granted {
+            true => assert!(left == 0 || left == 1_000_000, "{left}"),
+            false => assert_eq!(left, 2_000_000),
+        }
+    });
+}
