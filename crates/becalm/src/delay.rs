@@ -20,6 +20,8 @@ pub(crate) struct DelayRule {
     pub cap: u64,
     pub floor: u64,
     ladder: [u64; LADDER],
+    /// From the end of the ladder on, every ceiling is the cap.
+    levels_off: bool,
 }
 
 impl DelayRule {
@@ -34,6 +36,7 @@ impl DelayRule {
             cap: nanos(policy.cap),
             floor: nanos(policy.floor),
             ladder: [0; LADDER],
+            levels_off: false,
         };
         for (step, rung) in (0..).zip(&mut rule.ladder) {
             *rung = policy
@@ -41,6 +44,9 @@ impl DelayRule {
                 .growth(base, policy.multiplier, step)
                 .min(rule.cap);
         }
+        // What a custom function does next is its own affair.
+        let grows = !matches!(policy.backoff, Backoff::Custom(_));
+        rule.levels_off = grows && rule.ladder[LADDER - 1] == rule.cap;
         rule
     }
 
@@ -59,6 +65,9 @@ impl DelayRule {
         if !throttled || self.throttled_base == self.base {
             if let Some(ready) = self.ladder.get(step as usize) {
                 return *ready;
+            }
+            if self.levels_off {
+                return self.cap;
             }
         }
         self.backoff

@@ -105,6 +105,7 @@ impl RatioBudget {
     }
 
     #[cold]
+    #[inline(never)] // keeps the success path of every caller small
     fn deposit_below_full(&self, mut word: i64) {
         let full = self.full.load(Ordering::Relaxed);
         let ratio = self.ratio.load(Ordering::Relaxed);
