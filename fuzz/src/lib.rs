@@ -7,6 +7,10 @@ use becalm::rng::SplitMix64;
 
 /// Its delays lie between floor and cap, there is one fewer than attempts, and its lints are
 /// sentences.
+///
+/// # Panics
+///
+/// If any of that does not hold.
 pub fn keeps_its_bounds(policy: &Policy, seed: u64) {
     assert_eq!(policy.validate(), Ok(()));
     let longest = Duration::from_nanos(u64::MAX);
