@@ -303,6 +303,8 @@ fn hints_clamped(case: &Case<'_>) -> Option<String> {
     })
 }
 
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 fn hint_beyond_deadline(case: &Case<'_>) -> Option<String> {
     let Policy {
         deadline,
@@ -310,12 +312,13 @@ fn hint_beyond_deadline(case: &Case<'_>) -> Option<String> {
         hint,
         ..
     } = case.policy;
-    // A max_hint that was left alone says nothing about what the author expects.
-    let raised = *max_hint > Policy::default().max_hint && *hint == HintMode::Honor;
+    // One that was left alone, or that means "any", says nothing of what the author expects.
+    let expected = Policy::default().max_hint < *max_hint && *max_hint < A_YEAR;
+    let raised = expected && *hint == HintMode::Honor;
     let deadline = deadline.filter(|deadline| raised && max_hint > deadline)?;
     Some(format!(
-        "hints of up to {} are accepted, but the deadline of {} stops the call for any that is as \
-         long as itself; raise the deadline or lower max_hint",
+        "hints of up to {} are accepted, but the deadline of {} stops the call for any that \
+         reaches it; raise the deadline or lower max_hint",
         Human(*max_hint),
         Human(deadline)
     ))
