@@ -94,7 +94,7 @@ pub use time::Instant;
 pub use time::{Cancel, Sleeper};
 
 // The examples of the guide are tested like all others.
-#[cfg(all(doctest, feature = "tokio", feature = "serde"))]
+#[cfg(all(doctest, feature = "tokio", feature = "serde", feature = "http"))]
 mod pages {
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;

@@ -13,8 +13,9 @@ use crate::backoff::Backoff;
 use crate::budget::{Budget, Ratio};
 use crate::duration::{Human, nanos};
 use crate::hint::HintMode;
-use crate::jitter::{Bounds, Jitter};
+use crate::jitter::Jitter;
 use crate::policy::Policy;
+use crate::schedule::Step;
 use crate::scope::Nested;
 
 /// One danger of a policy.
@@ -63,7 +64,7 @@ impl Policy {
         }
         let case = Case {
             policy: self,
-            waits: waits(self),
+            waits: self.schedule().take(PROBED).collect(),
         };
         RULES
             .iter()
@@ -98,53 +99,14 @@ const RULES: [(&str, Rule); 17] = [
     ("long-waits", long_waits),
 ];
 
-/// A policy that retries, with the waits it leads to.
+/// A policy that retries, with its first waits.
 struct Case<'a> {
     policy: &'a Policy,
-    waits: Vec<Wait>,
-}
-
-/// The interval of one retry's delay, in nanoseconds.
-#[derive(Clone, Copy)]
-struct Wait {
-    retry: u32,
-    least: u64,
-    mean: u64,
-    most: u64,
+    waits: Vec<Step>,
 }
 
 /// As many waits as are looked at one by one; by then an exponential has long met any cap.
-const PROBED: u32 = 256;
-
-/// The first waits of a failing call.
-fn waits(policy: &Policy) -> Vec<Wait> {
-    let base = nanos(policy.base);
-    let (mut mean, mut most) = (base, base);
-    let wait = |retry: u32| {
-        let cap = nanos(policy.cap);
-        let ceiling = policy
-            .backoff
-            .growth(base, policy.multiplier, retry - 1)
-            .min(cap);
-        let at = |previous| Bounds {
-            base,
-            floor: nanos(policy.floor),
-            cap,
-            ceiling,
-            previous,
-        };
-        let (low, high) = policy.jitter.interval(at(mean));
-        mean = low.midpoint(high.min(cap));
-        most = policy.jitter.interval(at(most)).1.min(cap);
-        Wait {
-            retry,
-            least: low.min(most),
-            mean,
-            most,
-        }
-    };
-    (1..=(policy.attempts - 1).min(PROBED)).map(wait).collect()
-}
+const PROBED: usize = 256;
 
 impl Case<'_> {
     fn is_unlimited(&self) -> bool {
@@ -153,22 +115,26 @@ impl Case<'_> {
 
     /// The longest wait among those that were looked at.
     fn longest(&self) -> Duration {
-        Duration::from_nanos(self.waits.iter().map(|wait| wait.most).max().unwrap_or(0))
+        self.waits
+            .iter()
+            .map(|wait| wait.most)
+            .max()
+            .unwrap_or_default()
     }
 
     /// The first retry whose start lies at or beyond the deadline when every wait takes this long.
-    fn first_beyond(&self, deadline: Duration, length: impl Fn(&Wait) -> u64) -> Option<u32> {
-        let mut left = nanos(deadline);
+    fn first_beyond(&self, deadline: Duration, length: impl Fn(&Step) -> Duration) -> Option<u32> {
+        let mut left = deadline;
         for wait in &self.waits {
             left = left.saturating_sub(length(wait));
-            if left == 0 {
+            if left.is_zero() {
                 return Some(wait.retry);
             }
         }
         // The waits that were not looked at are no shorter than the last that was.
         let last = self.waits.last()?;
-        let length = Some(length(last)).filter(|length| *length > 0)?;
-        let more = u32::try_from(left.div_ceil(length)).ok()?;
+        let length = Some(nanos(length(last))).filter(|length| *length > 0)?;
+        let more = u32::try_from(nanos(left).div_ceil(length)).ok()?;
         (more < self.policy.attempts - last.retry).then(|| last.retry + more)
     }
 }
@@ -203,11 +169,11 @@ fn no_budget(case: &Case<'_>) -> Option<String> {
 }
 
 /// Below this, waits cannot be told from none: it is less than a round trip takes.
-const AT_ONCE: u64 = 1_000_000;
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 fn retries_at_once(case: &Case<'_>) -> Option<String> {
     let longest = case.longest();
-    (nanos(longest) < AT_ONCE).then(|| {
+    (longest < AT_ONCE).then(|| {
         format!(
             "no wait is longer than {}, so all attempts fall into the same moment of trouble; set \
              a base of 10ms or more",
@@ -217,7 +183,7 @@ fn retries_at_once(case: &Case<'_>) -> Option<String> {
 }
 
 fn no_jitter(case: &Case<'_>) -> Option<String> {
-    (case.policy.jitter == Jitter::None && nanos(case.longest()) >= AT_ONCE).then(|| {
+    (case.policy.jitter == Jitter::None && case.longest() >= AT_ONCE).then(|| {
         "without jitter clients that failed together retry together; set jitter full".into()
     })
 }
@@ -231,22 +197,22 @@ fn jitter_after_cap(case: &Case<'_>) -> Option<String> {
 }
 
 /// A window below a sixth of the delay. At the cap, `proportional:0.2` still has a fifth.
-const NARROW: u64 = 6;
+const NARROW: u32 = 6;
 
 fn narrow_jitter(case: &Case<'_>) -> Option<String> {
-    if case.policy.jitter == Jitter::None || nanos(case.longest()) < AT_ONCE {
+    if case.policy.jitter == Jitter::None || case.longest() < AT_ONCE {
         return None;
     }
     let wait = case
         .waits
         .iter()
-        .find(|wait| (wait.most - wait.least).saturating_mul(NARROW) < wait.most)?;
+        .find(|wait| wait.most.saturating_sub(wait.least).saturating_mul(NARROW) < wait.most)?;
     Some(format!(
         "retry {} comes after {} to {}, too narrow a window to spread clients that failed \
          together; set jitter full, a wider jitter or a lower floor",
         wait.retry,
-        Human(Duration::from_nanos(wait.least)),
-        Human(Duration::from_nanos(wait.most)),
+        Human(wait.least),
+        Human(wait.most),
     ))
 }
 
@@ -337,6 +303,8 @@ fn hints_clamped(case: &Case<'_>) -> Option<String> {
     })
 }
 
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 fn hint_beyond_deadline(case: &Case<'_>) -> Option<String> {
     let Policy {
         deadline,
@@ -344,12 +312,13 @@ fn hint_beyond_deadline(case: &Case<'_>) -> Option<String> {
         hint,
         ..
     } = case.policy;
-    // A max_hint that was left alone says nothing about what the author expects.
-    let raised = *max_hint > Policy::default().max_hint && *hint == HintMode::Honor;
+    // One that was left alone, or that means "any", says nothing of what the author expects.
+    let expected = Policy::default().max_hint < *max_hint && *max_hint < A_YEAR;
+    let raised = expected && *hint == HintMode::Honor;
     let deadline = deadline.filter(|deadline| raised && max_hint > deadline)?;
     Some(format!(
-        "hints of up to {} are accepted, but the deadline of {} stops the call for any that is as \
-         long as itself; raise the deadline or lower max_hint",
+        "hints of up to {} are accepted, but the deadline of {} stops the call for any that \
+         reaches it; raise the deadline or lower max_hint",
         Human(*max_hint),
         Human(deadline)
     ))
@@ -377,7 +346,7 @@ fn attempt_timeout_fills_deadline(case: &Case<'_>) -> Option<String> {
         ..
     } = case.policy;
     let (timeout, deadline) = ((*attempt_timeout)?, (*deadline)?);
-    let wait = Duration::from_nanos(case.waits.first()?.least);
+    let wait = case.waits.first()?.least;
     (timeout.saturating_add(wait) >= deadline).then(|| {
         format!(
             "an attempt that times out after {} leaves no room for a retry before the deadline of \

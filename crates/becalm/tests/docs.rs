@@ -2,12 +2,14 @@
 #![cfg(feature = "serde")]
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use becalm::duration::Human;
 use becalm::{Backoff, Lint, Policy, Preset};
 
 const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
+const LAWS: &str = include_str!("../../../docs/laws.md");
 const DEFAULTS: &str = include_str!("../../../docs/why-these-defaults.md");
 
 /// The first cells, without their code quotes, of the table below this heading.
@@ -74,6 +76,35 @@ fn the_defaults_of_the_keys_are_the_defaults() {
 #[test]
 fn every_lint_is_explained_in_order() {
     assert_eq!(first_cells(POLICY_FILES, "## Lints"), Lint::CODES);
+}
+
+#[test]
+fn every_test_that_a_law_names_exists() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let sources = sources_below(crates);
+    let named = LAWS
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- `")?.strip_suffix('`'));
+    for test in named {
+        assert!(
+            sources.contains(&format!("fn {test}(")),
+            "there is no test {test}"
+        );
+    }
+}
+
+/// All Rust code below this directory, one file after the other.
+fn sources_below(directory: &Path) -> String {
+    let entries = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| match path.extension() {
+            _ if path.is_dir() => sources_below(&path),
+            Some(extension) if extension == "rs" => std::fs::read_to_string(&path).unwrap(),
+            _ => String::new(),
+        })
+        .collect()
 }
 
 #[test]

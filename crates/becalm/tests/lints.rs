@@ -239,6 +239,17 @@ fn the_figures_are_those_of_the_policy() {
 }
 
 #[test]
+fn hints_of_any_length_may_be_stopped_by_the_deadline() {
+    let polly = Preset::by_name("polly-http-standard").unwrap().policy();
+    assert!(
+        polly
+            .deadline
+            .is_some_and(|deadline| deadline < polly.max_hint)
+    );
+    assert!(!codes(&polly).contains(&"hint-beyond-deadline"));
+}
+
+#[test]
 fn an_attempt_timeout_needs_room_for_the_first_wait() {
     let policy = Policy::fixed(secs(2))
         .jitter(Jitter::Equal)

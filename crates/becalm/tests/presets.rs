@@ -125,6 +125,72 @@ fn the_numbers_are_those_of_the_systems() {
 }
 
 #[test]
+fn the_first_ceilings_are_those_of_the_systems() {
+    for (name, ceilings) in [
+        ("aws-standard-2026-11", &[50, 100][..]),
+        ("aws-legacy", &[1_000, 2_000, 4_000, 8_000]),
+        ("grpc", &[100, 200, 400]),
+        ("grpc-connection", &[1_000, 1_600, 2_560]),
+        (
+            "azure",
+            &[400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000],
+        ),
+        ("stripe", &[500, 1_000]),
+        ("mongodb", &[200, 400]),
+        ("envoy", &[25]),
+        ("istio", &[25, 50]),
+        ("polly", &[2_000, 2_000, 2_000]),
+        ("polly-http-standard", &[2_000, 4_000, 8_000]),
+        ("urllib3", &[0; 10]),
+        (
+            "stamina",
+            &[100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000],
+        ),
+        ("cenkalti", &[500, 750, 1_125]),
+        ("k8s-default-retry", &[10, 10, 10, 10]),
+        ("k8s-default-backoff", &[10, 50, 250]),
+        ("graphql-ws", &[1_000, 2_000, 4_000, 8_000, 16_000]),
+    ] {
+        let policy = policy(name);
+        let steps: Vec<_> = policy.schedule().take(ceilings.len()).collect();
+        let found: Vec<_> = steps.iter().map(|step| step.ceiling.as_millis()).collect();
+        assert_eq!(found, ceilings, "{name}");
+        if policy.attempts != Policy::UNLIMITED {
+            assert_eq!(policy.schedule().count(), ceilings.len(), "{name}");
+        }
+    }
+}
+
+/// The whole window of a delay, where a system states it.
+#[test]
+fn the_windows_are_those_of_the_systems() {
+    for (name, retry, least, most) in [
+        ("aws-standard-2026-11", 2, 0, 100),
+        ("grpc", 1, 80, 120),
+        ("gcp-memorystore", 1, 1_000, 2_000),
+        ("azure", 1, 400, 655),
+        ("stripe", 2, 500, 1_000),
+        ("k8s-default-retry", 4, 10, 11),
+        ("reconnecting-websocket", 1, 1_000, 5_000),
+        ("centrifuge", 1, 500, 1_000),
+    ] {
+        let step = policy(name).schedule().nth(retry - 1).unwrap();
+        let window = (
+            step.least.as_secs_f64() * 1e3,
+            step.most.as_secs_f64() * 1e3,
+        );
+        assert!(
+            (window.0 - f64::from(least)).abs() < 1e-3,
+            "{name}: {window:?}"
+        );
+        assert!(
+            (window.1 - f64::from(most)).abs() < 1e-3,
+            "{name}: {window:?}"
+        );
+    }
+}
+
+#[test]
 fn growth_and_jitter_are_those_of_the_systems() {
     for (name, backoff, jitter) in [
         ("aws-standard-2026-11", Backoff::Exponential, Jitter::Full),
