@@ -66,6 +66,15 @@ impl fmt::Display for Bar {
     }
 }
 
+/// The table of promises.
+pub fn markdown(bars: &[Bar]) -> String {
+    let rows: Vec<String> = bars.iter().map(ToString::to_string).collect();
+    format!(
+        "### What becalm promises\n\n| | found | promised | |\n|---|---:|---:|---|\n{}\n",
+        rows.join("\n")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,8 @@
 //! How does becalm compare with its peers, in one run on one machine?
 //!
-//! `cargo run --release` prints the tables of `README.md`; `--check` also fails when a promise is
-//! not kept; `--quick` runs everything once to see that it runs, and its figures mean nothing.
+//! `cargo run --release` prints the tables. `--write` puts them into `README.md` as well; `--check`
+//! fails when a promise is not kept; `--quick` runs everything once to see that it runs, and its
+//! figures mean nothing.
 #![forbid(unsafe_code)]
 
 mod bars;
@@ -21,26 +22,46 @@ mod table;
 mod versions;
 
 use std::process::ExitCode;
+use std::{env, fs, io};
 
 use crate::bars::Bar;
 use crate::measure::Effort;
 
+const FLAGS: [&str; 3] = ["--quick", "--check", "--write"];
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+/// What stands in `README.md` above the tables.
+const RESULTS: &str = "## Results\n";
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let given = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    if let Some(unknown) = arguments
-        .iter()
-        .find(|a| !["--quick", "--check"].contains(&a.as_str()))
-    {
-        eprintln!("unknown argument {unknown}; there are --quick and --check");
+    let flags: Vec<String> = env::args().skip(1).collect();
+    if let Some(unknown) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
+        eprintln!("unknown argument {unknown}; there are {}", FLAGS.join(", "));
         return ExitCode::from(2);
     }
+    let given = |flag: &str| flags.iter().any(|other| other == flag);
     let effort = if given("--quick") {
         Effort::QUICK
     } else {
         Effort::FULL
     };
 
+    let (report, kept) = measure_all(effort);
+    print!("{report}");
+    if given("--write") {
+        if let Err(error) = write_readme(&report) {
+            eprintln!("{README} could not be written: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    if given("--check") && !kept {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// The report in Markdown, and whether every promise is kept.
+fn measure_all(effort: Effort) -> (String, bool) {
     let mut cases = calls::cases();
     cases.extend(delays::cases());
     cases.extend(decisions::cases());
@@ -53,16 +74,17 @@ fn main() -> ExitCode {
     cases.append(&mut timer_cases);
     calls::check_that_all_retry();
 
-    println!("{}\n", machine::describe());
-    print!("{}", table::markdown(&cases));
-    println!("### What becalm promises\n\n| | found | promised | |\n|---|---|---|---|");
-    for bar in &bars {
-        println!("{bar}");
-    }
-    let kept = bars.iter().all(Bar::met);
-    if given("--check") && !kept {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
+    let report = format!(
+        "{}\n\n{}\n{}",
+        machine::describe(),
+        bars::markdown(&bars),
+        table::markdown(&cases)
+    );
+    (report, bars.iter().all(Bar::met))
+}
+
+fn write_readme(report: &str) -> io::Result<()> {
+    let readme = fs::read_to_string(README)?;
+    let above = readme.split(RESULTS).next().unwrap_or_default();
+    fs::write(README, format!("{above}{RESULTS}\n{}\n", report.trim_end()))
 }
