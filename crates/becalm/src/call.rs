@@ -136,17 +136,15 @@ impl FirstTry {
 /// What the engines of the standard library ask of a first try.
 #[cfg(feature = "std")]
 impl FirstTry {
-    /// Begins, if it is a plain call: deposits, and tells the scope inside. There is nothing to
+    /// Begins a call without options of its own, if it is plain: deposits, and tells the scope
+    /// inside. There is nothing to
     /// note of it: [`FirstTry::plain`] tells it again.
     #[inline]
-    pub fn begin_plain(
-        shared: &Shared,
-        options: Option<&CallOptions>,
-        above: Scope,
-    ) -> Option<Scope> {
-        let inside = shared
-            .plain()
-            .filter(|_| above.is_none() && options.is_none())?;
+    pub fn begin_plain(shared: &Shared, above: Scope) -> Option<Scope> {
+        if !above.is_none() {
+            return None;
+        }
+        let inside = shared.plain()?;
         shared.deposit_plain();
         Some(inside)
     }

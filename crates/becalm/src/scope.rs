@@ -222,6 +222,16 @@ mod current {
             }
         }
 
+        /// The same where it is known that there is nothing above: what is put back is then a
+        /// constant, and one call does not wait for the one before to have left.
+        #[inline]
+        pub fn from_top(scope: Scope) -> Self {
+            CURRENT.set(scope);
+            Self {
+                before: Scope::NONE,
+            }
+        }
+
         /// Leaves, and tells what the scope has become inside.
         #[inline]
         pub fn leave(self) -> Scope {

@@ -50,19 +50,21 @@ impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
 
     /// Declares what repeating the operation would do.
     pub fn operation(mut self, operation: Operation) -> Self {
-        self.progress.options().operation = operation;
+        self.progress.set(|options| options.operation = operation);
         self
     }
 
     /// The longest time of this call, in place of the policy's.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.progress.options().deadline = Some(deadline);
+        self.progress
+            .set(|options| options.deadline = Some(deadline));
         self
     }
 
     /// All attempts of this call, in place of the policy's.
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.progress.options().attempts = Some(attempts);
+        self.progress
+            .set(|options| options.attempts = Some(attempts));
         self
     }
 
@@ -109,11 +111,10 @@ where
         if self.is_cancelled() {
             return Err(self.progress.stop(StopReason::Cancelled));
         }
-        let (mut inside, mut attempt) = self.progress.begin()?;
+        let (mut entered, mut attempt) = self.progress.begin()?;
         loop {
-            let entered = Entered::new(inside);
             let result = (self.operation)(attempt);
-            inside = entered.leave();
+            let inside = entered.leave();
             attempt = match (self.classifier.verdict(result.as_ref()), result) {
                 (Verdict::Success, Ok(value)) => {
                     self.progress.succeeded();
@@ -121,7 +122,7 @@ where
                 }
                 (verdict, result) => self.next(inside, verdict, result)?,
             };
-            inside = self.progress.scope();
+            entered = Entered::new(self.progress.scope());
         }
     }
 

@@ -138,7 +138,9 @@ impl<'r, E> CallLoop<'r, E> {
 
     fn first(&mut self) -> Option<Attempt> {
         match self.progress.begin() {
-            Ok((_, attempt)) => {
+            Ok((entered, attempt)) => {
+                // The loop's body is not the engine's to run in a scope: see `scope`.
+                drop(entered);
                 self.phase = Phase::Running { told: None };
                 Some(attempt)
             }

@@ -9,35 +9,49 @@ use super::watch::Watch;
 use crate::call::{Attempt, CallOptions, FirstTry, TIMED_OUT};
 use crate::classify::Failure;
 use crate::observe::Event;
-use crate::scope::Scope;
+use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// A call under an engine. A [plain](FirstTry) one that succeeds leaves it untouched.
 pub(super) struct Progress<'r, E, T> {
     parts: &'r Parts,
-    /// What the call sets for itself, if anything.
-    options: Option<CallOptions>,
     /// The box is made at the first failure, or when an attempt waits with a time limit.
     details: Option<Box<Details<E, T>>>,
     // Last, so that it drops last: observers run after what was held is returned.
-    begun: Option<Begun<'r>>,
+    kind: Kind<'r>,
 }
 
-/// What is noted of a call that is not plain.
-struct Begun<'r> {
-    first: FirstTry,
-    watch: Option<Watch<'r>>,
+/// What there is to know of a call from its beginning. One word for all of it, so that a plain
+/// call pays for nothing else.
+enum Kind<'r> {
+    /// Nothing, or not begun yet.
+    Plain,
+    /// It sets something for itself, and is not begun yet.
+    Set(CallOptions),
+    /// It is not plain, and is begun.
+    Begun {
+        options: CallOptions,
+        first: FirstTry,
+        watch: Option<Watch<'r>>,
+    },
 }
 
 impl<'r, E, T> Progress<'r, E, T> {
     #[inline]
-    pub fn new(parts: &'r Parts, options: Option<CallOptions>) -> Self {
+    pub fn new(parts: &'r Parts) -> Self {
         Self {
             parts,
-            options,
             details: None,
-            begun: None,
+            kind: Kind::Plain,
+        }
+    }
+
+    pub fn with_options(parts: &'r Parts, options: CallOptions) -> Self {
+        Self {
+            parts,
+            details: None,
+            kind: Kind::Set(options),
         }
     }
 
@@ -45,43 +59,57 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.parts
     }
 
-    /// What the call sets for itself.
-    pub fn options(&mut self) -> &mut CallOptions {
-        self.options.get_or_insert_default()
+    /// Changes what the call sets for itself, before it begins.
+    pub fn set(&mut self, change: impl FnOnce(&mut CallOptions)) {
+        let mut options = self.options();
+        change(&mut options);
+        self.kind = Kind::Set(options);
     }
 
-    /// Begins: the scope of the first attempt, and the attempt.
-    #[inline]
-    pub fn begin(&mut self) -> Result<(Scope, Attempt), GaveUp<E, T>> {
-        let (shared, options) = (&self.parts.shared, self.options.as_ref());
-        match FirstTry::begin_plain(shared, options, Scope::current()) {
-            Some(inside) => Ok((inside, FirstTry::plain_attempt())),
-            None => self.begin_in_full(),
+    fn options(&self) -> CallOptions {
+        match &self.kind {
+            Kind::Plain => CallOptions::new(),
+            Kind::Set(options) | Kind::Begun { options, .. } => *options,
         }
+    }
+
+    /// Begins: enters the scope of the first attempt, and hands it out.
+    #[inline]
+    pub fn begin(&mut self) -> Result<(Entered, Attempt), GaveUp<E, T>> {
+        if let Kind::Plain = self.kind {
+            if let Some(inside) = FirstTry::begin_plain(&self.parts.shared, Scope::current()) {
+                return Ok((Entered::from_top(inside), FirstTry::plain_attempt()));
+            }
+        }
+        self.begin_in_full()
     }
 
     #[cold]
-    fn begin_in_full(&mut self) -> Result<(Scope, Attempt), GaveUp<E, T>> {
+    fn begin_in_full(&mut self) -> Result<(Entered, Attempt), GaveUp<E, T>> {
         let Parts { shared, engine } = self.parts;
-        let options = self.options.unwrap_or_default();
+        let options = self.options();
         let first = FirstTry::begin(shared, &options, Scope::current(), || engine.sleeper.now());
-        match first.attempt(&options) {
-            Ok(attempt) => {
-                let watch = Watch::first_attempt(engine, first.started);
-                self.begun = Some(Begun { first, watch });
-                Ok((first.inside(shared, 1), attempt))
-            }
-            Err(reason) => {
-                self.begun = Some(Begun { first, watch: None });
-                Err(self.stop(reason))
-            }
-        }
+        self.kind = Kind::Begun {
+            options,
+            first,
+            watch: None,
+        };
+        let attempt = first
+            .attempt(&options)
+            .map_err(|reason| self.stop(reason))?;
+        let watch = Watch::first_attempt(engine, first.started);
+        self.kind = Kind::Begun {
+            options,
+            first,
+            watch,
+        };
+        Ok((Entered::new(first.inside(shared, 1)), attempt))
     }
 
     fn first(&self) -> FirstTry {
-        match &self.begun {
-            None => FirstTry::plain(&self.parts.shared),
-            Some(begun) => begun.first,
+        match &self.kind {
+            Kind::Begun { first, .. } => *first,
+            Kind::Plain | Kind::Set(_) => FirstTry::plain(&self.parts.shared),
         }
     }
 
@@ -100,19 +128,19 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// Whether no attempt needs a timer.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        self.begun.is_none() || self.first().is_untimed(&self.parts.shared)
+        matches!(self.kind, Kind::Plain) || self.first().is_untimed(&self.parts.shared)
     }
 
     fn details(&mut self) -> &mut Details<E, T> {
         let (shared, first) = (&self.parts.shared, self.first());
-        let options = self.options.unwrap_or_default();
+        let options = self.options();
         self.details
             .get_or_insert_with(|| Details::new(Course::new(shared, options, first), first.started))
     }
 
     pub fn course(&mut self) -> &mut Course {
         let (shared, first) = (&self.parts.shared, self.first());
-        let options = self.options.unwrap_or_default();
+        let options = self.options();
         self.details()
             .course
             .get_or_insert_with(|| Course::new(shared, options, first))
@@ -121,7 +149,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The call has succeeded.
     #[inline]
     pub fn succeeded(&mut self) {
-        if self.begun.is_some() {
+        if !matches!(self.kind, Kind::Plain) {
             self.tell_recovered();
         }
     }
@@ -160,7 +188,10 @@ impl<'r, E, T> Progress<'r, E, T> {
         let details = self.details();
         let decided = details.after_failure(engine, now, failure, outcome);
         let attempts = details.attempts_begun();
-        if let Some(watch) = self.begun.as_mut().and_then(|begun| begun.watch.as_mut()) {
+        if let Kind::Begun {
+            watch: Some(watch), ..
+        } = &mut self.kind
+        {
             watch.progressed(attempts, now);
         }
         decided.map_err(|reason| self.stop_at(reason, now))
@@ -210,8 +241,10 @@ impl<'r, E, T> Progress<'r, E, T> {
     }
 
     fn disarm(&mut self) {
-        if let Some(watch) = self.begun.as_mut().and_then(|begun| begun.watch.take()) {
-            watch.disarm();
+        if let Kind::Begun { watch, .. } = &mut self.kind {
+            if let Some(watch) = watch.take() {
+                watch.disarm();
+            }
         }
     }
 }

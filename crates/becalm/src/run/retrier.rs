@@ -164,7 +164,7 @@ impl<C> Retrier<C> {
         C: Clone,
     {
         Retry::new(
-            Progress::new(&self.parts, None),
+            Progress::new(&self.parts),
             operation,
             self.classifier.clone(),
         )
@@ -186,7 +186,7 @@ impl<C> Retrier<C> {
         C: Classifier<T, E> + Clone,
     {
         Blocking::new(
-            Progress::new(&self.parts, None),
+            Progress::new(&self.parts),
             operation,
             self.classifier.clone(),
         )
@@ -216,7 +216,7 @@ impl<C> Retrier<C> {
         C: Clone,
     {
         Blocking::new(
-            Progress::new(&self.parts, None),
+            Progress::new(&self.parts),
             operation,
             self.classifier.clone(),
         )
@@ -224,12 +224,12 @@ impl<C> Retrier<C> {
 
     /// A call driven by your own loop, for mutable captures and early exits: see [`CallLoop`].
     pub fn call<E: Classify>(&self) -> CallLoop<'_, E> {
-        CallLoop::new(Progress::new(&self.parts, None))
+        CallLoop::new(Progress::new(&self.parts))
     }
 
     /// A [`call`](Self::call) with options of its own.
     pub fn call_with<E: Classify>(&self, options: CallOptions) -> CallLoop<'_, E> {
-        CallLoop::new(Progress::new(&self.parts, Some(options)))
+        CallLoop::new(Progress::with_options(&self.parts, options))
     }
 
     /// Switches retries off for all calls, for an incident: a failed first try stops with

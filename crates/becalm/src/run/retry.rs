@@ -64,19 +64,21 @@ impl<'r, F, Fut, T, E, C> Retry<'r, F, Fut, T, E, C> {
 
     /// Declares what repeating the operation would do.
     pub fn operation(mut self, operation: Operation) -> Self {
-        self.progress.options().operation = operation;
+        self.progress.set(|options| options.operation = operation);
         self
     }
 
     /// The longest time of this call, in place of the policy's.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.progress.options().deadline = Some(deadline);
+        self.progress
+            .set(|options| options.deadline = Some(deadline));
         self
     }
 
     /// All attempts of this call, in place of the policy's.
     pub fn attempts(mut self, attempts: u32) -> Self {
-        self.progress.options().attempts = Some(attempts);
+        self.progress
+            .set(|options| options.attempts = Some(attempts));
         self
     }
 
@@ -106,8 +108,7 @@ where
         let mut this = self.project();
         let mut entered = match this.stage.as_mut().project() {
             StageProjection::Created => match this.progress.begin() {
-                Ok((inside, attempt)) => {
-                    let entered = Entered::new(inside);
+                Ok((entered, attempt)) => {
                     let attempt = (this.operation)(attempt);
                     this.stage.set(Stage::Running { attempt });
                     entered

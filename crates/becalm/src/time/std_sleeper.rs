@@ -64,8 +64,8 @@ pub(super) fn since_zero(instant: StdInstant) -> Instant {
     Instant::ZERO.after(instant.saturating_duration_since(zero()))
 }
 
-#[cfg(feature = "tokio")]
 /// The point of the standard clock that is `instant`, if it can be told.
+#[cfg(feature = "tokio")]
 pub(super) fn on_std_clock(instant: Instant) -> Option<StdInstant> {
     zero().checked_add(instant.since(Instant::ZERO))
 }
