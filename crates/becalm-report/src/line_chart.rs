@@ -12,8 +12,16 @@ pub struct Series {
     colour: Colour,
     points: Vec<(f64, f64)>,
     steps: bool,
-    filled: bool,
     dashed: bool,
+    fill: Fill,
+}
+
+/// What is drawn of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fill {
+    Line,
+    LineAndArea,
+    Area,
 }
 
 impl Series {
@@ -25,8 +33,8 @@ impl Series {
             colour,
             points,
             steps: false,
-            filled: false,
             dashed: false,
+            fill: Fill::Line,
         }
     }
 
@@ -38,10 +46,18 @@ impl Series {
         }
     }
 
+    /// The same without the line itself, for counts so dense that their edges would hide them.
+    pub fn bars(name: impl Into<String>, colour: Colour, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            fill: Fill::Area,
+            ..Self::steps(name, colour, points)
+        }
+    }
+
     /// The same, with the area below it tinted.
     #[must_use]
     pub fn filled(mut self) -> Self {
-        self.filled = true;
+        self.fill = Fill::LineAndArea;
         self
     }
 
@@ -50,6 +66,16 @@ impl Series {
     pub fn dashed(mut self) -> Self {
         self.dashed = true;
         self
+    }
+}
+
+impl Series {
+    const fn class(&self) -> &'static str {
+        if self.dashed {
+            "bc-line bc-dashed"
+        } else {
+            "bc-line"
+        }
     }
 }
 
@@ -221,15 +247,14 @@ impl Figure for LineChart {
         self.draw_ground(canvas, &plot);
         for series in &self.series {
             let points = plot.points(series);
-            if series.filled {
-                canvas.area(series.colour, plot.bottom, &points);
+            match series.fill {
+                Fill::Line => {}
+                Fill::LineAndArea => canvas.area("bc-area", series.colour, plot.bottom, &points),
+                Fill::Area => canvas.area("bc-bars", series.colour, plot.bottom, &points),
             }
-            let class = if series.dashed {
-                "bc-line bc-dashed"
-            } else {
-                "bc-line"
-            };
-            canvas.path(class, series.colour, &points);
+            if series.fill != Fill::Area {
+                canvas.path(series.class(), series.colour, &points);
+            }
         }
         self.draw_rules(canvas, &plot);
     }
@@ -377,13 +402,8 @@ impl LineChart {
         for row in rows {
             for (offset, series) in row {
                 let x = left + offset;
-                let class = if series.dashed {
-                    "bc-line bc-dashed"
-                } else {
-                    "bc-line"
-                };
                 let stroke = [Some((x, y - 4.0)), Some((x + SWATCH - 6.0, y - 4.0))];
-                canvas.path(class, series.colour, &stroke);
+                canvas.path(series.class(), series.colour, &stroke);
                 canvas.text((x + SWATCH, y), Anchor::Start, "bc-strong", &series.name);
             }
             y += LINE_HEIGHT;
@@ -439,7 +459,7 @@ impl LineChart {
             if let Some(y) = plot.y(rule.at) {
                 canvas.line("bc-rule", (plot.left, y), (plot.right, y));
                 let at = (plot.right - 4.0, y - 5.0);
-                canvas.text(at, Anchor::End, "bc-strong", &rule.label);
+                canvas.text(at, Anchor::End, "bc-halo", &rule.label);
             }
         }
     }
