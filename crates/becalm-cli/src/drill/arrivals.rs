@@ -43,7 +43,7 @@ mod tests {
         );
         let gaps: Vec<_> = arrivals
             .windows(2)
-            .map(|pair| (pair[1] - pair[0]).as_secs_f64())
+            .map(|pair| pair[1].as_secs_f64() - pair[0].as_secs_f64())
             .collect();
         let mean = gaps.iter().sum::<f64>() / count;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count;

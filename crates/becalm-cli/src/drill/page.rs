@@ -7,7 +7,7 @@ use becalm_report::{Colour, Page};
 use super::ledger::Count;
 use super::outcome::Outcome;
 use super::picture;
-use super::variant;
+use crate::wording;
 
 /// The drill as a self-contained page.
 pub fn page(outcome: &Outcome) -> Page {
@@ -127,11 +127,13 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
     .map(|(term, meaning)| (term.into(), meaning))
     .into();
     for contender in &outcome.contenders {
-        let policy = variant::describe(&contender.variant.policy, setup.client_timeout);
+        let policy = &contender.variant.policy;
         parameters.push((
             contender.variant.title.clone(),
             format!(
-                "{policy}; {} first tries, {} retries",
+                "{}; {}; {} first tries, {} retries",
+                wording::delays(policy),
+                wording::limits(policy),
                 contender.recording.total(Count::FirstTry),
                 contender.recording.total(Count::Retry)
             ),

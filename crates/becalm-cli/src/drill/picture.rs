@@ -86,7 +86,7 @@ pub fn side_by_side(outcome: &Outcome) -> Grid<LineChart> {
             .filter(move |it| it.variant.role == role)
     };
     let shown: Vec<_> = with(Role::Storm)
-        .last()
+        .next_back()
         .into_iter()
         .chain(with(Role::Recovery))
         .collect();
@@ -130,7 +130,7 @@ fn rates(recording: &Recording, count: Count, setup: &Setup, stretch: Duration) 
     let mut from = Duration::ZERO;
     while from < setup.length() {
         let to = (from + stretch).min(setup.length());
-        let rate = per_second(recording.within(count, from..to), to - from);
+        let rate = per_second(recording.within(count, from..to), to.saturating_sub(from));
         points.push(((from + to).as_secs_f64() / 2.0, rate));
         from = to;
     }

@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
-use becalm::{Failure, InvalidPolicy, Retrier, Verdict};
+use becalm::{Classify, InvalidPolicy, Operation, Retrier, Verdict};
 use http::StatusCode;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -58,11 +59,11 @@ impl Party {
     }
 }
 
+/// By the status, as for any idempotent request.
 fn verdict(answer: Result<&StatusCode, &Broken>) -> Verdict {
     match answer {
-        Ok(status) if status.is_success() => Verdict::Success,
-        Ok(_) => Failure::transient().into(),
-        Err(broken) => becalm::Classify::classify(broken).into(),
+        Ok(status) => classify_status(*status, Exchange::new(Operation::Idempotent, 1)),
+        Err(broken) => broken.classify().into(),
     }
 }
 

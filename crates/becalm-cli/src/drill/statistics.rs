@@ -73,7 +73,7 @@ impl PhaseFigures {
         let time = phase.time(setup);
         Self {
             phase,
-            length: time.end - time.start,
+            length: time.end.saturating_sub(time.start),
             first_tries: recording.within(Count::FirstTry, time.clone()),
             attempts: recording.attempts_within(time.clone()),
             arrived: recording.within(Count::Arrived, time.clone()),
@@ -172,7 +172,9 @@ fn storm(recording: &Recording, setup: &Setup, end: Duration) -> Duration {
     seconds_after(setup, end, STORM_STEP)
         .take_while(raging)
         .last()
-        .map_or(Duration::ZERO, |second| second.end - setup.trigger_end())
+        .map_or(Duration::ZERO, |second| {
+            second.end.saturating_sub(setup.trigger_end())
+        })
 }
 
 fn recovered(recording: &Recording, setup: &Setup, end: Duration) -> Option<Duration> {
@@ -183,7 +185,7 @@ fn recovered(recording: &Recording, setup: &Setup, end: Duration) -> Option<Dura
     };
     let first = seconds_after(setup, end, BUCKET).find(good)?;
     let last = end.checked_sub(SECOND)?..end;
-    good(&last).then(|| first.end - setup.trigger_end())
+    good(&last).then(|| first.end.saturating_sub(setup.trigger_end()))
 }
 
 /// A rate. Zero for no time.

@@ -96,33 +96,6 @@ fn protected_title(policy: &Policy) -> String {
     }
 }
 
-/// What clients under this policy do, in one line.
-pub fn describe(policy: &Policy, client_timeout: Duration) -> String {
-    let delays = if policy.base.is_zero() {
-        "no backoff".into()
-    } else {
-        format!(
-            "{} backoff from {} up to {}, {} jitter",
-            policy.backoff,
-            Human(policy.base),
-            Human(policy.cap),
-            match policy.jitter {
-                Jitter::None => "no".into(),
-                jitter => jitter.to_string(),
-            }
-        )
-    };
-    format!(
-        "{delays}; {} attempts of {} each; {}",
-        policy.attempts,
-        Human(policy.attempt_timeout.unwrap_or(client_timeout)),
-        match policy.budget {
-            Budget::None => "no budget".into(),
-            budget => format!("budget {budget}"),
-        }
-    )
-}
-
 /// The budget in words.
 fn budget(budget: Budget) -> String {
     match budget {

@@ -17,7 +17,7 @@ pub fn condition(measured: &Measured, setup: &Setup, elapsed: Duration) -> (Colo
     if elapsed <= setup.trigger_end() {
         return (Colour::Orange, "service hangs".into());
     }
-    let since = seen - setup.trigger_end();
+    let since = seen.saturating_sub(setup.trigger_end());
     let raging =
         measured.storm > Duration::ZERO && measured.storm + Duration::from_millis(200) >= since;
     if raging {

@@ -51,7 +51,7 @@ fn header(view: &View<'_>) -> String {
 fn line(view: &View<'_>, end: Duration) -> String {
     let mut text = fit(&format!("{}s", end.as_secs()), 5);
     for recording in view.recordings {
-        let second = end - SECOND..end;
+        let second = end.saturating_sub(SECOND)..end;
         let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
         let answered = per_second(recording.within(Count::Succeeded, second), SECOND);
         let measured = Measured::so_far(recording, view.setup, end);

@@ -125,7 +125,10 @@ fn rates<'a>(
         if time.end > elapsed {
             f64::NAN
         } else {
-            per_second(recording.within(count, time.clone()), time.end - time.start)
+            per_second(
+                recording.within(count, time.clone()),
+                time.end.saturating_sub(time.start),
+            )
         }
     })
 }
@@ -177,7 +180,7 @@ fn time_axis(setup: &Setup, width: usize, painter: Painter) -> String {
 fn figures(view: &View<'_>, recording: &Recording, width: usize, painter: Painter) -> Vec<String> {
     let end = view.elapsed.min(view.setup.length());
     let second = end.saturating_sub(Duration::from_secs(1))..end;
-    let length = second.end - second.start;
+    let length = second.end.saturating_sub(second.start);
     let rate = |count| plain(per_second(recording.within(count, second.clone()), length).round());
     let measured = Measured::so_far(recording, view.setup, view.elapsed);
     let first_tries = recording.within(Count::FirstTry, second.clone());

@@ -109,7 +109,8 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
     } else if view.elapsed < setup.trigger_end() {
         (Colour::Orange, "all services hang".into())
     } else {
-        let since = view.elapsed.min(setup.length()) - setup.trigger_end();
+        let since = view.elapsed.min(setup.length());
+        let since = since.saturating_sub(setup.trigger_end());
         (
             Colour::Ink,
             format!("the fault has been over for {}", tenths(since)),
