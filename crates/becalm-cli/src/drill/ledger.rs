@@ -12,25 +12,26 @@ use tokio::time::Instant;
 
 use super::setup::BUCKET;
 
-/// What is counted.
+/// What is counted: effects before their causes. They are read in this order, so a recording that
+/// is taken while counting goes on never holds an effect without its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// A client sends a first try.
-    FirstTry,
-    /// A client sends a retry.
-    Retry,
     /// A call succeeds.
     Succeeded,
-    /// A request reaches the service.
-    Arrived,
-    /// The service refuses a request, because its queue is full.
-    Refused,
-    /// The service has worked on a request.
-    Served,
     /// The service has worked on a request whose client was gone.
     ServedNobody,
+    /// The service has worked on a request.
+    Served,
+    /// The service refuses a request, because its queue is full.
+    Refused,
+    /// A request reaches the service.
+    Arrived,
     /// An attempt finds no connection: this system has no more to give.
     Unconnected,
+    /// A client sends a retry.
+    Retry,
+    /// A client sends a first try.
+    FirstTry,
 }
 
 impl Count {
@@ -68,7 +69,7 @@ impl Ledger {
         let elapsed = now.saturating_duration_since(self.start);
         let counts = &self.counts[count as usize];
         let at = bucket(elapsed).min(counts.len() - 1);
-        counts[at].fetch_add(1, Ordering::Relaxed);
+        counts[at].fetch_add(1, Ordering::Release);
     }
 
     /// Counts a call that gave up.
@@ -80,7 +81,7 @@ impl Ledger {
     /// What was counted so far.
     pub fn recording(&self) -> Recording {
         let read = |counts: &Vec<AtomicU32>| {
-            let read = |count: &AtomicU32| count.load(Ordering::Relaxed);
+            let read = |count: &AtomicU32| count.load(Ordering::Acquire);
             counts.iter().map(read).collect()
         };
         let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);

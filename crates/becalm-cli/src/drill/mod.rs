@@ -132,7 +132,7 @@ fn hold(args: Args) -> Result<ExitCode, String> {
     let held = run(setup, variants, seed, display, &signal)?;
     let Some((contenders, lateness)) = held else {
         let signal = signal.load(Ordering::Relaxed);
-        eprintln!("ended by signal {signal} before its time; no report is written");
+        eprintln!("drill ended by signal {signal} before its time; no report is written");
         return Ok(ExitCode::from(
             u8::try_from(128 + signal).unwrap_or(u8::MAX),
         ));
@@ -180,7 +180,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// The first signal that asks to end is stored; a second one ends at once.
+/// A signal that asks to end is stored, and read before each frame.
 fn watch_for_signals(signal: &Arc<AtomicUsize>) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for number in [SIGINT, SIGTERM, SIGHUP] {

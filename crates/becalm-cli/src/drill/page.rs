@@ -39,8 +39,8 @@ pub fn page(outcome: &Outcome) -> Page {
     .heading("What arrived at each service")
     .figure(
         &picture::arrivals(outcome),
-        "Requests that reach the service in every 10 ms. Above the dashed line they are more \
-             than it can serve. The first tries alone never are; the retries are the storm.",
+        "Requests that reach the service in every 10 ms; the line is the mean of 200 ms. Above \
+         the dashed line they are more than it can serve.",
     )
     .heading("The figures")
     .table(&outcome.table())
