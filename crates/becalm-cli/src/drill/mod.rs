@@ -1,5 +1,6 @@
 //! Will a short fault become a long storm? Real clients against a real service, on this machine.
 
+mod again;
 mod arrivals;
 mod client;
 mod descriptors;
@@ -12,12 +13,12 @@ mod output;
 mod page;
 mod picture;
 mod replay;
+mod reports;
 mod server;
 mod setup;
 mod statistics;
 mod variant;
 
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,24 +26,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use becalm_report::Figure;
-
 use crate::policy_flags::PolicyFlags;
 use crate::usage;
 use judgement::{Contender, judge};
 use ledger::Recording;
 use live::{Display, Stream, View};
 use outcome::Outcome;
-use output::Output;
 use replay::Replay;
+use reports::Reports;
 use setup::Setup;
 use variant::Variant;
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///
 /// Four services listen on 127.0.0.1, each with its own clients: no backoff; exponential backoff
-/// without jitter; full jitter; and the policy of the flags, by default becalm's own, with its 10
-/// % budget. All clients make the same calls at the same moments, below the service's capacity.
+/// without jitter; full jitter; and the policy of the flags, by default becalm's own, with its
+/// 10% budget. All clients make the same calls at the same moments, below the service's capacity.
 /// After a second all services hang for two seconds. Then it shows who recovers.
 ///
 /// It takes about 12 seconds. Everything is measured; nothing is scripted.
@@ -120,11 +119,11 @@ fn hold(args: Args) -> Result<ExitCode, String> {
         .map(|variant| setup.most_connections(&variant.policy))
         .sum();
     let warning = descriptors::raise(connections).map_err(|too_few| too_few.to_string())?;
-    let outputs = Outputs::open(&args)?;
+    let reports = Reports::open(&args)?;
     for note in warning.into_iter().chain(setup.notes(&policy)) {
         eprintln!("note: {note}");
     }
-    let (seed, command) = seeded(args.policy.seed());
+    let (seed, command) = again::seeded(args.policy.seed(), std::env::args().skip(1));
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
 
@@ -149,35 +148,9 @@ fn hold(args: Args) -> Result<ExitCode, String> {
     let legend = stream.wrapped(outcome::LEGEND);
     let conclusion = stream.wrapped(&outcome.judgement.conclusion);
     stream.write(&format!("{table}\n{legend}\n\n{conclusion}\n\n"));
-    outputs.write(&outcome, stream)?;
+    reports.write(&outcome, stream)?;
     let failed = args.strict && !outcome.judgement.as_expected;
     Ok(ExitCode::from(u8::from(failed)))
-}
-
-/// The seed, and the command line that uses it again.
-fn seeded(given: Option<u64>) -> (u64, String) {
-    // The standard library's hash keys are drawn from the operating system's entropy.
-    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(()) >> 40);
-    let mut command = String::from("becalm");
-    for argument in std::env::args().skip(1) {
-        command.push(' ');
-        command.push_str(&quoted(&argument));
-    }
-    if given.is_none() {
-        command.push_str(" --seed ");
-        command.push_str(&seed.to_string());
-    }
-    (seed, command)
-}
-
-/// The argument for a POSIX shell.
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.into()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
 }
 
 /// A signal that asks to end is stored, and read before each frame.
@@ -265,48 +238,4 @@ fn show(
         recordings,
         elapsed,
     });
-}
-
-/// The files of one drill.
-struct Outputs {
-    html: Option<Output>,
-    json: Option<Output>,
-    json_to_stdout: bool,
-    svg: Option<Output>,
-}
-
-impl Outputs {
-    fn open(args: &Args) -> Result<Self, String> {
-        let json_to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        let json = args.json.as_deref().filter(|_| !json_to_stdout);
-        let open = |path: Option<&Path>| path.map(Output::open).transpose();
-        Ok(Self {
-            html: open((!args.no_html).then_some(&args.html))?,
-            json: open(json)?,
-            json_to_stdout,
-            svg: open(args.svg.as_deref())?,
-        })
-    }
-
-    /// Writes all of them, and tells where they are.
-    fn write(self, outcome: &Outcome, stream: Stream) -> Result<(), String> {
-        let document = document::document(outcome)
-            .map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
-        if self.json_to_stdout {
-            Stream::Stdout.write(&document);
-        }
-        let files = [
-            ("report", self.html, page::page(outcome).to_html()),
-            ("figures", self.json, document),
-            ("picture", self.svg, picture::side_by_side(outcome).to_svg()),
-        ];
-        for (name, output, text) in files {
-            if let Some(output) = output {
-                let path = output.write(&text)?;
-                stream.write(&format!("{name}: {}\n", path.display()));
-            }
-        }
-        stream.write(&format!("again:  {}\n", outcome.command));
-        Ok(())
-    }
 }

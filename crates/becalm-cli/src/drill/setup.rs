@@ -184,8 +184,9 @@ impl From<&Setup> for SetupRecord {
 }
 
 /// The duration in milliseconds, as the JSON document has it.
+#[expect(clippy::cast_precision_loss)] // exact up to 104 days
 pub fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
+    duration.as_nanos() as f64 / 1e6
 }
 
 /// Why a drill is refused. `Display` names the flag and the remedy.
