@@ -120,7 +120,7 @@ p{margin:.6rem 0;max-width:46rem}\
 figure{margin:1rem 0 1.6rem}figure svg{max-width:100%;height:auto}\
 figcaption{color:var(--bc-muted);font-size:.9rem;max-width:46rem}\
 .bc-scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
-th,td{padding:.35rem .75rem;text-align:right;border-bottom:1px solid var(--bc-line)}\
+th,td{padding:.35rem .75rem;white-space:nowrap;text-align:right;border-bottom:1px solid var(--bc-line)}\
 thead th{color:var(--bc-muted);font-weight:500;font-size:.85rem;vertical-align:bottom}\
 th:first-child,td:first-child{text-align:left;padding-left:0}tbody th{font-weight:600}\
 pre{border:1px solid var(--bc-line);border-radius:6px;padding:.7rem 1rem;\

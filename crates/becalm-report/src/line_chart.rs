@@ -1,93 +1,10 @@
 //! How does a quantity move along an axis?
 
 use crate::axis::{Axis, Scale};
-use crate::colour::Colour;
 use crate::format;
+use crate::plot::Plot;
+use crate::series::{Band, Fill, Rule, Series};
 use crate::svg::{Anchor, Canvas, Figure, label_width};
-
-/// Points under one name and colour.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Series {
-    name: String,
-    colour: Colour,
-    points: Vec<(f64, f64)>,
-    steps: bool,
-    filled: bool,
-    dashed: bool,
-}
-
-impl Series {
-    /// Straight lines from point to point, in the order given. A point that is not finite is a
-    /// gap.
-    pub fn line(name: impl Into<String>, colour: Colour, points: Vec<(f64, f64)>) -> Self {
-        Self {
-            name: name.into(),
-            colour,
-            points,
-            steps: false,
-            filled: false,
-            dashed: false,
-        }
-    }
-
-    /// Each value holds from its point to the next: what counts per interval look like.
-    pub fn steps(name: impl Into<String>, colour: Colour, points: Vec<(f64, f64)>) -> Self {
-        Self {
-            steps: true,
-            ..Self::line(name, colour, points)
-        }
-    }
-
-    /// The same, with the area below it tinted.
-    #[must_use]
-    pub fn filled(mut self) -> Self {
-        self.filled = true;
-        self
-    }
-
-    /// The same, dashed: for a reference rather than a result.
-    #[must_use]
-    pub fn dashed(mut self) -> Self {
-        self.dashed = true;
-        self
-    }
-}
-
-/// A stretch of the x axis that is tinted and named.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Band {
-    from: f64,
-    to: f64,
-    label: String,
-}
-
-impl Band {
-    /// A band from `from` to `to`, in the units of the x axis.
-    pub fn new(from: f64, to: f64, label: impl Into<String>) -> Self {
-        Self {
-            from,
-            to,
-            label: label.into(),
-        }
-    }
-}
-
-/// A level of the y axis that is marked and named.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    at: f64,
-    label: String,
-}
-
-impl Rule {
-    /// A dashed line at `at`, in the units of the y axis.
-    pub fn new(at: f64, label: impl Into<String>) -> Self {
-        Self {
-            at,
-            label: label.into(),
-        }
-    }
-}
 
 /// A chart of one or more [`Series`] over a common x axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,15 +138,14 @@ impl Figure for LineChart {
         self.draw_ground(canvas, &plot);
         for series in &self.series {
             let points = plot.points(series);
-            if series.filled {
-                canvas.area(series.colour, plot.bottom, &points);
+            match series.fill {
+                Fill::Line => {}
+                Fill::LineAndArea => canvas.area("bc-area", series.colour, plot.bottom, &points),
+                Fill::Area => canvas.area("bc-bars", series.colour, plot.bottom, &points),
             }
-            let class = if series.dashed {
-                "bc-line bc-dashed"
-            } else {
-                "bc-line"
-            };
-            canvas.path(class, series.colour, &points);
+            if series.fill != Fill::Area {
+                canvas.path(series.class(), series.colour, &points);
+            }
         }
         self.draw_rules(canvas, &plot);
     }
@@ -237,78 +153,6 @@ impl Figure for LineChart {
 
 const LINE_HEIGHT: f64 = 18.0;
 const SWATCH: f64 = 24.0;
-
-/// The rectangle that the data is drawn into, with its axes.
-struct Plot {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x: Axis,
-    y: Axis,
-}
-
-impl Plot {
-    fn x(&self, value: f64) -> Option<f64> {
-        let position = self.x.position(value)?;
-        Some(self.left + position * (self.right - self.left))
-    }
-
-    fn y(&self, value: f64) -> Option<f64> {
-        let position = self.y.position(value)?;
-        Some(self.bottom - position * (self.bottom - self.top))
-    }
-
-    /// The series in pixels; where points are closer than half a pixel, the extremes of each half
-    /// pixel.
-    fn points(&self, series: &Series) -> Vec<Option<(f64, f64)>> {
-        let mut drawn: Vec<Option<(f64, f64)>> = Vec::new();
-        let mut last_y = None;
-        for &(x, y) in &series.points {
-            let finite = x.is_finite() && y.is_finite();
-            let at = finite.then(|| self.x(x).zip(self.y(y))).flatten();
-            if let (Some((x, y)), true, Some(held)) = (at, series.steps, last_y) {
-                drawn.push(Some((x, held)));
-                drawn.push(Some((x, y)));
-            } else {
-                drawn.push(at);
-            }
-            last_y = at.map(|(_, y)| y);
-        }
-        thin(&drawn)
-    }
-}
-
-/// Drops points between the extremes of each half pixel, so that a long series stays a small file
-/// and keeps its peaks.
-fn thin(points: &[Option<(f64, f64)>]) -> Vec<Option<(f64, f64)>> {
-    const COLUMN: f64 = 0.5;
-    let mut kept = Vec::new();
-    let mut rest = points;
-    while let Some(first) = rest.first() {
-        let Some((x, _)) = first else {
-            kept.push(None);
-            rest = &rest[1..];
-            continue;
-        };
-        let column = (x / COLUMN).floor();
-        let same = |point: &&Option<(f64, f64)>| {
-            point.is_some_and(|(x, _)| ((x / COLUMN).floor() - column).abs() < 0.5)
-        };
-        let length = rest.iter().take_while(same).count();
-        let (run, after) = rest.split_at(length);
-        if run.len() <= 4 {
-            kept.extend_from_slice(run);
-        } else {
-            let ys = || run.iter().flatten().map(|(_, y)| *y);
-            let (least, most) = (ys().fold(f64::MAX, f64::min), ys().fold(f64::MIN, f64::max));
-            let middle = [Some((*x, least)), Some((*x, most))];
-            kept.extend(run.first().into_iter().chain(&middle).chain(run.last()));
-        }
-        rest = after;
-    }
-    kept
-}
 
 impl LineChart {
     fn values(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -377,13 +221,8 @@ impl LineChart {
         for row in rows {
             for (offset, series) in row {
                 let x = left + offset;
-                let class = if series.dashed {
-                    "bc-line bc-dashed"
-                } else {
-                    "bc-line"
-                };
                 let stroke = [Some((x, y - 4.0)), Some((x + SWATCH - 6.0, y - 4.0))];
-                canvas.path(class, series.colour, &stroke);
+                canvas.path(series.class(), series.colour, &stroke);
                 canvas.text((x + SWATCH, y), Anchor::Start, "bc-strong", &series.name);
             }
             y += LINE_HEIGHT;
@@ -439,7 +278,7 @@ impl LineChart {
             if let Some(y) = plot.y(rule.at) {
                 canvas.line("bc-rule", (plot.left, y), (plot.right, y));
                 let at = (plot.right - 4.0, y - 5.0);
-                canvas.text(at, Anchor::End, "bc-strong", &rule.label);
+                canvas.text(at, Anchor::End, "bc-halo", &rule.label);
             }
         }
     }
@@ -448,6 +287,7 @@ impl LineChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colour::Colour;
 
     fn coordinates(svg: &str) -> impl Iterator<Item = f64> + '_ {
         ["x=\"", "y=\"", "x1=\"", "y1=\"", "width=\"", "height=\""]
@@ -510,21 +350,6 @@ mod tests {
             .to_svg();
         let path = svg.split(" d=\"").nth(1).unwrap();
         assert_eq!(path.split('"').next().unwrap().matches('M').count(), 2);
-    }
-
-    #[test]
-    fn thinning_keeps_the_peaks() {
-        let mut points: Vec<_> = (0..10_000_i32)
-            .map(|index| Some((f64::from(index) * 0.01, 50.0)))
-            .collect();
-        points[5_003] = Some((50.03, 7.0));
-        let thinned = thin(&points);
-        assert!(thinned.len() < 1_000);
-        assert!(thinned.iter().flatten().any(|(_, y)| *y < 7.5));
-        assert_eq!(
-            (thinned.first(), thinned.last()),
-            (points.first(), points.last())
-        );
     }
 
     #[test]

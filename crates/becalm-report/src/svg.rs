@@ -47,7 +47,9 @@ font-size:12px;fill:var(--bc-muted)}\
 .bc-rule{stroke:var(--bc-muted);stroke-width:1;stroke-dasharray:4 3}\
 .bc-line{fill:none;stroke-width:1.8;stroke-linejoin:round}\
 .bc-dashed{stroke-dasharray:5 3}\
-.bc-area{fill-opacity:.22;stroke:none}";
+.bc-area{fill-opacity:.22;stroke:none}.bc-bars{fill-opacity:.45;stroke:none}\
+.bc .bc-halo{fill:var(--bc-ink);stroke:var(--bc-ground);stroke-width:3px;stroke-opacity:.8;\
+paint-order:stroke}";
 
 fn enclose<F: Figure + ?Sized>(figure: &F, style: &str) -> String {
     let (width, height) = figure.size();
@@ -174,7 +176,13 @@ impl Canvas {
     }
 
     /// The area between each unbroken run of points and the base line.
-    pub(crate) fn area(&mut self, colour: Colour, base: f64, points: &[Option<(f64, f64)>]) {
+    pub(crate) fn area(
+        &mut self,
+        class: &str,
+        colour: Colour,
+        base: f64,
+        points: &[Option<(f64, f64)>],
+    ) {
         let mut commands = String::new();
         for run in points.split(Option::is_none) {
             let run: Vec<_> = run.iter().flatten().collect();
@@ -190,7 +198,7 @@ impl Canvas {
             let shade = colour.property();
             let _ = write!(
                 self.0,
-                "<path class=\"bc-area\" style=\"fill:var({shade})\" d=\"{commands}\"/>"
+                "<path class=\"{class}\" style=\"fill:var({shade})\" d=\"{commands}\"/>"
             );
         }
     }

@@ -32,9 +32,46 @@ pub fn fit(text: &str, width: usize) -> String {
     kept.chain((width > 0).then_some('…')).collect()
 }
 
+/// The text in lines of at most `width` columns, broken between words. A longer word has a line of
+/// its own.
+///
+/// ```
+/// use becalm_report::terminal::wrap;
+/// assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+/// ```
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrapping_loses_no_word() {
+        let text = "a storm that outlives its cause\nis kept alive by retries";
+        for width in 0..60 {
+            let lines = wrap(text, width);
+            let words: Vec<_> = lines.iter().flat_map(|line| line.split(' ')).collect();
+            assert_eq!(words, text.split_whitespace().collect::<Vec<_>>());
+            let longest = lines.iter().filter(|line| line.contains(' '));
+            assert!(
+                longest
+                    .into_iter()
+                    .all(|line| line.chars().count() <= width)
+            );
+        }
+    }
 
     #[test]
     fn text_fits_whatever_the_width() {

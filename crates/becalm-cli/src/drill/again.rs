@@ -1,0 +1,49 @@
+//! How is the same drill held again?
+
+use std::hash::{BuildHasher, RandomState};
+
+/// The seed, and the command line that uses it again; `arguments` are the command's own.
+pub fn seeded(given: Option<u64>, arguments: impl IntoIterator<Item = String>) -> (u64, String) {
+    // The standard library's hash keys are drawn from the operating system's entropy. A short
+    // number is easier to copy.
+    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(()) >> 40);
+    let mut command = String::from("becalm");
+    for argument in arguments {
+        command.push(' ');
+        command.push_str(&quoted(&argument));
+    }
+    if given.is_none() {
+        command.push_str(" --seed ");
+        command.push_str(&seed.to_string());
+    }
+    (seed, command)
+}
+
+/// The argument for a POSIX shell.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.into()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_that_was_drawn_is_added_and_one_that_was_given_is_not() {
+        let arguments = || ["drill", "--svg", "my pictures/it's.svg"].map(String::from);
+        let (seed, command) = seeded(None, arguments());
+        let expected = format!(r"becalm drill --svg 'my pictures/it'\''s.svg' --seed {seed}");
+        assert_eq!(command, expected);
+        assert_eq!(
+            seeded(Some(7), ["drill".into()]),
+            (7, "becalm drill".into())
+        );
+        let other = seeded(None, arguments()).0;
+        assert_ne!(seed, other, "drawn anew: equal once in 16 million");
+    }
+}

@@ -1,0 +1,221 @@
+//! What does `--json` hold? A document for programs.
+//!
+//! Names and units are stable; new ones may be added. Times are in milliseconds, rates per second,
+//! arrays `per_bucket` hold one number for every `bucket_ms` from the start of the drill, the two
+//! seconds included in which the last calls may end. A figure that does not exist is `null`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::judgement::Contender;
+use super::ledger::{Count, Recording};
+use super::outcome::Outcome;
+use super::setup::{SetupRecord, milliseconds};
+use super::statistics::PhaseFigures;
+
+/// The version of the document: it changes when a name or a meaning does.
+const SCHEMA: u32 = 1;
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: u32,
+    becalm: &'static str,
+    command: &'a str,
+    seed: u64,
+    setup: SetupRecord,
+    /// By how much the load generator was late at worst.
+    lateness_ms: f64,
+    /// Every policy did what it is in the drill to show.
+    as_expected: bool,
+    conclusion: &'a str,
+    variants: Vec<VariantRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct VariantRecord<'a> {
+    name: &'static str,
+    title: &'a str,
+    policy: PolicyRecord,
+    /// `storm`, `recovered` or `neither`.
+    verdict: &'static str,
+    first_tries: u64,
+    attempts: u64,
+    succeeded: u64,
+    /// Calls that gave up, by stop reason.
+    gave_up: &'a BTreeMap<&'static str, u64>,
+    arrived: u64,
+    refused: u64,
+    served: u64,
+    /// Served when the client had left.
+    served_nobody: u64,
+    /// Attempts that got no connection from this system.
+    unconnected: u64,
+    peak_arrivals_per_bucket: u32,
+    /// For how long the storm lasted after the fault.
+    storm_ms: f64,
+    storm_outlives_drill: bool,
+    /// From the end of the fault to the end of the first good second.
+    recovered_after_ms: Option<f64>,
+    phases: Vec<PhaseRecord>,
+    per_bucket: PerBucket<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyRecord {
+    backoff: String,
+    base_ms: f64,
+    multiplier: f64,
+    cap_ms: f64,
+    floor_ms: f64,
+    jitter: String,
+    attempts: u32,
+    attempt_timeout_ms: Option<f64>,
+    deadline_ms: Option<f64>,
+    budget: String,
+}
+
+#[derive(Debug, Serialize)]
+struct PhaseRecord {
+    phase: &'static str,
+    length_ms: f64,
+    first_tries: u64,
+    attempts: u64,
+    arrived: u64,
+    succeeded: u64,
+    goodput_per_s: f64,
+    amplification: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct PerBucket<'a> {
+    first_tries: &'a [u32],
+    retries: &'a [u32],
+    succeeded: &'a [u32],
+    arrived: &'a [u32],
+    refused: &'a [u32],
+    served: &'a [u32],
+    served_nobody: &'a [u32],
+}
+
+/// The document as text, ended by a line break.
+pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
+    let contenders = outcome.contenders.iter();
+    let document = Document {
+        schema: SCHEMA,
+        becalm: env!("CARGO_PKG_VERSION"),
+        command: &outcome.command,
+        seed: outcome.seed,
+        setup: (&outcome.setup).into(),
+        lateness_ms: milliseconds(outcome.lateness),
+        as_expected: outcome.judgement.as_expected,
+        conclusion: &outcome.judgement.conclusion,
+        variants: contenders
+            .map(|contender| record(contender, outcome))
+            .collect(),
+    };
+    serde_json::to_string(&document).map(|text| text + "\n")
+}
+
+fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> {
+    let Contender {
+        variant,
+        recording,
+        measured,
+        verdict,
+    } = contender;
+    let policy = &variant.policy;
+    VariantRecord {
+        name: variant.name,
+        title: &variant.title,
+        policy: PolicyRecord {
+            backoff: policy.backoff.to_string(),
+            base_ms: milliseconds(policy.base),
+            multiplier: policy.multiplier,
+            cap_ms: milliseconds(policy.cap),
+            floor_ms: milliseconds(policy.floor),
+            jitter: policy.jitter.to_string(),
+            attempts: policy.attempts,
+            attempt_timeout_ms: policy.attempt_timeout.map(milliseconds),
+            deadline_ms: policy.deadline.map(milliseconds),
+            budget: policy.budget.to_string(),
+        },
+        verdict: verdict.name(),
+        first_tries: recording.total(Count::FirstTry),
+        attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
+        succeeded: recording.total(Count::Succeeded),
+        gave_up: &recording.stops,
+        arrived: recording.total(Count::Arrived),
+        refused: recording.total(Count::Refused),
+        served: recording.total(Count::Served),
+        served_nobody: recording.total(Count::ServedNobody),
+        unconnected: recording.total(Count::Unconnected),
+        peak_arrivals_per_bucket: measured.peak_arrivals,
+        storm_ms: milliseconds(measured.storm),
+        storm_outlives_drill: measured.storm_outlives(&outcome.setup),
+        recovered_after_ms: measured.recovered.map(milliseconds),
+        phases: measured.phases.iter().map(PhaseRecord::from).collect(),
+        per_bucket: recording.into(),
+    }
+}
+
+impl From<&PhaseFigures> for PhaseRecord {
+    fn from(figures: &PhaseFigures) -> Self {
+        Self {
+            phase: figures.phase.name(),
+            length_ms: milliseconds(figures.length),
+            first_tries: figures.first_tries,
+            attempts: figures.attempts,
+            arrived: figures.arrived,
+            succeeded: figures.succeeded,
+            goodput_per_s: figures.goodput(),
+            amplification: figures.amplification(),
+        }
+    }
+}
+
+impl<'a> From<&'a Recording> for PerBucket<'a> {
+    fn from(recording: &'a Recording) -> Self {
+        Self {
+            first_tries: recording.buckets(Count::FirstTry),
+            retries: recording.buckets(Count::Retry),
+            succeeded: recording.buckets(Count::Succeeded),
+            arrived: recording.buckets(Count::Arrived),
+            refused: recording.buckets(Count::Refused),
+            served: recording.buckets(Count::Served),
+            served_nobody: recording.buckets(Count::ServedNobody),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::tests::outcome;
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn names_and_units_are_stable() {
+        let text = document(&outcome()).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["schema"], 1);
+        assert_eq!(document["seed"], 7);
+        assert_eq!(document["as_expected"], true);
+        assert_eq!(document["setup"]["capacity_per_s"], 400.0);
+        let [storm, protected] = [0, 3].map(|index| &document["variants"][index]);
+        assert_eq!(
+            (&storm["name"], &storm["verdict"]),
+            (&"no-backoff".into(), &"storm".into())
+        );
+        assert_eq!(storm["recovered_after_ms"], Value::Null);
+        assert_eq!(storm["storm_ms"], 7_000.0);
+        assert_eq!(protected["policy"]["budget"], "ratio:0.1,burst:10");
+        assert_eq!(protected["phases"][1]["phase"], "trigger");
+        assert_eq!(protected["phases"][1]["first_tries"], 520);
+        assert_eq!(
+            protected["per_bucket"]["arrived"].as_array().unwrap().len(),
+            1_200
+        );
+        assert_eq!(protected["attempts"], 2_600 + 31 + 31 + 26);
+    }
+}

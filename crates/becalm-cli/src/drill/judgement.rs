@@ -1,0 +1,338 @@
+//! Did the drill show what it is there to show? Decided by the measured figures alone.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use becalm::Budget;
+use becalm::duration::Human;
+use becalm_report::format::plain;
+
+use super::ledger::{Count, Recording};
+use super::setup::Setup;
+use super::statistics::{Measured, Phase, count};
+use super::variant::{Role, Variant};
+
+/// For how long a storm must outlast the fault.
+const STORM_LASTS: Duration = Duration::from_secs(5);
+
+/// Within which time goodput must be back.
+const BACK_WITHIN: Duration = Duration::from_secs(3);
+
+/// Below which the amplification of each phase must stay, under a budget of up to 10 % with a
+/// burst of 10 in a drill of the usual size.
+const AMPLIFICATION: f64 = 1.15;
+
+/// The delay of the load generator from which the figures are blurred.
+const LATE: Duration = Duration::from_millis(100);
+
+/// What became of one policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The fault became a storm that outlasted it by [`STORM_LASTS`].
+    Storm,
+    /// Goodput was back within [`BACK_WITHIN`].
+    Recovered,
+    /// Neither.
+    Neither,
+}
+
+impl Verdict {
+    /// What the figures of one policy say.
+    pub fn of(measured: &Measured, setup: &Setup) -> Self {
+        // A shorter drill can only show that the storm outlives it.
+        let needed = STORM_LASTS.min(setup.after.saturating_sub(Duration::from_millis(100)));
+        if measured.storm >= needed {
+            Self::Storm
+        } else if measured.recovered.is_some_and(|time| time <= BACK_WITHIN) {
+            Self::Recovered
+        } else {
+            Self::Neither
+        }
+    }
+
+    /// The name in the JSON document: stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Storm => "storm",
+            Self::Recovered => "recovered",
+            Self::Neither => "neither",
+        }
+    }
+}
+
+/// One policy with its figures and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    pub variant: Variant,
+    pub recording: Recording,
+    pub measured: Measured,
+    pub verdict: Verdict,
+}
+
+impl Contender {
+    /// Measures and judges one policy.
+    pub fn new(variant: Variant, recording: Recording, setup: &Setup) -> Self {
+        let measured = Measured::of(&recording, setup);
+        let verdict = Verdict::of(&measured, setup);
+        Self {
+            variant,
+            recording,
+            measured,
+            verdict,
+        }
+    }
+
+    fn is_as_expected(&self) -> bool {
+        match self.variant.role {
+            Role::Storm => self.verdict == Verdict::Storm,
+            Role::Recovery => {
+                let bound = amplification_bound(&self.variant, &self.measured);
+                let worst = self.measured.worst_amplification();
+                self.verdict == Verdict::Recovered && worst.is_none_or(|worst| worst < bound)
+            }
+        }
+    }
+}
+
+/// What a phase's amplification must stay below: [`AMPLIFICATION`], or what the budget itself
+/// allows in the shortest phase if that is more.
+fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
+    let Budget::Ratio(budget) = variant.policy.budget else {
+        return f64::INFINITY;
+    };
+    let allowed = measured.phases.iter().map(|phase| {
+        let extra = budget.burst + budget.floor_per_second * phase.length.as_secs_f64();
+        1.0 + budget.ratio + extra / count(phase.first_tries.max(1))
+    });
+    allowed.fold(AMPLIFICATION, f64::max)
+}
+
+/// What the whole drill shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// Every policy did what it is in the drill to show.
+    pub as_expected: bool,
+    /// One sentence or two, made of measured figures.
+    pub conclusion: String,
+}
+
+/// Judges the drill. `lateness` is by how much the load generator was late at worst.
+pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Judgement {
+    let mut sentences = Vec::new();
+    let unconnected = contenders
+        .iter()
+        .map(|contender| contender.recording.total(Count::Unconnected))
+        .sum::<u64>();
+    sentences.extend(storms(contenders, setup));
+    sentences.extend(missing_storms(contenders));
+    for contender in contenders {
+        if contender.variant.role == Role::Recovery {
+            sentences.push(recovery(contender));
+        }
+    }
+    if unconnected > 0 {
+        sentences.push(format!(
+            "{unconnected} attempts got no connection from this system, and are among those that \
+             failed: allow more open files (ulimit -n)."
+        ));
+    }
+    if lateness >= LATE {
+        sentences.push(format!(
+            "The load generator was late by up to {} ms, so this machine was too busy for sharp \
+             figures.",
+            lateness.as_millis()
+        ));
+    }
+    Judgement {
+        as_expected: contenders.iter().all(Contender::is_as_expected),
+        conclusion: sentences.join(" "),
+    }
+}
+
+/// What happened where a storm was expected and came.
+fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
+    let raging: Vec<_> = with_role(contenders, Role::Storm)
+        .filter(|contender| contender.verdict == Verdict::Storm)
+        .collect();
+    let least = raging
+        .iter()
+        .map(|contender| contender.measured.storm)
+        .min()?;
+    let after = |contender: &&Contender| contender.measured.phase(Phase::After).clone();
+    let load = raging
+        .iter()
+        .map(|contender| after(contender).arrival_rate());
+    let goodput = raging.iter().map(|contender| after(contender).goodput());
+    let answered = goodput.fold(0.0, f64::max).ceil();
+    let outlives = raging
+        .iter()
+        .all(|contender| contender.measured.storm_outlives(setup));
+    Some(format!(
+        "The fault of {} became a storm under {} that {}: at least {} requests a second against a \
+         capacity of {}, and {} of {} calls a second answered.",
+        Human(setup.trigger),
+        list(raging.iter().map(|contender| &*contender.variant.title)),
+        if outlives {
+            format!("was still raging {} later", Human(setup.after))
+        } else {
+            format!("lasted {} more", tenths(least))
+        },
+        plain(load.fold(f64::INFINITY, f64::min).floor()),
+        plain(setup.capacity()),
+        if answered > 0.0 {
+            format!("at most {}", plain(answered))
+        } else {
+            "none".into()
+        },
+        plain(setup.rate),
+    ))
+}
+
+/// What happened where a storm was expected and did not come.
+fn missing_storms(contenders: &[Contender]) -> Option<String> {
+    let calm: Vec<_> = with_role(contenders, Role::Storm)
+        .filter(|contender| contender.verdict != Verdict::Storm)
+        .map(|contender| &*contender.variant.title)
+        .collect();
+    (!calm.is_empty()).then(|| {
+        format!(
+            "No lasting storm formed under {}.",
+            list(calm.iter().copied())
+        )
+    })
+}
+
+/// What became of the protected policy.
+fn recovery(contender: &Contender) -> String {
+    let Contender {
+        variant, measured, ..
+    } = contender;
+    let worst = measured.worst_amplification().unwrap_or(1.0);
+    let mut sentence = format!("Under {} ({}) ", variant.title, variant.description);
+    let _ = match (contender.verdict, measured.recovered) {
+        (Verdict::Storm, _) => write!(
+            sentence,
+            "the storm raged too, for {} after the fault",
+            tenths(measured.storm)
+        ),
+        (_, Some(time)) => write!(
+            sentence,
+            "the same calls were answered again {} after the fault{}",
+            tenths(time),
+            if time > BACK_WITHIN {
+                format!(", later than the {} expected", Human(BACK_WITHIN))
+            } else {
+                String::new()
+            }
+        ),
+        (_, None) => write!(sentence, "goodput did not come back for good"),
+    };
+    let bound = amplification_bound(variant, measured);
+    let _ = if worst < bound {
+        write!(
+            sentence,
+            ", with at most {worst:.2} attempts per first try in any phase."
+        )
+    } else {
+        write!(
+            sentence,
+            ", with {worst:.2} attempts per first try in the worst phase, above the {bound:.2} \
+             expected."
+        )
+    };
+    sentence
+}
+
+fn with_role(contenders: &[Contender], role: Role) -> impl Iterator<Item = &Contender> {
+    contenders
+        .iter()
+        .filter(move |contender| contender.variant.role == role)
+}
+
+/// `a, b and c`.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => (*last).into(),
+        None => String::new(),
+    }
+}
+
+/// Seconds to a tenth.
+pub fn tenths(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::setup::tests::usual;
+    use super::super::statistics::tests::{protected, stormy};
+    use super::super::variant;
+    use super::*;
+    use becalm::Policy;
+
+    /// The usual drill: a storm under the first three policies; under the last, `last`.
+    pub fn contenders(last: &Recording) -> Vec<Contender> {
+        let setup = usual();
+        variant::all(&Policy::default(), setup.client_timeout)
+            .into_iter()
+            .map(|variant| {
+                let recording = match variant.role {
+                    Role::Storm => stormy(),
+                    Role::Recovery => last.clone(),
+                };
+                Contender::new(variant, recording, &setup)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_usual_drill_is_as_expected_and_says_so_in_figures() {
+        let judgement = judge(&contenders(&protected()), &usual(), Duration::ZERO);
+        assert!(judgement.as_expected);
+        for words in [
+            "no backoff, exponential and full jitter",
+            "still raging 7s later",
+            "1 040 requests a second",
+            "capacity of 400",
+            "1.12 attempts per first try",
+        ] {
+            assert!(
+                judgement.conclusion.contains(words),
+                "{}",
+                judgement.conclusion
+            );
+        }
+    }
+
+    #[test]
+    fn a_storm_under_the_protected_policy_is_said_plainly() {
+        let judgement = judge(&contenders(&stormy()), &usual(), Duration::ZERO);
+        assert!(!judgement.as_expected);
+        assert!(
+            judgement.conclusion.contains("the storm raged too"),
+            "{}",
+            judgement.conclusion
+        );
+    }
+
+    #[test]
+    fn a_storm_that_did_not_form_is_said_plainly() {
+        let setup = usual();
+        let mut contenders = contenders(&protected());
+        contenders[1] = Contender::new(contenders[1].variant.clone(), protected(), &setup);
+        let judgement = judge(&contenders, &setup, Duration::from_millis(300));
+        assert!(!judgement.as_expected);
+        let conclusion = judgement.conclusion;
+        assert!(
+            conclusion.contains("No lasting storm formed under exponential."),
+            "{conclusion}"
+        );
+        assert!(
+            conclusion.contains("under no backoff and full jitter"),
+            "{conclusion}"
+        );
+        assert!(conclusion.contains("late by up to 300 ms"), "{conclusion}");
+    }
+}

@@ -1,0 +1,182 @@
+//! What happened under one policy, and in which hundredth of a second?
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use becalm::StopReason;
+use tokio::time::Instant;
+
+use super::setup::BUCKET;
+
+/// What is counted: effects before their causes. They are read in this order, so a recording that
+/// is taken while counting goes on never holds an effect without its cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// A call succeeds.
+    Succeeded,
+    /// The service has worked on a request whose client was gone.
+    ServedNobody,
+    /// The service has worked on a request.
+    Served,
+    /// The service refuses a request, because its queue is full.
+    Refused,
+    /// A request reaches the service.
+    Arrived,
+    /// An attempt finds no connection: this system has no more to give.
+    Unconnected,
+    /// A client sends a retry.
+    Retry,
+    /// A client sends a first try.
+    FirstTry,
+}
+
+impl Count {
+    const KINDS: usize = 8;
+}
+
+/// Counts what happens, in buckets of [`BUCKET`]. Shared by client and server; writing takes no
+/// lock.
+#[derive(Debug)]
+pub struct Ledger {
+    start: Instant,
+    counts: [Vec<AtomicU32>; Count::KINDS],
+    stops: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Ledger {
+    /// An empty ledger for `length` from `start`; what happens later is counted in the last
+    /// bucket.
+    pub fn new(start: Instant, length: Duration) -> Self {
+        let buckets = bucket(length) + 1;
+        let empty = || (0..buckets).map(|_| AtomicU32::new(0)).collect();
+        Self {
+            start,
+            counts: std::array::from_fn(|_| empty()),
+            stops: Mutex::default(),
+        }
+    }
+
+    /// Counts one of a kind, now.
+    pub fn add(&self, count: Count) {
+        self.add_at(count, Instant::now());
+    }
+
+    fn add_at(&self, count: Count, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.start);
+        let counts = &self.counts[count as usize];
+        let at = bucket(elapsed).min(counts.len() - 1);
+        counts[at].fetch_add(1, Ordering::Release);
+    }
+
+    /// Counts a call that gave up.
+    pub fn gave_up(&self, reason: StopReason) {
+        let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        *stops.entry(reason.as_str()).or_default() += 1;
+    }
+
+    /// What was counted so far.
+    pub fn recording(&self) -> Recording {
+        let read = |counts: &Vec<AtomicU32>| {
+            let read = |count: &AtomicU32| count.load(Ordering::Acquire);
+            counts.iter().map(read).collect()
+        };
+        let stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
+        Recording {
+            counts: self.counts.each_ref().map(read),
+            stops: stops.clone(),
+        }
+    }
+}
+
+/// The counts of one policy, as plain data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recording {
+    counts: [Vec<u32>; Count::KINDS],
+    /// Calls that gave up, by reason.
+    pub stops: BTreeMap<&'static str, u64>,
+}
+
+impl Recording {
+    /// Every bucket of one kind.
+    pub fn buckets(&self, count: Count) -> &[u32] {
+        &self.counts[count as usize]
+    }
+
+    /// How many of a kind in a stretch of time from the start, to whole buckets.
+    pub fn within(&self, count: Count, time: Range<Duration>) -> u64 {
+        let buckets = self.buckets(count);
+        let clip = |time| bucket(time).min(buckets.len());
+        let (from, to) = (clip(time.start), clip(time.end));
+        buckets[from.min(to)..to]
+            .iter()
+            .map(|count| u64::from(*count))
+            .sum()
+    }
+
+    /// How many of a kind in all.
+    pub fn total(&self, count: Count) -> u64 {
+        self.within(count, Duration::ZERO..Duration::MAX)
+    }
+
+    /// Attempts that clients sent in a stretch of time: first tries and retries.
+    pub fn attempts_within(&self, time: Range<Duration>) -> u64 {
+        self.within(Count::FirstTry, time.clone()) + self.within(Count::Retry, time)
+    }
+}
+
+/// The bucket in which a time lies.
+fn bucket(time: Duration) -> usize {
+    usize::try_from(time.as_nanos() / BUCKET.as_nanos()).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    impl Recording {
+        /// A recording of so many empty buckets, for tests of what reads one.
+        pub fn empty(buckets: usize) -> Self {
+            Self {
+                counts: std::array::from_fn(|_| vec![0; buckets]),
+                stops: BTreeMap::new(),
+            }
+        }
+
+        /// Sets one bucket, for tests of what reads a recording.
+        pub fn set(&mut self, count: Count, bucket: usize, value: u32) {
+            self.counts[count as usize][bucket] = value;
+        }
+    }
+
+    const fn at(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn what_happens_is_counted_when_it_happens() {
+        let start = Instant::now();
+        let ledger = Ledger::new(start + at(5), at(1_000));
+        ledger.add_at(Count::FirstTry, start); // before the start: in the first bucket
+        ledger.add_at(Count::Retry, start + at(30));
+        ledger.add_at(Count::Arrived, start + at(5_000)); // past the end: in the last bucket
+        let recording = ledger.recording();
+        assert_eq!(recording.within(Count::FirstTry, at(0)..at(10)), 1);
+        assert_eq!(recording.within(Count::Retry, at(0)..at(20)), 0);
+        assert_eq!(recording.within(Count::Retry, at(20)..at(30)), 1);
+        assert_eq!(recording.buckets(Count::Arrived).last(), Some(&1));
+        assert_eq!(recording.attempts_within(at(0)..at(1_000)), 2);
+        assert_eq!(recording.total(Count::Arrived), 1);
+    }
+
+    #[test]
+    fn no_stretch_of_time_panics() {
+        let recording = Recording::empty(10);
+        for (from, to) in [(0, 0), (50, 20), (1_000, 2_000), (0, u64::MAX)] {
+            assert_eq!(recording.within(Count::Served, at(from)..at(to)), 0);
+        }
+    }
+}

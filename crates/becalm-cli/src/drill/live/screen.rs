@@ -1,0 +1,175 @@
+//! What is seen on a terminal? The policies side by side, redrawn in place.
+
+use becalm::duration::Human;
+use becalm_report::Colour;
+use becalm_report::format::plain;
+use becalm_report::terminal::{Painter, fit};
+
+use super::panel::{Heights, Tops, panel, strip};
+use super::{Stream, View};
+use crate::drill::judgement::tenths;
+
+/// The narrowest panel.
+const PANEL: usize = 18;
+
+/// The widest panel: wider is not clearer.
+const WIDEST: usize = 44;
+
+/// Between two panels.
+const GAP: usize = 2;
+
+/// The lines above the panels.
+const HEADER: usize = 3;
+
+/// Another page of the terminal, which is left as it was when this is dropped.
+#[derive(Debug)]
+pub struct Screen {
+    stream: Stream,
+}
+
+impl Screen {
+    /// Takes another page and hides the cursor (DEC private modes 1049 and 25).
+    pub fn enter(stream: Stream) -> Self {
+        stream.write("\x1b[?1049h\x1b[?25l");
+        Self { stream }
+    }
+
+    /// Draws over what was there.
+    pub fn show(&self, view: &View<'_>) {
+        let mut text = String::from("\x1b[H");
+        let size = self.stream.size();
+        let lines = frame(view, size, self.stream.painter());
+        for (index, line) in lines.iter().take(size.1).enumerate() {
+            // A line break behind the last line would scroll.
+            text.push_str(if index == 0 { "" } else { "\r\n" });
+            text.push_str(line);
+            text.push_str("\x1b[K");
+        }
+        text.push_str("\x1b[J");
+        self.stream.write(&text);
+    }
+
+    /// Gives the page back and leaves the last picture on the one before.
+    pub fn finish(self, view: &View<'_>) {
+        let stream = self.stream;
+        drop(self);
+        let mut lines = frame(view, stream.size(), stream.painter());
+        lines.push(String::new());
+        stream.write(&(lines.join("\n") + "\n"));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.stream.write("\x1b[?25h\x1b[?1049l");
+    }
+}
+
+/// The whole picture for a terminal of this size, line by line.
+fn frame(view: &View<'_>, (width, height): (usize, usize), painter: Painter) -> Vec<String> {
+    let mut lines = header(view, width, painter);
+    let count = view.variants.len().max(1);
+    let room = (width + GAP) / count;
+    let panel_width = room.saturating_sub(GAP).min(WIDEST);
+    let charts = height.saturating_sub(HEADER + Heights::OTHERS);
+    if panel_width < PANEL || charts < 6 {
+        let width = width.clamp(PANEL, 2 * WIDEST);
+        let tops = Tops::of(view, width.saturating_sub(9));
+        for index in 0..view.variants.len() {
+            lines.extend(strip(view, index, width, tops, painter));
+            lines.push(String::new());
+        }
+        return lines;
+    }
+    let charts = charts.min(16);
+    let heights = Heights {
+        arrivals: charts - charts / 3,
+        answers: charts / 3,
+    };
+    let tops = Tops::of(view, panel_width);
+    let panels: Vec<_> = (0..view.variants.len())
+        .map(|index| panel(view, index, panel_width, heights, tops, painter))
+        .collect();
+    let depth = panels.iter().map(Vec::len).max().unwrap_or(0);
+    for line in 0..depth {
+        let row: Vec<_> = panels
+            .iter()
+            .filter_map(|panel| panel.get(line).cloned())
+            .collect();
+        lines.push(row.join(&" ".repeat(GAP)));
+    }
+    lines
+}
+
+/// What is going on, in general.
+fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
+    let setup = view.setup;
+    let (colour, words) = if view.elapsed < setup.before {
+        (Colour::Green, "all is well".into())
+    } else if view.elapsed < setup.trigger_end() {
+        (Colour::Orange, "all services hang".into())
+    } else {
+        let since = view.elapsed.min(setup.length());
+        let since = since.saturating_sub(setup.trigger_end());
+        (
+            Colour::Ink,
+            format!("the fault has been over for {}", tenths(since)),
+        )
+    };
+    let clock = format!(
+        "becalm drill   {} of {}   ",
+        tenths(view.elapsed.min(setup.length())),
+        tenths(setup.length())
+    );
+    let words = fit(&words, width.saturating_sub(clock.chars().count()));
+    let load = format!(
+        "{} first tries/s for each, capacity {}/s, queue {}, client timeout {}",
+        plain(setup.rate),
+        plain(setup.capacity()),
+        setup.queue,
+        Human(setup.client_timeout)
+    );
+    vec![
+        painter.bold(&clock) + &painter.paint(colour, &words),
+        painter.paint(Colour::Muted, &fit(&load, width)),
+        String::new(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drill::setup::tests::usual;
+    use crate::drill::statistics::tests::{protected, stormy};
+    use crate::drill::variant;
+    use becalm::Policy;
+    use std::time::Duration;
+
+    #[test]
+    fn the_picture_fits_every_terminal_from_80_by_24_on() {
+        let setup = usual();
+        let variants = variant::all(&Policy::default(), setup.client_timeout);
+        for elapsed in [0, 1_500, 6_000, 12_000] {
+            let view = View {
+                setup: &setup,
+                variants: &variants,
+                recordings: &[stormy(), stormy(), stormy(), protected()],
+                elapsed: Duration::from_millis(elapsed),
+            };
+            for (width, height) in [(80, 24), (100, 30), (250, 70), (40, 24), (80, 15)] {
+                let lines = frame(&view, (width, height), Painter::Plain);
+                let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
+                assert!(wide <= width, "{wide} of {width}");
+                let strips = HEADER + 4 * variants.len();
+                assert!(
+                    lines.len() <= height.max(strips),
+                    "{} of {height}",
+                    lines.len()
+                );
+            }
+            for (width, height) in [(0, 0), (1, 1), (5, 200)] {
+                frame(&view, (width, height), Painter::Ansi);
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What does the report say to someone who was not there?
+
+use becalm::duration::Human;
+use becalm_report::format::plain;
+use becalm_report::{Colour, Page};
+
+use super::ledger::Count;
+use super::outcome::Outcome;
+use super::picture;
+use crate::wording;
+
+/// The drill as a self-contained page.
+pub fn page(outcome: &Outcome) -> Page {
+    let setup = &outcome.setup;
+    let trigger = Human(setup.trigger);
+    let colour = if outcome.judgement.as_expected {
+        Colour::Green
+    } else {
+        Colour::Orange
+    };
+    Page::new(format!(
+        "A service hangs for {trigger}: which retries make it a storm?"
+    ))
+    .conclusion(colour, &outcome.judgement.conclusion)
+    .paragraph(&format!(
+        "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
+             each with its own clients, the same {} calls at the same moments for all. Nothing is \
+             simulated and nothing is scripted.",
+        outcome.contenders.len(),
+        plain(calls(outcome))
+    ))
+    .heading("Who was answered")
+    .figure(
+        &picture::goodput(outcome),
+        "Calls that succeed, by the moment at which they do. A service that is back at work \
+             answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
+             the legend is seen.",
+    )
+    .heading("What arrived at each service")
+    .figure(
+        &picture::arrivals(outcome),
+        "Requests that reach the service in every 10 ms; the line is the mean of 200 ms. Above \
+         the dashed line they are more than it can serve.",
+    )
+    .heading("The figures")
+    .table(&outcome.table())
+    .definitions(WORDS)
+    .heading("Why")
+    .paragraph(
+        "While the service hangs, every attempt times out and is sent again, so its queue \
+             fills. When it works again, it works on requests whose clients have left long ago. \
+             Their successors wait behind them, time out as well, and are sent again: the retries \
+             alone keep the service above its capacity, and the fault is no longer needed.",
+    )
+    .paragraph(
+        "Backoff and jitter move retries to other moments. They do not make them fewer, and \
+             where calls come from many independent users none waits for another, so the load \
+             stays. A budget makes them fewer: retries are a share of first tries, whatever \
+             fails, and the queue drains.",
+    )
+    .heading("How it was set up")
+    .definitions(parameters(outcome))
+    .heading("Run it again")
+    .code(&outcome.command)
+}
+
+/// The words over the table's columns.
+const WORDS: [(&str, &str); 5] = [
+    (
+        "goodput",
+        "Calls that succeed, per second: before > during > after the fault.",
+    ),
+    (
+        "amplification",
+        "Attempts / first tries that clients send: before > during > after the fault.",
+    ),
+    (
+        "peak",
+        "The most requests that reached the service within 10 ms.",
+    ),
+    (
+        "stale",
+        "The share of the service's work that was done for a client that had left.",
+    ),
+    (
+        "outcome",
+        "A storm lasts for as long after the fault as each second on end brings more requests \
+         than the service can serve. Goodput is back at the end of the first second in which the \
+         calls that succeed are 90 % of the first tries.",
+    ),
+];
+
+fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+    let setup = &outcome.setup;
+    let mut parameters: Vec<(String, String)> = [
+        (
+            "service",
+            format!(
+                "{} workers of {} (capacity {}/s), a queue of {}, 503 when it is full; work whose \
+                 client has left is still done",
+                setup.workers,
+                Human(setup.service_time),
+                plain(setup.capacity()),
+                setup.queue
+            ),
+        ),
+        (
+            "load",
+            format!(
+                "{} first tries per second, Poisson, open loop; the load generator was late by \
+                 {:.1} ms at worst",
+                plain(setup.rate),
+                outcome.lateness.as_secs_f64() * 1_000.0
+            ),
+        ),
+        (
+            "course",
+            format!(
+                "{} before, {} in which the workers hang while the service accepts, {} after",
+                Human(setup.before),
+                Human(setup.trigger),
+                Human(setup.after)
+            ),
+        ),
+        ("seed", outcome.seed.to_string()),
+    ]
+    .map(|(term, meaning)| (term.into(), meaning))
+    .into();
+    for contender in &outcome.contenders {
+        let policy = &contender.variant.policy;
+        parameters.push((
+            contender.variant.title.clone(),
+            format!(
+                "{}; {}; {} first tries, {} retries",
+                wording::delays(policy),
+                wording::limits(policy),
+                contender.recording.total(Count::FirstTry),
+                contender.recording.total(Count::Retry)
+            ),
+        ));
+    }
+    parameters
+}
+
+/// The calls that each policy's clients made.
+fn calls(outcome: &Outcome) -> f64 {
+    let first = outcome.contenders.first();
+    let calls = first.map_or(0, |contender| contender.recording.total(Count::FirstTry));
+    super::statistics::count(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::tests::outcome;
+    use super::*;
+
+    #[test]
+    fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
+        let outcome = outcome();
+        let html = page(&outcome).to_html();
+        assert_eq!(html.matches("<svg").count(), 2);
+        for words in [
+            "still raging 7s later",
+            "1.00 &gt; 1.12 &gt; 1.01",
+            "4 workers of 10ms (capacity 400/s)",
+            "becalm drill --seed 7",
+            "2 600 calls",
+        ] {
+            assert!(html.contains(words), "{words}");
+        }
+    }
+}

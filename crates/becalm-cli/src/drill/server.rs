@@ -1,0 +1,244 @@
+//! What is broken in the drill? A real HTTP service with few workers and a bounded queue.
+//!
+//! As in most services, work goes on when its client has left: nobody tells the worker, and the
+//! answer goes nowhere. That is what feeds a storm.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response, StatusCode};
+use http_body_util::Empty;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+use super::ledger::{Count, Ledger};
+use super::setup::Setup;
+
+/// When the workers hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hang {
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl Hang {
+    /// When work is done that begins at `start` and takes `service`: a hang stops it in place.
+    fn finish(self, start: Instant, service: Duration) -> Instant {
+        let start = if (self.from..self.to).contains(&start) {
+            self.to
+        } else {
+            start
+        };
+        let finish = start + service;
+        if start < self.from && finish > self.from {
+            finish + (self.to - self.from)
+        } else {
+            finish
+        }
+    }
+}
+
+/// A request in the queue.
+struct Job {
+    queued: Instant,
+    done: oneshot::Sender<()>,
+}
+
+/// Starts a service on a free port of the loopback interface. It runs as long as the runtime.
+pub async fn start(setup: &Setup, hang: Hang, ledger: Arc<Ledger>) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    let (queue, jobs) = mpsc::channel(setup.queue as usize);
+    let jobs = Arc::new(Mutex::new(jobs));
+    for _ in 0..setup.workers {
+        let worker = work(jobs.clone(), setup.service_time, hang, ledger.clone());
+        tokio::spawn(worker);
+    }
+    tokio::spawn(accept(listener, Arc::new(Desk { queue, ledger })));
+    Ok(address)
+}
+
+/// Accepts for ever. Out of descriptors, it waits for one instead of spinning.
+async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(converse(stream, desk.clone()));
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, desk: Arc<Desk>) {
+    // Without it an answer may wait for the peer's delayed acknowledgement. It cannot fail on an
+    // open socket, and costs only time if it does.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| desk.receive(request));
+    // An error is a client that left in the middle: the drill's daily bread.
+    let _ = http1::Builder::new()
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+/// Where requests come in.
+struct Desk {
+    queue: mpsc::Sender<Job>,
+    ledger: Arc<Ledger>,
+}
+
+impl Desk {
+    /// Queues the request and waits for a worker, or refuses it.
+    async fn receive(&self, _: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
+        self.ledger.add(Count::Arrived);
+        let (done, answer) = oneshot::channel();
+        let queued = Instant::now();
+        let status = if self.queue.try_send(Job { queued, done }).is_err() {
+            self.ledger.add(Count::Refused);
+            StatusCode::SERVICE_UNAVAILABLE
+        } else if answer.await.is_ok() {
+            StatusCode::OK
+        } else {
+            StatusCode::INTERNAL_SERVER_ERROR
+        };
+        let mut response = Response::new(Empty::new());
+        *response.status_mut() = status;
+        Ok(response)
+    }
+}
+
+/// One worker. It begins a job when the one before was due, not when the timer told so: a timer
+/// that is late by a tick each time would cost a tenth of the capacity.
+async fn work(
+    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+    service: Duration,
+    hang: Hang,
+    ledger: Arc<Ledger>,
+) {
+    let mut free = Instant::now();
+    loop {
+        let job = jobs.lock().await.recv().await;
+        let Some(Job { queued, done }) = job else {
+            return;
+        };
+        free = hang.finish(free.max(queued), service);
+        sleep_until(free).await;
+        ledger.add(Count::Served);
+        if done.send(()).is_err() {
+            ledger.add(Count::ServedNobody);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client::Connections;
+    use super::super::setup::tests::usual;
+    use super::*;
+
+    const fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[tokio::test]
+    async fn a_hang_stops_work_in_place() {
+        let zero = Instant::now();
+        let hang = Hang {
+            from: zero + ms(100),
+            to: zero + ms(300),
+        };
+        for (start, finish) in [
+            (0, 10),
+            (90, 100),
+            (95, 305),
+            (100, 310),
+            (250, 310),
+            (300, 310),
+        ] {
+            assert_eq!(
+                hang.finish(zero + ms(start), ms(10)),
+                zero + ms(finish),
+                "{start}"
+            );
+        }
+    }
+
+    fn never() -> Hang {
+        let past = Instant::now();
+        Hang {
+            from: past,
+            to: past,
+        }
+    }
+
+    fn for_ever() -> Hang {
+        let from = Instant::now();
+        Hang {
+            from,
+            to: from + ms(3_600_000),
+        }
+    }
+
+    async fn service(setup: &Setup, hang: Hang) -> (Arc<Ledger>, Connections) {
+        let ledger = Arc::new(Ledger::new(Instant::now(), ms(60_000)));
+        let address = start(setup, hang, ledger.clone()).await.unwrap();
+        (ledger, Connections::to(address))
+    }
+
+    #[tokio::test]
+    async fn a_request_is_served_and_a_full_queue_refuses() {
+        let (ledger, connections) = service(&usual(), never()).await;
+        assert_eq!(connections.get().await.unwrap(), StatusCode::OK);
+        assert_eq!(ledger.recording().total(Count::Served), 1);
+
+        let setup = Setup {
+            workers: 1,
+            queue: 1,
+            ..usual()
+        };
+        let (ledger, connections) = service(&setup, for_ever()).await;
+        let connections = Arc::new(connections);
+        // One at the worker, one in the queue; both hang.
+        for _ in 0..2 {
+            let connections = connections.clone();
+            tokio::spawn(async move { connections.get().await });
+        }
+        let refused = tokio::time::timeout(ms(10_000), async {
+            loop {
+                if let Ok(Ok(status)) = tokio::time::timeout(ms(100), connections.get()).await {
+                    return status;
+                }
+            }
+        });
+        assert_eq!(refused.await.unwrap(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(ledger.recording().total(Count::Refused) >= 1);
+    }
+
+    #[tokio::test]
+    async fn work_is_done_for_a_client_that_has_left() {
+        let from = Instant::now();
+        let hang = Hang {
+            from,
+            to: from + ms(200),
+        };
+        let (ledger, connections) = service(&usual(), hang).await;
+        let left = tokio::time::timeout(ms(50), connections.get()).await;
+        assert!(left.is_err(), "the service hangs");
+        let nobody = || ledger.recording().total(Count::ServedNobody);
+        let served = tokio::time::timeout(ms(10_000), async {
+            while nobody() == 0 {
+                tokio::time::sleep(ms(10)).await;
+            }
+        });
+        served.await.expect("the worker goes on without the client");
+    }
+}

@@ -1,0 +1,342 @@
+//! What do the counts come to? Phases, the storm, the recovery: pure arithmetic on a recording.
+//!
+//! - An attempt belongs to the **phase** in which its client sends it, a first try likewise, a
+//!   success to the phase in which its call ends. Retries of calls from the phase before therefore
+//!   weigh on a phase, and those sent after the last arrival are in the totals only.
+//! - **Amplification** of a phase: attempts / first tries sent in it.
+//! - **Goodput**: calls that succeed, per second.
+//! - **A storm lasts** from the end of the fault for as long as each second on end (every 100 ms
+//!   one is looked at) brings the service more requests than it can serve, though first tries
+//!   alone would not.
+//! - **Recovered**: the first whole second after the fault in which the calls that succeed are at
+//!   least 90 % of the first tries. The time to recover ends with that second. If the last second
+//!   of all is not as good, nothing has recovered.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use super::ledger::{Count, Recording};
+use super::setup::{BUCKET, Setup};
+
+/// The stretch by which storm and recovery are judged.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How far apart the seconds are that a storm is looked for in.
+const STORM_STEP: Duration = Duration::from_millis(100);
+
+/// The share of first tries that must succeed.
+const GOOD_SHARE: f64 = 0.9;
+
+/// A stretch of the course.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Before,
+    Trigger,
+    After,
+}
+
+impl Phase {
+    pub const ALL: [Self; 3] = [Self::Before, Self::Trigger, Self::After];
+
+    /// The name in the JSON document: stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::Trigger => "trigger",
+            Self::After => "after",
+        }
+    }
+
+    /// From when to when.
+    pub fn time(self, setup: &Setup) -> Range<Duration> {
+        match self {
+            Self::Before => Duration::ZERO..setup.before,
+            Self::Trigger => setup.before..setup.trigger_end(),
+            Self::After => setup.trigger_end()..setup.length(),
+        }
+    }
+}
+
+/// The figures of one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseFigures {
+    pub phase: Phase,
+    pub length: Duration,
+    pub first_tries: u64,
+    pub attempts: u64,
+    pub arrived: u64,
+    pub succeeded: u64,
+}
+
+impl PhaseFigures {
+    fn of(phase: Phase, recording: &Recording, setup: &Setup) -> Self {
+        let time = phase.time(setup);
+        Self {
+            phase,
+            length: time.end.saturating_sub(time.start),
+            first_tries: recording.within(Count::FirstTry, time.clone()),
+            attempts: recording.attempts_within(time.clone()),
+            arrived: recording.within(Count::Arrived, time.clone()),
+            succeeded: recording.within(Count::Succeeded, time),
+        }
+    }
+
+    /// Calls that succeeded, per second.
+    pub fn goodput(&self) -> f64 {
+        per_second(self.succeeded, self.length)
+    }
+
+    /// Requests that reached the service, per second.
+    pub fn arrival_rate(&self) -> f64 {
+        per_second(self.arrived, self.length)
+    }
+
+    /// Attempts / first tries; none without a first try.
+    pub fn amplification(&self) -> Option<f64> {
+        (self.first_tries > 0).then(|| count(self.attempts) / count(self.first_tries))
+    }
+}
+
+/// The figures of one policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    pub phases: [PhaseFigures; 3],
+    /// The most requests that reached the service in one bucket.
+    pub peak_arrivals: u32,
+    /// For how long the storm lasted after the fault.
+    pub storm: Duration,
+    /// From the end of the fault to the end of the first good second.
+    pub recovered: Option<Duration>,
+    /// The share of the service's work whose client was gone.
+    pub served_nobody: Option<f64>,
+}
+
+impl Measured {
+    /// The figures of a whole recording.
+    pub fn of(recording: &Recording, setup: &Setup) -> Self {
+        Self::so_far(recording, setup, setup.length())
+    }
+
+    /// The figures of a drill that has come to `elapsed`.
+    pub fn so_far(recording: &Recording, setup: &Setup, elapsed: Duration) -> Self {
+        let end = elapsed.min(setup.length());
+        let served = recording.total(Count::Served);
+        let nobody = recording.total(Count::ServedNobody);
+        let arrivals = recording.buckets(Count::Arrived);
+        Self {
+            phases: Phase::ALL.map(|phase| PhaseFigures::of(phase, recording, setup)),
+            peak_arrivals: arrivals.iter().copied().max().unwrap_or(0),
+            storm: storm(recording, setup, end),
+            recovered: recovered(recording, setup, end),
+            served_nobody: (served > 0).then(|| count(nobody) / count(served)),
+        }
+    }
+
+    /// The figures of one phase.
+    pub fn phase(&self, phase: Phase) -> &PhaseFigures {
+        &self.phases[phase as usize]
+    }
+
+    /// The greatest amplification of any phase.
+    pub fn worst_amplification(&self) -> Option<f64> {
+        let amplifications = self.phases.iter().filter_map(PhaseFigures::amplification);
+        amplifications.reduce(f64::max)
+    }
+
+    /// Whether the storm still lasted when the drill ended.
+    pub fn storm_outlives(&self, setup: &Setup) -> bool {
+        self.storm > Duration::ZERO && self.storm + STORM_STEP > setup.after
+    }
+}
+
+/// The seconds after the fault, one every `step`, that end by `end`.
+fn seconds_after(
+    setup: &Setup,
+    end: Duration,
+    step: Duration,
+) -> impl Iterator<Item = Range<Duration>> {
+    let mut from = setup.trigger_end();
+    std::iter::from_fn(move || {
+        let second = from..from + SECOND;
+        from += step;
+        (second.end <= end).then_some(second)
+    })
+}
+
+fn storm(recording: &Recording, setup: &Setup, end: Duration) -> Duration {
+    let raging = |second: &Range<Duration>| {
+        let first_tries = per_second(recording.within(Count::FirstTry, second.clone()), SECOND);
+        let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
+        arrived > setup.capacity() && first_tries <= setup.capacity()
+    };
+    seconds_after(setup, end, STORM_STEP)
+        .take_while(raging)
+        .last()
+        .map_or(Duration::ZERO, |second| {
+            second.end.saturating_sub(setup.trigger_end())
+        })
+}
+
+fn recovered(recording: &Recording, setup: &Setup, end: Duration) -> Option<Duration> {
+    let good = |second: &Range<Duration>| {
+        let first_tries = recording.within(Count::FirstTry, second.clone());
+        let succeeded = recording.within(Count::Succeeded, second.clone());
+        first_tries > 0 && count(succeeded) >= GOOD_SHARE * count(first_tries)
+    };
+    let first = seconds_after(setup, end, BUCKET).find(good)?;
+    let last = end.checked_sub(SECOND)?..end;
+    good(&last).then(|| first.end.saturating_sub(setup.trigger_end()))
+}
+
+/// A rate. Zero for no time.
+pub fn per_second(number: u64, time: Duration) -> f64 {
+    if time.is_zero() {
+        0.0
+    } else {
+        count(number) / time.as_secs_f64()
+    }
+}
+
+/// A count as a number to reckon with.
+#[expect(clippy::cast_precision_loss)] // a drill has at most millions of anything
+pub fn count(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::setup::tests::usual;
+    use super::*;
+
+    const SECONDS: usize = 100;
+
+    /// The usual drill, second by second: (first tries, retries, arrivals, successes) in each,
+    /// spread evenly over its buckets.
+    pub fn recording(seconds: [(u32, u32, u32, u32); 10]) -> Recording {
+        let mut recording = Recording::empty(10 * SECONDS + 200);
+        for (second, (first_tries, retries, arrived, succeeded)) in seconds.into_iter().enumerate()
+        {
+            let kinds = [
+                (Count::FirstTry, first_tries),
+                (Count::Retry, retries),
+                (Count::Arrived, arrived),
+                (Count::Succeeded, succeeded),
+            ];
+            for (kind, total) in kinds {
+                let share = |bucket: u32| total * (bucket + 1) / 100 - total * bucket / 100;
+                for bucket in 0..100 {
+                    recording.set(kind, second * SECONDS + bucket as usize, share(bucket));
+                }
+            }
+        }
+        recording
+    }
+
+    const HEALTHY: (u32, u32, u32, u32) = (260, 0, 260, 260);
+    const STORM: (u32, u32, u32, u32) = (260, 780, 1_040, 2);
+    const HANGING: (u32, u32, u32, u32) = (260, 31, 291, 0);
+    const DRAINING: (u32, u32, u32, u32) = (260, 26, 286, 30);
+
+    /// A storm that outlives the drill.
+    pub fn stormy() -> Recording {
+        recording([
+            HEALTHY, STORM, STORM, STORM, STORM, STORM, STORM, STORM, STORM, STORM,
+        ])
+    }
+
+    /// A fault that is over after one second more.
+    pub fn protected() -> Recording {
+        recording([
+            HEALTHY, HANGING, HANGING, DRAINING, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY,
+            HEALTHY,
+        ])
+    }
+
+    fn close(measured: f64, exact: f64) -> bool {
+        (measured - exact).abs() < 1e-9
+    }
+
+    #[test]
+    fn phases_have_their_own_rates_and_amplification() {
+        let measured = Measured::of(&protected(), &usual());
+        let [before, trigger, after] = &measured.phases;
+        assert!(close(before.goodput(), 260.0) && close(before.amplification().unwrap(), 1.0));
+        assert!(close(trigger.goodput(), 0.0));
+        assert!(close(
+            trigger.amplification().unwrap(),
+            (260.0 + 31.0) / 260.0
+        ));
+        assert!(close(after.goodput(), (30.0 + 6.0 * 260.0) / 7.0));
+        assert!(close(after.arrival_rate(), (286.0 + 6.0 * 260.0) / 7.0));
+        assert!(close(
+            measured.worst_amplification().unwrap(),
+            291.0 / 260.0
+        ));
+    }
+
+    #[test]
+    fn a_storm_that_outlives_the_drill_lasts_to_its_end() {
+        let measured = Measured::of(&stormy(), &usual());
+        assert_eq!(measured.storm, Duration::from_secs(7));
+        assert!(measured.storm_outlives(&usual()));
+        assert_eq!(measured.recovered, None);
+        assert_eq!(measured.peak_arrivals, 11);
+    }
+
+    #[test]
+    fn a_storm_ends_with_the_first_second_within_capacity() {
+        let mut seconds = [STORM; 10];
+        seconds[6] = (260, 0, 260, 260);
+        let measured = Measured::of(&recording(seconds), &usual());
+        // Seconds 3, 4 and 5 rage; one that reaches into the calm is within capacity only from
+        // 5.82 s on.
+        assert!(
+            measured.storm >= Duration::from_millis(3_700),
+            "{:?}",
+            measured.storm
+        );
+        assert!(
+            measured.storm < Duration::from_secs(4),
+            "{:?}",
+            measured.storm
+        );
+        assert!(!measured.storm_outlives(&usual()));
+        assert_eq!(measured.recovered, None, "the last second is a storm again");
+    }
+
+    #[test]
+    fn a_high_load_of_first_tries_is_no_storm() {
+        let overload = recording([(500, 0, 500, 400); 10]);
+        assert_eq!(Measured::of(&overload, &usual()).storm, Duration::ZERO);
+    }
+
+    #[test]
+    fn recovery_is_the_end_of_the_first_good_second() {
+        let measured = Measured::of(&protected(), &usual());
+        let recovered = measured.recovered.unwrap();
+        // 30 of the second from 3 s on succeed, 260 from 4 s on: 234 of a second are reached when
+        // it begins about 0.11 s before the good times.
+        assert!(recovered > Duration::from_millis(1_850), "{recovered:?}");
+        assert!(recovered < Duration::from_secs(2), "{recovered:?}");
+    }
+
+    #[test]
+    fn nothing_is_judged_before_it_was_seen() {
+        let (recording, setup) = (protected(), usual());
+        let so_far = |ms| Measured::so_far(&recording, &setup, Duration::from_millis(ms));
+        assert_eq!(so_far(4_500).recovered, None);
+        assert!(so_far(5_000).recovered.is_some());
+        assert_eq!(
+            Measured::so_far(&stormy(), &setup, Duration::ZERO).storm,
+            Duration::ZERO
+        );
+    }
+
+    #[test]
+    fn an_empty_recording_has_no_shares_and_no_panic() {
+        let measured = Measured::of(&Recording::default(), &usual());
+        assert_eq!(measured.worst_amplification(), None);
+        assert_eq!(measured.served_nobody, None);
+        assert_eq!((measured.recovered, measured.storm), (None, Duration::ZERO));
+    }
+}

@@ -1,0 +1,249 @@
+//! Does `becalm drill` keep its promises as a program? Only what holds on any machine, however
+//! slow: laws, files, exit codes.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// A drill of two seconds and the end of its last calls.
+const SHORT: [&str; 6] = [
+    "--before",
+    "300ms",
+    "--trigger",
+    "500ms",
+    "--after",
+    "1200ms",
+];
+
+fn drill(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command
+        .arg("drill")
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
+    command
+}
+
+fn short(folder: &Path, more: &[&str]) -> Output {
+    drill(folder)
+        .args(SHORT)
+        .args(more)
+        .output()
+        .expect("the drill starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("a count: {value}"))
+}
+
+fn sum(value: &Value) -> u64 {
+    value.as_array().expect("an array").iter().map(number).sum()
+}
+
+#[test]
+fn the_laws_hold_and_the_document_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = short(
+        folder.path(),
+        &["--seed", "7", "--json", "-", "--svg", "drill.svg"],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+
+    let variants = document["variants"].as_array().unwrap();
+    let names: Vec<_> = variants
+        .iter()
+        .map(|variant| variant["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["no-backoff", "exponential", "full-jitter", "protected"]
+    );
+    let first_tries = number(&variants[0]["first_tries"]);
+    assert!(first_tries > 0);
+    for variant in variants {
+        let count = |name: &str| number(&variant[name]);
+        assert_eq!(count("first_tries"), first_tries, "all get the same calls");
+        assert!(count("attempts") <= 4 * first_tries);
+        let gave_up: u64 = variant["gave_up"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(number)
+            .sum();
+        assert!(count("succeeded") + gave_up <= first_tries);
+        assert!(count("served_nobody") <= count("served"));
+        assert!(count("served") + count("refused") <= count("arrived"));
+        let buckets = &variant["per_bucket"];
+        assert_eq!(sum(&buckets["arrived"]), count("arrived"));
+        assert_eq!(
+            sum(&buckets["first_tries"]) + sum(&buckets["retries"]),
+            count("attempts")
+        );
+        let phases = variant["phases"].as_array().unwrap();
+        let in_phases: u64 = phases
+            .iter()
+            .map(|phase| number(&phase["first_tries"]))
+            .sum();
+        assert!(in_phases <= first_tries);
+    }
+    let retries = number(&variants[3]["attempts"]) - first_tries;
+    assert!(
+        10 * retries <= first_tries + 100,
+        "10 % of {first_tries} and a burst of 10: {retries}"
+    );
+
+    let told = text(&output.stderr);
+    let conclusion = document["conclusion"].as_str().unwrap();
+    assert!(told.contains(conclusion) && told.contains("2s "), "{told}");
+    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("--seed 7"));
+    let svg = fs::read_to_string(folder.path().join("drill.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
+}
+
+#[test]
+fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let calm = ["--rate", "20", "--no-html", "--quiet"];
+    let strict = short(folder.path(), &[&calm[..], &["--strict"]].concat());
+    assert_eq!(strict.status.code(), Some(1));
+    assert!(text(&strict.stdout).contains("No lasting storm formed under"));
+    assert!(
+        text(&strict.stderr).contains("no storm can last"),
+        "told in advance"
+    );
+    assert!(!folder.path().join("becalm-drill.html").exists());
+}
+
+#[test]
+fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flags, words) in [
+        (&["--rate", "0"][..], "--rate"),
+        (&["--after", "10m"], "--after"),
+        (&["--attempts", "0"], "attempts"),
+        (&["--budget", "10%"], "budget"),
+        (&["--html", "missing/report.html"], "missing/report.html"),
+    ] {
+        let began = Instant::now();
+        let output = drill(folder.path()).args(flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        assert!(
+            text(&output.stderr).contains(words),
+            "{}",
+            text(&output.stderr)
+        );
+        assert!(
+            began.elapsed() < Duration::from_secs(8),
+            "refused before it runs: {flags:?}"
+        );
+    }
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn too_few_open_files_are_said_plainly() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 200 && exec \"$0\" drill",
+            env!("CARGO_BIN_EXE_becalm"),
+        ])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("allows 200 open files") && told.contains("1024"),
+        "{told}"
+    );
+}
+
+/// The ports on which a process listens.
+#[cfg(target_os = "linux")]
+fn listening(process: u32) -> Vec<u16> {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else {
+        return Vec::new();
+    };
+    let sockets: Vec<String> = descriptors
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .filter_map(|link| {
+            Some(
+                link.to_str()?
+                    .strip_prefix("socket:[")?
+                    .strip_suffix(']')?
+                    .into(),
+            )
+        })
+        .collect();
+    let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let ports = table.lines().skip(1).filter_map(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let (local, state, inode) = (fields.get(1)?, fields.get(3)?, fields.get(9)?);
+        let listens = *state == "0A" && sockets.iter().any(|socket| socket == inode);
+        let port = u16::from_str_radix(local.split(':').nth(1)?, 16).ok()?;
+        listens.then_some(port)
+    });
+    ports.collect()
+}
+
+/// Waits for the child; kills it when it takes too long.
+fn wait(mut child: Child) -> Output {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(20) {
+            let _ = child.kill();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_drill_leaves_no_listener_and_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = drill(folder.path())
+        .args(["--after", "60s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    let mut ports = Vec::new();
+    while ports.len() < 4 && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+        ports = listening(child.id());
+    }
+    assert_eq!(ports.len(), 4, "a service for each policy");
+    let id = i32::try_from(child.id()).unwrap();
+    kill(Pid::from_raw(id), Signal::SIGINT).unwrap();
+    let output = wait(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("no report is written"));
+    for port in ports {
+        assert!(
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err(),
+            "port {port}"
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,96 @@
+//! Where in a picture does a point of a series lie?
+
+use crate::axis::Axis;
+use crate::series::Series;
+
+/// The rectangle that the data is drawn into, with its axes.
+pub(crate) struct Plot {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+    pub x: Axis,
+    pub y: Axis,
+}
+
+impl Plot {
+    pub fn x(&self, value: f64) -> Option<f64> {
+        let position = self.x.position(value)?;
+        Some(self.left + position * (self.right - self.left))
+    }
+
+    pub fn y(&self, value: f64) -> Option<f64> {
+        let position = self.y.position(value)?;
+        Some(self.bottom - position * (self.bottom - self.top))
+    }
+
+    /// The series in pixels; where points are closer than half a pixel, the extremes of each half
+    /// pixel.
+    pub fn points(&self, series: &Series) -> Vec<Option<(f64, f64)>> {
+        let mut drawn: Vec<Option<(f64, f64)>> = Vec::new();
+        let mut last_y = None;
+        for &(x, y) in &series.points {
+            let finite = x.is_finite() && y.is_finite();
+            let at = finite.then(|| self.x(x).zip(self.y(y))).flatten();
+            if let (Some((x, y)), true, Some(held)) = (at, series.steps, last_y) {
+                drawn.push(Some((x, held)));
+                drawn.push(Some((x, y)));
+            } else {
+                drawn.push(at);
+            }
+            last_y = at.map(|(_, y)| y);
+        }
+        thin(&drawn)
+    }
+}
+
+/// Drops points between the extremes of each half pixel, so that a long series stays a small file
+/// and keeps its peaks.
+fn thin(points: &[Option<(f64, f64)>]) -> Vec<Option<(f64, f64)>> {
+    const COLUMN: f64 = 0.5;
+    let mut kept = Vec::new();
+    let mut rest = points;
+    while let Some(first) = rest.first() {
+        let Some((x, _)) = first else {
+            kept.push(None);
+            rest = &rest[1..];
+            continue;
+        };
+        let column = (x / COLUMN).floor();
+        let same = |point: &&Option<(f64, f64)>| {
+            point.is_some_and(|(x, _)| ((x / COLUMN).floor() - column).abs() < 0.5)
+        };
+        let length = rest.iter().take_while(same).count();
+        let (run, after) = rest.split_at(length);
+        if run.len() <= 4 {
+            kept.extend_from_slice(run);
+        } else {
+            let ys = || run.iter().flatten().map(|(_, y)| *y);
+            let (least, most) = (ys().fold(f64::MAX, f64::min), ys().fold(f64::MIN, f64::max));
+            let middle = [Some((*x, least)), Some((*x, most))];
+            kept.extend(run.first().into_iter().chain(&middle).chain(run.last()));
+        }
+        rest = after;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_peaks() {
+        let mut points: Vec<_> = (0..10_000_i32)
+            .map(|index| Some((f64::from(index) * 0.01, 50.0)))
+            .collect();
+        points[5_003] = Some((50.03, 7.0));
+        let thinned = thin(&points);
+        assert!(thinned.len() < 1_000);
+        assert!(thinned.iter().flatten().any(|(_, y)| *y < 7.5));
+        assert_eq!(
+            (thinned.first(), thinned.last()),
+            (points.first(), points.last())
+        );
+    }
+}
