@@ -188,7 +188,8 @@ fn nanoseconds(calls: u64, repeat: &mut impl FnMut(u64)) -> f64 {
     per_call
 }
 
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
+/// The middle one of an odd number of figures.
+pub fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
