@@ -19,29 +19,34 @@ pub(crate) struct DelayRule {
     multiplier: f64,
     pub cap: u64,
     pub floor: u64,
-    ladder: [u64; LADDER],
+    /// None for a custom growth, which is asked only for retries that come: it may be a table of
+    /// just those.
+    ladder: Option<[u64; LADDER]>,
 }
 
 impl DelayRule {
     pub fn of(policy: &Policy) -> Self {
-        let base = nanos(policy.base);
-        let mut rule = Self {
+        let (base, cap) = (nanos(policy.base), nanos(policy.cap));
+        let ladder = || {
+            let mut ladder = [0; LADDER];
+            for (step, rung) in (0..).zip(&mut ladder) {
+                *rung = policy
+                    .backoff
+                    .growth(base, policy.multiplier, step)
+                    .min(cap);
+            }
+            ladder
+        };
+        Self {
             backoff: policy.backoff,
             jitter: policy.jitter,
             base,
             throttled_base: policy.throttled_base.map_or(base, nanos),
             multiplier: policy.multiplier,
-            cap: nanos(policy.cap),
+            cap,
             floor: nanos(policy.floor),
-            ladder: [0; LADDER],
-        };
-        for (step, rung) in (0..).zip(&mut rule.ladder) {
-            *rung = policy
-                .backoff
-                .growth(base, policy.multiplier, step)
-                .min(rule.cap);
+            ladder: (!matches!(policy.backoff, Backoff::Custom(_))).then(ladder),
         }
-        rule
     }
 
     /// The base after a failure of this kind.
@@ -57,7 +62,7 @@ impl DelayRule {
     #[inline]
     pub fn ceiling(&self, step: u32, throttled: bool) -> u64 {
         if !throttled || self.throttled_base == self.base {
-            if let Some(ready) = self.ladder.get(step as usize) {
+            if let Some(ready) = self.ladder.as_ref().and_then(|it| it.get(step as usize)) {
                 return *ready;
             }
         }
@@ -158,6 +163,14 @@ mod tests {
                 assert_eq!(rule.ceiling(step, false), computed, "{:?}", policy.backoff);
             }
         }
+    }
+
+    #[test]
+    fn a_custom_growth_is_asked_only_for_retries_that_come() {
+        let table = |n: u32| ms([1, 2, 5][n as usize]);
+        let rule = DelayRule::of(&Policy::custom(table).attempts(4));
+        let ceilings = [0, 1, 2].map(|step| rule.ceiling(step, false) / MS);
+        assert_eq!(ceilings, [1, 2, 5]);
     }
 
     #[test]
