@@ -80,7 +80,8 @@ impl DelayRule {
             floor: self.floor,
             cap: self.cap,
             ceiling: self.ceiling(step, throttled),
-            previous: previous.unwrap_or(base),
+            // Where the base has risen above it, the draw starts anew.
+            previous: previous.map_or(base, |previous| previous.max(base)),
         }
     }
 
@@ -194,6 +195,13 @@ mod tests {
         );
         assert_eq!(ends(&rule, 1, false, Some(250 * MS)), (100, 750));
         assert_eq!(ends(&rule, 1, false, Some(19_000 * MS)), (100, 20_000));
+    }
+
+    #[test]
+    fn decorrelated_is_still_spread_when_a_throttled_base_is_above_the_previous_delay() {
+        let policy = Policy::exponential(ms(100)).throttled_base(ms(1000));
+        let rule = DelayRule::of(&policy.jitter(Jitter::Decorrelated));
+        assert_eq!(ends(&rule, 1, true, Some(150 * MS)), (1000, 3000));
     }
 
     /// The rounded values for all draws of a source that gives equal parts of the unit interval.
