@@ -114,9 +114,7 @@ impl FirstTry {
             deadline = deadline.min(outer);
             read();
         }
-        let may_repeat = shared.repeats()
-            && options.attempts.is_none_or(|attempts| attempts > 1)
-            && options.operation.is_repeatable();
+        let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
         let inside = above.inside(shared.id(), shared.clock(), deadline, may_repeat, 1);
         Self {
             above,
