@@ -85,7 +85,7 @@ pub(crate) struct FirstTry {
 }
 
 impl FirstTry {
-    /// Deposits, and fixes the deadline. The clock is read at most once, and only if the call has
+    /// Fixes the deadline, and deposits. The clock is read at most once, and only if the call has
     /// a deadline or an attempt timeout, or the budget wants it.
     #[inline]
     pub fn begin(
@@ -103,9 +103,6 @@ impl FirstTry {
         if timed {
             read();
         }
-        if above.is_first_try() {
-            shared.deposit(&mut read);
-        }
         let mut deadline = Instant::NEVER;
         if own != u64::MAX {
             deadline = read().after(Duration::from_nanos(own));
@@ -113,6 +110,11 @@ impl FirstTry {
         if let Some(outer) = above.deadline(shared.clock()) {
             deadline = deadline.min(outer);
             read();
+        }
+        // A call that will be refused reaches nobody, so it earns nothing.
+        let refused = deadline != Instant::NEVER && read() >= deadline;
+        if above.is_first_try() && !refused {
+            shared.deposit(&mut read);
         }
         let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
         let inside = above.inside(shared.id(), shared.clock(), deadline, may_repeat, 1);
