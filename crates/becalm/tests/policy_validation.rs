@@ -1,9 +1,14 @@
 //! Is bad input refused with a sentence? Law 12: constructors name the field and the remedy.
 
+mod any_policy;
+
 use std::time::Duration;
 
+use any_policy::{any_policy, any_tick, wild_policy};
 use becalm::budget::InvalidBudget;
-use becalm::{Budget, InvalidPolicy, Jitter, Policy};
+use becalm::rng::SplitMix64;
+use becalm::{Budget, InvalidPolicy, Jitter, Policy, Shared};
+use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -205,4 +210,24 @@ fn the_default_is_what_the_documentation_promises() {
     assert_eq!(policy.budget, Budget::ratio(0.1).burst(10.0));
     assert_eq!(policy.floor, Duration::ZERO);
     assert_eq!((policy.deadline, policy.attempt_timeout), (None, None));
+}
+
+proptest! {
+    /// Fields of any value: a sentence or a retrier, never a panic, not even for a sample of the
+    /// delays of a policy that nobody has validated.
+    #[test]
+    fn law_12_no_policy_at_all_panics(policy in wild_policy(), tick in any_tick(), seed: u64) {
+        let valid = policy.validate();
+        if let Err(why) = valid {
+            prop_assert!(!why.field().is_empty() && !why.to_string().is_empty());
+        }
+        prop_assert_eq!(Shared::new(policy.clone(), tick).err(), valid.err());
+        let sampled = policy.delays(SplitMix64::new(seed)).take(100).count();
+        prop_assert!(sampled <= policy.attempts.saturating_sub(1) as usize || sampled == 100);
+    }
+
+    #[test]
+    fn a_policy_brought_into_range_is_accepted(policy in any_policy()) {
+        prop_assert_eq!(policy.validate(), Ok(()));
+    }
 }
