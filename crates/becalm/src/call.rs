@@ -92,8 +92,8 @@ pub(crate) struct FirstTry {
 }
 
 impl FirstTry {
-    /// Begins: deposits, and fixes the deadline. The clock is read at most once, and only if the
-    /// call has a deadline or an attempt timeout, or the budget wants it.
+    /// Fixes the deadline, and deposits. The clock is read at most once, and only if the call has
+    /// a deadline or an attempt timeout, or the budget wants it.
     pub fn begin(
         shared: &Shared,
         options: &CallOptions,
@@ -107,16 +107,15 @@ impl FirstTry {
         let reads_clock = timed || pays_in && shared.deposit_reads_clock();
         let started = reads_clock.then(now);
         let start = started.unwrap_or(Instant::ZERO);
-        if pays_in {
-            shared.deposit(start);
-        }
         let mut deadline = outer.unwrap_or(Instant::NEVER);
         if own != u64::MAX {
             deadline = deadline.min(start.after(Duration::from_nanos(own)));
         }
-        let may_repeat = shared.repeats()
-            && options.attempts.is_none_or(|attempts| attempts > 1)
-            && options.operation.is_repeatable();
+        // A call that will be refused reaches nobody, so it earns nothing.
+        if pays_in && remaining(deadline, start).is_ok() {
+            shared.deposit(start);
+        }
+        let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
         Self {
             above,
             deadline,
@@ -151,7 +150,7 @@ impl FirstTry {
 
     /// The first try of a plain call.
     pub fn plain(shared: &Shared) -> Self {
-        let may_repeat = shared.repeats();
+        let may_repeat = shared.repeats(None);
         Self {
             above: Scope::NONE,
             deadline: Instant::NEVER,

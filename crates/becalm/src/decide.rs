@@ -185,3 +185,235 @@ fn fitting(rules: &Rules, hint: u64, room: Option<u64>) -> Result<u64, StopReaso
         _ => Err(StopReason::HintTooLong),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jitter::Jitter;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+    const NOW: Instant = Instant::from_nanos(5000 * MS);
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    /// After the first attempt of a call without a deadline.
+    const STANDING: Standing = Standing {
+        now: NOW,
+        deadline: Instant::NEVER,
+        attempt: 1,
+        attempts: 4,
+        operation: Operation::Idempotent,
+        body_replayable: true,
+        forbidden_below: false,
+        repeated_above: false,
+        step: 0,
+        previous: None,
+    };
+
+    fn with_room(nanos: u64) -> Standing {
+        // The wait must end before the deadline, not at it.
+        let deadline = Instant::from_nanos(NOW.as_nanos() + nanos + 1);
+        Standing {
+            deadline,
+            ..STANDING
+        }
+    }
+
+    /// Least and greatest delay in milliseconds, or why there is none.
+    fn ends(policy: &Policy, at: &Standing, failure: Failure) -> Result<(u64, u64), StopReason> {
+        let rules = Rules::of(policy.clone(), Duration::ZERO);
+        let delay =
+            |bits: u64| decide(&rules, at, &failure, &mut || bits).map(|wait| wait.delay / MS);
+        Ok((delay(0)?, delay(u64::MAX)?))
+    }
+
+    fn busy() -> Failure {
+        Failure::transient()
+    }
+
+    #[test]
+    fn the_jitter_of_a_hint_goes_on_top_of_it() {
+        let policy = Policy::default(); // ceiling 100 ms, longest hint 60 s
+        for (hint, most) in [
+            (0, 100),         // the ceiling
+            (300, 400),       // the ceiling
+            (1000, 1100),     // both are equal
+            (30_000, 33_000), // a tenth of the hint
+            (60_000, 66_000), // the longest hint is a bound of the hint, not of the delay
+        ] {
+            let failure = busy().retry_after(ms(hint));
+            assert_eq!(ends(&policy, &STANDING, failure), Ok((hint, most)));
+        }
+        let later = Standing {
+            step: 3,
+            ..STANDING
+        };
+        assert_eq!(
+            ends(&policy, &later, busy().retry_after(ms(300))),
+            Ok((300, 1100))
+        );
+    }
+
+    #[test]
+    fn the_cap_and_the_floor_bind_computed_delays_only() {
+        let policy = Policy::default().cap(ms(200)).floor(ms(150));
+        assert_eq!(ends(&policy, &STANDING, busy()), Ok((150, 200)));
+        assert_eq!(
+            ends(&policy, &STANDING, busy().retry_after(ms(500))),
+            Ok((500, 600))
+        );
+        assert_eq!(
+            ends(&policy, &STANDING, busy().retry_after(ms(10))),
+            Ok((10, 110))
+        );
+    }
+
+    #[test]
+    fn a_throttled_hint_is_spread_over_the_throttled_ceiling() {
+        let policy = Policy::default().throttled_base(ms(1000));
+        let failure = Failure::throttled().retry_after(ms(300));
+        assert_eq!(ends(&policy, &STANDING, failure), Ok((300, 1300)));
+    }
+
+    #[test]
+    fn the_jitter_of_a_hint_is_cut_to_the_deadline() {
+        let policy = Policy::default();
+        let failure = busy().retry_after(ms(300));
+        assert_eq!(ends(&policy, &with_room(350 * MS), failure), Ok((300, 350)));
+        assert_eq!(ends(&policy, &with_room(300 * MS), failure), Ok((300, 300)));
+        let short = with_room(300 * MS - 1);
+        assert_eq!(ends(&policy, &short, failure), Err(StopReason::HintTooLong));
+    }
+
+    #[test]
+    fn a_hint_fits_up_to_the_longest_one() {
+        let policy = Policy::default();
+        let longest = policy.max_hint;
+        for hint in [Hint::AtLeast, Hint::Exactly] {
+            let fits = busy().hint(hint(longest));
+            assert!(ends(&policy, &STANDING, fits).is_ok());
+            for beyond in [longest + Duration::from_nanos(1), Duration::MAX] {
+                let failure = busy().hint(hint(beyond));
+                assert_eq!(
+                    ends(&policy, &STANDING, failure),
+                    Err(StopReason::HintTooLong)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_exact_hint_has_no_jitter_and_starts_the_backoff_again() {
+        let policy = Policy::default().jitter(Jitter::Decorrelated);
+        let rules = Rules::of(policy, Duration::ZERO);
+        let at = Standing {
+            step: 5,
+            previous: Some(7),
+            ..STANDING
+        };
+        for hint in [0, 1, 59_999] {
+            let failure = busy().hint(Hint::Exactly(ms(hint)));
+            for bits in [0, u64::MAX] {
+                let wait = decide(&rules, &at, &failure, &mut || bits).unwrap();
+                assert_eq!((wait.delay, wait.step, wait.previous), (hint * MS, 0, None));
+            }
+        }
+    }
+
+    #[test]
+    fn a_computed_delay_is_remembered_as_drawn_and_a_hinted_one_is_not() {
+        let policy = Policy::default().jitter(Jitter::Decorrelated);
+        let rules = Rules::of(policy, ms(1));
+        let at = Standing {
+            step: 5,
+            previous: Some(150 * MS + 7),
+            ..STANDING
+        };
+        let wait = |failure| decide(&rules, &at, &failure, &mut || u64::MAX).unwrap();
+        let computed = wait(busy());
+        assert_eq!((computed.step, computed.previous), (6, Some(450 * MS + 21)));
+        assert_eq!(computed.delay, 450 * MS, "rounded to the tick");
+        let hinted = wait(busy().retry_after(ms(300)));
+        assert_eq!((hinted.step, hinted.previous), (6, Some(150 * MS + 7)));
+    }
+
+    #[test]
+    fn the_hint_mode_clamps_or_ignores_delays_and_obeys_a_stop() {
+        let clamp = Policy::default().cap(ms(400)).hint(HintMode::Clamp);
+        let ignore = Policy::default().hint(HintMode::Ignore);
+        let hour = Duration::from_secs(3600);
+        assert_eq!(
+            ends(&clamp, &STANDING, busy().retry_after(hour)),
+            Ok((400, 500))
+        );
+        assert_eq!(
+            ends(&clamp, &STANDING, busy().retry_after(ms(50))),
+            Ok((50, 150))
+        );
+        let pushed_back = busy().hint(Hint::Exactly(hour));
+        assert_eq!(ends(&clamp, &STANDING, pushed_back), Ok((400, 400)));
+        for failure in [busy().retry_after(hour), pushed_back] {
+            assert_eq!(ends(&ignore, &STANDING, failure), Ok((0, 100)));
+        }
+        for policy in [clamp, ignore] {
+            let stopped = ends(&policy, &STANDING, busy().hint(Hint::Stop));
+            assert_eq!(stopped, Err(StopReason::DoNotRetry));
+        }
+    }
+
+    #[test]
+    fn a_wait_that_would_end_at_the_deadline_is_not_begun() {
+        let policy = Policy::default().jitter(Jitter::None); // waits 100 ms
+        let fits = ends(&policy, &with_room(100 * MS), busy());
+        assert_eq!(fits, Ok((100, 100)));
+        let at_the_deadline = ends(&policy, &with_room(100 * MS - 1), busy());
+        assert_eq!(at_the_deadline, Err(StopReason::DeadlineExceeded));
+        for late in [0, 1, 5000 * MS] {
+            let at = Standing {
+                deadline: Instant::from_nanos(NOW.as_nanos() - late),
+                ..STANDING
+            };
+            let now = Policy::fixed(Duration::ZERO);
+            assert_eq!(ends(&now, &at, busy()), Err(StopReason::DeadlineExceeded));
+        }
+    }
+
+    #[test]
+    fn rounding_to_the_tick_respects_hint_floor_and_deadline() {
+        let policy = Policy::default().floor(Duration::from_micros(500));
+        let rules = Rules::of(policy, ms(1));
+        let draw = |at: &Standing, failure: Failure, bits| {
+            decide(&rules, at, &failure, &mut || bits).map(|wait| wait.delay)
+        };
+        assert_eq!(draw(&STANDING, busy(), 0), Ok(MS));
+        let hinted = busy().retry_after(Duration::from_micros(2500));
+        assert_eq!(draw(&STANDING, hinted, 0), Ok(3 * MS));
+        let exact = busy().hint(Hint::Exactly(Duration::from_micros(2500)));
+        for bits in [0, u64::MAX] {
+            assert_eq!(draw(&STANDING, exact, bits), Ok(3 * MS));
+            let tight = draw(&with_room(2700 * 1000), exact, bits);
+            assert_eq!(tight, Ok(2500 * 1000), "no tick fits: as the server said");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_standing_and_no_hint_panic(
+            now: u64, deadline: u64, attempt: u32, attempts: u32, step: u32,
+            previous: Option<u64>, hint: Option<Duration>, exact: bool, tick: Duration, bits: u64,
+        ) {
+            let rules = Rules::of(Policy::default().jitter(Jitter::Decorrelated), tick);
+            let (now, deadline) = (Instant::from_nanos(now), Instant::from_nanos(deadline));
+            let at = Standing { now, deadline, attempt, attempts, step, previous, ..STANDING };
+            let hint = hint.map(if exact { Hint::Exactly } else { Hint::AtLeast });
+            let failure = Failure { hint, ..busy() };
+            if let Ok(wait) = decide(&rules, &at, &failure, &mut || bits) {
+                let ends = now.as_nanos().saturating_add(wait.delay);
+                prop_assert!(ends < deadline.as_nanos() || deadline == Instant::NEVER);
+            }
+        }
+    }
+}

@@ -59,11 +59,17 @@ impl Jitter {
             previous,
         } = at;
         let tripled = previous.saturating_mul(3);
+        // What plays the ceiling's part.
+        let reach = match self {
+            Self::Decorrelated => tripled.min(cap),
+            _ => ceiling,
+        };
         let (low, high) = match self {
-            Self::Decorrelated => (base, tripled.min(cap)),
-            Self::DecorrelatedClamped => (base, tripled),
             Self::None => (ceiling, ceiling),
-            _ if ceiling <= floor => (floor, cap.min(floor.saturating_add(ceiling))),
+            Self::DecorrelatedClamped => (base, tripled),
+            // Above a floor that leaves no interval, the draw is spread as widely as below it.
+            _ if floor > 0 && reach <= floor => (floor, cap.min(floor.saturating_add(reach))),
+            Self::Decorrelated => (base, reach),
             Self::Full => (0, ceiling),
             Self::Equal => (ceiling.div_ceil(2), ceiling),
             Self::Proportional(share) => {
@@ -160,5 +166,203 @@ impl FromStr for Jitter {
             }
             _ => return Err(UnknownJitter::Name),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    /// The common case: base 100, no floor, cap 1000, at a ceiling of 400, the last delay 150.
+    const AT: Bounds = Bounds {
+        base: 100,
+        floor: 0,
+        cap: 1000,
+        ceiling: 400,
+        previous: 150,
+    };
+
+    fn additive(nanos: u64) -> Jitter {
+        Jitter::Additive(Duration::from_nanos(nanos))
+    }
+
+    /// Least and greatest delay, by the lowest and the highest bits that a source can give.
+    fn ends(jitter: Jitter, at: Bounds) -> (u64, u64) {
+        (
+            jitter.draw(at, &mut || 0),
+            jitter.draw(at, &mut || u64::MAX),
+        )
+    }
+
+    #[test]
+    fn the_ends_of_each_interval_are_the_documented_formulas() {
+        assert_eq!(ends(Jitter::None, AT), (400, 400));
+        assert_eq!(ends(Jitter::Full, AT), (0, 400));
+        assert_eq!(ends(Jitter::Equal, AT), (200, 400));
+        assert_eq!(ends(Jitter::Decorrelated, AT), (100, 450));
+        assert_eq!(ends(Jitter::DecorrelatedClamped, AT), (100, 450));
+        assert_eq!(ends(Jitter::Proportional(0.25), AT), (300, 500));
+        assert_eq!(ends(Jitter::Proportional(1.0), AT), (0, 800));
+        assert_eq!(ends(additive(50), AT), (400, 450));
+    }
+
+    #[test]
+    fn at_the_cap_the_interval_ends_there_and_keeps_its_width() {
+        let at = Bounds {
+            ceiling: 1000,
+            previous: 900,
+            ..AT
+        };
+        assert_eq!(ends(Jitter::Full, at), (0, 1000));
+        assert_eq!(ends(Jitter::Equal, at), (500, 1000));
+        assert_eq!(ends(Jitter::Decorrelated, at), (100, 1000));
+        assert_eq!(ends(Jitter::Proportional(0.25), at), (750, 1000));
+        assert_eq!(ends(additive(50), at), (950, 1000));
+        assert_eq!(ends(additive(1000), at), (0, 1000));
+    }
+
+    #[test]
+    fn the_clamped_form_piles_up_on_the_cap_as_it_did_in_2015() {
+        let at = Bounds {
+            previous: 900,
+            ..AT
+        };
+        // U(100, 2700) clamped to 1000: all above the 35th percentile sit on the cap.
+        let middle = Jitter::DecorrelatedClamped.draw(at, &mut || u64::MAX / 2);
+        assert_eq!(middle, 1000);
+        assert_eq!(ends(Jitter::DecorrelatedClamped, at), (100, 1000));
+    }
+
+    #[test]
+    fn a_floor_raises_the_lower_end() {
+        let at = Bounds { floor: 350, ..AT };
+        assert_eq!(ends(Jitter::None, at), (400, 400));
+        assert_eq!(ends(Jitter::Full, at), (350, 400));
+        assert_eq!(ends(Jitter::Equal, at), (350, 400));
+        assert_eq!(ends(Jitter::Decorrelated, at), (350, 450));
+        assert_eq!(ends(Jitter::Proportional(0.25), at), (350, 500));
+        assert_eq!(ends(additive(50), at), (400, 450));
+    }
+
+    #[test]
+    fn where_the_ceiling_is_at_or_below_the_floor_the_draw_is_spread_above_the_floor() {
+        for floor in [400, 500] {
+            let at = Bounds { floor, ..AT };
+            for jitter in [
+                Jitter::Full,
+                Jitter::Equal,
+                Jitter::Proportional(0.25),
+                additive(50),
+            ] {
+                assert_eq!(ends(jitter, at), (floor, floor + 400), "{jitter}");
+            }
+            assert_eq!(ends(Jitter::None, at), (floor, floor));
+        }
+        let near_the_cap = Bounds { floor: 900, ..AT };
+        assert_eq!(ends(Jitter::Full, near_the_cap), (900, 1000));
+    }
+
+    #[test]
+    fn decorrelated_below_its_floor_is_spread_above_the_floor_too() {
+        for floor in [450, 500] {
+            let at = Bounds { floor, ..AT };
+            assert_eq!(ends(Jitter::Decorrelated, at), (floor, floor + 450));
+        }
+        let near_the_cap = Bounds { floor: 900, ..AT };
+        assert_eq!(ends(Jitter::Decorrelated, near_the_cap), (900, 1000));
+    }
+
+    #[test]
+    fn additive_jitter_stays_whole_on_a_base_of_zero() {
+        let at = Bounds { ceiling: 0, ..AT };
+        assert_eq!(ends(additive(50), at), (0, 50));
+        // The others are shares of the ceiling, and of nothing there is no share.
+        for jitter in [Jitter::Full, Jitter::Equal, Jitter::Proportional(1.0)] {
+            assert_eq!(ends(jitter, at), (0, 0), "{jitter}");
+        }
+    }
+
+    /// Every jitter that spreads.
+    fn any_spread() -> impl Strategy<Value = Jitter> {
+        prop_oneof![
+            Just(Jitter::Full),
+            Just(Jitter::Equal),
+            Just(Jitter::Decorrelated),
+            (1e-9..=1.0_f64).prop_map(Jitter::Proportional),
+            (1..=1000_u64).prop_map(additive),
+        ]
+    }
+
+    /// All bounds of a policy that validates with a cap of 1000: small, so that every edge is hit.
+    fn any_bounds() -> impl Strategy<Value = Bounds> {
+        (1..1000_u64, 0..1000_u64, 0..=1000_u64, 0..=1000_u64).prop_map(
+            |(base, floor, ceiling, previous)| Bounds {
+                base,
+                floor,
+                cap: 1000,
+                ceiling,
+                previous: previous.max(base).max(floor),
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_interval_lies_between_floor_and_cap(jitter in any_spread(), at in any_bounds()) {
+            let (least, most) = ends(jitter, at);
+            prop_assert!(at.floor <= least && least <= most && most <= at.cap);
+        }
+
+        #[test]
+        fn at_the_cap_nothing_but_the_floor_narrows_the_interval(
+            jitter in any_spread(),
+            at in any_bounds(),
+        ) {
+            let at = Bounds { ceiling: at.cap, previous: at.cap, ..at };
+            let low = match jitter {
+                Jitter::Equal => at.cap / 2,
+                Jitter::Decorrelated => at.base,
+                Jitter::Proportional(share) => at.cap - fraction(at.cap, share),
+                Jitter::Additive(width) => at.cap - nanos(width),
+                _ => 0,
+            };
+            prop_assert_eq!(ends(jitter, at), (low.max(at.floor), at.cap));
+        }
+
+        #[test]
+        fn no_bounds_and_no_parameter_panic(
+            base: u64, floor: u64, cap: u64, ceiling: u64, previous: u64, bits: u64,
+            share: f64, width: Duration,
+        ) {
+            let at = Bounds { base, floor, cap, ceiling, previous };
+            for jitter in [
+                Jitter::None,
+                Jitter::Full,
+                Jitter::Equal,
+                Jitter::Decorrelated,
+                Jitter::DecorrelatedClamped,
+                Jitter::Proportional(share),
+                Jitter::Additive(width),
+            ] {
+                let _ = jitter.draw(at, &mut || bits);
+            }
+        }
+
+        #[test]
+        fn a_jitter_reads_back_what_it_displays(share in 0.0..=1.0_f64, nanos: u64) {
+            for jitter in [
+                Jitter::None,
+                Jitter::Full,
+                Jitter::Equal,
+                Jitter::Decorrelated,
+                Jitter::DecorrelatedClamped,
+                Jitter::Proportional(share),
+                additive(nanos),
+            ] {
+                prop_assert_eq!(jitter.to_string().parse(), Ok(jitter));
+            }
+        }
     }
 }

@@ -197,18 +197,21 @@ impl Policy {
             self.jitter,
             Jitter::Decorrelated | Jitter::DecorrelatedClamped
         );
+        let throttled_base = self.throttled_base.unwrap_or(self.base);
         if self.attempts == 0 {
             Err(InvalidPolicy::Attempts)
         } else if !(self.multiplier >= 1.0 && self.multiplier.is_finite()) {
             Err(InvalidPolicy::Multiplier)
         } else if self.cap.is_zero() {
             Err(InvalidPolicy::Cap)
-        } else if self.base > self.cap || self.throttled_base.is_some_and(|base| base > self.cap) {
+        } else if self.base.max(throttled_base) > self.cap {
             Err(InvalidPolicy::BaseAboveCap)
         } else if self.floor >= self.cap {
             Err(InvalidPolicy::FloorNotBelowCap)
-        } else if decorrelated && self.base.is_zero() {
+        } else if decorrelated && (self.base.is_zero() || throttled_base.is_zero()) {
             Err(InvalidPolicy::DecorrelatedWithoutBase)
+        } else if self.jitter == Jitter::Decorrelated && self.base.max(throttled_base) >= self.cap {
+            Err(InvalidPolicy::DecorrelatedWithoutRoom)
         } else if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
             Err(InvalidPolicy::Deadline)
         } else if self
@@ -246,8 +249,10 @@ pub enum InvalidPolicy {
     BaseAboveCap,
     /// `floor` is not below `cap`.
     FloorNotBelowCap,
-    /// Decorrelated jitter grows from `base`, which is 0.
+    /// Decorrelated jitter grows from `base` or `throttled_base`, which is 0.
     DecorrelatedWithoutBase,
+    /// Decorrelated jitter is drawn between `base` or `throttled_base` and `cap`, which are equal.
+    DecorrelatedWithoutRoom,
     /// `deadline` is 0.
     Deadline,
     /// `attempt_timeout` is 0.
@@ -269,7 +274,9 @@ impl InvalidPolicy {
             Self::Attempts => "attempts",
             Self::Multiplier => "multiplier",
             Self::Cap => "cap",
-            Self::BaseAboveCap | Self::DecorrelatedWithoutBase => "base",
+            Self::BaseAboveCap | Self::DecorrelatedWithoutBase | Self::DecorrelatedWithoutRoom => {
+                "base"
+            }
             Self::FloorNotBelowCap => "floor",
             Self::Deadline => "deadline",
             Self::AttemptTimeout => "attempt_timeout",
@@ -294,6 +301,10 @@ impl fmt::Display for InvalidPolicy {
             }
             Self::DecorrelatedWithoutBase => {
                 "base is 0, but decorrelated jitter grows from it; set a base or use full jitter"
+            }
+            Self::DecorrelatedWithoutRoom => {
+                "base is at cap, but decorrelated jitter is drawn between them; raise cap or use \
+                 full jitter"
             }
             Self::Deadline => "deadline is 0; no attempt could start, so leave it out or raise it",
             Self::AttemptTimeout => "attempt_timeout is 0; no attempt could end in time",

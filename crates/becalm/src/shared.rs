@@ -24,7 +24,7 @@ pub struct Shared {
     /// Nanoseconds; `u64::MAX` for none. Read by every call, so kept out of the rules.
     deadline: AtomicU64,
     attempt_timeout: AtomicU64,
-    /// 1 where a call may make more than one attempt.
+    /// 1 where the policy's calls may make more than one attempt.
     repeats: AtomicU64,
     /// The [word](Scope::word) of the scope inside a plain call, 0 where none is plain: see
     /// [`FirstTry`](crate::call::FirstTry).
@@ -80,7 +80,7 @@ impl Shared {
             clock,
             id: next_id(),
         };
-        shared.publish();
+        shared.publish(&shared.rules().policy);
         Ok(shared)
     }
 
@@ -98,13 +98,12 @@ impl Shared {
     #[cfg(feature = "std")]
     pub fn replace_policy(&self, policy: Policy, now: Instant) -> Result<(), InvalidPolicy> {
         policy.validate()?;
-        let budget = policy.budget;
-        self.rules.replace(Rules::of(policy, self.tick), || {
+        self.rules.replace(Rules::of(policy, self.tick), |rules| {
             if self.foreign_budget.is_none() {
-                self.budget.reconfigure(budget, now);
+                self.budget.reconfigure(rules.policy.budget, now);
             }
+            self.publish(&rules.policy);
         });
-        self.publish();
         Ok(())
     }
 
@@ -112,13 +111,11 @@ impl Shared {
     /// with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
         self.disabled.store(1, Ordering::Relaxed);
-        self.publish();
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
         self.disabled.store(0, Ordering::Relaxed);
-        self.publish();
     }
 
     /// Calls that are waiting for their next attempt.
@@ -134,19 +131,19 @@ impl Shared {
         }
     }
 
-    /// Copies out of the rules what every call reads.
-    fn publish(&self) {
-        let rules = self.rules();
+    /// Copies out of the policy what every call reads.
+    fn publish(&self, policy: &Policy) {
         let limit = |duration: Option<Duration>| duration.map_or(u64::MAX, nanos);
         self.deadline
-            .store(limit(rules.policy.deadline), Ordering::Relaxed);
+            .store(limit(policy.deadline), Ordering::Relaxed);
         self.attempt_timeout
-            .store(limit(rules.policy.attempt_timeout), Ordering::Relaxed);
-        let repeats = rules.policy.attempts > 1 && !self.retries_are_disabled();
+            .store(limit(policy.attempt_timeout), Ordering::Relaxed);
+        let repeats = policy.attempts > 1;
         self.repeats.store(u64::from(repeats), Ordering::Relaxed);
-        let untimed = rules.policy.deadline.is_none() && rules.policy.attempt_timeout.is_none();
+        let untimed = policy.deadline.is_none() && policy.attempt_timeout.is_none();
         let is_plain = untimed && self.foreign_budget.is_none() && !self.observed;
-        let inside = Scope::NONE.inside(self.id, self.clock, Instant::NEVER, repeats, 1);
+        let may_repeat = repeats && !self.retries_are_disabled();
+        let inside = Scope::NONE.inside(self.id, self.clock, Instant::NEVER, may_repeat, 1);
         self.plain
             .store(if is_plain { inside.word() } else { 0 }, Ordering::Relaxed);
     }
@@ -181,12 +178,17 @@ impl Shared {
         self.attempt_timeout.load(Ordering::Relaxed)
     }
 
-    /// Whether a call may make more than one attempt.
+    /// Whether a call that may set its own attempts may make more than one.
     #[inline]
-    pub(crate) fn repeats(&self) -> bool {
-        self.repeats.load(Ordering::Relaxed) != 0
+    pub(crate) fn repeats(&self, own: Option<u32>) -> bool {
+        let repeats = match own {
+            Some(attempts) => attempts > 1,
+            None => self.repeats.load(Ordering::Relaxed) != 0,
+        };
+        repeats && !self.retries_are_disabled()
     }
 
+    #[inline]
     pub(crate) fn retries_are_disabled(&self) -> bool {
         self.disabled.load(Ordering::Relaxed) != 0
     }
@@ -296,12 +298,12 @@ impl CurrentRules {
     }
 
     /// Replaces the rules; what goes with them runs under the same lock, one reload at a time.
-    fn replace(&self, rules: Rules, with_them: impl FnOnce()) {
+    fn replace(&self, rules: Rules, with_them: impl FnOnce(&Rules)) {
         let mut current = self
             .rules
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        with_them();
+        with_them(&rules);
         *current = Arc::new(rules);
     }
 }
