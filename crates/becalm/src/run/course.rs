@@ -76,6 +76,8 @@ impl Course {
         now: Instant,
         failure: Failure,
     ) -> Result<Duration, StopReason> {
+        // It measured the attempt that is over, and must not measure the wait.
+        *self.timer() = None;
         let random = self.random.get_or_insert_with(|| engine.seed.stream());
         match self.call.on_outcome(now, failure.into(), random) {
             Decision::RetryIn(delay) => {
