@@ -155,7 +155,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     ) -> Result<Duration, GaveUp<E, T>> {
         let (engine, now) = (&*self.parts.engine, self.parts.engine.sleeper.now());
         if inside.is_retry_forbidden() {
-            self.course().call.forbid_retry();
+            self.forbid_retry();
         }
         let details = self.details();
         let decided = details.after_failure(engine, now, failure, outcome);
@@ -164,6 +164,12 @@ impl<'r, E, T> Progress<'r, E, T> {
             watch.progressed(attempts, now);
         }
         decided.map_err(|reason| self.stop_at(reason, now))
+    }
+
+    /// A layer below has learnt, in the attempt under way, that more attempts harm.
+    #[cold]
+    pub fn forbid_retry(&mut self) {
+        self.course().call.forbid_retry();
     }
 
     /// The deadline has cut the attempt under way.

@@ -139,8 +139,15 @@ where
             let polled = attempt.poll(context);
             let inside = entered.leave();
             let decided = match polled {
-                Poll::Pending if this.progress.is_untimed() => return Poll::Pending,
-                Poll::Pending => ready!(poll_time_limit(this.progress, context)),
+                Poll::Pending => {
+                    if inside.is_retry_forbidden() {
+                        this.progress.forbid_retry();
+                    }
+                    if this.progress.is_untimed() {
+                        return Poll::Pending;
+                    }
+                    ready!(poll_time_limit(this.progress, context))
+                }
                 Poll::Ready(result) => match (this.classifier.verdict(result.as_ref()), result) {
                     (Verdict::Success, Ok(value)) => {
                         this.stage.set(Stage::Over);
