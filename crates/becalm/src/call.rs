@@ -138,9 +138,11 @@ impl FirstTry {
         if own != u64::MAX {
             deadline = deadline.min(start.after(Duration::from_nanos(own)));
         }
-        let may_repeat = shared.repeats()
-            && options.attempts.is_none_or(|attempts| attempts > 1)
-            && options.operation.is_repeatable();
+        let repeats = match options.attempts {
+            None => shared.repeats(),
+            Some(attempts) => attempts > 1 && !shared.retries_are_disabled(),
+        };
+        let may_repeat = repeats && options.operation.is_repeatable();
         Self {
             above,
             deadline,
