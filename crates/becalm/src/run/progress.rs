@@ -157,12 +157,10 @@ impl<'r, E, T> Progress<'r, E, T> {
         if inside.is_retry_forbidden() {
             self.forbid_retry();
         }
-        let details = self.details();
-        let decided = details.after_failure(engine, now, failure, outcome);
-        let attempts = details.attempts_begun();
-        if let Some(watch) = self.begun.as_mut().and_then(|begun| begun.watch.as_mut()) {
-            watch.progressed(attempts, now);
+        if let Some(watch) = self.watch() {
+            watch.failed(now);
         }
+        let decided = self.details().after_failure(engine, now, failure, outcome);
         decided.map_err(|reason| self.stop_at(reason, now))
     }
 
@@ -187,9 +185,15 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The wait is over: the next attempt.
     pub fn start(&mut self) -> Result<Attempt, GaveUp<E, T>> {
         let engine = &*self.parts.engine;
-        self.course()
-            .start(engine)
-            .map_err(|reason| self.stop(reason))
+        match self.course().start(engine) {
+            Ok(attempt) => {
+                if let Some(watch) = self.watch() {
+                    watch.attempt(attempt.number());
+                }
+                Ok(attempt)
+            }
+            Err(reason) => Err(self.stop(reason)),
+        }
     }
 
     /// Ends the call without success.
@@ -213,6 +217,10 @@ impl<'r, E, T> Progress<'r, E, T> {
             .take()
             .unwrap_or_else(|| Details::not_started(started));
         details.give_up(&self.parts.engine, reason, now)
+    }
+
+    fn watch(&mut self) -> Option<&mut Watch<'r>> {
+        self.begun.as_mut()?.watch.as_mut()
     }
 
     fn disarm(&mut self) {
