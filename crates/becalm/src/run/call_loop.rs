@@ -136,8 +136,11 @@ impl<'r, E> CallLoop<'r, E> {
     pub fn gave_up(mut self) -> GaveUp<E> {
         match self.phase {
             Phase::GaveUp(gave_up) => gave_up,
-            Phase::Created | Phase::Running { .. } | Phase::Waiting => {
-                self.progress.stop(StopReason::Cancelled)
+            Phase::Created | Phase::Waiting => self.progress.stop(StopReason::Cancelled),
+            Phase::Running { told } => {
+                let (failure, outcome) = told.unwrap_or_else(untold);
+                self.progress
+                    .stop_after(StopReason::Cancelled, failure, outcome)
             }
         }
     }
@@ -159,7 +162,7 @@ impl<'r, E> CallLoop<'r, E> {
             Phase::Waiting => return Some(!self.progress.course().delay().is_zero()),
             Phase::Created | Phase::GaveUp(_) => return None,
         };
-        let (failure, outcome) = told.take().unwrap_or((TIMED_OUT, Outcome::TimedOut));
+        let (failure, outcome) = told.take().unwrap_or_else(untold);
         match self.progress.failed(Scope::NONE, failure, outcome) {
             Ok(delay) => {
                 self.phase = Phase::Waiting;
@@ -189,6 +192,11 @@ impl<'r, E> CallLoop<'r, E> {
             *told = Some((failure, outcome));
         }
     }
+}
+
+/// What an attempt of which nothing was told counts as.
+fn untold<E>() -> (Failure, Outcome<E, ()>) {
+    (TIMED_OUT, Outcome::TimedOut)
 }
 
 /// Gives other tasks a turn.

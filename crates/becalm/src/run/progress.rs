@@ -172,9 +172,19 @@ impl<'r, E, T> Progress<'r, E, T> {
 
     /// The deadline has cut the attempt under way.
     pub fn cut(&mut self) -> GaveUp<E, T> {
+        self.stop_after(StopReason::DeadlineExceeded, TIMED_OUT, Outcome::TimedOut)
+    }
+
+    /// Ends the call after the attempt under way, which came to this, whatever might follow.
+    pub fn stop_after(
+        &mut self,
+        reason: StopReason,
+        failure: Failure,
+        outcome: Outcome<E, T>,
+    ) -> GaveUp<E, T> {
         let now = self.parts.engine.sleeper.now();
-        self.details().cut(now);
-        self.stop_at(StopReason::DeadlineExceeded, now)
+        self.details().note_last(failure, outcome, now);
+        self.stop_at(reason, now)
     }
 
     /// The attempt timeout has cut the attempt under way.
