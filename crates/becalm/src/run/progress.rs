@@ -100,7 +100,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// Whether no attempt needs a timer.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        self.begun.is_none() || self.first().is_untimed(&self.parts.shared)
+        self.begun.is_none() || self.first().is_untimed()
     }
 
     fn details(&mut self) -> &mut Details<E, T> {
