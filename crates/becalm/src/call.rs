@@ -120,7 +120,7 @@ impl FirstTry {
         }
     }
 
-    /// Begins: deposits, and fixes the deadline. The clock is read at most once, and only if the
+    /// Begins: fixes the deadline, and deposits unless it has passed already. The clock is read at most once, and only if the
     /// call has a deadline or an attempt timeout, or the budget wants it.
     pub fn begin(
         shared: &Shared,
@@ -136,12 +136,12 @@ impl FirstTry {
         let reads_clock = timed || pays_in && shared.deposit_reads_clock();
         let started = reads_clock.then(now);
         let start = started.unwrap_or(Instant::ZERO);
-        if pays_in {
-            shared.deposit(start);
-        }
         let mut deadline = outer.unwrap_or(Instant::NEVER);
         if own != u64::MAX {
             deadline = deadline.min(start.after(Duration::from_nanos(own)));
+        }
+        if pays_in && remaining(deadline, start).is_ok() {
+            shared.deposit(start);
         }
         let repeats = match options.attempts {
             None => shared.repeats(),
@@ -250,7 +250,7 @@ struct Held {
 }
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// Begins a call: deposits if it is a first try, and fixes the deadline.
+    /// Begins a call: fixes the deadline, and deposits if it is a first try that may still start.
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
         first.started = Some(now);
