@@ -131,7 +131,7 @@ impl<E, T> Details<E, T> {
             log: Log::new(),
             error: None,
             last: Last::NotStarted,
-            failure: Failure::transient(),
+            failure: Failure::transient().unsent(),
             started,
             from_start: started.is_some(),
             elapsed: Duration::ZERO,
