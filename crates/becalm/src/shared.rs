@@ -78,7 +78,7 @@ impl Shared {
             clock,
             id: next_id(),
         };
-        shared.publish();
+        shared.publish(&shared.rules());
         Ok(shared)
     }
 
@@ -96,27 +96,32 @@ impl Shared {
     #[cfg(feature = "std")]
     pub fn replace_policy(&self, policy: Policy, now: Instant) -> Result<(), InvalidPolicy> {
         policy.validate()?;
-        let budget = policy.budget;
-        self.rules.replace(Rules::of(policy, self.tick), || {
+        self.rules.change(|rules| {
             if self.foreign_budget.is_none() {
-                self.budget.reconfigure(budget, now);
+                self.budget.reconfigure(policy.budget, now);
             }
+            *rules = Arc::new(Rules::of(policy, self.tick));
+            self.publish(rules);
         });
-        self.publish();
         Ok(())
     }
 
     /// Switches retries off, for an incident: every call makes one attempt, and a failed one stops
     /// with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
-        self.disabled.store(1, Ordering::Relaxed);
-        self.publish();
+        self.switch_retries(1);
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
-        self.disabled.store(0, Ordering::Relaxed);
-        self.publish();
+        self.switch_retries(0);
+    }
+
+    fn switch_retries(&self, disabled: u64) {
+        self.rules.change(|rules| {
+            self.disabled.store(disabled, Ordering::Relaxed);
+            self.publish(rules);
+        });
     }
 
     /// Calls that are waiting for their next attempt.
@@ -132,9 +137,9 @@ impl Shared {
         }
     }
 
-    /// Copies out of the rules what every call reads.
-    fn publish(&self) {
-        let rules = self.rules();
+    /// Copies out of the rules what every call reads. One change at a time, or the copies of two
+    /// would mix.
+    fn publish(&self, rules: &Rules) {
         let limit = |duration: Option<Duration>| duration.map_or(u64::MAX, nanos);
         self.deadline
             .store(limit(rules.policy.deadline), Ordering::Relaxed);
@@ -291,14 +296,13 @@ impl CurrentRules {
         )
     }
 
-    /// Replaces the rules; what goes with them runs under the same lock, one reload at a time.
-    fn replace(&self, rules: Rules, with_them: impl FnOnce()) {
+    /// Changes the rules, or what depends on them, one change at a time.
+    fn change(&self, change: impl FnOnce(&mut Arc<Rules>)) {
         let mut current = self
             .rules
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        with_them();
-        *current = Arc::new(rules);
+        change(&mut current);
     }
 }
 
@@ -312,5 +316,10 @@ impl CurrentRules {
 
     fn get(&self) -> Arc<Rules> {
         Arc::clone(&self.rules)
+    }
+
+    /// There is only the switch to change.
+    fn change(&self, change: impl FnOnce(&Arc<Rules>)) {
+        change(&self.rules);
     }
 }
