@@ -172,6 +172,8 @@ struct Crowd<'r> {
     calls: Vec<Pin<Box<dyn Future<Output = ()> + 'r>>>,
     /// Attempts that were begun: first tries, and retries.
     begun: Rc<Cell<(u32, u32)>>,
+    /// Calls whose first attempt succeeded.
+    smooth: Rc<Cell<usize>>,
     /// Decides what attempts do.
     dice: Rc<Cell<u64>>,
 }
@@ -202,7 +204,7 @@ impl Crowd<'_> {
                     clock.sleep_until(ends).await;
                 }
                 match fate {
-                    0 | 1 => Ok(()),
+                    0 | 1 => Ok(attempt.number()),
                     2 => Err(Fault::GONE),
                     3 => pending().await,
                     4 => Err(Fault::REFUSED),
@@ -210,8 +212,11 @@ impl Crowd<'_> {
                 }
             }
         });
-        self.calls.push(Box::pin(async {
-            let _ = call.await;
+        let smooth = Rc::clone(&self.smooth);
+        self.calls.push(Box::pin(async move {
+            if let Ok(1) = call.await {
+                smooth.set(smooth.get() + 1);
+            }
         }));
     }
 
@@ -246,6 +251,7 @@ fn nothing_leaks(policy: Policy, tokens: u32, steps: &[Step], dice: u64) {
         clock: &watched.clock,
         calls: Vec::new(),
         begun: Rc::default(),
+        smooth: Rc::default(),
         dice: Rc::new(Cell::new(dice)),
     };
     for step in steps {
@@ -270,12 +276,17 @@ fn nothing_leaks(policy: Policy, tokens: u32, steps: &[Step], dice: u64) {
     assert_eq!(book.tokens, tokens - retries);
     assert_eq!(watched.clock.sleepers(), 0, "no timer is left");
     let seen = watched.journal.seen();
-    let attempts = |first| {
-        seen.iter()
-            .filter(move |seen| matches!(seen, Seen::Attempt(number, _) if (*number == 1) == first))
-    };
-    assert_eq!(attempts(true).count(), firsts as usize);
-    assert_eq!(attempts(false).count(), retries as usize);
+    let count = |matches: fn(&Seen) -> bool| seen.iter().filter(|seen| matches(seen)).count();
+    let firsts_told = count(|seen| matches!(seen, Seen::Attempt(1, _)));
+    let attempts_told = count(|seen| matches!(seen, Seen::Attempt(..)));
+    let ends = count(|seen| matches!(seen, Seen::Stopped(..) | Seen::Recovered(..)));
+    assert_eq!(firsts_told, firsts as usize);
+    assert_eq!(attempts_told - firsts_told, retries as usize);
+    assert_eq!(
+        ends,
+        firsts as usize - crowd.smooth.get(),
+        "one end for each call"
+    );
 }
 
 proptest! {

@@ -56,15 +56,15 @@ fn it_says_so_in_one_sentence() {
         ),
         (
             failing(fixed(SECOND).deadline(SECOND), Fault::DOWN).to_string(),
-            "gave up after 1 attempt because the deadline would be passed: the shop is down",
+            "gave up after 1 attempt because the deadline leaves no time: the shop is down",
         ),
         (
             never_answered(fixed(MS).deadline(SECOND), None).to_string(),
-            "gave up after 1 attempt in 1s because the deadline has passed: the attempt timed out",
+            "gave up after 1 attempt in 1s because the deadline leaves no time: the attempt timed out",
         ),
         (
             never_answered(fixed(SECOND).deadline(3 * SECOND), Some(Fault::DOWN)).to_string(),
-            "gave up after 2 attempts in 3s because the deadline has passed: the attempt timed \
+            "gave up after 2 attempts in 3s because the deadline leaves no time: the attempt timed \
              out; the error before: the shop is down",
         ),
         (

@@ -1,9 +1,10 @@
 //! What does an observer see? Every attempt, every retry with the delay really waited, and one end,
 //! after everything is settled.
 
-use std::future::pending;
+use std::future::{Future, pending};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use becalm::rng::Seed;
@@ -422,17 +423,20 @@ impl Drop for Permit {
     }
 }
 
+/// Notes how many permits are held when a retry or an end is told.
+struct Permits(Arc<Mutex<u32>>, Mutex<Vec<u32>>);
+
+impl Observer for Permits {
+    fn on_event(&self, event: &Event<'_>) {
+        if !matches!(event, Event::Attempt { .. }) {
+            self.1.lock().unwrap().push(*self.0.lock().unwrap());
+        }
+    }
+}
+
 /// Law 9, as the observer sees it: what the attempt held is back before the wait is announced.
 #[test]
 fn an_attempt_that_was_cut_is_gone_before_anything_is_told() {
-    struct Permits(Arc<Mutex<u32>>, Mutex<Vec<u32>>);
-    impl Observer for Permits {
-        fn on_event(&self, event: &Event<'_>) {
-            if !matches!(event, Event::Attempt { .. }) {
-                self.1.lock().unwrap().push(*self.0.lock().unwrap());
-            }
-        }
-    }
     let held = Arc::new(Mutex::new(0));
     let permits = Arc::new(Permits(held.clone(), Mutex::default()));
     let clock = FakeSleeper::new();
@@ -461,6 +465,36 @@ fn an_attempt_that_was_cut_is_gone_before_anything_is_told() {
         *permits.1.lock().unwrap(),
         [0, 0, 0],
         "two retries and a stop"
+    );
+}
+
+/// A future that keeps what it holds until it is dropped, ready or not.
+struct Holding(Permit);
+
+impl Future for Holding {
+    type Output = Result<(), Fault>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(*self.0.0.lock().unwrap() > 0);
+        Poll::Ready(Err(Fault::DOWN))
+    }
+}
+
+#[test]
+fn an_attempt_that_failed_is_gone_before_anything_is_told() {
+    let held = Arc::new(Mutex::new(0));
+    let permits = Arc::new(Permits(held.clone(), Mutex::default()));
+    let builder = fixed(MS).builder().sleeper(FakeSleeper::auto());
+    let retrier = builder.observer(permits.clone()).build().unwrap();
+    let call = retrier.retry(|_| {
+        *held.lock().unwrap() += 1;
+        Holding(Permit(held.clone()))
+    });
+    ready(call).unwrap_err();
+    assert_eq!(
+        *permits.1.lock().unwrap(),
+        [0; 4],
+        "three retries and a stop"
     );
 }
 

@@ -92,26 +92,31 @@ fn a_call_that_has_failed_goes_on_under_the_old_policy() {
 fn a_new_attempt_timeout_does_not_cut_an_attempt_under_way() {
     let clock = FakeSleeper::new();
     clock.advance(3600 * SECOND);
-    let retrier = on(&clock, fixed(MS));
-    let mut call = ByHand::new(retrier.retry(|_| async {
-        yield_now().await;
-        yield_now().await;
-        Ok::<_, Fault>(17)
-    }));
-    assert!(call.poll().is_pending());
-    retrier
-        .replace_policy(fixed(MS).attempt_timeout(SECOND))
-        .unwrap();
-    assert!(call.poll().is_pending());
-    assert!(matches!(call.poll(), Poll::Ready(Ok(17))));
-    assert_eq!(clock.slept(), []);
+    for retrier in [
+        on(&clock, fixed(MS)),
+        watched(&clock, fixed(MS), 10).retrier,
+    ] {
+        let mut call = ByHand::new(retrier.retry(|_| async {
+            yield_now().await;
+            yield_now().await;
+            Ok::<_, Fault>(17)
+        }));
+        assert!(call.poll().is_pending());
+        retrier
+            .replace_policy(fixed(MS).attempt_timeout(SECOND))
+            .unwrap();
+        assert!(call.poll().is_pending());
+        assert!(matches!(call.poll(), Poll::Ready(Ok(17))));
+        assert_eq!(clock.slept(), []);
+    }
 }
 
 #[test]
 fn an_old_attempt_timeout_still_cuts_an_attempt_under_way() {
     let clock = FakeSleeper::new();
-    let retrier = on(&clock, fixed(MS).attempts(1).attempt_timeout(SECOND));
-    let mut call = ByHand::new(retrier.retry(|_| pending::<Result<(), Fault>>()));
+    let retrier = on(&clock, fixed(MS).attempt_timeout(SECOND));
+    let call = retrier.retry(|_| pending::<Result<(), Fault>>());
+    let mut call = ByHand::new(call.attempts(1));
     assert!(call.run().is_pending());
     retrier.replace_policy(fixed(MS)).unwrap();
     clock.advance(SECOND);
@@ -189,4 +194,25 @@ fn a_clone_of_a_retrier_shares_and_a_clone_of_a_policy_does_not() {
         .unwrap_err();
     assert!((same.budget_fill() - 0.9).abs() < 1e-9);
     assert!((other.budget_fill() - 1.0).abs() < 1e-9);
+}
+
+/// In an incident both happen at once. Calls must not run under a mixture of two policies.
+#[test]
+fn a_switch_beside_a_reload_leaves_the_new_policy_in_force() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let both = std::sync::Barrier::new(2);
+    for round in 0..2000_u32 {
+        retrier.replace_policy(fixed(MS)).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                both.wait();
+                retrier.disable_retries();
+                retrier.enable_retries();
+            });
+            both.wait();
+            retrier.replace_policy(fixed(MS).deadline(SECOND)).unwrap();
+        });
+        let told = retrier.retry_blocking(|attempt| Ok::<_, Fault>(attempt.remaining()));
+        assert_eq!(told.unwrap(), Some(SECOND), "round {round}");
+    }
 }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant as StdInstant, SystemTime};
 
 use becalm::time::{ClockId, FakeSleeper, StdSleeper};
-use becalm::{Cancel, Instant, Sleeper};
+use becalm::{Cancel, Instant, Sleeper, StopReason};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, block_on, fixed};
 
@@ -131,6 +131,21 @@ mod fake {
         assert_eq!(clock.now(), at(2 * SECOND));
         drop(not_waited_for);
         assert_eq!(clock.slept(), [1000 * SECOND, SECOND, SECOND]);
+    }
+
+    /// For whoever wonders why a test with a deadline is cut.
+    #[test]
+    fn on_the_automatic_one_a_pending_attempt_is_cut_at_once() {
+        let retrier = fixed(MS)
+            .deadline(SECOND)
+            .builder()
+            .sleeper(FakeSleeper::auto());
+        let retrier = retrier.build().unwrap();
+        let cut = crate::probe::ready(retrier.retry(|_| async {
+            crate::probe::yield_now().await;
+            Ok::<_, Fault>(())
+        }));
+        assert_eq!(cut.unwrap_err().reason(), StopReason::DeadlineExceeded);
     }
 
     #[test]
