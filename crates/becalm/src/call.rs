@@ -88,6 +88,9 @@ pub(crate) struct FirstTry {
     pub deadline: Instant,
     /// When it started, if the clock was read.
     pub started: Option<Instant>,
+    /// Nanoseconds; `u64::MAX` for none. Fixed here, since a limit that comes with a reload has no
+    /// start from which to measure an attempt under way.
+    attempt_timeout: u64,
     may_repeat: bool,
 }
 
@@ -102,7 +105,8 @@ impl FirstTry {
     ) -> Self {
         let own = options.deadline.map_or_else(|| shared.deadline(), nanos);
         let outer = above.deadline(shared.clock());
-        let timed = own != u64::MAX || shared.attempt_timeout() != u64::MAX || outer.is_some();
+        let attempt_timeout = shared.attempt_timeout();
+        let timed = own != u64::MAX || attempt_timeout != u64::MAX || outer.is_some();
         let pays_in = above.is_first_try();
         let reads_clock = timed || pays_in && shared.deposit_reads_clock();
         let started = reads_clock.then(now);
@@ -120,6 +124,7 @@ impl FirstTry {
             above,
             deadline,
             started,
+            attempt_timeout,
             may_repeat,
         }
     }
@@ -155,14 +160,15 @@ impl FirstTry {
             above: Scope::NONE,
             deadline: Instant::NEVER,
             started: None,
+            attempt_timeout: u64::MAX,
             may_repeat,
         }
     }
 
     /// Whether no attempt of the call needs a timer.
     #[inline]
-    pub fn is_untimed(&self, shared: &Shared) -> bool {
-        self.deadline == Instant::NEVER && shared.attempt_timeout() == u64::MAX
+    pub fn is_untimed(&self) -> bool {
+        self.deadline == Instant::NEVER && self.attempt_timeout == u64::MAX
     }
 
     /// The first attempt, unless the deadline has passed already.
@@ -245,7 +251,7 @@ struct Held {
 }
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// Begins a call: deposits if it is a first try, and fixes the deadline.
+    /// Begins a call: fixes the deadline, and deposits if it is a first try that may still start.
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
         first.started = Some(now);
@@ -394,9 +400,9 @@ impl<H: AsRef<Shared>> Call<H> {
         (self.first.deadline != Instant::NEVER).then_some(self.first.deadline)
     }
 
-    /// The longest time of one attempt.
+    /// The longest time of one attempt, as the policy had it when the call began.
     pub fn attempt_timeout(&self) -> Option<Duration> {
-        match self.handle.as_ref().attempt_timeout() {
+        match self.first.attempt_timeout {
             u64::MAX => None,
             nanos => Some(Duration::from_nanos(nanos)),
         }

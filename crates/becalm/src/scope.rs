@@ -250,7 +250,10 @@ mod current {
 
     /// Tells the layer above, if there is one, that more attempts harm.
     pub(crate) fn forbid_retry_in_current() {
-        CURRENT.set(CURRENT.get().forbidding_retry());
+        let above = CURRENT.get();
+        if !above.is_none() {
+            CURRENT.set(above.forbidding_retry());
+        }
     }
 
     impl Scope {

@@ -80,7 +80,7 @@ impl Shared {
             clock,
             id: next_id(),
         };
-        shared.publish(&shared.rules().policy);
+        shared.publish(&shared.rules());
         Ok(shared)
     }
 
@@ -98,11 +98,12 @@ impl Shared {
     #[cfg(feature = "std")]
     pub fn replace_policy(&self, policy: Policy, now: Instant) -> Result<(), InvalidPolicy> {
         policy.validate()?;
-        self.rules.replace(Rules::of(policy, self.tick), |rules| {
+        self.rules.change(|rules| {
             if self.foreign_budget.is_none() {
-                self.budget.reconfigure(rules.policy.budget, now);
+                self.budget.reconfigure(policy.budget, now);
             }
-            self.publish(&rules.policy);
+            *rules = Arc::new(Rules::of(policy, self.tick));
+            self.publish(rules);
         });
         Ok(())
     }
@@ -110,12 +111,19 @@ impl Shared {
     /// Switches retries off, for an incident: every call makes one attempt, and a failed one stops
     /// with [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
-        self.disabled.store(1, Ordering::Relaxed);
+        self.switch_retries(1);
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
-        self.disabled.store(0, Ordering::Relaxed);
+        self.switch_retries(0);
+    }
+
+    fn switch_retries(&self, disabled: u64) {
+        self.rules.change(|rules| {
+            self.disabled.store(disabled, Ordering::Relaxed);
+            self.publish(rules);
+        });
     }
 
     /// Calls that are waiting for their next attempt.
@@ -131,8 +139,10 @@ impl Shared {
         }
     }
 
-    /// Copies out of the policy what every call reads.
-    fn publish(&self, policy: &Policy) {
+    /// Copies out of the rules what every call reads. One change at a time, or the copies of two
+    /// would mix.
+    fn publish(&self, rules: &Rules) {
+        let policy = &rules.policy;
         let limit = |duration: Option<Duration>| duration.map_or(u64::MAX, nanos);
         self.deadline
             .store(limit(policy.deadline), Ordering::Relaxed);
@@ -297,14 +307,13 @@ impl CurrentRules {
         )
     }
 
-    /// Replaces the rules; what goes with them runs under the same lock, one reload at a time.
-    fn replace(&self, rules: Rules, with_them: impl FnOnce(&Rules)) {
+    /// Changes the rules, or what depends on them, one change at a time.
+    fn change(&self, change: impl FnOnce(&mut Arc<Rules>)) {
         let mut current = self
             .rules
             .write()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        with_them(&rules);
-        *current = Arc::new(rules);
+        change(&mut current);
     }
 }
 
@@ -318,5 +327,10 @@ impl CurrentRules {
 
     fn get(&self) -> Arc<Rules> {
         Arc::clone(&self.rules)
+    }
+
+    /// There is only the switch to change.
+    fn change(&self, change: impl FnOnce(&Arc<Rules>)) {
+        change(&self.rules);
     }
 }

@@ -95,13 +95,13 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Permanent => "the failure is permanent",
-            Self::DoNotRetry => "the server said not to retry",
+            Self::DoNotRetry => "the server or a layer below said not to retry",
             Self::NotIdempotent => "the operation may have taken effect and is not idempotent",
             Self::BodyNotReplayable => "the body cannot be sent again",
             Self::NestedRetry => "a retry around this one will repeat it",
             Self::AttemptsExhausted => "all attempts were used",
             Self::HintTooLong => "the server asked for a longer wait than is accepted",
-            Self::DeadlineExceeded => "the deadline would be passed",
+            Self::DeadlineExceeded => "the deadline leaves no time",
             Self::BreakerOpen => "the circuit breaker is open",
             Self::TooManyWaiting => "too many calls are waiting to retry",
             Self::BudgetExhausted => "the retry budget is spent",

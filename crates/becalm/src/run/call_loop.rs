@@ -53,6 +53,8 @@ enum Phase<E> {
     Running {
         told: Option<(Failure, Outcome<E, ()>)>,
     },
+    /// The next attempt is decided, and waited for.
+    Waiting,
     GaveUp(GaveUp<E>),
 }
 
@@ -65,6 +67,8 @@ impl<'r, E> CallLoop<'r, E> {
     }
 
     /// The next attempt, after its wait; `None` when the call has stopped.
+    ///
+    /// Dropped in the wait, it can be called again: the wait goes on where it was.
     pub async fn next(&mut self) -> Option<Attempt> {
         if let Phase::Created = self.phase {
             return self.first();
@@ -122,7 +126,7 @@ impl<'r, E> CallLoop<'r, E> {
     /// The scope of the attempt under way: what runs in it knows of this call.
     pub fn scope(&self) -> Scope {
         match self.phase {
-            Phase::Running { .. } => self.progress.scope(),
+            Phase::Running { .. } | Phase::Waiting => self.progress.scope(),
             Phase::Created | Phase::GaveUp(_) => Scope::current(),
         }
     }
@@ -132,7 +136,12 @@ impl<'r, E> CallLoop<'r, E> {
     pub fn gave_up(mut self) -> GaveUp<E> {
         match self.phase {
             Phase::GaveUp(gave_up) => gave_up,
-            Phase::Created | Phase::Running { .. } => self.progress.stop(StopReason::Cancelled),
+            Phase::Created | Phase::Waiting => self.progress.stop(StopReason::Cancelled),
+            Phase::Running { told } => {
+                let (failure, outcome) = told.unwrap_or_else(untold);
+                self.progress
+                    .stop_after(StopReason::Cancelled, failure, outcome)
+            }
         }
     }
 
@@ -150,19 +159,27 @@ impl<'r, E> CallLoop<'r, E> {
 
     /// Decides after the attempt under way: whether a timer is needed before the next.
     fn decide(&mut self) -> Option<bool> {
-        let Phase::Running { told } = &mut self.phase else {
-            return None;
+        let told = match &mut self.phase {
+            Phase::Running { told } => told,
+            Phase::Waiting => return Some(!self.progress.course().delay().is_zero()),
+            Phase::Created | Phase::GaveUp(_) => return None,
         };
-        let (failure, outcome) = told.take().unwrap_or((TIMED_OUT, Outcome::TimedOut));
+        let (failure, outcome) = told.take().unwrap_or_else(untold);
         match self.progress.failed(Scope::NONE, failure, outcome) {
-            Ok(delay) => Some(!delay.is_zero()),
+            Ok(delay) => {
+                self.phase = Phase::Waiting;
+                Some(!delay.is_zero())
+            }
             Err(gave_up) => self.stopped(gave_up),
         }
     }
 
     fn start(&mut self) -> Option<Attempt> {
         match self.progress.start() {
-            Ok(attempt) => Some(attempt),
+            Ok(attempt) => {
+                self.phase = Phase::Running { told: None };
+                Some(attempt)
+            }
             Err(gave_up) => self.stopped(gave_up),
         }
     }
@@ -177,6 +194,11 @@ impl<'r, E> CallLoop<'r, E> {
             *told = Some((failure, outcome));
         }
     }
+}
+
+/// What an attempt of which nothing was told counts as.
+fn untold<E>() -> (Failure, Outcome<E, ()>) {
+    (TIMED_OUT, Outcome::TimedOut)
 }
 
 /// Gives other tasks a turn.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gave_up::{Details, GaveUp, Outcome, Record};
 use super::retrier::Engine;
-use crate::call::{Attempt, Call, CallOptions, FirstTry, TIMED_OUT};
+use crate::call::{Attempt, Call, CallOptions, FirstTry};
 use crate::classify::Failure;
 use crate::decide::Decision;
 use crate::observe::Event;
@@ -76,6 +76,8 @@ impl Course {
         now: Instant,
         failure: Failure,
     ) -> Result<Duration, StopReason> {
+        // It measured the attempt that is over, and must not measure the wait.
+        *self.timer() = None;
         let random = self.random.get_or_insert_with(|| engine.seed.stream());
         match self.call.on_outcome(now, failure.into(), random) {
             Decision::RetryIn(delay) => {
@@ -128,10 +130,10 @@ impl<E, T> Details<E, T> {
             .map_or(1, |course| course.call.attempt_number())
     }
 
-    /// Notes that the deadline cut the attempt under way.
-    pub fn cut(&mut self, now: Instant) {
+    /// Notes how the attempt under way ended, where nothing will follow it.
+    pub fn note_last(&mut self, failure: Failure, outcome: Outcome<E, T>, now: Instant) {
         if let Some(course) = &self.course {
-            self.note(course.record(TIMED_OUT), TIMED_OUT, Outcome::TimedOut, now);
+            self.note(course.record(failure), failure, outcome, now);
         }
     }
 

@@ -131,7 +131,7 @@ impl<E, T> Details<E, T> {
             log: Log::new(),
             error: None,
             last: Last::NotStarted,
-            failure: Failure::transient(),
+            failure: Failure::transient().unsent(),
             started,
             from_start: started.is_some(),
             elapsed: Duration::ZERO,
@@ -228,7 +228,8 @@ impl<E, T> GaveUp<E, T> {
         self.details.error
     }
 
-    /// The sentence without the error: "gave up after 4 attempts in 1.2s because ...".
+    /// The sentence without the error: "gave up after 4 attempts in 1.2s because ...", with what
+    /// was last if that was no error.
     fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Details {
             reason,
@@ -246,14 +247,18 @@ impl<E, T> GaveUp<E, T> {
             let rounded =
                 Duration::from_millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
             let shown = Human(if rounded.is_zero() { *elapsed } else { rounded });
-            let since = if *from_start {
-                ""
+            if *from_start {
+                write!(f, " in {shown}")?;
             } else {
-                " since the first failure"
-            };
-            write!(f, " in {shown}{since}")?;
+                write!(f, ", {shown} after the first failure,")?;
+            }
         }
-        write!(f, " because {reason}")
+        write!(f, " because {reason}")?;
+        f.write_str(match self.details.last {
+            Last::AttemptTimeout => ": the attempt timed out",
+            Last::Value(_) => ": the answer meant failure",
+            Last::Error(()) | Last::NotStarted => "",
+        })
     }
 }
 
@@ -262,12 +267,8 @@ impl<E: fmt::Display, T> fmt::Display for GaveUp<E, T> {
         self.sentence(f)?;
         match (&self.details.last, self.error()) {
             (Last::Error(()), Some(error)) => write!(f, ": {error}"),
-            (Last::AttemptTimeout, Some(error)) => {
-                write!(f, ": the attempt timed out; the error before: {error}")
-            }
-            (Last::AttemptTimeout, None) => f.write_str(": the attempt timed out"),
-            (Last::Value(_), _) => f.write_str(": the answer meant failure"),
-            _ => Ok(()),
+            (_, Some(error)) => write!(f, "; the error before: {error}"),
+            (_, None) => Ok(()),
         }
     }
 }

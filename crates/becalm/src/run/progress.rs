@@ -128,7 +128,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// Whether no attempt needs a timer.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        matches!(self.kind, Kind::Plain) || self.first().is_untimed(&self.parts.shared)
+        matches!(self.kind, Kind::Plain) || self.first().is_untimed()
     }
 
     fn details(&mut self) -> &mut Details<E, T> {
@@ -183,25 +183,36 @@ impl<'r, E, T> Progress<'r, E, T> {
     ) -> Result<Duration, GaveUp<E, T>> {
         let (engine, now) = (&*self.parts.engine, self.parts.engine.sleeper.now());
         if inside.is_retry_forbidden() {
-            self.course().call.forbid_retry();
+            self.forbid_retry();
         }
-        let details = self.details();
-        let decided = details.after_failure(engine, now, failure, outcome);
-        let attempts = details.attempts_begun();
-        if let Kind::Begun {
-            watch: Some(watch), ..
-        } = &mut self.kind
-        {
-            watch.progressed(attempts, now);
+        if let Some(watch) = self.watch() {
+            watch.failed(now);
         }
+        let decided = self.details().after_failure(engine, now, failure, outcome);
         decided.map_err(|reason| self.stop_at(reason, now))
+    }
+
+    /// A layer below has learnt, in the attempt under way, that more attempts harm.
+    #[cold]
+    pub fn forbid_retry(&mut self) {
+        self.course().call.forbid_retry();
     }
 
     /// The deadline has cut the attempt under way.
     pub fn cut(&mut self) -> GaveUp<E, T> {
+        self.stop_after(StopReason::DeadlineExceeded, TIMED_OUT, Outcome::TimedOut)
+    }
+
+    /// Ends the call after the attempt under way, which came to this, whatever might follow.
+    pub fn stop_after(
+        &mut self,
+        reason: StopReason,
+        failure: Failure,
+        outcome: Outcome<E, T>,
+    ) -> GaveUp<E, T> {
         let now = self.parts.engine.sleeper.now();
-        self.details().cut(now);
-        self.stop_at(StopReason::DeadlineExceeded, now)
+        self.details().note_last(failure, outcome, now);
+        self.stop_at(reason, now)
     }
 
     /// The attempt timeout has cut the attempt under way.
@@ -212,9 +223,15 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The wait is over: the next attempt.
     pub fn start(&mut self) -> Result<Attempt, GaveUp<E, T>> {
         let engine = &*self.parts.engine;
-        self.course()
-            .start(engine)
-            .map_err(|reason| self.stop(reason))
+        match self.course().start(engine) {
+            Ok(attempt) => {
+                if let Some(watch) = self.watch() {
+                    watch.attempt(attempt.number());
+                }
+                Ok(attempt)
+            }
+            Err(reason) => Err(self.stop(reason)),
+        }
     }
 
     /// Ends the call without success.
@@ -238,6 +255,13 @@ impl<'r, E, T> Progress<'r, E, T> {
             .take()
             .unwrap_or_else(|| Details::not_started(started));
         details.give_up(&self.parts.engine, reason, now)
+    }
+
+    fn watch(&mut self) -> Option<&mut Watch<'r>> {
+        match &mut self.kind {
+            Kind::Begun { watch, .. } => watch.as_mut(),
+            Kind::Plain | Kind::Set(_) => None,
+        }
     }
 
     fn disarm(&mut self) {

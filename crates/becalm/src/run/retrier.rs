@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::progress::Progress;
 use super::{Blocking, CallLoop, GaveUp, Retry};
 use crate::call::{Attempt, CallOptions};
-use crate::classify::{ByTrait, Classifier, Classify, Verdict};
+use crate::classify::{ByTrait, Classifier, Verdict};
 use crate::observe::{Event, Observer};
 use crate::policy::{InvalidPolicy, Policy};
 use crate::rng::{Seed, SplitMix64};
@@ -108,7 +108,7 @@ impl Retrier {
     }
 
     /// The same retrier, sharing all state, with a classifier for errors that are not
-    /// [`Classify`]: those of other crates, and `Ok` values that mean failure.
+    /// [`Classify`](crate::Classify): those of other crates, and `Ok` values that mean failure.
     ///
     /// ```
     /// use becalm::{Failure, Policy, Verdict};
@@ -223,12 +223,12 @@ impl<C> Retrier<C> {
     }
 
     /// A call driven by your own loop, for mutable captures and early exits: see [`CallLoop`].
-    pub fn call<E: Classify>(&self) -> CallLoop<'_, E> {
+    pub fn call<E>(&self) -> CallLoop<'_, E> {
         CallLoop::new(Progress::new(&self.parts))
     }
 
     /// A [`call`](Self::call) with options of its own.
-    pub fn call_with<E: Classify>(&self, options: CallOptions) -> CallLoop<'_, E> {
+    pub fn call_with<E>(&self, options: CallOptions) -> CallLoop<'_, E> {
         CallLoop::new(Progress::with_options(&self.parts, options))
     }
 

@@ -140,8 +140,22 @@ where
             let polled = attempt.poll(context);
             let inside = entered.leave();
             let decided = match polled {
-                Poll::Pending if this.progress.is_untimed() => return Poll::Pending,
-                Poll::Pending => ready!(poll_time_limit(this.progress, context)),
+                Poll::Pending => {
+                    if inside.is_retry_forbidden() {
+                        this.progress.forbid_retry();
+                    }
+                    if this.progress.is_untimed() {
+                        return Poll::Pending;
+                    }
+                    let is_deadline = ready!(poll_time_limit(this.progress, context));
+                    // What the attempt holds is returned before anybody is told.
+                    this.stage.set(Stage::Over);
+                    if is_deadline {
+                        Err(this.progress.cut())
+                    } else {
+                        this.progress.timed_out()
+                    }
+                }
                 Poll::Ready(result) => match (this.classifier.verdict(result.as_ref()), result) {
                     (Verdict::Success, Ok(value)) => {
                         this.stage.set(Stage::Over);
@@ -149,6 +163,7 @@ where
                         return Poll::Ready(Ok(value));
                     }
                     (verdict, result) => {
+                        this.stage.set(Stage::Over);
                         let outcome = result.map_or_else(Outcome::Error, Outcome::Value);
                         this.progress
                             .failed(inside, verdict.into_failure(), outcome)
@@ -156,7 +171,6 @@ where
                 },
             };
             if let Err(gave_up) = decided {
-                this.stage.set(Stage::Over);
                 return Poll::Ready(Err(gave_up));
             }
             this.stage.set(Stage::Waiting { yielded: false });
@@ -173,12 +187,13 @@ where
     }
 }
 
-/// The attempt under way is pending: is its time over?
+/// The attempt under way is pending: ready when its time is over, with whether that was the
+/// deadline.
 #[cold]
 fn poll_time_limit<E, T>(
     progress: &mut Progress<'_, E, T>,
     context: &mut Context<'_>,
-) -> Poll<Result<Duration, GaveUp<E, T>>> {
+) -> Poll<bool> {
     let sleeper = &progress.parts().engine.sleeper;
     let course = progress.course();
     let Some((ends, is_deadline)) = course.attempt_ends() else {
@@ -188,11 +203,7 @@ fn poll_time_limit<E, T>(
         .timer()
         .get_or_insert_with(|| sleeper.sleep_until(ends));
     ready!(timer.as_mut().poll(context));
-    Poll::Ready(if is_deadline {
-        Err(progress.cut())
-    } else {
-        progress.timed_out()
-    })
+    Poll::Ready(is_deadline)
 }
 
 /// Waits; then the next attempt starts, in its scope. A zero delay yields to the executor once and

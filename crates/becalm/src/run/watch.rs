@@ -32,9 +32,13 @@ impl<'r> Watch<'r> {
         })
     }
 
-    /// An attempt has ended.
-    pub fn progressed(&mut self, attempts: u32, now: Instant) {
-        self.attempts = attempts;
+    /// A later attempt has started.
+    pub fn attempt(&mut self, number: u32) {
+        self.attempts = number;
+    }
+
+    /// An attempt has failed.
+    pub fn failed(&mut self, now: Instant) {
         self.started.get_or_insert(now);
     }
 

@@ -13,7 +13,9 @@ use super::{ClockId, Instant, Sleep, Sleeper};
 /// A clock that moves only when a test says so, and the timer on it.
 ///
 /// Clones share the time. [`FakeSleeper::auto`] jumps to every wake-up at once, for tests that ask
-/// only what was waited; [`FakeSleeper::new`] waits for [`advance`](Self::advance).
+/// only what was waited; [`FakeSleeper::new`] waits for [`advance`](Self::advance). An attempt that
+/// pends waits for its deadline too, so that the automatic clock cuts it at once: move the time by
+/// hand where attempts with a time limit pend.
 ///
 /// ```
 /// use becalm::{Policy, Failure, StopReason, time::FakeSleeper};

@@ -59,7 +59,8 @@ impl Sleeper for StdSleeper {
     }
 }
 
-/// The process's clock starts when it is first looked at.
+/// The process's clock starts a day before it is first looked at: a paused clock of tokio's may be
+/// older than that look, and its points must not all fall on zero.
 pub(super) fn since_zero(instant: StdInstant) -> Instant {
     Instant::ZERO.after(instant.saturating_duration_since(zero()))
 }
@@ -71,7 +72,11 @@ pub(super) fn on_std_clock(instant: Instant) -> Option<StdInstant> {
 }
 
 fn zero() -> StdInstant {
-    static ZERO: LazyLock<StdInstant> = LazyLock::new(StdInstant::now);
+    const DAY: Duration = Duration::from_secs(86_400);
+    static ZERO: LazyLock<StdInstant> = LazyLock::new(|| {
+        let now = StdInstant::now();
+        now.checked_sub(DAY).unwrap_or(now)
+    });
     *ZERO
 }
 

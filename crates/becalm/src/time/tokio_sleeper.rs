@@ -50,8 +50,10 @@ impl Sleeper for TokioSleeper {
         }
     }
 
+    /// Lasts as long on the real clock as it would on tokio's, which may be paused and far from it.
     fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
-        StdSleeper::new().block_until(at, cancel);
+        let std = StdSleeper::new();
+        std.block_until(std.now().after(at.since(self.now())), cancel);
     }
 
     fn granularity(&self) -> Duration {

@@ -1,0 +1,375 @@
+//! What does a call tell when it gives up? One good sentence, and everything that is known.
+
+use std::error::Error;
+use std::fmt;
+use std::future::pending;
+use std::task::Poll;
+use std::time::Duration;
+
+use becalm::time::FakeSleeper;
+use becalm::{
+    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Last, Policy, StopReason, Verdict,
+};
+
+use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
+
+fn failing(policy: Policy, fault: Fault) -> GaveUp<Fault> {
+    let retrier = on(&FakeSleeper::auto(), policy);
+    retrier.retry_blocking(|_| Err(fault)).unwrap_err()
+}
+
+/// A call whose attempts never end, moved from timer to timer until it gives up.
+fn never_answered(policy: Policy, first: Option<Fault>) -> GaveUp<Fault> {
+    let clock = FakeSleeper::new();
+    let retrier = on(&clock, policy);
+    let mut call = ByHand::new(retrier.retry(|attempt| async move {
+        match first {
+            Some(fault) if attempt.number() == 1 => Err(fault),
+            _ => pending().await,
+        }
+    }));
+    loop {
+        match call.run() {
+            Poll::Ready(ended) => return ended.unwrap_err(),
+            Poll::Pending => {
+                clock.advance_to_next().expect("a timer");
+            }
+        }
+    }
+}
+
+#[test]
+fn it_says_so_in_one_sentence() {
+    let sentences = [
+        (
+            failing(fixed(400 * MS), Fault::DOWN).to_string(),
+            "gave up after 4 attempts, 1.2s after the first failure, because all attempts were \
+             used: the shop is down",
+        ),
+        (
+            failing(fixed(400 * MS).deadline(60 * SECOND), Fault::DOWN).to_string(),
+            "gave up after 4 attempts in 1.2s because all attempts were used: the shop is down",
+        ),
+        (
+            failing(fixed(MS), Fault::GONE).to_string(),
+            "gave up after 1 attempt because the failure is permanent: there is no such order",
+        ),
+        (
+            failing(fixed(SECOND).deadline(SECOND), Fault::DOWN).to_string(),
+            "gave up after 1 attempt because the deadline leaves no time: the shop is down",
+        ),
+        (
+            never_answered(fixed(MS).deadline(SECOND), None).to_string(),
+            "gave up after 1 attempt in 1s because the deadline leaves no time: the attempt timed out",
+        ),
+        (
+            never_answered(fixed(SECOND).deadline(3 * SECOND), Some(Fault::DOWN)).to_string(),
+            "gave up after 2 attempts in 3s because the deadline leaves no time: the attempt timed \
+             out; the error before: the shop is down",
+        ),
+        (
+            never_answered(fixed(MS).attempts(1).attempt_timeout(SECOND), None).to_string(),
+            "gave up after 1 attempt in 1s because all attempts were used: the attempt timed out",
+        ),
+    ];
+    for (sentence, expected) in sentences {
+        assert_eq!(sentence, expected);
+    }
+}
+
+#[test]
+fn it_says_so_when_there_was_no_attempt() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let call = retrier.blocking(|_| Ok::<_, Fault>(()));
+    assert_eq!(
+        call.cancel(&cancel).call().unwrap_err().to_string(),
+        "gave up before the first attempt because the call was cancelled"
+    );
+}
+
+#[test]
+fn it_says_so_when_an_answer_meant_failure() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS).attempts(1));
+    let call = retrier.blocking(|_| Ok::<_, Fault>(503));
+    let gave_up = call
+        .classify_with(|_| Failure::transient().into())
+        .call()
+        .unwrap_err();
+    assert_eq!(
+        gave_up.to_string(),
+        "gave up after 1 attempt because all attempts were used: the answer meant failure"
+    );
+    assert_eq!(gave_up.last(), Last::Value(&503));
+    assert_eq!(gave_up.into_last(), Last::Value(503));
+}
+
+#[test]
+fn it_does_not_boast_of_nanoseconds() {
+    let clock = FakeSleeper::auto();
+    let retrier = on(
+        &clock,
+        fixed(Duration::from_nanos(1_234_567_891)).attempts(2),
+    );
+    let gave_up = retrier
+        .retry_blocking(|_| Err::<(), _>(Fault::DOWN))
+        .unwrap_err();
+    let sentence = gave_up.to_string();
+    assert!(sentence.contains(" 1.234s after "), "{sentence}");
+}
+
+#[test]
+fn every_reason_ends_the_sentence() {
+    for reason in StopReason::ALL {
+        let text = reason.to_string();
+        assert!(text.starts_with(char::is_lowercase) && text.ends_with(char::is_alphabetic));
+        assert!(text.split(' ').count() >= 4, "{text:?} is no clause");
+    }
+}
+
+#[test]
+fn the_last_error_is_the_source() {
+    let gave_up = failing(fixed(MS), Fault::DOWN);
+    let source = gave_up.source().expect("a source");
+    assert_eq!(source.downcast_ref(), Some(&Fault::DOWN));
+    assert!(source.source().is_none());
+    assert!(
+        never_answered(fixed(MS).deadline(SECOND), None)
+            .source()
+            .is_none()
+    );
+}
+
+#[test]
+fn the_sources_of_nested_give_ups_lead_to_the_root() {
+    let clock = FakeSleeper::auto();
+    let (outer, inner) = (on(&clock, fixed(MS)), on(&clock, fixed(MS)));
+    let gave_up = outer
+        .retry_blocking(|_| inner.retry_blocking(|_| Err::<(), _>(Fault::GONE)))
+        .unwrap_err();
+    let middle = gave_up.source().expect("the inner give-up");
+    assert!(middle.is::<GaveUp<Fault>>());
+    assert_eq!(
+        middle.source().expect("the root").downcast_ref(),
+        Some(&Fault::GONE)
+    );
+}
+
+/// Conformance 25.
+#[test]
+fn it_keeps_the_last_error_all_attempts_and_the_reason() {
+    let clock = FakeSleeper::auto();
+    let retrier = on(&clock, fixed(100 * MS));
+    let faults = [Fault::REFUSED, Fault::BUSY, Fault::GONE];
+    let gave_up = retrier
+        .retry_blocking(|attempt| Err::<(), _>(faults[attempt.number() as usize - 1]))
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.reason(), gave_up.attempts()),
+        (StopReason::Permanent, 3)
+    );
+    let records: Vec<_> = gave_up
+        .records()
+        .map(|record| (record.number, record.delay, record.class, record.effect))
+        .collect();
+    assert_eq!(
+        records,
+        [
+            (1, 0 * MS, Class::Transient, Effect::Unsent),
+            (2, 100 * MS, Class::Throttled, Effect::Unknown),
+            (3, 100 * MS, Class::Permanent, Effect::Unknown),
+        ]
+    );
+    assert_eq!(gave_up.error(), Some(&Fault::GONE));
+    assert_eq!(gave_up.last(), Last::Error(&Fault::GONE));
+    assert_eq!(gave_up.into_last(), Last::Error(Fault::GONE));
+}
+
+#[test]
+fn a_long_call_keeps_its_first_and_last_eight_records() {
+    let gave_up = failing(fixed(MS).attempts(1000), Fault::DOWN);
+    let numbers: Vec<_> = gave_up.records().map(|record| record.number).collect();
+    assert_eq!(gave_up.attempts(), 1000);
+    assert_eq!(numbers, (1..=8).chain(993..=1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn elapsed_is_from_the_start_only_where_the_clock_was_read_there() {
+    let slow = |policy: Policy| {
+        let clock = FakeSleeper::auto();
+        let retrier = on(&clock, policy.attempts(2));
+        let gave_up = retrier.retry_blocking(|_| {
+            clock.advance(10 * MS);
+            Err::<(), _>(Fault::DOWN)
+        });
+        let gave_up = gave_up.unwrap_err();
+        (gave_up.elapsed(), gave_up.elapsed_since_first_failure())
+    };
+    assert_eq!(slow(fixed(100 * MS)), (None, 110 * MS));
+    assert_eq!(
+        slow(fixed(100 * MS).deadline(SECOND)),
+        (Some(120 * MS), 120 * MS)
+    );
+    assert_eq!(
+        slow(fixed(100 * MS).attempt_timeout(SECOND)),
+        (Some(120 * MS), 120 * MS)
+    );
+}
+
+/// No `Debug`, no `Display`, no `Error`, no `Clone`, nothing.
+struct Bare;
+
+#[test]
+fn retrying_asks_nothing_of_the_error() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let verdict = |result: Result<&Bare, &Bare>| match result {
+        Ok(_) => Verdict::Success,
+        Err(_) => Failure::transient().into(),
+    };
+    let call = retrier
+        .retry(|_| async { Err::<Bare, _>(Bare) })
+        .classify_with(verdict);
+    let Err(gave_up) = ready(call) else {
+        panic!("it fails");
+    };
+    assert_eq!(gave_up.attempts(), 4);
+    assert!(matches!(gave_up.into_last(), Last::Error(Bare)));
+    let Err(gave_up) = retrier
+        .blocking(|_| Err::<Bare, _>(Bare))
+        .classify_with(verdict)
+        .call()
+    else {
+        panic!("it fails");
+    };
+    assert!(gave_up.into_error().is_some());
+}
+
+/// Only `Display`.
+struct Shown;
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("shown")
+    }
+}
+
+#[test]
+fn its_sentence_asks_of_the_error_only_to_be_displayed() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let call = retrier.blocking(|_| Err::<Bare, _>(Shown));
+    let Err(gave_up) = call.classify_with(|_| Failure::permanent().into()).call() else {
+        panic!("it fails");
+    };
+    assert!(gave_up.to_string().ends_with(": shown"));
+}
+
+#[test]
+fn it_goes_through_the_question_mark() {
+    fn boxed() -> Result<(), Box<dyn Error + Send + Sync>> {
+        on(&FakeSleeper::auto(), fixed(MS)).retry_blocking(|_| Err::<(), _>(Fault::GONE))?;
+        Ok(())
+    }
+    fn in_anyhow() -> anyhow::Result<u32> {
+        Ok(on(&FakeSleeper::auto(), fixed(MS)).retry_blocking(|_| Err::<u32, _>(Fault::GONE))?)
+    }
+    assert!(boxed().unwrap_err().is::<GaveUp<Fault>>());
+    let error = in_anyhow().unwrap_err();
+    let gave_up = error.downcast_ref::<GaveUp<Fault, u32>>().expect("itself");
+    assert_eq!(gave_up.reason(), StopReason::Permanent);
+    assert_eq!(error.root_cause().downcast_ref(), Some(&Fault::GONE));
+}
+
+#[test]
+fn debug_shows_the_story() {
+    let debug = format!("{:?}", failing(fixed(MS), Fault::GONE));
+    for part in ["Permanent", "attempts: 1", "Fault", "Record"] {
+        assert!(debug.contains(part), "{part} in {debug}");
+    }
+}
+
+/// How a give-up classifies, for a retry around it.
+#[test]
+fn it_classifies_as_its_last_failure_unless_more_attempts_harm() {
+    let hint = Some(Hint::Exactly(SECOND));
+    let busy = Fault(Failure::throttled().hint(Hint::Exactly(SECOND)));
+    let classified = |policy: Policy, fault| failing(policy, fault).classify();
+    let exhausted = classified(fixed(MS), busy);
+    assert_eq!((exhausted.class, exhausted.hint), (Class::Throttled, hint));
+    let refused = classified(fixed(MS), Fault::REFUSED);
+    assert_eq!(
+        (refused.class, refused.effect),
+        (Class::Transient, Effect::Unsent)
+    );
+    assert_eq!(classified(fixed(MS), Fault::GONE).class, Class::Permanent);
+
+    let broke = watched(&FakeSleeper::auto(), fixed(MS), 0).retrier;
+    let gave_up = broke.retry_blocking(|_| Err::<(), _>(busy)).unwrap_err();
+    assert_eq!(gave_up.reason(), StopReason::BudgetExhausted);
+    assert_eq!(gave_up.classify().hint, Some(Hint::Stop));
+    let stop = Fault(Failure::transient().hint(Hint::Stop));
+    assert_eq!(classified(fixed(MS), stop).hint, Some(Hint::Stop));
+}
+
+/// A call that did not start has sent nothing.
+#[test]
+fn without_an_attempt_it_classifies_as_unsent() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let gave_up = retrier
+        .blocking(|_| Ok::<_, Fault>(()))
+        .cancel(&cancel)
+        .call()
+        .unwrap_err();
+    assert_eq!(gave_up.classify().effect, Effect::Unsent);
+}
+
+#[cfg(feature = "anyhow")]
+mod with_anyhow {
+    use super::*;
+
+    #[test]
+    fn into_anyhow_keeps_the_sentence_as_context_and_the_error_below() {
+        let error = failing(fixed(MS), Fault::GONE).into_anyhow();
+        let sentence = "gave up after 1 attempt because the failure is permanent";
+        assert_eq!(error.to_string(), sentence);
+        assert_eq!(
+            format!("{error:#}"),
+            format!("{sentence}: there is no such order")
+        );
+        assert_eq!(error.downcast_ref(), Some(&Fault::GONE));
+        assert_eq!(error.root_cause().downcast_ref(), Some(&Fault::GONE));
+    }
+
+    #[test]
+    fn an_operation_may_fail_with_anyhow_itself() {
+        let retrier = on(&FakeSleeper::auto(), fixed(MS));
+        let call = retrier.blocking(|_| Err::<(), _>(anyhow::Error::new(Fault::DOWN)));
+        let call = call.classify_with(|result| match result {
+            Ok(()) => Verdict::Success,
+            Err(error) => match error.downcast_ref::<Fault>() {
+                Some(fault) => fault.classify().into(),
+                None => Failure::permanent().into(),
+            },
+        });
+        let gave_up = call.call().unwrap_err();
+        assert_eq!(gave_up.attempts(), 4);
+        assert!(
+            gave_up
+                .to_string()
+                .ends_with("because all attempts were used: the shop is down")
+        );
+        let error = gave_up.into_anyhow();
+        assert!(error.is::<Fault>());
+    }
+
+    #[test]
+    fn into_anyhow_without_an_error_tells_what_was_last() {
+        let error = never_answered(fixed(MS).deadline(SECOND), None).into_anyhow();
+        assert!(
+            error.to_string().ends_with("the attempt timed out"),
+            "{error}"
+        );
+    }
+}
