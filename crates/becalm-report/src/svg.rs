@@ -25,7 +25,7 @@ pub trait Figure {
         enclose(self, &style)
     }
 
-    /// The picture for a page that carries [`styles`] itself.
+    /// The picture for a page that carries the colours itself, as [`Page`](crate::Page) does.
     fn to_inline_svg(&self) -> String {
         enclose(self, "")
     }
