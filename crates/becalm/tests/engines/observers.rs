@@ -10,7 +10,7 @@ use std::time::Duration;
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Class, Effect, Event, Observer, Operation, Policy, Retrier, Shared, StopReason,
+    Budget, Cancel, Class, Effect, Event, Observer, Operation, Policy, Retrier, Shared, StopReason,
 };
 
 use crate::probe::{ByHand, Fault, Journal, Ledger, MS, SECOND, Seen, fixed, on, ready, watched};
@@ -370,6 +370,27 @@ fn a_cancelled_call_is_settled_before_it_is_told() {
         curious.found.lock().unwrap().last(),
         Some(&state("cancelled", 0, 2))
     );
+}
+
+#[test]
+fn a_wait_that_is_ended_from_outside_is_settled_before_it_is_told() {
+    let (retrier, curious) = curious(&FakeSleeper::new(), fixed(MS), 2);
+    let cancel = Cancel::new();
+    let call = retrier.blocking(|_| {
+        cancel.cancel();
+        Err::<(), _>(Fault::DOWN)
+    });
+    call.cancel(&cancel).call().unwrap_err();
+    let found = curious.found.lock().unwrap().clone();
+    assert_eq!(found[1..], [state("retry", 1, 1), state("cancelled", 0, 2)]);
+
+    let mut call = retrier.call();
+    call.next_blocking().unwrap();
+    call.failure(Fault::DOWN);
+    assert!(ByHand::new(call.next()).poll().is_pending());
+    drop(call.gave_up());
+    let found = curious.found.lock().unwrap().clone();
+    assert_eq!(found[4..], [state("retry", 1, 1), state("cancelled", 0, 2)]);
 }
 
 #[test]
