@@ -96,8 +96,6 @@ pub use time::{Cancel, Sleeper};
 // The examples of the pages are tested like all others.
 #[cfg(all(doctest, feature = "tokio", feature = "serde", feature = "http"))]
 mod pages {
-    #[doc = include_str!("../../../README.md")]
-    struct Readme;
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;
     #[doc = include_str!("../../../docs/policy-files.md")]
