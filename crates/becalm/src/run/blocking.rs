@@ -1,12 +1,11 @@
 //! How is a blocking operation retried? On the caller's thread, over the same call.
 
-use core::time::Duration;
 
 use super::gave_up::{GaveUp, Outcome};
+use super::options::call_options;
 use super::progress::Progress;
 use crate::call::Attempt;
 use crate::classify::{Classifier, Verdict};
-use crate::idempotency::{IdempotencyKey, Operation};
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
 use crate::time::Cancel;
@@ -32,41 +31,7 @@ impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
         }
     }
 
-    /// Gives every attempt the same new idempotency key ([`Attempt::key`]).
-    pub fn keyed(self) -> Self {
-        self.keyed_with(IdempotencyKey::random())
-    }
-
-    /// Gives every attempt this idempotency key.
-    pub fn keyed_with(self, key: IdempotencyKey) -> Self {
-        self.operation(Operation::Keyed(key))
-    }
-
-    /// Declares that repeating the operation may do it twice: it is repeated only when an attempt
-    /// proved [`Unsent`](crate::Effect::Unsent).
-    pub fn not_idempotent(self) -> Self {
-        self.operation(Operation::NotIdempotent)
-    }
-
-    /// Declares what repeating the operation would do.
-    pub fn operation(mut self, operation: Operation) -> Self {
-        self.progress.set(|options| options.operation = operation);
-        self
-    }
-
-    /// The longest time of this call, in place of the policy's.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.progress
-            .set(|options| options.deadline = Some(deadline));
-        self
-    }
-
-    /// All attempts of this call, in place of the policy's.
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.progress
-            .set(|options| options.attempts = Some(attempts));
-        self
-    }
+    call_options!();
 
     /// The handle by which another thread may end the waits.
     pub fn cancel(mut self, cancel: &'r Cancel) -> Self {

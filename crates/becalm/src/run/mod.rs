@@ -6,6 +6,7 @@ mod builder;
 mod call_loop;
 mod course;
 mod gave_up;
+mod options;
 mod progress;
 mod retrier;
 mod retry;

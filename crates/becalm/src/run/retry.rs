@@ -3,13 +3,12 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use core::time::Duration;
 
 use super::gave_up::{GaveUp, Outcome};
+use super::options::call_options;
 use super::progress::Progress;
 use crate::call::Attempt;
 use crate::classify::{Classifier, Verdict};
-use crate::idempotency::{IdempotencyKey, Operation};
 use crate::scope::Entered;
 
 pin_project_lite::pin_project! {
@@ -45,42 +44,7 @@ impl<'r, F, Fut, T, E, C> Retry<'r, F, Fut, T, E, C> {
         }
     }
 
-    /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
-    /// recognises a repetition.
-    pub fn keyed(self) -> Self {
-        self.keyed_with(IdempotencyKey::random())
-    }
-
-    /// Gives every attempt this idempotency key.
-    pub fn keyed_with(self, key: IdempotencyKey) -> Self {
-        self.operation(Operation::Keyed(key))
-    }
-
-    /// Declares that repeating the operation may do it twice: it is repeated only when an attempt
-    /// proved [`Unsent`](crate::Effect::Unsent).
-    pub fn not_idempotent(self) -> Self {
-        self.operation(Operation::NotIdempotent)
-    }
-
-    /// Declares what repeating the operation would do.
-    pub fn operation(mut self, operation: Operation) -> Self {
-        self.progress.set(|options| options.operation = operation);
-        self
-    }
-
-    /// The longest time of this call, in place of the policy's.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.progress
-            .set(|options| options.deadline = Some(deadline));
-        self
-    }
-
-    /// All attempts of this call, in place of the policy's.
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.progress
-            .set(|options| options.attempts = Some(attempts));
-        self
-    }
+    call_options!();
 
     /// The classifier of this call: for errors of other crates, and for `Ok` values that mean
     /// failure.

@@ -1,0 +1,45 @@
+//! What may one call set for itself? The same for the async and the blocking engine.
+
+/// The options of a call, as methods of a builder that has a `progress`.
+macro_rules! call_options {
+    () => {
+        /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
+        /// recognises a repetition.
+        pub fn keyed(self) -> Self {
+            self.keyed_with($crate::IdempotencyKey::random())
+        }
+
+        /// Gives every attempt this idempotency key.
+        pub fn keyed_with(self, key: $crate::IdempotencyKey) -> Self {
+            self.operation($crate::Operation::Keyed(key))
+        }
+
+        /// Declares that repeating the operation may do it twice: it is repeated only when an attempt
+        /// proved [`Unsent`](crate::Effect::Unsent).
+        pub fn not_idempotent(self) -> Self {
+            self.operation($crate::Operation::NotIdempotent)
+        }
+
+        /// Declares what repeating the operation would do.
+        pub fn operation(mut self, operation: $crate::Operation) -> Self {
+            self.progress.set(|options| options.operation = operation);
+            self
+        }
+
+        /// The longest time of this call, in place of the policy's.
+        pub fn deadline(mut self, deadline: ::core::time::Duration) -> Self {
+            self.progress
+                .set(|options| options.deadline = Some(deadline));
+            self
+        }
+
+        /// All attempts of this call, in place of the policy's.
+        pub fn attempts(mut self, attempts: u32) -> Self {
+            self.progress
+                .set(|options| options.attempts = Some(attempts));
+            self
+        }
+    };
+}
+
+pub(super) use call_options;
