@@ -1,6 +1,5 @@
 //! How is a blocking operation retried? On the caller's thread, over the same call.
 
-
 use super::gave_up::{GaveUp, Outcome};
 use super::options::call_options;
 use super::progress::Progress;
