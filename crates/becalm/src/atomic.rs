@@ -8,3 +8,10 @@ pub(crate) use portable_atomic::{AtomicI64, AtomicU64, Ordering};
 
 #[cfg(all(not(becalm_loom), not(feature = "portable-atomic")))]
 pub(crate) use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+#[cfg(all(
+    not(becalm_loom),
+    not(target_has_atomic = "64"),
+    not(feature = "portable-atomic")
+))]
+compile_error!("this target has no 64-bit atomics: enable becalm's feature `portable-atomic`");
