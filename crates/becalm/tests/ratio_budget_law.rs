@@ -129,10 +129,7 @@ proptest! {
             for to in &history[start..] {
                 let withdrawn = to.withdrawn - from.withdrawn;
                 let refunded = to.refunded - from.refunded;
-                // What the floor has added is counted in whole millionths: an interval that starts
-                // between two of them may see the second one whole.
-                let granule = if config.floor == 0 { 0 } else { MICRO };
-                let room = room(config, *from, *to) + refunded + granule;
+                let room = room(config, *from, *to) + refunded;
                 prop_assert!(withdrawn <= room, "{config:?} from {from:?} to {to:?}");
             }
         }
@@ -162,6 +159,28 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&fill), "{fill}");
             prop_assert!((0.0..=f64::from(config.burst) / 1e6).contains(&tokens), "{tokens}");
         }
+    }
+}
+
+/// The floor is counted in whole millionths of a token, and the law holds between two of them, too:
+/// an interval that starts in the middle of one is not paid for the whole of it.
+#[test]
+fn between_two_millionths_of_the_floor_the_law_is_kept_to_the_nanosecond() {
+    let first = 1_900; // the floor has added 1.9 millionths
+    for later in [1_000_001_000, 1_000_001_899] {
+        let budget = RatioBudget::new(Budget::ratio(0.1).burst(1.0).floor_per_second(1.0));
+        assert!(budget.withdraw(Instant::from_nanos(first)).is_some());
+        let second = budget.withdraw(Instant::from_nanos(later));
+        assert!(
+            second.is_none(),
+            "{} ns are less than a second",
+            later - first
+        );
+        let in_time = Instant::from_nanos(first + 1_000_001_000);
+        assert!(
+            budget.withdraw(in_time).is_some(),
+            "a second and a millionth"
+        );
     }
 }
 
