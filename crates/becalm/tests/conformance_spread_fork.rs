@@ -1,7 +1,6 @@
 //! Conformance, *Spread*, 2: does a forked child ever draw its parent's delays? One test in a program
 //! of its own, so that no other thread runs when it forks.
-
-#![cfg(unix)]
+#![cfg(all(unix, feature = "std"))]
 #![allow(unsafe_code)] // fork(2) has no safe form; the library itself forbids unsafe code.
 
 use std::io::{Read, Write};

@@ -1,5 +1,6 @@
 //! Conformance, *Spread*, 2: do two processes, or two threads, ever draw the same delays? (A forked
 //! child has a test program of its own.)
+#![cfg(feature = "std")]
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! Conformance, *Spread*, 1: do clients that failed at the same instant come back apart?
+#![cfg(feature = "std")]
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -119,6 +120,7 @@ impl Wake for Woken {
 }
 
 /// The same on tokio's clock, with the default sleeper and real entropy.
+#[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn conformance_01_in_tokio_on_its_paused_clock() {
     let retrier = Policy::default().budget(Budget::None).retrier();

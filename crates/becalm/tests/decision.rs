@@ -227,7 +227,7 @@ fn proof_that_nothing_was_sent_is_good_for_one_attempt() {
 fn a_keyed_call_has_the_same_key_on_every_attempt() {
     let shared = shared(Policy::default(), Duration::ZERO);
     let now = Instant::ZERO;
-    let key = IdempotencyKey::random();
+    let key = IdempotencyKey::from_random(17);
     let mut options = CallOptions::new();
     options.operation = Operation::Keyed(key);
     let mut call = Call::begin(&shared, options, Scope::NONE, now);

@@ -1,5 +1,6 @@
 //! What counts as a first try? Only a call whose whole ancestry is at attempt 1, and only if it
 //! makes that attempt: what never reaches the server must not earn retries.
+#![cfg(feature = "std")]
 
 mod counting_budget;
 

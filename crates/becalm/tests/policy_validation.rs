@@ -153,6 +153,7 @@ fn every_refusal_names_the_field_and_the_remedy() {
     }
 }
 
+#[cfg(feature = "std")]
 #[test]
 fn what_validate_refuses_no_retrier_is_made_of() {
     for (policy, why, ..) in refused() {

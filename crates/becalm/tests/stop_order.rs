@@ -1,4 +1,5 @@
 //! When several reasons to stop hold, which one is named? Every set of them is tried.
+#![cfg(feature = "std")]
 
 mod counting_budget;
 

@@ -12,6 +12,7 @@ use crate::time::Instant;
 
 /// A token, in the unit of the word.
 const TOKEN: i64 = 1_000_000;
+const NANOS_PER_SECOND: i128 = 1_000_000_000;
 /// No balance at all, whatever the floor has accrued: a reload is under way.
 const CLOSED: i64 = i64::MIN / 2;
 
@@ -128,11 +129,18 @@ impl RatioBudget {
             }
             let burst = self.burst.load(Ordering::Relaxed);
             let accrued = self.accrued(now);
-            let balance = word.saturating_add(accrued).min(burst);
+            let balance = word.saturating_add(accrued);
             if balance < TOKEN {
                 return None;
             }
-            match self.exchange(word, balance - TOKEN - accrued) {
+            let next = if balance < burst {
+                word - TOKEN
+            } else {
+                // Full: counted anew from here, and from the end of the millionth under way, or
+                // the interval that starts here would be paid for the whole of it.
+                burst - TOKEN - self.accrued_and_under_way(now)
+            };
+            match self.exchange(word, next) {
                 Ok(()) => {
                     if accrued > 0 {
                         self.remember_full(burst, accrued);
@@ -194,13 +202,23 @@ impl RatioBudget {
         word.saturating_add(self.accrued(now)).clamp(0, burst)
     }
 
-    /// What the floor has added since the clock's zero.
+    /// What the floor has added since the clock's zero, in whole millionths.
     fn accrued(&self, now: Instant) -> i64 {
+        self.accrued_by(now, 0)
+    }
+
+    /// The same, with the millionth of which a part has been added.
+    fn accrued_and_under_way(&self, now: Instant) -> i64 {
+        self.accrued_by(now, NANOS_PER_SECOND - 1)
+    }
+
+    fn accrued_by(&self, now: Instant, rounding: i128) -> i64 {
         let floor = self.floor.load(Ordering::Relaxed);
         if floor == 0 {
             return 0;
         }
-        let micros = i128::from(floor) * i128::from(now.as_nanos()) / 1_000_000_000;
+        let added = i128::from(floor) * i128::from(now.as_nanos());
+        let micros = (added + rounding) / NANOS_PER_SECOND;
         i64::try_from(micros)
             .unwrap_or(i64::MAX / 4)
             .min(i64::MAX / 4)

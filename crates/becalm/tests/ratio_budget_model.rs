@@ -1,0 +1,111 @@
+//! Does the one lock-free word behave, step by step, like the bucket that it stands for?
+
+use std::time::Duration;
+
+use becalm::budget::{RatioBudget, Withdrawal};
+use becalm::rng::{Random, SplitMix64};
+use becalm::{Budget, Instant};
+
+/// The slow one, obviously right: time passes by filling up, everything is capped at once. All in
+/// millionths of a token.
+struct Bucket {
+    ratio: u64,
+    burst: u64,
+    floor_per_millisecond: u64,
+    balance: u64,
+}
+
+impl Bucket {
+    fn add(&mut self, micros: u64) {
+        self.balance = (self.balance + micros).min(self.burst);
+    }
+
+    fn deposit(&mut self) {
+        self.add(self.ratio);
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.add(self.floor_per_millisecond * millis);
+    }
+
+    fn withdraw(&mut self) -> bool {
+        let enough = self.balance >= 1_000_000;
+        if enough {
+            self.balance -= 1_000_000;
+        }
+        enough
+    }
+
+    fn refund(&mut self) {
+        self.add(1_000_000);
+    }
+}
+
+/// A number from 0 to `most`.
+fn up_to(most: u64, random: &mut SplitMix64) -> u64 {
+    random.next_u64() % (most + 1)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "at most 10^10")]
+fn tokens(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// A hundred configurations, ten thousand random steps each; time moves by whole milliseconds and
+/// the floor by whole millionths in each, so that both sides count without rounding.
+#[test]
+fn over_a_million_random_steps_it_equals_a_bucket_that_is_filled_at_every_step() {
+    let mut random = SplitMix64::new(7);
+    let (mut granted, mut denied) = (0, 0);
+    for round in 0..100 {
+        let mut model = Bucket {
+            ratio: 1 + up_to([999_999, 5_000_000][round % 2], &mut random),
+            burst: 1_000_000 + up_to([5_000_000, 0][round % 3 / 2], &mut random),
+            floor_per_millisecond: up_to([0, 500, 100_000][round % 3], &mut random),
+            balance: 0,
+        };
+        model.balance = model.burst;
+        let config = Budget::ratio(tokens(model.ratio)).burst(tokens(model.burst));
+        let floor = tokens(model.floor_per_millisecond * 1000);
+        let budget = RatioBudget::new(config.floor_per_second(floor));
+        let mut now = Instant::ZERO;
+        let mut out: Vec<Withdrawal> = Vec::new();
+        for step in 0..10_000 {
+            match up_to(15, &mut random) {
+                0..=6 => {
+                    budget.deposit();
+                    model.deposit();
+                }
+                7..=11 => {
+                    let withdrawal = budget.withdraw(now);
+                    let expected = model.withdraw();
+                    assert_eq!(withdrawal.is_some(), expected, "round {round}, step {step}");
+                    granted += u32::from(expected);
+                    denied += u32::from(!expected);
+                    out.extend(withdrawal);
+                }
+                12 => {
+                    if let Some(withdrawal) = out.pop() {
+                        budget.refund(&withdrawal);
+                        model.refund();
+                    }
+                }
+                13 => out.clear(), // spent
+                _ => {
+                    let millis = up_to(20, &mut random);
+                    now = now.after(Duration::from_millis(millis));
+                    model.pass(millis);
+                }
+            }
+            let error = (budget.tokens(now) - tokens(model.balance)).abs();
+            assert!(
+                error < 1e-9,
+                "round {round}, step {step}: {error} tokens apart"
+            );
+        }
+    }
+    assert!(
+        granted > 100_000 && denied > 50_000,
+        "{granted} granted, {denied} denied"
+    );
+}
