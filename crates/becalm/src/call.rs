@@ -14,9 +14,8 @@ use crate::classify::{Failure, Verdict};
 use crate::decide::{Decision, Rules, Standing, decide};
 use crate::duration::nanos;
 use crate::idempotency::{IdempotencyKey, Operation};
-use crate::policy::Policy;
 use crate::rng::Random;
-use crate::scope::{Nested, Scope};
+use crate::scope::{ClockId, Nested, Scope};
 use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::Instant;
@@ -141,8 +140,7 @@ impl FirstTry {
 #[cfg(feature = "std")]
 impl FirstTry {
     /// Begins a call without options of its own, if it is plain: deposits, and tells the scope
-    /// inside. There is nothing to
-    /// note of it: [`FirstTry::plain`] tells it again.
+    /// inside. There is nothing to note of it: [`FirstTry::plain`] tells it again.
     #[inline]
     pub fn begin_plain(shared: &Shared, above: Scope) -> Option<Scope> {
         if !above.is_none() {
@@ -279,12 +277,18 @@ impl<H: AsRef<Shared>> Call<H> {
         }
     }
 
-    /// Starts the next attempt: its token is spent, its place in the waiting room is free again.
+    /// Starts the first attempt, or the one that was decided: its token is spent, its place in the
+    /// waiting room is free again.
     ///
     /// # Errors
     ///
-    /// [`StopReason::DeadlineExceeded`] if the deadline has passed; then nothing was spent.
+    /// [`StopReason::DeadlineExceeded`] if the deadline has passed; then nothing was spent. An
+    /// attempt that nobody decided is refused as [`StopReason::Cancelled`]: after a stop, after a
+    /// success, or while another is under way.
     pub fn start(&mut self, now: Instant) -> Result<Attempt, StopReason> {
+        if self.attempt > 0 && !self.held.place {
+            return Err(StopReason::Cancelled);
+        }
         let remaining = match remaining(self.first.deadline, now) {
             Ok(remaining) => remaining,
             Err(reason) => {
@@ -355,7 +359,7 @@ impl<H: AsRef<Shared>> Call<H> {
             return Err(StopReason::TooManyWaiting);
         }
         self.held.place = true;
-        self.held.payer = payer(rules.policy.nested, self.first.above);
+        self.held.payer = payer(rules.policy.nested, self.first.above, shared.clock());
         let budget = self.held.payer.as_deref().unwrap_or(shared);
         self.held.token = budget.withdraw(now, failure);
         if self.held.token.is_none() {
@@ -421,12 +425,15 @@ impl<H: AsRef<Shared>> Drop for Call<H> {
     }
 }
 
-/// Whose budget pays for a nested retry, if not its own.
+/// Whose budget pays for a nested retry, if not its own: that of the retrier above, if there is one
+/// on the same clock (a budget with a floor reads the time).
 #[cfg_attr(not(feature = "std"), expect(unused_variables))]
-fn payer(nested: Nested, above: Scope) -> Option<Arc<Shared>> {
+fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
     match nested {
         #[cfg(feature = "std")]
-        Nested::ShareBudget => crate::registry::above(above),
+        Nested::ShareBudget => {
+            crate::registry::above(above).filter(|outer| outer.clock().is(clock))
+        }
         _ => None,
     }
 }
@@ -438,5 +445,3 @@ pub(crate) const TIMED_OUT: Failure = Failure {
     effect: Effect::Unknown,
     hint: None,
 };
-
-const _: () = assert!(Policy::UNLIMITED == u32::MAX);

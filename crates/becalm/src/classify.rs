@@ -193,30 +193,76 @@ impl<T, E, F: Fn(Result<&T, &E>) -> Verdict> Classifier<T, E> for F {
     }
 }
 
-/// By kind. A refused connection and an unreachable or unresolved host are proof that nothing was
-/// sent; a reset, a broken pipe and a time-out are not. What only a change of program, file or
-/// rights can mend is permanent.
+/// By kind. Only a refused connection, and an address that cannot be had for one, prove that
+/// nothing was sent: an unreachable host or network is also what a connection reports that has
+/// carried a request already. A driver that knows it was only connecting adds
+/// [`Failure::unsent`].
+///
+/// What only a change of program, file or rights can mend is permanent; everything else, names that
+/// do not resolve and full tables among it, is likely to pass.
 #[cfg(feature = "std")]
 impl Classify for std::io::Error {
     fn classify(&self) -> Failure {
         use std::io::ErrorKind as Kind;
         match self.kind() {
-            Kind::ConnectionRefused
-            | Kind::HostUnreachable
-            | Kind::NetworkUnreachable
-            | Kind::NetworkDown
-            | Kind::AddrNotAvailable
-            | Kind::NotConnected => Failure::transient().unsent(),
-            Kind::ConnectionReset
-            | Kind::ConnectionAborted
-            | Kind::BrokenPipe
-            | Kind::TimedOut
-            | Kind::UnexpectedEof
-            | Kind::WouldBlock
-            | Kind::Interrupted
-            | Kind::ResourceBusy
-            | Kind::StaleNetworkFileHandle => Failure::transient(),
-            _ => Failure::permanent(),
+            Kind::ConnectionRefused | Kind::AddrNotAvailable => Failure::transient().unsent(),
+            Kind::NotFound
+            | Kind::PermissionDenied
+            | Kind::AlreadyExists
+            | Kind::AddrInUse
+            | Kind::InvalidInput
+            | Kind::InvalidData
+            | Kind::Unsupported
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::DirectoryNotEmpty
+            | Kind::ReadOnlyFilesystem
+            | Kind::FileTooLarge
+            | Kind::ArgumentListTooLong
+            | Kind::NotSeekable
+            | Kind::WriteZero => Failure::permanent(),
+            _ => Failure::transient(),
         }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn an_io_error_is_unsent_only_where_that_is_proved() {
+        for kind in [ErrorKind::ConnectionRefused, ErrorKind::AddrNotAvailable] {
+            assert_eq!(
+                Error::from(kind).classify(),
+                Failure::transient().unsent(),
+                "{kind}"
+            );
+        }
+        for kind in [
+            ErrorKind::HostUnreachable,
+            ErrorKind::NetworkUnreachable,
+            ErrorKind::NetworkDown,
+            ErrorKind::NotConnected,
+            ErrorKind::ConnectionReset,
+            ErrorKind::TimedOut,
+        ] {
+            assert_eq!(Error::from(kind).classify(), Failure::transient(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_no_repetition_mends_is_permanent_and_what_may_pass_is_not() {
+        for kind in [
+            ErrorKind::NotFound,
+            ErrorKind::PermissionDenied,
+            ErrorKind::InvalidData,
+        ] {
+            assert_eq!(Error::from(kind).classify(), Failure::permanent(), "{kind}");
+        }
+        // Too many open files, and a name that did not resolve, have no stable kind.
+        let table_full = Error::from_raw_os_error(24);
+        assert_eq!(table_full.classify(), Failure::transient());
     }
 }

@@ -169,7 +169,7 @@ fn wait<R: Random + ?Sized>(
 
 /// The hint as the policy's mode leaves it.
 fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
-    let cap = rules.policy.cap;
+    let cap = rules.policy.cap.min(rules.policy.max_hint);
     match (rules.policy.hint, failure.hint?) {
         (HintMode::Honor, hint) => Some(hint),
         (HintMode::Clamp, Hint::AtLeast(delay)) => Some(Hint::AtLeast(delay.min(cap))),

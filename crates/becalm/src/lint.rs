@@ -30,7 +30,7 @@ pub struct Lint {
 
 impl Lint {
     /// Every code, in the order in which [`Policy::lints`] reports them.
-    pub const CODES: [&'static str; RULES.len()] = {
+    pub const CODES: &'static [&'static str] = &{
         let mut codes = [""; RULES.len()];
         let mut index = 0;
         while index < codes.len() {

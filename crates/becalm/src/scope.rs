@@ -20,7 +20,8 @@ pub enum Nested {
     Suppress,
     /// The inner one retries as if it stood alone.
     Allow,
-    /// The inner one retries, and its retries are paid from the outer one's budget.
+    /// The inner one retries, and its retries are paid from the outer one's budget (from its own
+    /// where the two are on different clocks).
     ShareBudget,
 }
 

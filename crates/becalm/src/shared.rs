@@ -51,6 +51,15 @@ impl Shared {
         Self::with(policy, tick, ClockId::UNKNOWN, None, false)
     }
 
+    /// The same on this clock: calls hand their deadline down to calls on the same one. Without it
+    /// they do not.
+    #[must_use]
+    pub fn on_clock(mut self, clock: ClockId) -> Self {
+        self.clock = clock;
+        self.publish(&self.rules());
+        self
+    }
+
     pub(crate) fn with(
         policy: Policy,
         tick: Duration,
@@ -246,12 +255,12 @@ impl Shared {
 
     /// Takes a place in the waiting room, if one is free.
     pub(crate) fn start_waiting(&self, places: Option<u32>) -> bool {
-        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let admitted = places.is_none_or(|places| before < u64::from(places));
-        if !admitted {
-            self.stop_waiting();
-        }
-        admitted
+        let places = places.map_or(u64::MAX, u64::from);
+        // Never counts a call that is not admitted, or it would keep out another.
+        let enter = |waiting| (waiting < places).then(|| waiting + 1);
+        self.waiting
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter)
+            .is_ok()
     }
 
     pub(crate) fn stop_waiting(&self) {

@@ -42,7 +42,7 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason, in the order of precedence.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: &'static [Self] = &[
         Self::Permanent,
         Self::DoNotRetry,
         Self::NotIdempotent,

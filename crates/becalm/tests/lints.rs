@@ -160,7 +160,7 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "{code}"
         );
         assert!(
-            shown.contains(&code) || code == "unlimited-without-budget",
+            shown.contains(code) || *code == "unlimited-without-budget",
             "{code}"
         );
     }

@@ -191,7 +191,8 @@ fn the_servers_own_stop_ranks_with_that_of_a_layer_below() {
 #[test]
 fn the_published_order_is_the_one_that_is_tested() {
     let tested = StopReason::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|reason| REASONS.contains(reason));
     assert!(tested.eq(REASONS));
 }

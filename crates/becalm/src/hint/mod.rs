@@ -38,7 +38,8 @@ pub enum HintMode {
     /// [`max_hint`](crate::Policy::max_hint) or the deadline stops the call. The default.
     #[default]
     Honor,
-    /// A longer hint than the cap is shortened to the cap: may come early, by choice.
+    /// A longer hint than the cap (or than `max_hint`) is shortened to it: may come early, by
+    /// choice.
     Clamp,
     /// The delay is computed as if no hint had come.
     Ignore,

@@ -123,6 +123,18 @@ impl<'r, E> CallLoop<'r, E> {
         self.tell(TIMED_OUT, Outcome::TimedOut);
     }
 
+    /// A layer below the attempt under way has said that more attempts harm: if the attempt fails,
+    /// the call stops with [`DoNotRetry`](StopReason::DoNotRetry).
+    ///
+    /// The engines hear it by themselves. A loop hears it where the layer's own
+    /// [`GaveUp`] is the error; where the body has mapped that into an error of its own, it says so
+    /// here.
+    pub fn forbid_retry(&mut self) {
+        if let Phase::Running { .. } = self.phase {
+            self.progress.forbid_retry();
+        }
+    }
+
     /// The scope of the attempt under way: what runs in it knows of this call.
     pub fn scope(&self) -> Scope {
         match self.phase {

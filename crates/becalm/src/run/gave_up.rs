@@ -142,8 +142,13 @@ impl<E, T> Details<E, T> {
     /// Notes a failed attempt.
     pub fn note(&mut self, record: Record, failure: Failure, outcome: Outcome<E, T>, now: Instant) {
         self.started.get_or_insert(now);
+        // What an earlier attempt may have done, a later proof that nothing was sent does not undo.
+        let perhaps_done = self.attempts > 0 && self.failure.effect == Effect::Unknown;
         self.attempts = record.number;
         self.failure = failure;
+        if perhaps_done {
+            self.failure.effect = Effect::Unknown;
+        }
         self.log.push(record);
         self.last = match outcome {
             Outcome::Error(error) => {
@@ -293,11 +298,13 @@ impl<E: std::error::Error + 'static, T> std::error::Error for GaveUp<E, T> {
     }
 }
 
-/// For a retry around this one: a suppressed call counts as its last error, and where this layer
-/// has learnt that more attempts harm, nobody above may retry.
+/// For a retry around this one: a call counts as its last error, of unknown effect if any of its
+/// attempts was. Where this layer has learnt that more attempts harm, or the call was cancelled,
+/// nobody above may retry.
 impl<E, T> Classify for GaveUp<E, T> {
     fn classify(&self) -> Failure {
-        if self.reason().forbids_retry_above() {
+        let harms = self.reason().forbids_retry_above();
+        if harms || self.reason() == StopReason::Cancelled {
             return self.details.failure.hint(crate::hint::Hint::Stop);
         }
         self.details.failure

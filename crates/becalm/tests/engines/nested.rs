@@ -544,13 +544,16 @@ mod upward {
             call.on_outcome(becalm::Instant::ZERO, SPENT.0.into(), &mut random)
         };
         call.start(becalm::Instant::ZERO).unwrap();
+        assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
+        call.forbid_retry(); // too late for the attempt that is over
+        call.start(becalm::Instant::ZERO).unwrap();
+        assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
+        call.start(becalm::Instant::ZERO).unwrap();
         call.forbid_retry();
         assert_eq!(
             fail(&mut call),
             becalm::Decision::Stop(StopReason::DoNotRetry)
         );
-        call.start(becalm::Instant::ZERO).unwrap();
-        assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
     }
 
     #[test]
