@@ -161,7 +161,7 @@ proptest! {
         }
         drop(call);
         prop_assert_eq!(shared.waiting(), 0);
-        prop_assert_eq!(shared.budget_fill(now), full, "nothing was spent");
+        prop_assert!(shared.budget_fill(now) >= full, "nothing was spent");
     }
 }
 
