@@ -106,8 +106,10 @@ mod seed {
                 Source::Entropy => entropy(),
                 Source::Counted { seed, calls } => {
                     let call = calls.fetch_add(1, Ordering::Relaxed);
-                    let mut mix = SplitMix64::new(seed.wrapping_add(call.rotate_left(32)));
-                    mix.next_u64()
+                    // Mixed before the call is added, so that no seed's calls are another's
+                    // later ones, and after it, so that neighbours have nothing in common.
+                    let start = SplitMix64::new(*seed).next_u64();
+                    SplitMix64::new(start.wrapping_add(call)).next_u64()
                 }
             })
         }

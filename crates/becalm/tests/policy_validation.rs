@@ -12,30 +12,75 @@ use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Every way to be refused, the field that is named, and a word of the remedy.
-fn refused() -> Vec<(Policy, InvalidPolicy, &'static str, &'static str)> {
-    let policy = Policy::default;
+/// A policy that is refused: why, the field that is named, and a word of the remedy.
+type Refused = (Policy, InvalidPolicy, &'static str, &'static str);
+
+fn policy() -> Policy {
+    Policy::default()
+}
+
+/// Every way to be refused.
+fn refused() -> Vec<Refused> {
+    let mut all = refused_delays();
+    all.extend(refused_limits());
+    all.extend(refused_jitters());
+    all.extend(refused_budgets());
+    all
+}
+
+fn refused_delays() -> Vec<Refused> {
     let multiplier = |multiplier| {
         let why = InvalidPolicy::Multiplier;
         (policy().multiplier(multiplier), why, "multiplier", "use 2")
     };
-    let share = |share| {
-        let why = InvalidPolicy::JitterShare;
+    let above_cap = |policy| (policy, InvalidPolicy::BaseAboveCap, "base", "raise cap");
+    let floor = |floor| {
+        let why = InvalidPolicy::FloorNotBelowCap;
+        (policy().floor(floor), why, "floor", "below cap")
+    };
+    let cap = policy().cap;
+    let no_cap = policy().cap(Duration::ZERO);
+    vec![
+        multiplier(f64::NAN),
+        multiplier(f64::INFINITY),
+        multiplier(-2.0),
+        multiplier(0.0),
+        multiplier(1.0 - f64::EPSILON),
+        (no_cap, InvalidPolicy::Cap, "cap", "base of 0"),
+        above_cap(policy().base(cap + Duration::from_nanos(1))),
+        above_cap(policy().throttled_base(Duration::MAX)),
+        floor(cap),
+        floor(Duration::MAX),
+    ]
+}
+
+fn refused_limits() -> Vec<Refused> {
+    use InvalidPolicy::{AttemptTimeout, Attempts, Deadline, MaxWaiting};
+    let zero = Duration::ZERO;
+    let timeout = policy().attempt_timeout(zero);
+    vec![
+        (policy().attempts(0), Attempts, "attempts", "at least 1"),
+        (policy().deadline(zero), Deadline, "deadline", "raise it"),
+        (timeout, AttemptTimeout, "attempt_timeout", "end in time"),
         (
-            policy().jitter(Jitter::Proportional(share)),
-            why,
-            "jitter",
-            "use none for 0",
-        )
+            policy().max_waiting(0),
+            MaxWaiting,
+            "max_waiting",
+            "attempts 1",
+        ),
+    ]
+}
+
+fn refused_jitters() -> Vec<Refused> {
+    let share = |share| {
+        let (why, policy) = (InvalidPolicy::JitterShare, policy());
+        let policy = policy.jitter(Jitter::Proportional(share));
+        (policy, why, "jitter", "use none for 0")
     };
     let width = |width| {
-        let why = InvalidPolicy::JitterWidth;
-        (
-            policy().jitter(Jitter::Additive(width)),
-            why,
-            "jitter",
-            "use none for 0",
-        )
+        let (why, policy) = (InvalidPolicy::JitterWidth, policy());
+        let policy = policy.jitter(Jitter::Additive(width));
+        (policy, why, "jitter", "use none for 0")
     };
     let decorrelated = || policy().jitter(Jitter::Decorrelated);
     let clamped = || policy().jitter(Jitter::DecorrelatedClamped);
@@ -47,85 +92,39 @@ fn refused() -> Vec<(Policy, InvalidPolicy, &'static str, &'static str)> {
         let why = InvalidPolicy::DecorrelatedWithoutRoom;
         (policy, why, "base", "raise cap")
     };
-    let above_cap = |policy| (policy, InvalidPolicy::BaseAboveCap, "base", "raise cap");
-    let floor = |policy| {
-        (
-            policy,
-            InvalidPolicy::FloorNotBelowCap,
-            "floor",
-            "below cap",
-        )
-    };
-    let budget = |budget, why, remedy| {
-        let why = InvalidPolicy::Budget(why);
-        (policy().budget(budget), why, "budget", remedy)
-    };
-    let ratio = |ratio| budget(Budget::ratio(ratio), InvalidBudget::Ratio, "use none");
-    let burst = |burst| {
-        budget(
-            Budget::ratio(0.1).burst(burst),
-            InvalidBudget::Burst,
-            "from 1 to",
-        )
-    };
-    let refill = |floor| {
-        let budget_of = Budget::ratio(0.1).floor_per_second(floor);
-        budget(budget_of, InvalidBudget::Floor, "from 0 to")
-    };
     let cap = policy().cap;
     vec![
-        (
-            policy().attempts(0),
-            InvalidPolicy::Attempts,
-            "attempts",
-            "at least 1",
-        ),
-        multiplier(f64::NAN),
-        multiplier(f64::INFINITY),
-        multiplier(-2.0),
-        multiplier(0.0),
-        multiplier(1.0_f64.next_down()),
-        (
-            policy().cap(Duration::ZERO),
-            InvalidPolicy::Cap,
-            "cap",
-            "base of 0",
-        ),
-        above_cap(policy().base(cap + Duration::from_nanos(1))),
-        above_cap(policy().throttled_base(Duration::MAX)),
-        floor(policy().floor(cap)),
-        floor(policy().floor(Duration::MAX)),
-        without_base(decorrelated().base(Duration::ZERO)),
-        without_base(decorrelated().throttled_base(Duration::ZERO)),
-        without_base(clamped().throttled_base(Duration::ZERO)),
-        without_room(decorrelated().base(cap)),
-        without_room(decorrelated().throttled_base(cap)),
-        (
-            policy().deadline(Duration::ZERO),
-            InvalidPolicy::Deadline,
-            "deadline",
-            "raise it",
-        ),
-        (
-            policy().attempt_timeout(Duration::ZERO),
-            InvalidPolicy::AttemptTimeout,
-            "attempt_timeout",
-            "end in time",
-        ),
-        (
-            policy().max_waiting(0),
-            InvalidPolicy::MaxWaiting,
-            "max_waiting",
-            "attempts 1",
-        ),
         share(0.0),
         share(-0.5),
-        share(1.0_f64.next_up()),
+        share(1.0 + f64::EPSILON),
         share(f64::NAN),
         share(f64::INFINITY),
         width(Duration::ZERO),
         width(cap + Duration::from_nanos(1)),
         width(Duration::MAX),
+        without_base(decorrelated().base(Duration::ZERO)),
+        without_base(decorrelated().throttled_base(Duration::ZERO)),
+        without_base(clamped().throttled_base(Duration::ZERO)),
+        without_room(decorrelated().base(cap)),
+        without_room(decorrelated().throttled_base(cap)),
+    ]
+}
+
+fn refused_budgets() -> Vec<Refused> {
+    let refused = |budget, why, remedy| {
+        let why = InvalidPolicy::Budget(why);
+        (policy().budget(budget), why, "budget", remedy)
+    };
+    let ratio = |ratio| refused(Budget::ratio(ratio), InvalidBudget::Ratio, "use none");
+    let burst = |burst| {
+        let budget = Budget::ratio(0.1).burst(burst);
+        refused(budget, InvalidBudget::Burst, "from 1 to")
+    };
+    let floor = |floor| {
+        let budget = Budget::ratio(0.1).floor_per_second(floor);
+        refused(budget, InvalidBudget::Floor, "from 0 to")
+    };
+    vec![
         ratio(0.0),
         ratio(0.999e-6),
         ratio(1000.1),
@@ -135,9 +134,9 @@ fn refused() -> Vec<(Policy, InvalidPolicy, &'static str, &'static str)> {
         burst(0.99),
         burst(1_000_000.5),
         burst(f64::NAN),
-        refill(-0.1),
-        refill(10_000.5),
-        refill(f64::NAN),
+        floor(-0.1),
+        floor(10_000.5),
+        floor(f64::NAN),
     ]
 }
 
@@ -178,7 +177,7 @@ fn the_edges_of_every_range_are_accepted() {
         Policy::default().throttled_base(cap),
         Policy::default().throttled_base(Duration::ZERO),
         Policy::default().cap(Duration::MAX).base(Duration::MAX),
-        Policy::default().floor(cap - Duration::from_nanos(1)),
+        Policy::default().floor(cap.saturating_sub(Duration::from_nanos(1))),
         Policy::default().deadline(Duration::from_nanos(1)),
         Policy::default().deadline(Duration::MAX),
         Policy::default().max_hint(Duration::ZERO),

@@ -163,7 +163,7 @@ fn a_cap_between_two_ticks_is_kept_and_does_not_gather_the_herd() {
                 .jitter(Jitter::Additive(tick / 2));
             let wave = Wave::of(policy, tick, transient());
             wave.assert_whole_ticks();
-            wave.assert_within(cap - 2 * tick, cap);
+            wave.assert_within(cap.saturating_sub(2 * tick), cap);
             wave.assert_spread(0.25 - 0.15);
         }
     }
