@@ -161,7 +161,9 @@ proptest! {
         }
         drop(call);
         prop_assert_eq!(shared.waiting(), 0);
-        prop_assert!(shared.budget_fill(now) >= full, "nothing was spent");
+        // A full budget that is drawn upon counts a floor's millionth under way as used up.
+        let lost = full - shared.budget_fill(now);
+        prop_assert!((0.0..2e-6).contains(&lost), "{lost} of the budget was spent");
     }
 }
 

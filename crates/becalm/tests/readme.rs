@@ -10,13 +10,14 @@ use becalm::{Policy, Retrier};
 struct Client;
 
 impl Client {
+    #[expect(clippy::unused_async)] // as a client would
     async fn fetch(&self, id: u32, within: Option<Duration>) -> io::Result<u32> {
         assert!(within.is_some_and(|left| left <= Duration::from_secs(30)));
         Ok(id)
     }
 }
 
-#[expect(clippy::unnecessary_wraps)] // as a query would
+#[expect(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref)] // as a query would
 fn query(rows: &u32) -> io::Result<u32> {
     Ok(*rows)
 }

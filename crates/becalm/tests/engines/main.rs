@@ -1,6 +1,14 @@
 //! Do the engines keep the laws of one call? In virtual time, through the public interface.
 
 #![cfg(feature = "std")]
+#![allow(
+    clippy::pedantic,
+    clippy::erasing_op,
+    clippy::identity_op,
+    clippy::type_complexity,
+    clippy::redundant_pattern_matching,
+    reason = "a table of times reads best as 0 * MS, 1 * MS, 2 * MS; a scenario as it happens"
+)]
 
 mod async_engine;
 mod blocking_engine;
