@@ -37,7 +37,7 @@ Exit code of a refused command line: 2, but 125 for \"becalm run\".";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Plan(plan::Args),
     Drill(drill::Args),
     Presets(presets::Args),
@@ -46,12 +46,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = run::take_detour(std::env::args_os()) {
+        return code;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refusal) => return usage::refused(&refusal),
     };
     match cli.command {
-        Command::Run(args) => run::execute(args),
+        Command::Run(args) => run::execute(*args),
         Command::Plan(args) => plan::execute(&args),
         Command::Drill(args) => drill::execute(args),
         Command::Presets(args) => presets::execute(&args),

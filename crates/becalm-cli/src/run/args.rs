@@ -78,13 +78,11 @@ pub struct Args {
     /// Run this with sh -c before each wait
     ///
     /// It may take as long as it needs: the next attempt starts when it has ended and the wait is
-    /// over. BECALM_REASON says why the attempt failed, BECALM_DELAY_MS how long the wait is.
+    /// over.
     #[arg(long, value_name = "CMD", help_heading = CONTROL)]
     pub(super) on_retry: Option<OsString>,
 
     /// Run this with sh -c when becalm gives up; not when a signal ends it
-    ///
-    /// BECALM_REASON is the stop reason.
     #[arg(long, value_name = "CMD", help_heading = CONTROL)]
     pub(super) on_give_up: Option<OsString>,
 
@@ -112,7 +110,9 @@ Environment of the command:
   BECALM_REMAINING_MS  milliseconds up to the deadline
   BECALM_HINT_FILE     write a Retry-After value here, seconds or an HTTP date:
                        the next attempt is not before then
-Hooks have the first four, about the attempt that failed, and BECALM_REASON.
+Of hooks: the first four, about the attempt that failed, and
+  BECALM_REASON        how it ended, or \"output\"; for --on-give-up the stop reason
+  BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
 
 Signals:
   HUP, INT, QUIT and TERM end becalm: the command gets them, and no attempt follows.
@@ -124,7 +124,8 @@ Report (--report), one object a line, times in milliseconds:
    \"decision\":\"retry\",\"delay_ms\":83.2,\"reason\":null}
   {\"type\":\"summary\",\"outcome\":\"gave_up\",\"reason\":\"attempts_exhausted\",\"attempts\":4,
    \"exit\":7,\"elapsed_ms\":912.4}
-  ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute
+  ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute;
+            on a terminal the last two are exit, with 127 and 126
   matched   retry, stop: what a line of the output decided
   decision  done, retry, stop, cancelled
   outcome   success, gave_up, cancelled

@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use super::RunError;
 use super::environment::Environment;
 use super::exit_code::Ending;
+use super::foreground;
 use super::group::{Group, Streams};
 use super::host::{Host, Terms};
 use super::output::{Fault, Handling, Outputs, Seen};
@@ -42,20 +43,17 @@ impl Execution {
         terms: Terms,
     ) -> Result<(Ending, Seen), RunError> {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
-        let mut command = Command::new(program);
+        let mut command = if terms.foreground && host.may_lend_terminal() {
+            foreground::detour(program).map_err(RunError::Resources)?
+        } else {
+            Command::new(program)
+        };
         command.args(arguments).stdin(self.stdin.stdio());
         self.handling.prepare(&mut command);
         environment.apply(&mut command);
         let mut group = match Group::spawn(&mut command) {
             Ok(group) => group,
-            Err(error) => {
-                complain(&format!("cannot run {}: {error}", program.display()));
-                let ending = match error.kind() {
-                    io::ErrorKind::NotFound => Ending::NotFound,
-                    _ => Ending::CannotExecute,
-                };
-                return Ok((ending, Seen::default()));
-            }
+            Err(error) => return Ok((foreground::not_started(program, &error), Seen::default())),
         };
         let streams = group.take_streams();
         let (feed, mut outputs) = match self.connect(streams, host) {

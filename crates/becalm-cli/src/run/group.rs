@@ -14,6 +14,14 @@ use nix::unistd::Pid;
 
 use super::exit_code::Ending;
 
+/// Makes becalm the parent of what its commands leave behind, so that the dead among it are buried
+/// and do not count as alive: not every container has a first process that does it.
+pub fn adopt_orphans() {
+    // Elsewhere, and where it is refused, the system's first process does what it does.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+}
+
 /// A process group that becalm started, and its leader.
 #[derive(Debug)]
 pub struct Group {
@@ -91,7 +99,6 @@ impl Group {
     /// Asked only after the leader's end. As long as the group lives, no other process can get its
     /// id; and process ids go round far too slowly for it to be another's right after.
     pub fn is_alive(&self) -> bool {
-        // As process 1 of a container becalm inherits the orphans, and must bury them.
         let members = Pid::from_raw(-self.id.as_raw());
         while let Ok(status) = waitpid(members, Some(WaitPidFlag::WNOHANG)) {
             if status == WaitStatus::StillAlive {
@@ -149,6 +156,7 @@ mod tests {
 
     #[test]
     fn a_group_lives_as_long_as_any_process_in_it() {
+        adopt_orphans();
         let mut command = Command::new("/bin/sh");
         let mut group = Group::spawn(command.args(["-c", "sleep 1000 & exit 3"])).unwrap();
         assert_eq!(ended(&mut group), Ending::Exited(3));

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::environment::Environment;
@@ -24,7 +25,10 @@ pub struct Hooks {
 /// standard output belongs to the command. Its failure changes nothing, but is told.
 pub fn run(hook: &OsStr, environment: &Environment<'_>, host: &mut Host, terms: Terms) {
     if let Err(error) = try_run(hook, environment, host, terms) {
-        complain(&format!("cannot run the hook {}: {error}", hook.display()));
+        complain(&format!(
+            "cannot run the hook {}: {error}",
+            Path::new(hook).display()
+        ));
     }
 }
 
@@ -41,7 +45,10 @@ fn try_run(
     let mut group = Group::spawn(&mut command)?;
     let ending = host.see_to_the_end(&mut group, terms);
     if ending != Ending::Exited(0) && host.told_to_end().is_none() {
-        complain(&format!("the hook {} failed ({ending})", hook.display()));
+        complain(&format!(
+            "the hook {} failed ({ending})",
+            Path::new(hook).display()
+        ));
     }
     Ok(())
 }

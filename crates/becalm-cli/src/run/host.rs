@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::Instant;
 use nix::sys::signal::Signal;
 
-use super::exit_code::Ending;
+use super::exit_code::{Ending, of_signal};
 use super::group::{Group, Leader};
 use super::inbox::{Event, Inbox};
 use super::terminal::{self, Terminal};
@@ -132,6 +132,11 @@ impl Host {
         std::mem::take(&mut self.outputs_ended) >= count
     }
 
+    /// Whether a command can be put in the foreground of the terminal.
+    pub fn may_lend_terminal(&self) -> bool {
+        self.terminal.as_ref().is_some_and(Terminal::may_be_lent)
+    }
+
     /// Stays with a command until it and all of its group have ended.
     pub fn see_to_the_end(&mut self, group: &mut Group, terms: Terms) -> Ending {
         if terms.foreground {
@@ -191,16 +196,17 @@ impl Host {
         }
     }
 
-    /// The terminal comes back. What the user did there by a key was meant for becalm as well.
+    /// The terminal comes back. A signal that came from it to its foreground, by a key or because
+    /// it has gone, was meant for becalm as well.
     fn after_command(&mut self, ending: Ending, by_itself: bool) {
         let Some(terminal) = &mut self.terminal else {
             return;
         };
         if terminal.is_lent() && by_itself {
-            let key = [Signal::SIGINT, Signal::SIGQUIT]
+            let told = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP]
                 .into_iter()
-                .find(|key| ending.code() == super::exit_code::of_signal(*key as i32));
-            self.told_to_end = self.told_to_end.or(key);
+                .find(|signal| ending.code() == of_signal(*signal as i32));
+            self.told_to_end = self.told_to_end.or(told);
         }
         terminal.take_back();
         if !matches!(ending, Ending::Exited(_)) {
@@ -211,10 +217,6 @@ impl Host {
     fn lend_terminal(&mut self, group: &Group) {
         if let Some(terminal) = &mut self.terminal {
             terminal.lend(group.id());
-            if terminal.is_lent() {
-                // It may have asked for the terminal before it had it, and been stopped.
-                group.signal(Signal::SIGCONT);
-            }
         }
     }
 

@@ -1,12 +1,12 @@
 //! What does becalm wait for, all at once? Signals, the ends of its threads, and the time.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use becalm::Instant;
-use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signal::Signal;
 use signal_hook::iterator::Signals;
 
 /// Signals that end becalm: the running command gets them, and no attempt follows.
@@ -62,19 +62,11 @@ impl Inbox {
         let numbers: Vec<i32> = heard.chain(always).map(|signal| signal as i32).collect();
         let mut signals = Signals::new(&numbers)?;
 
-        // Blocked, so that becalm may write to and reconfigure a terminal whose foreground it has
-        // lent to a command. Children start with nothing blocked: the standard library sees to it.
-        let mut terminal_output = SigSet::empty();
-        terminal_output.add(Signal::SIGTTOU);
-        terminal_output.thread_block()?;
-
         let (sender, events) = channel();
         let to_inbox = sender.clone();
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(move || {
-                // Heard by this thread alone: other processes of becalm's group may cause it.
-                let _ = terminal_output.thread_unblock();
                 for event in signals.forever().filter_map(event_of) {
                     if to_inbox.send(event).is_err() {
                         return;
@@ -96,11 +88,8 @@ impl Inbox {
         };
         // Bounded, because a platform may not know times as far as `Instant` does.
         let wait = until.since(now).min(Duration::from_secs(86_400));
-        match self.events.recv_timeout(wait) {
-            Ok(event) => Some(event),
-            // Disconnected cannot be: the inbox holds a sender itself.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        // Disconnected it cannot be: the inbox holds a sender itself.
+        self.events.recv_timeout(wait).ok()
     }
 }
 

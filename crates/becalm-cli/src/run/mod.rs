@@ -8,6 +8,7 @@ mod attempt;
 mod budget_file;
 mod environment;
 mod exit_code;
+mod foreground;
 mod group;
 mod hint_file;
 mod hooks;
@@ -22,7 +23,6 @@ mod spool;
 mod stdin;
 mod terminal;
 
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +34,7 @@ use becalm::time::{Sleeper, StdSleeper};
 use becalm::{Budget, Policy, Retrier};
 
 pub use args::Args;
+pub use foreground::take_detour;
 
 use attempt::Execution;
 use budget_file::{BudgetFile, BudgetFileError};
@@ -57,23 +58,6 @@ pub fn execute(args: Args) -> ExitCode {
             complain(&error.to_string());
             ExitCode::from(OWN_ERROR)
         }
-    }
-}
-
-/// The exit code after a message of the command line's parser. 2 is the custom for wrong usage, but
-/// `becalm run` leaves the codes below 124 to its command: there it is 125. Help is no error.
-pub fn usage_exit_code(
-    error: &clap::Error,
-    arguments: impl IntoIterator<Item = OsString>,
-) -> ExitCode {
-    let is_run = arguments
-        .into_iter()
-        .nth(1)
-        .is_some_and(|subcommand| subcommand == "run");
-    match error.exit_code() {
-        0 => ExitCode::SUCCESS,
-        _ if is_run => ExitCode::from(OWN_ERROR),
-        code => ExitCode::from(u8::try_from(code).unwrap_or(1)),
     }
 }
 
@@ -155,6 +139,7 @@ fn try_execute(args: Args) -> Result<u8, RunError> {
     };
     let attempts = policy.attempts;
     let retrier = retrier(policy, args.policy.seed(), budget_file.clone())?;
+    group::adopt_orphans();
     let inbox = Inbox::open().map_err(RunError::Resources)?;
     let clock = Box::new(|| StdSleeper::new().now());
     let mut host = Host::new(inbox, clock, args.kill_after);

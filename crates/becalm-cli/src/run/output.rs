@@ -17,6 +17,7 @@ use super::group::Streams;
 use super::inbox::Event;
 use super::output_rules::{LineWatch, OutputMatch, OutputRules};
 use super::spool::Spool;
+use super::terminal::Unstopped;
 
 /// More than a pipe holds (Linux grants at most 1 MiB without privileges, pipe(7)): so much may
 /// have been on its way when the command ended.
@@ -87,6 +88,8 @@ pub struct Seen {
     pub matched: Option<OutputMatch>,
     /// Its standard output, if it is held.
     pub held: Option<Spool>,
+    /// Nobody reads what becalm passes on, nor will for another attempt.
+    pub reader_is_gone: bool,
     /// What becalm could not write or keep.
     pub fault: Option<Fault>,
 }
@@ -94,7 +97,7 @@ pub struct Seen {
 /// Output that was lost.
 #[derive(Debug)]
 pub enum Fault {
-    /// It could not be passed on. Nothing is said of a reader that has gone.
+    /// It could not be passed on.
     Write(io::Error),
     /// It could not be kept.
     Hold(io::Error),
@@ -123,6 +126,7 @@ impl Outputs {
             let part = copy.thread.join().unwrap_or_default();
             seen.matched = seen.matched.max(part.matched);
             seen.held = seen.held.or(part.held);
+            seen.reader_is_gone |= part.reader_is_gone;
             seen.fault = seen.fault.or(part.fault);
         }
         seen
@@ -167,6 +171,8 @@ impl Copy {
         let thread = thread::Builder::new()
             .name("output".to_owned())
             .spawn(move || {
+                // The terminal's foreground is lent to the command, whatever it writes comes from here.
+                let _unstopped = Unstopped::start();
                 let seen = copy(pipe, &closed, sink, watch);
                 // Nobody listens any more when becalm is about to end.
                 let _ = inbox.send(Event::OutputEnded);
@@ -218,13 +224,15 @@ fn copy(
         }
     }
     drop(pipe);
+    let reader_is_gone = fault.as_ref().is_some_and(is_gone_reader);
     Seen {
         matched: watch.and_then(LineWatch::finish),
         held: match sink {
             Sink::Hold(spool) => Some(spool),
             Sink::Stdout | Sink::Stderr => None,
         },
-        fault: fault.filter(|fault| !is_gone_reader(fault)),
+        reader_is_gone,
+        fault: fault.filter(|_| !reader_is_gone),
     }
 }
 

@@ -63,7 +63,7 @@ impl Progress {
     }
 
     /// An attempt has failed, and becalm waits.
-    pub fn waiting(&self, attempt: u32, cause: Cause, delay: Duration) -> Waiting {
+    pub fn waiting(self, attempt: u32, cause: Cause, delay: Duration) -> Waiting {
         let line = match self.attempts {
             Policy::UNLIMITED => format!("attempt {attempt} failed ({cause}); retry"),
             attempts => format!("attempt {attempt} of {attempts} failed ({cause}); retry"),
@@ -80,11 +80,15 @@ impl Progress {
     }
 
     /// No further attempt is made.
-    pub fn gave_up(&self, reason: StopReason, attempts: u32, cause: Cause) {
+    pub fn gave_up(self, reason: StopReason, attempts: u32, cause: Cause) {
         if self.style != Style::Quiet {
             let plural = if attempts == 1 { "" } else { "s" };
+            let remedy = match reason {
+                StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
+                _ => "",
+            };
             complain(&format!(
-                "gave up because {reason}, after {attempts} attempt{plural} ({cause})"
+                "gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}"
             ));
         }
     }

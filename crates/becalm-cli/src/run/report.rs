@@ -9,7 +9,8 @@
 //!  "delay_ms":83.2,"reason":null}
 //! ```
 //!
-//! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found` or `cannot_execute`;
+//! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found` or `cannot_execute`
+//! (on a terminal a command that cannot be started is an `exit` with 126 or 127, as under a shell);
 //! `matched` what an output rule decided, `retry` or `stop`; `decision` is `done`, `retry`, `stop`
 //! or `cancelled`; `reason` the stop reason. The summary:
 //!

@@ -77,6 +77,7 @@ impl Run {
     /// What the attempt came to, and what the command said about the next one.
     fn verdict(&self, ended: &Ended) -> (Verdict, Option<Duration>) {
         match self.exit_rules.verdict(ended.ending, ended.seen.matched) {
+            Verdict::Failure(_) if ended.seen.reader_is_gone => (Failure::permanent().into(), None),
             Verdict::Failure(failure) => {
                 let hint = self.hint_file.as_ref().and_then(HintFile::read);
                 (
@@ -189,13 +190,13 @@ impl Course<'_> {
         let (verdict, hint) = self.run.verdict(ended);
         self.refuse_a_retry_without_its_input();
         let now = self.host.now();
-        let decision = match self.host.told_to_end() {
-            Some(signal) => Err(signal),
-            None => {
+        let decision = self.host.told_to_end().map_or_else(
+            || {
                 let random = self.random.get_or_insert_with(|| self.retrier.random());
                 Ok(self.call.on_outcome(now, verdict, random))
-            }
-        };
+            },
+            Err,
+        );
         self.report.attempt(&report::Attempt {
             number: ended.number,
             started: ended.started.since(self.begun),

@@ -71,14 +71,15 @@ impl Spool {
         let count = buffer
             .len()
             .min(usize::try_from(left).unwrap_or(usize::MAX));
+        if count == 0 {
+            return Ok(0);
+        }
         let buffer = &mut buffer[..count];
         if let Some(file) = &self.file {
             return file.read_at(buffer, place);
         }
         // In memory a place that has bytes behind it fits a usize.
-        let start = usize::try_from(place)
-            .unwrap_or(usize::MAX)
-            .min(self.memory.len());
+        let start = usize::try_from(place).map_err(io::Error::other)?;
         buffer.copy_from_slice(&self.memory[start..start + count]);
         Ok(count)
     }

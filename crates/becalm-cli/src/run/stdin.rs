@@ -130,12 +130,11 @@ impl Replay {
         };
         let mut record = lock(&self.record);
         match read {
-            Ok(0) => record.is_complete = true,
+            Ok(0) | Err(_) => record.is_complete = true,
             Ok(count) if record.fault.is_none() => {
                 record.fault = record.spool.append(&buffer[..count]).err();
             }
             Ok(_) => {}
-            Err(_) => record.is_complete = true,
         }
         read
     }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill, raise};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, getsid, tcgetpgrp, tcsetpgrp};
 
@@ -37,10 +37,15 @@ impl Terminal {
         })
     }
 
-    /// Puts a group in the foreground, if becalm is there itself and may give it away.
+    /// Whether becalm is in the foreground itself, and may give it away.
+    pub fn may_be_lent(&self) -> bool {
+        !self.is_shared && tcgetpgrp(&self.device) == Ok(getpgrp())
+    }
+
+    /// Puts a group in the foreground, unless it has put itself there.
     pub fn lend(&mut self, group: Pid) {
-        let is_ours = tcgetpgrp(&self.device) == Ok(getpgrp());
-        if is_ours && !self.is_shared && tcsetpgrp(&self.device, group).is_ok() {
+        let is_there = tcgetpgrp(&self.device) == Ok(group);
+        if is_there || self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
             self.lent_to = Some(group);
         }
     }
@@ -56,6 +61,7 @@ impl Terminal {
             return;
         };
         if tcgetpgrp(&self.device) == Ok(group) {
+            let _unstopped = Unstopped::start();
             let _ = tcsetpgrp(&self.device, getpgrp());
         }
     }
@@ -75,6 +81,30 @@ impl Terminal {
         self.is_shared = true;
         self.take_back();
         let _ = kill(Pid::from_raw(0), Signal::SIGCONT);
+    }
+}
+
+/// While it lives, this thread may use and set a terminal from the background: the kernel does not
+/// stop who has SIGTTOU blocked. Short, since commands inherit what the main thread has blocked.
+#[derive(Debug)]
+pub struct Unstopped(SigSet);
+
+impl Unstopped {
+    /// From here on.
+    pub fn start() -> Self {
+        let mut output = SigSet::empty();
+        output.add(Signal::SIGTTOU);
+        Self(
+            output
+                .thread_swap_mask(SigmaskHow::SIG_BLOCK)
+                .unwrap_or_else(|_| SigSet::empty()),
+        )
+    }
+}
+
+impl Drop for Unstopped {
+    fn drop(&mut self) {
+        let _ = self.0.thread_set_mask();
     }
 }
 

@@ -1,0 +1,123 @@
+//! Do processes that share a budget file keep its law, whatever becomes of them?
+
+mod run_support;
+
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use run_support::{Folder, RunCommand, becalm, becalm_at_once, report};
+
+/// A budget that only its burst can pay from.
+fn shared(run: RunCommand, burst: u32, path: &Path) -> RunCommand {
+    run.flag("--budget", format!("ratio:0.000001,burst:{burst}"))
+        .flag("--budget-file", path)
+}
+
+/// Attempts that a run of many makes.
+fn attempts(burst: u32, path: &Path) -> usize {
+    let done = shared(becalm_at_once().flags("--attempts 30"), burst, path).sh("echo try; exit 3");
+    assert_eq!(done.code(), 3, "{}", done.err());
+    done.out().lines().count()
+}
+
+#[test]
+fn one_run_after_another_spends_one_burst() {
+    let folder = Folder::new();
+    let path = folder.path("budget");
+    assert_eq!(attempts(5, &path), 6);
+    assert_eq!(attempts(5, &path), 1);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(attempts(5, &path), 6);
+}
+
+#[test]
+fn first_tries_deposit() {
+    let folder = Folder::new();
+    let path = folder.path("budget");
+    let run = |script| {
+        becalm_at_once()
+            .flags("--attempts 30 --budget ratio:0.5,burst:2")
+            .flag("--budget-file", &path)
+            .sh(script)
+    };
+    assert_eq!(run("echo try; exit 3").out().lines().count(), 3);
+    for _ in 0..3 {
+        assert_eq!(run("exit 0").code(), 0);
+    }
+    // Three successes and its own first try are worth two.
+    assert_eq!(run("echo try; exit 3").out().lines().count(), 3);
+}
+
+#[test]
+fn twenty_processes_at_once_are_never_granted_more_than_there_is() {
+    let folder = Folder::new();
+    let path = folder.path("budget");
+    let running: Vec<_> = (0..20)
+        .map(|_| shared(becalm_at_once(), 7, &path).start_sh("echo try; exit 3"))
+        .collect();
+    let done: Vec<_> = running
+        .into_iter()
+        .map(run_support::Running::finish)
+        .collect();
+    assert!(done.iter().all(|done| done.code() == 3));
+    let attempts: usize = done.iter().map(|done| done.out().lines().count()).sum();
+    assert_eq!(attempts, 20 + 7);
+}
+
+#[test]
+fn a_process_that_is_killed_in_its_wait_loses_its_own_token_and_no_more() {
+    let folder = Folder::new();
+    for (signal, left) in [(Signal::SIGKILL, 3), (Signal::SIGTERM, 4)] {
+        let path = folder.path(signal.as_str());
+        let waits = becalm().flags("--base 1h --cap 1h --jitter none");
+        let mut running = shared(waits, 4, &path).start_sh("exit 3");
+        assert!(running.error_line().ends_with("retry in 1h"));
+        running.signal(signal);
+        let status = running.finish().0.status;
+        assert!(!status.success());
+        // Neither a lock is left, nor half a state. A wait that was ended in order gives back.
+        assert_eq!(attempts(4, &path), 1 + left, "{signal}");
+    }
+}
+
+#[test]
+fn a_storm_of_killed_processes_leaves_a_sound_file() {
+    let folder = Folder::new();
+    let (path, burst) = (folder.path("budget"), 1_000_000);
+    for round in 0..12 {
+        let mut running: Vec<_> = (0..4)
+            .map(|_| {
+                let busy = becalm_at_once().flags("--attempts unlimited --quiet");
+                shared(busy, burst, &path).start_sh("echo try; exit 3")
+            })
+            .collect();
+        for running in &mut running {
+            for _ in 0..=round {
+                assert_eq!(running.line(), "try");
+            }
+            running.signal(Signal::SIGKILL);
+        }
+        for running in running {
+            assert_eq!(running.finish().0.status.code(), None);
+        }
+    }
+    // Had a write been cut in two, the file would be refused.
+    assert_eq!(attempts(burst, &path), 30);
+}
+
+#[test]
+fn a_file_that_becomes_foreign_denies_and_says_so() {
+    let folder = Folder::new();
+    let (path, report_path) = (folder.path("budget"), folder.path("report"));
+    let run = becalm_at_once()
+        .flag("--report", &report_path)
+        .env("BUDGET", &path);
+    let done = shared(run, 5, &path).sh("echo buy milk > $BUDGET; exit 3");
+    assert_eq!(done.code(), 3);
+    assert_eq!(report(&report_path)[1]["reason"], "budget_exhausted");
+    assert!(
+        done.err().contains("is not a budget file of becalm"),
+        "{}",
+        done.err()
+    );
+}

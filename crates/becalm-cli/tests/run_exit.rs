@@ -1,0 +1,215 @@
+//! Which exit code does `becalm run` end with, and what does it try again?
+
+mod run_support;
+
+use run_support::{Folder, becalm, becalm_at_once, report};
+
+#[test]
+fn success_is_success_at_once_or_later() {
+    assert_eq!(becalm().sh("exit 0").code(), 0);
+    let done = becalm_at_once().sh("echo $BECALM_ATTEMPT; [ $BECALM_ATTEMPT -eq 3 ]");
+    assert_eq!((done.code(), done.out().as_str()), (0, "1\n2\n3\n"));
+}
+
+#[test]
+fn giving_up_keeps_the_exit_code_of_the_command() {
+    let done = becalm_at_once()
+        .flags("--attempts 3")
+        .sh("echo try; exit $((40 + BECALM_ATTEMPT))");
+    assert_eq!((done.code(), done.out().as_str()), (43, "try\ntry\ntry\n"));
+}
+
+#[test]
+fn death_by_signal_is_128_and_its_number() {
+    for (signal, code) in [("KILL", 137), ("TERM", 143), ("SEGV", 139)] {
+        let done = becalm_at_once()
+            .flags("--attempts 2")
+            .sh(&format!("echo try; kill -{signal} $$"));
+        assert_eq!(
+            (done.code(), done.out().as_str()),
+            (code, "try\ntry\n"),
+            "{signal}"
+        );
+    }
+}
+
+#[test]
+fn a_command_that_is_not_there_is_127_and_not_tried_again() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let done = becalm_at_once()
+        .flag("--report", &path)
+        .flags("-- no-such-command-here")
+        .run();
+    assert_eq!(done.code(), 127);
+    assert!(
+        done.err().contains("cannot run no-such-command-here"),
+        "{}",
+        done.err()
+    );
+    let lines = report(&path);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["ended"], "not_found");
+    assert_eq!(lines[0]["reason"], "permanent");
+}
+
+#[test]
+fn a_command_that_cannot_be_executed_is_126_and_not_tried_again() {
+    let folder = Folder::new();
+    let (path, plain) = (folder.path("report"), folder.file("plain", "no program"));
+    let done = becalm_at_once()
+        .flag("--report", &path)
+        .flag("--", plain)
+        .run();
+    assert_eq!(done.code(), 126);
+    let lines = report(&path);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0]["ended"], "cannot_execute");
+}
+
+#[test]
+fn the_commands_own_126_and_127_are_not_tried_again_unless_named() {
+    for code in [126, 127] {
+        let script = format!("echo try; exit {code}");
+        let done = becalm_at_once().sh(&script);
+        assert_eq!((done.code(), done.out().as_str()), (code, "try\n"));
+        let done = becalm_at_once()
+            .flags("--attempts 2 --retry-on 126-127")
+            .sh(&script);
+        assert_eq!((done.code(), done.out().as_str()), (code, "try\ntry\n"));
+    }
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let flags = "--attempts 3 --retry-on 127 -- no-such-command-here";
+    let done = becalm_at_once().flag("--report", &path).flags(flags).run();
+    assert_eq!((done.code(), report(&path).len()), (127, 4));
+}
+
+#[test]
+fn an_attempt_timeout_is_124_and_tried_again() {
+    let done = becalm_at_once()
+        .flags("--attempts 2 --attempt-timeout 100ms")
+        .sh("echo try; exec sleep 1000");
+    assert_eq!((done.code(), done.out().as_str()), (124, "try\ntry\n"));
+}
+
+#[test]
+fn a_deadline_that_ends_the_command_is_124() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let done = becalm_at_once()
+        .flags("--deadline 100ms")
+        .flag("--report", &path)
+        .sh("echo try; exec sleep 1000");
+    assert_eq!((done.code(), done.out().as_str()), (124, "try\n"));
+    let lines = report(&path);
+    assert_eq!(lines[0]["ended"], "deadline");
+    assert_eq!(lines[1]["reason"], "deadline_exceeded");
+}
+
+#[test]
+fn a_wait_that_does_not_fit_the_deadline_ends_with_the_commands_own_code_at_once() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let done = becalm()
+        .flags("--base 1h --cap 1h --jitter none --deadline 30m")
+        .flag("--report", &path)
+        .sh("echo try; exit 9");
+    assert_eq!((done.code(), done.out().as_str()), (9, "try\n"));
+    assert_eq!(report(&path)[1]["reason"], "deadline_exceeded");
+}
+
+#[test]
+fn becalms_own_errors_are_125() {
+    let folder = Folder::new();
+    let command = "-- true";
+    for flags in [
+        "--no-such-flag",
+        "--retry-on 0",
+        "--retry-on seven",
+        "--retry-on-output (",
+        "--kill-after soon",
+        "--base 10s --cap 1s",
+        "--attempts 0",
+        "--stdin somewhere",
+        "--budget-file /no/such/folder/budget",
+        "--budget none --budget-file /no/such/folder/budget",
+        "--report /no/such/folder/report",
+    ] {
+        let done = becalm().flags(flags).flags(command).run();
+        assert_eq!(done.code(), 125, "{flags}: {}", done.err());
+        assert!(done.err().len() > 20, "{flags}: {}", done.err());
+    }
+    let foreign = folder.file("notes", "buy milk\n");
+    let done = becalm()
+        .flag("--budget-file", &foreign)
+        .flags(command)
+        .run();
+    assert_eq!(done.code(), 125);
+    assert!(
+        done.err().contains("is not a budget file of becalm"),
+        "{}",
+        done.err()
+    );
+    // No command at all.
+    assert_eq!(becalm().run().code(), 125);
+    assert_eq!(becalm().flags("--help").run().code(), 0);
+}
+
+#[test]
+fn retry_on_names_what_is_tried_again() {
+    let run = |code: i32| {
+        let script = format!("echo try; exit {code}");
+        becalm_at_once()
+            .flags("--attempts 2 --retry-on 7,28,100-110")
+            .sh(&script)
+    };
+    for (code, tries) in [
+        (7, 2),
+        (28, 2),
+        (100, 2),
+        (110, 2),
+        (8, 1),
+        (99, 1),
+        (111, 1),
+    ] {
+        let done = run(code);
+        assert_eq!((done.code(), done.out().lines().count()), (code, tries));
+    }
+}
+
+#[test]
+fn stop_on_wins_over_retry_on() {
+    let run = |code: i32| {
+        let script = format!("echo try; exit {code}");
+        becalm_at_once()
+            .flags("--attempts 2 --retry-on 1-20 --stop-on 9")
+            .sh(&script)
+    };
+    assert_eq!(run(8).out(), "try\ntry\n");
+    let done = run(9);
+    assert_eq!((done.code(), done.out().as_str()), (9, "try\n"));
+}
+
+#[test]
+fn a_spent_budget_ends_with_the_commands_own_code() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let done = becalm_at_once()
+        .flags("--attempts 20 --budget ratio:0.001,burst:2")
+        .flag("--report", &path)
+        .sh("exit 5");
+    assert_eq!(done.code(), 5);
+    let lines = report(&path);
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[3]["reason"], "budget_exhausted");
+}
+
+#[test]
+fn flags_of_the_command_are_the_commands() {
+    let done = becalm().flags("echo --attempts -n --no-such-flag").run();
+    assert_eq!(
+        (done.code(), done.out().as_str()),
+        (0, "--attempts -n --no-such-flag\n")
+    );
+}

@@ -1,0 +1,235 @@
+//! How do the tests of `becalm run` start it, watch it and never wait for ever?
+
+#![allow(dead_code)] // each test program uses a part
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// Far longer than anything here takes: only a hang reaches it.
+pub const HANG: Duration = Duration::from_secs(120);
+
+/// `becalm run` with these flags; the command is for [`sh`](RunCommand::sh).
+pub struct RunCommand(Command);
+
+pub fn becalm() -> RunCommand {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+    command
+        .arg("run")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    RunCommand(command)
+}
+
+/// The same without a wait between the attempts.
+pub fn becalm_at_once() -> RunCommand {
+    becalm().flags("--base 0")
+}
+
+impl RunCommand {
+    /// Flags without spaces in them.
+    pub fn flags(mut self, flags: &str) -> Self {
+        self.0.args(flags.split_whitespace());
+        self
+    }
+
+    pub fn flag(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.arg(name).arg(value);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Standard input is the test's to write; otherwise it is empty.
+    pub fn stdin_piped(mut self) -> Self {
+        self.0.stdin(Stdio::piped());
+        self
+    }
+
+    pub fn with(mut self, change: impl FnOnce(&mut Command)) -> Self {
+        change(&mut self.0);
+        self
+    }
+
+    /// Runs a script under it, to the end.
+    pub fn sh(self, script: &str) -> Done {
+        self.start_sh(script).finish()
+    }
+
+    /// Starts a script under it.
+    pub fn start_sh(mut self, script: &str) -> Running {
+        self.0.args(["--", "/bin/sh", "-c", script]);
+        self.start()
+    }
+
+    /// Runs it as it stands, to the end.
+    pub fn run(self) -> Done {
+        self.start().finish()
+    }
+
+    pub fn start(mut self) -> Running {
+        let mut child = self.0.spawn().unwrap();
+        let watchdog = Watchdog::over(child.id());
+        let stdout = child.stdout.take().map(BufReader::new);
+        let stderr = child.stderr.take().map(BufReader::new);
+        Running {
+            child,
+            stdout,
+            stderr,
+            watchdog,
+        }
+    }
+}
+
+/// Kills a process that outlives [`HANG`], so that a test fails instead of hanging.
+struct Watchdog(Sender<()>);
+
+impl Watchdog {
+    fn over(id: u32) -> Self {
+        let (sender, ended) = channel();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill(pid(id), Signal::SIGKILL);
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// A `becalm run` under way.
+pub struct Running {
+    pub child: Child,
+    stdout: Option<BufReader<std::process::ChildStdout>>,
+    stderr: Option<BufReader<std::process::ChildStderr>>,
+    watchdog: Watchdog,
+}
+
+impl Running {
+    /// The next line of standard output, without its end.
+    pub fn line(&mut self) -> String {
+        line_of(self.stdout.as_mut().unwrap())
+    }
+
+    /// The next bytes of standard output.
+    pub fn read_exact(&mut self, bytes: &mut [u8]) {
+        self.stdout.as_mut().unwrap().read_exact(bytes).unwrap();
+    }
+
+    /// Leaves standard output without a reader.
+    pub fn close_stdout(&mut self) {
+        self.stdout = None;
+    }
+
+    /// The next line of standard error, without its end.
+    pub fn error_line(&mut self) -> String {
+        line_of(self.stderr.as_mut().unwrap())
+    }
+
+    /// Sends becalm a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(pid(self.child.id()), signal).unwrap();
+    }
+
+    /// Stays to the end.
+    pub fn finish(mut self) -> Done {
+        drop(self.child.stdin.take());
+        let stderr = self.stderr.take().map(|mut stderr| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                stderr.read_to_end(&mut bytes).unwrap();
+                bytes
+            })
+        });
+        let mut stdout = Vec::new();
+        if let Some(pipe) = &mut self.stdout {
+            pipe.read_to_end(&mut stdout).unwrap();
+        }
+        let stderr = stderr
+            .map(|thread| thread.join().unwrap())
+            .unwrap_or_default();
+        let status = self.child.wait().unwrap();
+        let _ = self.watchdog.0.send(());
+        Done(Output {
+            status,
+            stdout,
+            stderr,
+        })
+    }
+}
+
+fn line_of(reader: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    line.trim_end_matches('\n').to_owned()
+}
+
+/// A `becalm run` that has ended.
+pub struct Done(pub Output);
+
+impl Done {
+    /// The exit code; a death by signal fails the test.
+    pub fn code(&self) -> i32 {
+        self.0
+            .status
+            .code()
+            .unwrap_or_else(|| panic!("{:?}", self.0))
+    }
+
+    pub fn out(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    pub fn err(&self) -> String {
+        String::from_utf8(self.0.stderr.clone()).unwrap()
+    }
+}
+
+/// The lines of a report.
+pub fn report(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// A folder for one test, and a path in it.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A file of this name, with this content.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+pub fn pid(id: u32) -> Pid {
+    Pid::from_raw(i32::try_from(id).unwrap())
+}
+
+/// Whether a process runs: the dead that nobody has buried do not.
+pub fn is_running(id: &str) -> bool {
+    match std::fs::read_to_string(format!("/proc/{id}/stat")) {
+        Ok(stat) => !stat.rsplit(')').next().unwrap().starts_with(" Z"),
+        Err(_) => false,
+    }
+}

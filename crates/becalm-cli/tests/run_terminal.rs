@@ -1,0 +1,339 @@
+//! Does a command under becalm have the terminal as it would under a shell?
+//!
+//! On a real pseudo-terminal: `setsid --ctty` makes it the controlling one, and the test types.
+
+#![cfg(target_os = "linux")] // setsid(1), and /proc for the groups
+
+mod run_support;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use nix::pty::openpty;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use run_support::{Folder, HANG};
+
+const BECALM: &str = concat!(env!("CARGO_BIN_EXE_becalm"), " run");
+
+/// A shell script on a terminal of its own.
+struct Session {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+    seen: String,
+    place: usize,
+}
+
+impl Session {
+    fn start(shell: &str, script: &str) -> Self {
+        let pty = openpty(None, None).unwrap();
+        let (master, slave) = (File::from(pty.master), File::from(pty.slave));
+        let end = || slave.try_clone().unwrap();
+        let child = Command::new("setsid")
+            .args([
+                "--ctty",
+                "--wait",
+                shell,
+                "-c",
+                &script.replace("@run", BECALM),
+            ])
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        drop(slave);
+        let mut output = master.try_clone().unwrap();
+        let (sender, screen) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                // An error (EIO) may be the end, or pass: the child tells. Nothing is sent then.
+                let count = output.read(&mut bytes).unwrap_or(0);
+                if sender.send(bytes[..count].to_vec()).is_err() {
+                    return;
+                }
+                if count == 0 {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        });
+        Self {
+            child,
+            keyboard: master,
+            screen,
+            seen: String::new(),
+            place: 0,
+        }
+    }
+
+    /// Waits until the screen shows this, behind what was waited for before.
+    fn expect(&mut self, text: &str) {
+        let start = Instant::now();
+        let mut looks_since_the_end = 0;
+        loop {
+            if let Some(at) = self.seen[self.place..].find(text) {
+                self.place += at + text.len();
+                return;
+            }
+            let left = HANG.checked_sub(start.elapsed()).unwrap_or(Duration::ZERO);
+            let bytes = self.screen.recv_timeout(left).unwrap_or_default();
+            if bytes.is_empty() && self.child.try_wait().unwrap().is_some() {
+                looks_since_the_end += 1;
+            }
+            let is_over = left.is_zero() || looks_since_the_end > 100;
+            assert!(!is_over, "no {text:?} in {:?}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A test that failed may leave more than the shell.
+        let leader = self.child.id().to_string();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let mut fields = stat.rsplit(')').next().unwrap().split_whitespace();
+            if fields.nth(3) == Some(leader.as_str()) {
+                let id = entry.file_name().to_string_lossy().parse().unwrap();
+                let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
+            }
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Says whether the shell that runs it is in the foreground of its terminal.
+const WHERE: &str = "read -r a b c d group e f front rest < /proc/$$/stat
+                       [ $group = $front ] && echo $1 in front || echo $1 behind";
+
+#[test]
+fn the_command_is_in_the_foreground_and_becalm_is_so_again_afterwards() {
+    let folder = Folder::new();
+    let place = folder.file("where", WHERE);
+    let place = place.display();
+    let script = format!("@run sh {place} command; sh {place} shell; echo the end");
+    let mut session = Session::start("sh", &script);
+    session.expect("command in front");
+    session.expect("shell in front");
+    session.expect("the end");
+}
+
+#[test]
+fn every_attempt_reads_the_terminal() {
+    let mut session = Session::start(
+        "sh",
+        "@run --base 0 --attempts 2 -- sh -c 'echo ask $BECALM_ATTEMPT; read a; echo got $a; exit 7'
+         echo code $?",
+    );
+    session.expect("ask 1");
+    session.type_in("one\n");
+    session.expect("got one");
+    session.expect("ask 2");
+    session.type_in("two\n");
+    session.expect("got two");
+    session.expect("code 7");
+}
+
+#[test]
+fn the_interrupt_key_ends_the_command_and_the_retries() {
+    for (key, code) in [("\x03", 130), ("\x1c", 131)] {
+        let mut session = Session::start(
+            "sh",
+            "@run --base 0 --quiet -- sh -c 'echo attempt $BECALM_ATTEMPT; exec sleep 1000'
+             echo code $?",
+        );
+        session.expect("attempt 1");
+        session.type_in(key);
+        session.expect(&format!("code {code}"));
+        assert!(!session.seen.contains("attempt 2"), "{}", session.seen);
+    }
+}
+
+#[test]
+fn a_wait_counts_down_and_the_interrupt_key_ends_it() {
+    let mut session = Session::start(
+        "sh",
+        // The key reaches all of the foreground, the shell included.
+        "trap : INT; @run --base 1m --cap 1h --jitter none -- sh -c 'exit 7'; echo code $?",
+    );
+    session.expect("\r\x1b[Kbecalm: attempt 1 of 4 failed (exit 7); retry in 1m");
+    session.expect("\r\x1b[Kbecalm: attempt 1 of 4 failed (exit 7); retry in 59.");
+    session.type_in("\x03");
+    session.expect("retry in 1m\r\n");
+    session.expect("code 130");
+}
+
+#[test]
+fn the_stop_key_stops_becalm_too_and_the_shell_continues_both() {
+    let mut session = Session::start(
+        "bash",
+        "set -m
+         @run -- sh -c 'echo ready; read line; echo got $line; exit 0'
+         echo stopped with $?
+         fg
+         echo code $?",
+    );
+    session.expect("ready");
+    session.type_in("\x1a");
+    session.expect("stopped with 147");
+    session.type_in("on we go\n");
+    session.expect("got on we go");
+    session.expect("code 0");
+}
+
+#[test]
+fn the_stop_key_stops_a_wait_and_the_interrupt_key_ends_it_later() {
+    let mut session = Session::start(
+        "bash",
+        "set -m
+         @run --base 1h --cap 1h --jitter none -- sh -c 'exit 7'
+         echo stopped with $?
+         fg
+         echo code $?",
+    );
+    session.expect("retry in");
+    session.type_in("\x1a");
+    session.expect("stopped with 147");
+    session.expect("retry in");
+    session.type_in("\x03");
+    session.expect("code 130");
+}
+
+#[test]
+fn without_a_shell_that_could_continue_it_the_stop_key_stops_nothing() {
+    let mut session = Session::start(
+        "sh",
+        "exec @run -- sh -c 'echo ready; read line; echo got $line'",
+    );
+    session.expect("ready");
+    session.type_in("\x1a");
+    session.type_in("on we go\n");
+    session.expect("got on we go");
+}
+
+#[test]
+fn a_job_in_the_background_gets_the_terminal_when_it_is_brought_to_the_front() {
+    let mut session = Session::start(
+        "bash",
+        "set -m
+         @run -- sh -c 'echo ready; read line; echo got $line' &
+         wait %1
+         echo waiting $?
+         fg
+         echo code $?",
+    );
+    session.expect("ready");
+    session.expect("waiting");
+    session.type_in("hello\n");
+    session.expect("got hello");
+    session.expect("code 0");
+}
+
+#[test]
+fn a_pager_beside_becalm_may_have_the_terminal_instead() {
+    let folder = Folder::new();
+    let fifo = folder.path("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let script = format!(
+        "set -m
+         @run --attempts 1 -- sh -c 'echo line; read word < {fifo}; exit $word' |
+             sh -c 'read line; echo pager has $line; read key < /dev/tty; echo key $key
+                    read key < /dev/tty; echo $key > {fifo}'
+         echo code ${{PIPESTATUS[0]}}",
+        fifo = fifo.display()
+    );
+    let mut session = Session::start("bash", &script);
+    session.expect("pager has line");
+    session.type_in("q\n");
+    session.expect("key q");
+    session.type_in("7\n");
+    session.expect("code 7");
+}
+
+#[test]
+fn a_command_that_was_killed_leaves_the_terminal_as_it_was() {
+    let mut session = Session::start(
+        "sh",
+        "@run --attempts 1 -- sh -c 'stty -echo; kill -9 $$'
+         stty -a | grep -q -- -echo' ' && echo silent || echo sound",
+    );
+    session.expect("sound");
+}
+
+#[test]
+fn recorded_input_may_be_typed() {
+    let mut session = Session::start(
+        "sh",
+        "@run --stdin replay --base 0 --attempts 2 --quiet -- sh -c 'echo start; cat; exit 1'
+         echo code $?",
+    );
+    session.expect("start");
+    session.type_in("hello\n\x04");
+    session.expect("hello\r\nhello\r\n");
+    session.expect("start\r\nhello");
+    session.expect("code 1");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_127_on_a_terminal_too() {
+    let folder = Folder::new();
+    let plain = folder.file("plain", "no program");
+    let script = format!(
+        "@run -- no-such-command-here; echo code $?; @run -- {}; echo code $?",
+        plain.display()
+    );
+    let mut session = Session::start("sh", &script);
+    session.expect("cannot run no-such-command-here");
+    session.expect("code 127");
+    session.expect("cannot run");
+    session.expect("code 126");
+}
+
+#[test]
+fn a_command_on_a_terminal_starts_with_nothing_blocked_and_no_more_ignored_than_becalm() {
+    let script = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    let mut session = Session::start(
+        "sh",
+        &format!("a=$({script}); b=$(@run -- {script}); [ \"$a\" = \"$b\" ] && echo same"),
+    );
+    session.expect("same");
+}
+
+#[test]
+fn a_terminal_that_goes_ends_the_command_and_the_retries() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let mut session = Session::start(
+        "sh",
+        &format!(
+            "@run --report {} -- sh -c 'echo ready; exec sleep 1000'",
+            path.display()
+        ),
+    );
+    session.expect("ready");
+    // The death of the session's leader takes the terminal away.
+    kill(
+        Pid::from_raw(session.child.id().try_into().unwrap()),
+        Signal::SIGKILL,
+    )
+    .unwrap();
+    while !std::fs::read_to_string(&path).unwrap().contains("summary") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let lines = run_support::report(&path);
+    assert_eq!(
+        (&lines[0]["signal"], &lines[1]["exit"]),
+        (&1.into(), &129.into())
+    );
+    assert_eq!(lines[1]["outcome"], "cancelled");
+}
