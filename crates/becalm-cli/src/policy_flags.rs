@@ -125,6 +125,12 @@ impl PolicyFlags {
         }
     }
 
+    /// Whether `--budget` was given: for a command whose one call has little use for a budget that
+    /// bounds many.
+    pub fn budget_is_given(&self) -> bool {
+        self.budget.is_some()
+    }
+
     /// The seed of reproducible delays, if one was given.
     pub fn seed(&self) -> Option<u64> {
         self.seed

@@ -59,8 +59,14 @@ pub struct Args {
     #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
     no_html: bool,
 
-    /// Also writes the figures as JSON; "-" is stdout, and the rest then goes to stderr
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        help_heading = REPORTS
+    )]
     json: Option<PathBuf>,
 
     /// Also writes a picture of the drill with and without a budget

@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(short, long, help_heading = STREAMS)]
     pub(super) quiet: bool,
 
-    /// Write one line of JSON for each attempt, and a summary, into this file
+    /// Write one line of JSON for each attempt, and a summary, into this file, or "-"
     #[arg(long, value_name = "FILE", help_heading = STREAMS)]
     pub(super) report: Option<PathBuf>,
 
@@ -72,6 +72,8 @@ pub struct Args {
     pub(super) kill_after: Duration,
 
     /// Share the budget with all processes of this machine that name the same file
+    ///
+    /// Without it a run, which is one call, has no budget unless --budget is given.
     #[arg(long, value_name = "PATH", help_heading = CONTROL)]
     pub(super) budget_file: Option<PathBuf>,
 

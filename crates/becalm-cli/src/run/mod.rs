@@ -121,7 +121,12 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 fn try_execute(args: Args) -> Result<u8, RunError> {
-    let policy = args.policy.policy().map_err(RunError::Policy)?;
+    let mut policy = args.policy.policy().map_err(RunError::Policy)?;
+    // A run is one call. A budget of its own would grant it no more than the burst, however many
+    // attempts were asked for; it bounds something once many runs share it.
+    if args.budget_file.is_none() && !args.policy.budget_is_given() {
+        policy.budget = Budget::None;
+    }
     let rules = OutputRules::new(&args.retry_on_output, &args.stop_on_output);
     let handling = Handling {
         rules: rules.map_err(RunError::Pattern)?,

@@ -23,6 +23,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -98,13 +99,21 @@ enum Line {
 }
 
 impl Report {
-    /// A report into this file, from its start.
+    /// A report into this file, from its start; onto standard output for `-`. What is no plain
+    /// path, such as `/dev/stdout`, keeps what it holds.
     ///
     /// # Errors
     ///
     /// The file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
-        File::create(path).map(|file| Self(Some(file)))
+        let file = if path == Path::new("-") {
+            File::from(io::stdout().as_fd().try_clone_to_owned()?)
+        } else if path.starts_with("/dev") || path.starts_with("/proc") {
+            File::options().append(true).open(path)?
+        } else {
+            File::create(path)?
+        };
+        Ok(Self(Some(file)))
     }
 
     /// An attempt has ended, and what follows is decided.
