@@ -239,3 +239,27 @@ fn a_hook_that_outlasts_the_deadline_is_ended_and_the_code_is_the_commands() {
     assert_eq!(done.code(), 7);
     assert_eq!(report(&path)[1]["reason"], "deadline_exceeded");
 }
+
+#[test]
+fn a_run_makes_the_attempts_that_it_is_asked_for_unless_a_budget_is_named() {
+    let count = |flags: &str| {
+        becalm_at_once()
+            .flags(flags)
+            .sh("echo x; exit 1")
+            .out()
+            .lines()
+            .count()
+    };
+    assert_eq!(count("--attempts 25"), 25);
+    assert_eq!(count("--attempts 25 --budget ratio:0.1,burst:3"), 4);
+}
+
+#[test]
+fn a_report_to_a_dash_goes_to_standard_output() {
+    let done = becalm_at_once()
+        .flags("--attempts 1 --quiet --report -")
+        .sh("exit 1");
+    let lines: Vec<_> = done.out().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[1].contains("\"type\":\"summary\""), "{lines:?}");
+}

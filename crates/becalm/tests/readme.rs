@@ -2,10 +2,9 @@
 #![cfg(feature = "tokio")]
 
 use std::io;
-use std::sync::LazyLock;
-use std::time::Duration;
 
 use becalm::{Policy, Retrier};
+use std::{sync::LazyLock, time::Duration};
 
 struct Client;
 

@@ -311,6 +311,31 @@ fn it_classifies_as_its_last_failure_unless_more_attempts_harm() {
     assert_eq!(classified(fixed(MS), stop).hint, Some(Hint::Stop));
 }
 
+/// A refused connection at the end proves nothing about the request that went out before it.
+#[test]
+fn a_later_proof_does_not_undo_what_an_attempt_may_have_done() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let gave_up = retrier
+        .retry_blocking(|attempt| match attempt.number() {
+            1 => Err::<(), _>(Fault::DOWN),
+            _ => Err(Fault::REFUSED),
+        })
+        .unwrap_err();
+    assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
+    assert_eq!(gave_up.classify().effect, Effect::Unknown);
+}
+
+#[test]
+fn nobody_above_repeats_what_was_cancelled() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let call = retrier
+        .blocking(|_| Err::<(), _>(Fault::DOWN))
+        .cancel(&cancel);
+    assert_eq!(call.call().unwrap_err().classify().hint, Some(Hint::Stop));
+}
+
 /// A call that did not start has sent nothing.
 #[test]
 fn without_an_attempt_it_classifies_as_unsent() {
