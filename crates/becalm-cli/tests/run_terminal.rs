@@ -327,7 +327,9 @@ fn a_terminal_that_goes_ends_the_command_and_the_retries() {
         Signal::SIGKILL,
     )
     .unwrap();
+    let start = Instant::now();
     while !std::fs::read_to_string(&path).unwrap().contains("summary") {
+        assert!(start.elapsed() < HANG, "becalm does not end");
         std::thread::sleep(Duration::from_millis(10));
     }
     let lines = run_support::report(&path);
