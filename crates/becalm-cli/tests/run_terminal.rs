@@ -339,3 +339,18 @@ fn a_terminal_that_goes_ends_the_command_and_the_retries() {
     );
     assert_eq!(lines[1]["outcome"], "cancelled");
 }
+
+#[test]
+fn a_job_in_the_background_may_tell_where_output_would_stop_it() {
+    let mut session = Session::start(
+        "bash",
+        "set -m; stty tostop
+         @run --base 0 --attempts 2 --hold-output --stdin null -- sh -c 'echo out; exit 7' &
+         wait %1
+         echo code $?",
+    );
+    session.expect("attempt 1 of 2 failed");
+    session.expect("out");
+    session.expect("gave up because all attempts were used");
+    session.expect("code 7");
+}
