@@ -327,7 +327,9 @@ fn a_terminal_that_goes_ends_the_command_and_the_retries() {
         Signal::SIGKILL,
     )
     .unwrap();
+    let start = Instant::now();
     while !std::fs::read_to_string(&path).unwrap().contains("summary") {
+        assert!(start.elapsed() < HANG, "becalm does not end");
         std::thread::sleep(Duration::from_millis(10));
     }
     let lines = run_support::report(&path);
@@ -336,4 +338,19 @@ fn a_terminal_that_goes_ends_the_command_and_the_retries() {
         (&1.into(), &129.into())
     );
     assert_eq!(lines[1]["outcome"], "cancelled");
+}
+
+#[test]
+fn a_job_in_the_background_may_tell_where_output_would_stop_it() {
+    let mut session = Session::start(
+        "bash",
+        "set -m; stty tostop
+         @run --base 0 --attempts 2 --hold-output --stdin null -- sh -c 'echo out; exit 7' &
+         wait %1
+         echo code $?",
+    );
+    session.expect("attempt 1 of 2 failed");
+    session.expect("out");
+    session.expect("gave up because all attempts were used");
+    session.expect("code 7");
 }

@@ -43,7 +43,8 @@ impl Execution {
         terms: Terms,
     ) -> Result<(Ending, Seen), RunError> {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
-        let mut command = if terms.foreground && host.may_lend_terminal() {
+        let takes_foreground = terms.foreground && host.may_lend_terminal();
+        let mut command = if takes_foreground {
             foreground::detour(program).map_err(RunError::Resources)?
         } else {
             Command::new(program)
@@ -55,6 +56,9 @@ impl Execution {
             Ok(group) => group,
             Err(error) => return Ok((foreground::not_started(program, &error), Seen::default())),
         };
+        if takes_foreground {
+            host.foreground_is_taken_by(&group);
+        }
         let streams = group.take_streams();
         let (feed, mut outputs) = match self.connect(streams, host) {
             Ok(connected) => connected,

@@ -137,6 +137,13 @@ impl Host {
         self.terminal.as_ref().is_some_and(Terminal::may_be_lent)
     }
 
+    /// A command puts itself in the foreground.
+    pub fn foreground_is_taken_by(&mut self, group: &Group) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.is_taken_by(group.id());
+        }
+    }
+
     /// Stays with a command until it and all of its group have ended.
     pub fn see_to_the_end(&mut self, group: &mut Group, terms: Terms) -> Ending {
         if terms.foreground {

@@ -9,6 +9,7 @@ use becalm::{Policy, StopReason};
 
 use super::exit_code::Ending;
 use super::output_rules::OutputMatch;
+use super::terminal::Unstopped;
 
 /// How often a countdown shows less.
 const TICK: Duration = Duration::from_millis(100);
@@ -136,6 +137,8 @@ pub fn complain(text: &str) {
 
 /// Standard error may be closed, or its reader gone; that stops nothing.
 fn show(text: fmt::Arguments<'_>) {
+    // From the background, where `stty tostop` is set, a write would begin again and again.
+    let _unstopped = Unstopped::start();
     let _ = io::stderr().write_all(text.to_string().as_bytes());
 }
 

@@ -20,6 +20,7 @@ use super::output::Seen;
 use super::progress::{Cause, Progress, complain};
 use super::report::{self, Report};
 use super::spool::Spool;
+use super::terminal::Unstopped;
 
 /// Everything that is known before the first attempt.
 #[derive(Debug)]
@@ -303,6 +304,7 @@ impl Course<'_> {
 
 /// Prints what was held; the exit code that becalm has then.
 fn print(held: &Spool, exit: u8) -> Result<u8, RunError> {
+    let _unstopped = Unstopped::start();
     match held.write_to(&mut io::stdout()) {
         Ok(()) => Ok(exit),
         // As the command would have ended by itself: its reader has gone.

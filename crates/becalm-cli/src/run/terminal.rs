@@ -42,12 +42,17 @@ impl Terminal {
         !self.is_shared && tcgetpgrp(&self.device) == Ok(getpgrp())
     }
 
-    /// Puts a group in the foreground, unless it has put itself there.
+    /// Puts a group in the foreground, if it is becalm's to give.
     pub fn lend(&mut self, group: Pid) {
-        let is_there = tcgetpgrp(&self.device) == Ok(group);
-        if is_there || self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
+        if self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
             self.lent_to = Some(group);
         }
+    }
+
+    /// A group puts itself in the foreground, sooner or later than this is called: it may have ended
+    /// by then, and the terminal with it.
+    pub fn is_taken_by(&mut self, group: Pid) {
+        self.lent_to = Some(group);
     }
 
     /// Whether a command has the foreground.
