@@ -161,7 +161,8 @@ proptest! {
         }
         drop(call);
         prop_assert_eq!(shared.waiting(), 0);
-        prop_assert!(shared.budget_fill(now) >= full, "nothing was spent");
+        // Nothing was spent, but a millionth of the floor may be under way.
+        prop_assert!(shared.budget_fill(now) >= full - 1e-5);
     }
 }
 
