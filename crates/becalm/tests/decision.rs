@@ -161,9 +161,8 @@ proptest! {
         }
         drop(call);
         prop_assert_eq!(shared.waiting(), 0);
-        // A full budget that is drawn upon counts a floor's millionth under way as used up.
-        let lost = full - shared.budget_fill(now);
-        prop_assert!((0.0..2e-6).contains(&lost), "{lost} of the budget was spent");
+        // Nothing was spent, but a millionth of the floor may be under way.
+        prop_assert!(shared.budget_fill(now) >= full - 1e-5);
     }
 }
 

@@ -3,35 +3,39 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm::rng::{Random, Seed, SplitMix64};
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Policy, Retrier};
+use becalm::{Budget, Policy, Retrier, Scope};
 
 fn hourly() -> Policy {
     let hour = Duration::from_secs(3600);
     Policy::fixed(hour).cap(hour).budget(Budget::None)
 }
 
-fn with(seed: Seed) -> (Retrier, FakeSleeper) {
-    let clock = FakeSleeper::auto();
-    let builder = hourly().builder().sleeper(clock.clone()).seed(seed);
-    (builder.build().expect("a valid policy"), clock)
+fn with(seed: Seed) -> Retrier {
+    let builder = hourly().builder().sleeper(FakeSleeper::auto()).seed(seed);
+    builder.build().expect("a valid policy")
 }
 
-fn fail(retrier: &Retrier) {
+/// The delays of one failing call.
+fn fail(retrier: &Retrier) -> Vec<Duration> {
     let busy = || io::Error::from(io::ErrorKind::TimedOut);
     let gave_up = retrier.retry_blocking(|_| Err::<(), _>(busy()));
-    assert_eq!(gave_up.expect_err("it always fails").attempts(), 4);
+    let gave_up = gave_up.expect_err("it always fails");
+    let delays: Vec<_> = gave_up
+        .records()
+        .map(|record| record.delay)
+        .skip(1)
+        .collect();
+    assert_eq!(delays.len(), 3);
+    delays
 }
 
 /// The delays of this many failing calls.
-fn delays(retrier: &Retrier, clock: &FakeSleeper, calls: usize) -> Vec<Duration> {
-    let before = clock.slept().len();
-    (0..calls).for_each(|_| fail(retrier));
-    clock.slept().split_off(before)
+fn delays(retrier: &Retrier, calls: usize) -> Vec<Duration> {
+    (0..calls).flat_map(|_| fail(retrier)).collect()
 }
 
 fn distinct<T: std::hash::Hash + Eq>(all: impl IntoIterator<Item = T>) -> usize {
@@ -40,10 +44,7 @@ fn distinct<T: std::hash::Hash + Eq>(all: impl IntoIterator<Item = T>) -> usize 
 
 #[test]
 fn an_injected_seed_gives_the_same_delays_again_and_another_seed_others() {
-    let run = |seed| {
-        let (retrier, clock) = with(Seed::fixed(seed));
-        delays(&retrier, &clock, 20)
-    };
+    let run = |seed| delays(&with(Seed::fixed(seed)), 20);
     assert_eq!(run(7), run(7));
     assert_eq!(distinct((0..50).flat_map(run)), 50 * 60);
 }
@@ -61,51 +62,44 @@ fn every_call_of_a_seeded_retrier_has_a_stream_of_its_own() {
 
 #[test]
 fn without_a_seed_no_call_no_retrier_and_no_clone_repeats_another() {
-    let (retrier, clock) = with(Seed::entropy());
-    let (other, other_clock) = with(Seed::entropy());
-    let mut all = delays(&retrier, &clock, 100);
-    all.extend(delays(&retrier.clone(), &clock, 100));
-    all.extend(delays(&other, &other_clock, 100));
+    let (retrier, other) = (with(Seed::entropy()), with(Seed::entropy()));
+    let mut all = delays(&retrier, 100);
+    all.extend(delays(&retrier.clone(), 100));
+    all.extend(delays(&other, 100));
     assert_eq!(distinct(&all), 900);
 }
 
 /// A seeded retrier hands each stream to one call, whichever thread fails.
 #[test]
 fn threads_that_fail_at_once_share_no_stream() {
-    let (retrier, clock) = with(Seed::fixed(7));
-    std::thread::scope(|threads| {
-        for _ in 0..4 {
-            threads.spawn(|| (0..100).for_each(|_| fail(&retrier)));
-        }
+    let retrier = with(Seed::fixed(7));
+    let all = std::thread::scope(|threads| {
+        let started: Vec<_> = (0..4)
+            .map(|_| threads.spawn(|| delays(&retrier, 100)))
+            .collect();
+        let ended = started
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"));
+        ended.flatten().collect::<Vec<_>>()
     });
-    assert_eq!(distinct(clock.slept()), 4 * 100 * 3);
+    assert_eq!(distinct(all), 4 * 100 * 3);
 }
 
 /// Calls beside it leave no trace in a call's own stream.
 #[test]
 fn a_call_draws_from_its_own_stream_whatever_goes_on_beside_it() {
-    let alone = {
-        let (retrier, clock) = with(Seed::fixed(7));
-        delays(&retrier, &clock, 1)
-    };
-    let (retrier, clock) = with(Seed::fixed(7));
-    let slept_outside = Arc::new(Mutex::new(Vec::new()));
-    let mut number = 0;
-    let gave_up = retrier.retry_blocking(|_| {
-        number += 1;
+    let alone = fail(&with(Seed::fixed(7)));
+    let retrier = with(Seed::fixed(7));
+    let gave_up = retrier.retry_blocking(|attempt| {
         // From the second attempt on the call has its stream; others fail in its midst.
-        if number > 1 {
-            let before = clock.slept();
-            slept_outside
-                .lock()
-                .expect("no panic")
-                .push(*before.last().expect("a wait"));
-            becalm::Scope::NONE.enter(|| fail(&retrier));
+        if attempt.number() > 1 {
+            Scope::NONE.enter(|| fail(&retrier));
         }
         Err::<(), _>(io::Error::from(io::ErrorKind::TimedOut))
     });
-    assert_eq!(gave_up.expect_err("it always fails").attempts(), 4);
-    assert_eq!(*slept_outside.lock().expect("no panic"), alone);
+    let gave_up = gave_up.expect_err("it always fails");
+    let disturbed = gave_up.records().map(|record| record.delay).skip(1);
+    assert!(disturbed.eq(alone));
 }
 
 /// Each bit of a stream, and each bit of the first word of neighbouring streams, is set half the
