@@ -10,7 +10,7 @@ use crate::probe::{ByHand, Fault, fixed, on};
 
 /// Conformance 22.
 #[test]
-fn a_zero_delay_touches_no_timer_and_yields_once_per_retry() {
+fn conformance_22_a_zero_delay_touches_no_timer_and_yields_once_per_retry() {
     let clock = FakeSleeper::new();
     let retrier = on(&clock, fixed(Duration::ZERO).attempts(5));
     let invoked = Cell::new(0);
