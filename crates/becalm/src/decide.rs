@@ -382,6 +382,21 @@ mod tests {
     }
 
     #[test]
+    fn a_call_of_unlimited_attempts_goes_on_when_the_count_has_come_to_its_end() {
+        let at = |attempts| Standing {
+            attempt: u32::MAX,
+            attempts,
+            step: u32::MAX,
+            ..STANDING
+        };
+        let policy = Policy::default();
+        let unlimited = ends(&policy, &at(Policy::UNLIMITED), busy());
+        assert_eq!(unlimited, Ok((0, 20_000)));
+        let limited = ends(&policy, &at(u32::MAX - 1), busy());
+        assert_eq!(limited, Err(StopReason::AttemptsExhausted));
+    }
+
+    #[test]
     fn rounding_to_the_tick_respects_hint_floor_and_deadline() {
         let policy = Policy::default().floor(Duration::from_micros(500));
         let rules = Rules::of(policy, ms(1));
