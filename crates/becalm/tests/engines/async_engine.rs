@@ -9,7 +9,7 @@ use std::time::Duration;
 use becalm::time::FakeSleeper;
 use becalm::{Class, Effect, GaveUp, Last, Policy, Sleeper, StopReason};
 
-use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, on, ready, yield_now};
+use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, on, ready, watched, yield_now};
 
 type Ended<T> = Poll<Result<T, GaveUp<Fault, T>>>;
 
@@ -247,6 +247,17 @@ fn success_reads_no_clock_and_with_a_time_limit_one() {
         retrier.retry_blocking(|_| Ok::<_, Fault>(())).unwrap();
         assert_eq!(clock.clock_reads(), 2 * reads, "blocking, {policy:?}");
     }
+}
+
+/// An observer, a budget of another kind and options cost a success no clock read either.
+#[test]
+fn success_reads_no_clock_though_it_is_watched() {
+    let watched = watched(&FakeSleeper::new(), fixed(MS), 10);
+    let call = watched.retrier.retry(|_| async { Ok::<_, Fault>(()) });
+    ready(call.attempts(2).keyed()).unwrap();
+    let call = watched.retrier.blocking(|_| Ok::<_, Fault>(()));
+    call.not_idempotent().call().unwrap();
+    assert_eq!(watched.clock.clock_reads(), 0);
 }
 
 #[test]

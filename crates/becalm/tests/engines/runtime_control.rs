@@ -200,17 +200,20 @@ fn a_clone_of_a_retrier_shares_and_a_clone_of_a_policy_does_not() {
 #[test]
 fn a_switch_beside_a_reload_leaves_the_new_policy_in_force() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    let both = std::sync::Barrier::new(2);
-    for round in 0..2000_u32 {
-        retrier.replace_policy(fixed(MS)).unwrap();
+    for round in 0..300_u32 {
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                both.wait();
-                retrier.disable_retries();
-                retrier.enable_retries();
-            });
-            both.wait();
-            retrier.replace_policy(fixed(MS).deadline(SECOND)).unwrap();
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        retrier.disable_retries();
+                        retrier.enable_retries();
+                    }
+                });
+            }
+            for _ in 0..20 {
+                retrier.replace_policy(fixed(MS)).unwrap();
+                retrier.replace_policy(fixed(MS).deadline(SECOND)).unwrap();
+            }
         });
         let told = retrier.retry_blocking(|attempt| Ok::<_, Fault>(attempt.remaining()));
         assert_eq!(told.unwrap(), Some(SECOND), "round {round}");
