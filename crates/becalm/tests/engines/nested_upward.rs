@@ -1,0 +1,204 @@
+//! What has an inner layer learnt that the outer one must hear, even if its error is thrown away?
+
+use std::future::{Future, pending};
+use std::task::Poll;
+
+use becalm::time::FakeSleeper;
+use becalm::{Failure, Hint, Nested, Retrier, Scope, StopReason};
+
+use crate::nested::{Inner, Layers};
+use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, yield_now};
+
+const SPENT: Fault = Fault(Failure::transient());
+
+/// The user's own error: knows nothing of retries, and says it is transient.
+fn mapped(ended: Inner) -> Result<(), Fault> {
+    ended.map_err(|_| SPENT)
+}
+
+/// An inner retrier that must retry for itself, and has no token for it.
+fn broke() -> Layers {
+    let inner = fixed(MS).attempts(3).nested(Nested::Allow);
+    let layers = Layers::new(fixed(MS).attempts(3), inner);
+    let inner = layers.inner.policy();
+    let inner = inner
+        .builder()
+        .sleeper(FakeSleeper::auto())
+        .retry_budget(crate::probe::Ledger::of(0))
+        .build()
+        .unwrap();
+    Layers { inner, ..layers }
+}
+
+fn assert_obeyed<F: Future<Output = Result<(), Fault>>>(
+    place: &str,
+    attempt: impl Fn(&'static Layers) -> F,
+) {
+    let layers: &'static Layers = Box::leak(Box::new(broke()));
+    let gave_up = ready(layers.outer.retry(|_| attempt(layers))).unwrap_err();
+    assert_eq!(gave_up.reason(), StopReason::DoNotRetry, "{place}");
+    assert_eq!((gave_up.attempts(), layers.ran.get()), (1, 1), "{place}");
+    assert_eq!(
+        Scope::current(),
+        Scope::NONE,
+        "{place}: nothing is left on the thread"
+    );
+}
+
+#[test]
+fn a_spent_budget_stops_the_outer_call() {
+    assert_obeyed("at once", |layers| async {
+        mapped(layers.fail(Fault::DOWN).await)
+    });
+    assert_obeyed("blocking", |layers| async {
+        mapped(layers.fail_blocking(Fault::DOWN))
+    });
+}
+
+#[test]
+fn it_is_remembered_while_the_attempt_awaits_something_else() {
+    assert_obeyed("an await after it", |layers| async {
+        let ended = layers.fail(Fault::DOWN).await;
+        yield_now().await; // writes a log, closes a connection
+        mapped(ended)
+    });
+    assert_obeyed("awaits around it", |layers| async {
+        yield_now().await;
+        let ended = mapped(layers.fail(Fault::DOWN).await);
+        yield_now().await;
+        yield_now().await;
+        ended
+    });
+    assert_obeyed("joined with a slower one", |layers| async {
+        let slower = async {
+            for _ in 0..3 {
+                yield_now().await;
+            }
+        };
+        mapped(futures_util::join!(layers.fail(Fault::DOWN), slower).0)
+    });
+}
+
+#[test]
+fn it_is_heard_from_the_closure_too() {
+    assert_obeyed("the closure", |layers| {
+        std::future::ready(mapped(layers.fail_blocking(Fault::DOWN)))
+    });
+}
+
+#[test]
+fn it_is_heard_from_an_attempt_that_then_times_out() {
+    let layers = broke();
+    let clock = FakeSleeper::new();
+    let outer = on(&clock, fixed(MS).attempts(3).attempt_timeout(SECOND));
+    let mut call = ByHand::new(outer.retry(|_| async {
+        let _ = layers.fail(Fault::DOWN).await;
+        pending::<Result<(), Fault>>().await
+    }));
+    assert!(call.run().is_pending());
+    clock.advance(SECOND);
+    let Poll::Ready(Err(gave_up)) = call.run() else {
+        panic!("not repeated");
+    };
+    assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
+}
+
+#[test]
+fn it_stops_a_blocking_outer_call() {
+    let layers = broke();
+    let gave_up = layers
+        .outer
+        .retry_blocking(|_| mapped(layers.fail_blocking(Fault::DOWN)))
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.reason(), layers.ran.get()),
+        (StopReason::DoNotRetry, 1)
+    );
+}
+
+#[test]
+fn it_stops_every_layer_above() {
+    let layers = broke();
+    let between = on(&FakeSleeper::auto(), fixed(MS).nested(Nested::Allow));
+    let call = layers.outer.retry(|_| async {
+        let middle = between.retry(|_| async { mapped(layers.fail(Fault::DOWN).await) });
+        yield_now().await;
+        mapped(middle.await)
+    });
+    assert_eq!(ready(call).unwrap_err().reason(), StopReason::DoNotRetry);
+    assert_eq!(layers.ran.get(), 1);
+}
+
+/// "The server said so" is said upward as well.
+#[test]
+fn a_server_that_says_stop_is_heard_above() {
+    let layers = Layers::of_three();
+    let stop = Fault(Failure::throttled().hint(Hint::Stop));
+    let call = layers
+        .outer
+        .retry(|_| async { mapped(layers.fail(stop).await) });
+    assert_eq!(ready(call).unwrap_err().reason(), StopReason::DoNotRetry);
+    assert_eq!(layers.ran.get(), 1);
+}
+
+#[test]
+fn a_give_up_that_is_not_mapped_says_it_itself() {
+    let layers = broke();
+    let gave_up = ready(layers.outer.retry(|_| layers.fail(Fault::DOWN))).unwrap_err();
+    assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
+    assert_eq!(
+        gave_up.error().unwrap().reason(),
+        StopReason::BudgetExhausted
+    );
+}
+
+#[test]
+fn it_does_not_poison_the_next_call() {
+    let layers = broke();
+    for _ in 0..2 {
+        let fallback = layers.outer.retry(|_| async {
+            let _ = layers.fail(Fault::DOWN).await; // served from a cache instead
+            Ok::<_, Fault>(17)
+        });
+        assert_eq!(ready(fallback).unwrap(), 17);
+        let call = layers.outer.retry(|_| async { Err::<(), _>(Fault::DOWN) });
+        let gave_up = ready(call).unwrap_err();
+        assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
+    }
+}
+
+/// An attempt that started after the word is free again.
+#[test]
+fn it_counts_for_the_attempt_in_which_it_was_said() {
+    let clock = FakeSleeper::auto();
+    let retrier = on(&clock, fixed(MS));
+    let mut call = becalm::Call::begin(
+        &retrier,
+        becalm::CallOptions::new(),
+        Scope::NONE,
+        becalm::Instant::ZERO,
+    );
+    let mut random = retrier.random();
+    let mut fail = |call: &mut becalm::Call<&Retrier>| {
+        call.on_outcome(becalm::Instant::ZERO, SPENT.0.into(), &mut random)
+    };
+    call.start(becalm::Instant::ZERO).unwrap();
+    assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
+    call.forbid_retry(); // too late for the attempt that is over
+    call.start(becalm::Instant::ZERO).unwrap();
+    assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
+    call.start(becalm::Instant::ZERO).unwrap();
+    call.forbid_retry();
+    assert_eq!(
+        fail(&mut call),
+        becalm::Decision::Stop(StopReason::DoNotRetry)
+    );
+}
+
+#[test]
+fn at_the_top_there_is_nobody_to_tell() {
+    let layers = broke();
+    ready(layers.fail(Fault::DOWN)).unwrap_err();
+    layers.fail_blocking(Fault::DOWN).unwrap_err();
+    assert_eq!(Scope::current(), Scope::NONE);
+}
