@@ -4,7 +4,6 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{Cancel, Event, Observer, Policy, Retrier, Shared, StopReason};
