@@ -2,7 +2,6 @@
 //! attempts without cutting one.
 
 use std::cell::Cell;
-use std::sync::mpsc;
 use std::time::{Duration, Instant as StdInstant};
 
 use becalm::time::{FakeSleeper, StdSleeper};
@@ -82,64 +81,35 @@ fn a_success_stays_a_success_though_cancelled() {
     assert_eq!(call.cancel(&cancel).call().unwrap(), 17);
 }
 
-/// On the real clock and on a fake one, through a real thread: an hour's wait ends at once.
-#[test]
-fn cancelling_ends_the_wait_of_another_thread() {
-    const HOUR: Duration = Duration::from_secs(3600);
-    let sleepers: [fn() -> becalm::Retrier; 2] = [
-        || {
-            fixed(HOUR)
-                .builder()
-                .sleeper(StdSleeper::new())
-                .build()
-                .unwrap()
-        },
-        || {
-            fixed(HOUR)
-                .builder()
-                .sleeper(FakeSleeper::new())
-                .build()
-                .unwrap()
-        },
-    ];
-    for retrier in sleepers.map(|make| make()) {
-        let cancel = Cancel::new();
-        let (failed, first_failure) = mpsc::channel();
-        let waiting = std::thread::spawn({
-            let (retrier, cancel) = (retrier.clone(), cancel.clone());
-            move || {
-                let call = retrier.blocking(|_| {
-                    failed.send(()).unwrap();
-                    Err::<(), _>(Fault::DOWN)
-                });
-                call.cancel(&cancel).call().unwrap_err()
-            }
-        });
-        first_failure.recv().unwrap();
-        while retrier.waiting() == 0 {
-            std::thread::yield_now();
-        }
-        let cancelled = StdInstant::now();
-        cancel.cancel();
-        let gave_up = waiting.join().unwrap();
-        assert_eq!(gave_up.reason(), StopReason::Cancelled);
-        assert!(cancelled.elapsed() < 60 * SECOND, "it waited on");
-        assert_eq!(retrier.waiting(), 0);
+/// Waits for a thread, but not for ever.
+fn joined<T>(thread: std::thread::JoinHandle<T>) -> T {
+    let began = StdInstant::now();
+    while !thread.is_finished() {
+        assert!(began.elapsed() < 60 * SECOND, "it waits on");
+        std::thread::yield_now();
     }
+    thread.join().expect("no panic")
 }
 
+/// On the real clock and on a fake one, through real threads: an hour's wait ends at once, for all
+/// that wait on one handle.
 #[test]
-fn one_handle_cancels_many_calls() {
-    let retrier = fixed(3600 * SECOND)
-        .builder()
-        .sleeper(StdSleeper::new())
-        .build()
-        .unwrap();
-    let cancel = Cancel::new();
-    std::thread::scope(|scope| {
+fn cancelling_ends_the_waits_of_other_threads() {
+    let hour = fixed(3600 * SECOND);
+    let retriers = [
+        hour.clone()
+            .builder()
+            .sleeper(StdSleeper::new())
+            .build()
+            .unwrap(),
+        hour.builder().sleeper(FakeSleeper::new()).build().unwrap(),
+    ];
+    for retrier in retriers {
+        let cancel = Cancel::new();
         let calls: Vec<_> = (0..8)
             .map(|_| {
-                scope.spawn(|| {
+                let (retrier, cancel) = (retrier.clone(), cancel.clone());
+                std::thread::spawn(move || {
                     let call = retrier.blocking(|_| Err::<(), _>(Fault::DOWN));
                     call.cancel(&cancel).call().unwrap_err().reason()
                 })
@@ -150,9 +120,10 @@ fn one_handle_cancels_many_calls() {
         }
         cancel.cancel();
         for call in calls {
-            assert_eq!(call.join().unwrap(), StopReason::Cancelled);
+            assert_eq!(joined(call), StopReason::Cancelled);
         }
-    });
+        assert_eq!(retrier.waiting(), 0);
+    }
 }
 
 #[test]

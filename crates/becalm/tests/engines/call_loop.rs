@@ -250,7 +250,7 @@ fn a_next_that_was_dropped_is_taken_up_where_it_was() {
     assert_eq!(
         watched.journal.seen(),
         [
-            Seen::Attempt(1, 0 * MS),
+            Seen::Attempt(1, Duration::ZERO),
             Seen::Retry(2, 100 * MS),
             Seen::Attempt(2, 100 * MS),
             Seen::Stopped(StopReason::Permanent, 2, 100 * MS),

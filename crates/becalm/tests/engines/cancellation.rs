@@ -47,7 +47,7 @@ fn dropped_in_its_first_attempt_a_call_is_cancelled() {
     assert_eq!(
         watched.journal.seen(),
         [
-            Seen::Attempt(1, 0 * MS),
+            Seen::Attempt(1, Duration::ZERO),
             Seen::Stopped(CANCELLED, 1, 300 * MS)
         ]
     );

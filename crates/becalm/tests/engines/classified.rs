@@ -121,13 +121,15 @@ fn a_classifying_retrier_shares_all_state_with_its_origin() {
 }
 
 /// A function pointer makes the type nameable: for a static, or a field.
+type ParseVerdict = fn(Result<&u32, &ParseIntError>) -> Verdict;
+
 struct Client {
-    numbers: Retrier<fn(Result<&u32, &ParseIntError>) -> Verdict>,
+    numbers: Retrier<ParseVerdict>,
 }
 
 #[test]
 fn a_classifying_retrier_can_be_named() {
-    let verdict: fn(Result<&u32, &ParseIntError>) -> Verdict = parse_verdict;
+    let verdict: ParseVerdict = parse_verdict;
     let client = Client {
         numbers: retrier().classify_with(verdict),
     };

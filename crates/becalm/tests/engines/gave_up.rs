@@ -176,7 +176,7 @@ fn it_keeps_the_last_error_all_attempts_and_the_reason() {
     assert_eq!(
         records,
         [
-            (1, 0 * MS, Class::Transient, Effect::Unsent),
+            (1, Duration::ZERO, Class::Transient, Effect::Unsent),
             (2, 100 * MS, Class::Throttled, Effect::Unknown),
             (3, 100 * MS, Class::Permanent, Effect::Unknown),
         ]

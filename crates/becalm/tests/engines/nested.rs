@@ -246,10 +246,21 @@ fn only_an_outer_call_that_may_repeat_suppresses() {
 
 #[test]
 fn an_outer_retrier_that_is_switched_off_does_not_suppress() {
+    for attempts in [None, Some(3)] {
+        let layers = Layers::of_three();
+        layers.outer.disable_retries();
+        let call = layers.outer.blocking(|_| layers.fail_blocking(Fault::DOWN));
+        let call = match attempts {
+            Some(attempts) => call.attempts(attempts),
+            None => call.operation(Operation::KeyedByCaller),
+        };
+        call.call().unwrap_err();
+        assert_eq!(layers.ran.get(), 3, "{attempts:?} by option");
+    }
     let layers = Layers::of_three();
     layers.outer.disable_retries();
     ready(layers.outer.retry(|_| layers.fail(Fault::DOWN))).unwrap_err();
-    assert_eq!(layers.ran.get(), 3);
+    assert_eq!(layers.ran.get(), 3, "plain");
 }
 
 #[test]

@@ -195,27 +195,3 @@ fn a_clone_of_a_retrier_shares_and_a_clone_of_a_policy_does_not() {
     assert!((same.budget_fill() - 0.9).abs() < 1e-9);
     assert!((other.budget_fill() - 1.0).abs() < 1e-9);
 }
-
-/// In an incident both happen at once. Calls must not run under a mixture of two policies.
-#[test]
-fn a_switch_beside_a_reload_leaves_the_new_policy_in_force() {
-    let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    for round in 0..300_u32 {
-        std::thread::scope(|scope| {
-            for _ in 0..6 {
-                scope.spawn(|| {
-                    for _ in 0..50 {
-                        retrier.disable_retries();
-                        retrier.enable_retries();
-                    }
-                });
-            }
-            for _ in 0..20 {
-                retrier.replace_policy(fixed(MS)).unwrap();
-                retrier.replace_policy(fixed(MS).deadline(SECOND)).unwrap();
-            }
-        });
-        let told = retrier.retry_blocking(|attempt| Ok::<_, Fault>(attempt.remaining()));
-        assert_eq!(told.unwrap(), Some(SECOND), "round {round}");
-    }
-}

@@ -92,25 +92,30 @@ const fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn scenarios() -> Vec<Scenario> {
-    use StopReason::{
-        AttemptsExhausted, BudgetExhausted, DeadlineExceeded, DoNotRetry, HintTooLong,
-        NotIdempotent, Permanent,
-    };
+fn scenarios() -> impl Iterator<Item = Scenario> {
+    [of_attempts(), of_operations(), of_hints(), of_limits()]
+        .into_iter()
+        .flatten()
+}
+
+/// How often, and when.
+fn of_attempts() -> Vec<Scenario> {
     vec![
         Scenario::new("success at once", &[GOOD]).ends(Ok(17), &[NOW]),
         Scenario::new("failure, then success", &[DOWN, GOOD]).ends(Ok(17), &[NOW, at(100)]),
         Scenario::new("the last attempt succeeds", &[DOWN, DOWN, DOWN, GOOD])
             .ends(Ok(17), &[NOW, at(100), at(200), at(300)]),
-        Scenario::new("every attempt fails", &[DOWN, DOWN, DOWN, DOWN])
-            .ends(Err(AttemptsExhausted), &[NOW, at(100), at(200), at(300)]),
+        Scenario::new("every attempt fails", &[DOWN, DOWN, DOWN, DOWN]).ends(
+            Err(StopReason::AttemptsExhausted),
+            &[NOW, at(100), at(200), at(300)],
+        ),
         Scenario::new("a permanent failure", &[(NOW, Err(Fault::GONE))])
-            .ends(Err(Permanent), &[NOW]),
+            .ends(Err(StopReason::Permanent), &[NOW]),
         Scenario::new(
             "a permanent failure later",
             &[DOWN, (NOW, Err(Fault::GONE))],
         )
-        .ends(Err(Permanent), &[NOW, at(100)]),
+        .ends(Err(StopReason::Permanent), &[NOW, at(100)]),
         Scenario::new(
             "throttled has its own base",
             &[(NOW, Err(Fault::BUSY)), DOWN, GOOD],
@@ -119,25 +124,31 @@ fn scenarios() -> Vec<Scenario> {
         .ends(Ok(17), &[NOW, at(1000), at(1100)]),
         Scenario::new("one attempt by policy", &[DOWN])
             .policy(|policy| policy.attempts(1))
-            .ends(Err(AttemptsExhausted), &[NOW]),
+            .ends(Err(StopReason::AttemptsExhausted), &[NOW]),
         Scenario::new("fewer attempts by option", &[DOWN, DOWN])
             .options(|options| options.attempts = Some(2))
-            .ends(Err(AttemptsExhausted), &[NOW, at(100)]),
+            .ends(Err(StopReason::AttemptsExhausted), &[NOW, at(100)]),
         Scenario::new("more attempts by option", &[DOWN, DOWN, DOWN, DOWN, GOOD])
             .options(|options| options.attempts = Some(9))
             .ends(Ok(17), &[NOW, at(100), at(200), at(300), at(400)]),
         Scenario::new("0 attempts by option are 1", &[DOWN])
             .options(|options| options.attempts = Some(0))
-            .ends(Err(AttemptsExhausted), &[NOW]),
+            .ends(Err(StopReason::AttemptsExhausted), &[NOW]),
+    ]
+}
+
+/// May it be repeated?
+fn of_operations() -> Vec<Scenario> {
+    vec![
         Scenario::new("not idempotent, perhaps done", &[DOWN])
             .operation(Operation::NotIdempotent)
-            .ends(Err(NotIdempotent), &[NOW]),
+            .ends(Err(StopReason::NotIdempotent), &[NOW]),
         Scenario::new(
             "not idempotent, never sent, then perhaps done",
             &[REFUSED, DOWN],
         )
         .operation(Operation::NotIdempotent)
-        .ends(Err(NotIdempotent), &[NOW, at(100)]),
+        .ends(Err(StopReason::NotIdempotent), &[NOW, at(100)]),
         Scenario::new("not idempotent, never sent", &[REFUSED, GOOD])
             .operation(Operation::NotIdempotent)
             .ends(Ok(17), &[NOW, at(100)]),
@@ -147,7 +158,14 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("keyed by the caller", &[DOWN, GOOD])
             .operation(Operation::KeyedByCaller)
             .ends(Ok(17), &[NOW, at(100)]),
-        Scenario::new("the server says stop", &[hinted(Hint::Stop)]).ends(Err(DoNotRetry), &[NOW]),
+    ]
+}
+
+/// What the server says.
+fn of_hints() -> Vec<Scenario> {
+    vec![
+        Scenario::new("the server says stop", &[hinted(Hint::Stop)])
+            .ends(Err(StopReason::DoNotRetry), &[NOW]),
         Scenario::new("the server says now", &[hinted(Hint::Exactly(NOW)), GOOD])
             .ends(Ok(17), &[NOW, NOW]),
         Scenario::new(
@@ -159,18 +177,24 @@ fn scenarios() -> Vec<Scenario> {
             "the server says much later",
             &[hinted(Hint::AtLeast(at(60_001)))],
         )
-        .ends(Err(HintTooLong), &[NOW]),
+        .ends(Err(StopReason::HintTooLong), &[NOW]),
         Scenario::new(
             "the server says later than the deadline",
             &[hinted(Hint::AtLeast(SECOND))],
         )
         .policy(|policy| policy.deadline(SECOND))
         .remaining(&[SECOND])
-        .ends(Err(HintTooLong), &[NOW]),
+        .ends(Err(StopReason::HintTooLong), &[NOW]),
+    ]
+}
+
+/// Deadlines and budgets.
+fn of_limits() -> Vec<Scenario> {
+    vec![
         Scenario::new("the next wait ends at the deadline", &[DOWN, DOWN, DOWN])
             .policy(|policy| policy.deadline(at(300)))
             .remaining(&[at(300), at(200), at(100)])
-            .ends(Err(DeadlineExceeded), &[NOW, at(100), at(200)]),
+            .ends(Err(StopReason::DeadlineExceeded), &[NOW, at(100), at(200)]),
         Scenario::new("the next wait just fits", &[DOWN, DOWN, DOWN, GOOD])
             .policy(|policy| policy.deadline(at(301)))
             .remaining(&[at(301), at(201), at(101), at(1)])
@@ -189,29 +213,29 @@ fn scenarios() -> Vec<Scenario> {
         )
         .policy(|policy| policy.deadline(SECOND))
         .remaining(&[SECOND])
-        .ends(Err(DeadlineExceeded), &[NOW]),
+        .ends(Err(StopReason::DeadlineExceeded), &[NOW]),
         Scenario::new("the answer is late but there", &[(2 * SECOND, Ok(17))])
             .policy(|policy| policy.deadline(SECOND))
             .remaining(&[SECOND])
             .ends(Ok(17), &[NOW]),
         Scenario::new("the budget pays once", &[DOWN, DOWN])
             .tokens(1)
-            .ends(Err(BudgetExhausted), &[NOW, at(100)]),
+            .ends(Err(StopReason::BudgetExhausted), &[NOW, at(100)]),
         Scenario::new("the budget never pays", &[DOWN])
             .tokens(0)
-            .ends(Err(BudgetExhausted), &[NOW]),
+            .ends(Err(StopReason::BudgetExhausted), &[NOW]),
         Scenario::new(
             "another reason before the budget",
             &[(NOW, Err(Fault::GONE))],
         )
         .tokens(0)
-        .ends(Err(Permanent), &[NOW]),
+        .ends(Err(StopReason::Permanent), &[NOW]),
         Scenario::new("retries without a wait", &[DOWN, DOWN, GOOD])
             .policy(|policy| policy.base(NOW))
             .ends(Ok(17), &[NOW, NOW, NOW]),
         Scenario::new("an unsent attempt pays too", &[REFUSED, REFUSED])
             .tokens(1)
-            .ends(Err(BudgetExhausted), &[NOW, at(100)]),
+            .ends(Err(StopReason::BudgetExhausted), &[NOW, at(100)]),
     ]
 }
 

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -140,14 +141,17 @@ fn an_async_closure_captures_by_move_and_by_reference() {
 #[test]
 fn a_function_is_an_operation() {
     async fn operation(attempt: Attempt) -> Result<u32, Fault> {
-        Ok(attempt.number())
+        blocking(attempt)
     }
     fn blocking(attempt: Attempt) -> Result<u32, Fault> {
-        Ok(attempt.number())
+        match attempt.number() {
+            1 => Err(Fault::DOWN),
+            number => Ok(number),
+        }
     }
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    assert_eq!(ready(retrier.retry(operation)).unwrap(), 1);
-    assert_eq!(retrier.retry_blocking(blocking).unwrap(), 1);
+    assert_eq!(ready(retrier.retry(operation)).unwrap(), 2);
+    assert_eq!(retrier.retry_blocking(blocking).unwrap(), 2);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -175,13 +179,13 @@ async fn futures_that_are_not_send_run_on_a_local_set() {
     assert_eq!((task.await.unwrap(), tried.get()), (17, 3));
 }
 
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<u32, GaveUp<Fault, u32>>> + Send + 'a>>;
+
 /// A call can be stored, boxed and raced.
 #[test]
 fn a_call_is_a_future_like_any_other() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    let boxed: std::pin::Pin<
-        Box<dyn Future<Output = Result<u32, GaveUp<Fault, u32>>> + Send + '_>,
-    > = Box::pin(retrier.retry(|attempt| fetch(17, attempt.remaining())));
+    let boxed: Boxed<'_> = Box::pin(retrier.retry(|attempt| fetch(17, attempt.remaining())));
     let never = std::future::pending::<()>();
     let raced = futures_util::future::select(boxed, Box::pin(never));
     let futures_util::future::Either::Left((answer, _)) = ready(raced) else {
