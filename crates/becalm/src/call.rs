@@ -282,20 +282,20 @@ impl<H: AsRef<Shared>> Call<H> {
     ///
     /// # Errors
     ///
-    /// [`StopReason::DeadlineExceeded`] if the deadline has passed; then nothing was spent. An
-    /// attempt that nobody decided is refused as [`StopReason::Cancelled`]: after a stop, after a
+    /// [`StopReason::DeadlineExceeded`] if the deadline has passed,
+    /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait; then nothing was
+    /// spent. An attempt that nobody decided is refused as [`StopReason::Cancelled`]: after a stop, after a
     /// success, or while another is under way.
     pub fn start(&mut self, now: Instant) -> Result<Attempt, StopReason> {
         if self.attempt > 0 && !self.held.place {
             return Err(StopReason::Cancelled);
         }
+        let switched_off = self.attempt > 0 && self.handle.as_ref().retries_are_disabled();
         let remaining = match remaining(self.first.deadline, now) {
-            Ok(remaining) => remaining,
-            Err(reason) => {
-                self.give_back();
-                return Err(reason);
-            }
+            _ if switched_off => Err(StopReason::AttemptsExhausted),
+            remaining => remaining,
         };
+        let remaining = remaining.inspect_err(|_| self.give_back())?;
         self.held.token = None;
         self.give_back();
         self.attempt = self.attempt.saturating_add(1);

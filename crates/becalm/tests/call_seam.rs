@@ -76,3 +76,16 @@ fn a_clamped_hint_is_never_too_long() {
         );
     }
 }
+
+#[test]
+fn retries_switched_off_in_the_wait_do_not_start_and_cost_nothing() {
+    let shared = shared(Policy::default());
+    let mut random = SplitMix64::new(1);
+    let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, at(0));
+    assert!(call.start(at(0)).is_ok());
+    let decision = call.on_outcome(at(0), Failure::transient().into(), &mut random);
+    assert!(matches!(decision, Decision::RetryIn(_)));
+    shared.disable_retries();
+    assert_eq!(call.start(at(1)), Err(StopReason::AttemptsExhausted));
+    assert_eq!((shared.waiting(), shared.budget_fill(at(1))), (0, 1.0));
+}

@@ -299,12 +299,15 @@ impl<E: std::error::Error + 'static, T> std::error::Error for GaveUp<E, T> {
 }
 
 /// For a retry around this one: a call counts as its last error, of unknown effect if any of its
-/// attempts was. Where this layer has learnt that more attempts harm, or the call was cancelled,
-/// nobody above may retry.
+/// attempts was. Where this layer has learnt that more attempts harm, the call was cancelled,
+/// or it must not be done twice, nobody above may retry.
 impl<E, T> Classify for GaveUp<E, T> {
     fn classify(&self) -> Failure {
-        let harms = self.reason().forbids_retry_above();
-        if harms || self.reason() == StopReason::Cancelled {
+        let owner = matches!(
+            self.reason(),
+            StopReason::Cancelled | StopReason::NotIdempotent
+        );
+        if owner || self.reason().forbids_retry_above() {
             return self.details.failure.hint(crate::hint::Hint::Stop);
         }
         self.details.failure

@@ -326,6 +326,23 @@ fn a_later_proof_does_not_undo_what_an_attempt_may_have_done() {
 }
 
 #[test]
+fn an_outer_retry_does_not_repeat_what_must_not_be_done_twice() {
+    let clock = FakeSleeper::auto();
+    let (outer, inner) = (on(&clock, fixed(MS)), on(&clock, fixed(MS)));
+    let mut sent = 0;
+    let gave_up = outer
+        .retry_blocking(|_| {
+            let post = inner.blocking(|_| {
+                sent += 1;
+                Err::<(), _>(Fault::DOWN)
+            });
+            post.not_idempotent().call()
+        })
+        .unwrap_err();
+    assert_eq!((gave_up.reason(), sent), (StopReason::DoNotRetry, 1));
+}
+
+#[test]
 fn nobody_above_repeats_what_was_cancelled() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
     let cancel = Cancel::new();
