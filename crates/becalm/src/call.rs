@@ -287,6 +287,16 @@ impl<H: AsRef<Shared>> Call<H> {
     /// spent. An attempt that nobody decided is refused as [`StopReason::Cancelled`]: after a stop, after a
     /// success, or while another is under way.
     pub fn start(&mut self, now: Instant) -> Result<Attempt, StopReason> {
+        self.start_announced(now, |_| ())
+    }
+
+    /// The same, with a last word before the operation is invoked: should that panic, the operation
+    /// never is, and the token comes back with the call.
+    pub(crate) fn start_announced(
+        &mut self,
+        now: Instant,
+        announce: impl FnOnce(Attempt),
+    ) -> Result<Attempt, StopReason> {
         if self.attempt > 0 && !self.held.place {
             return Err(StopReason::Cancelled);
         }
@@ -296,15 +306,17 @@ impl<H: AsRef<Shared>> Call<H> {
             remaining => remaining,
         };
         let remaining = remaining.inspect_err(|_| self.give_back())?;
-        self.held.token = None;
-        self.give_back();
+        self.leave_waiting_room();
         self.attempt = self.attempt.saturating_add(1);
         self.forbidden_below = false;
-        Ok(Attempt {
+        let attempt = Attempt {
             number: self.attempt,
             remaining,
             key: self.options.operation.key(),
-        })
+        };
+        announce(attempt);
+        self.held = Held::default();
+        Ok(attempt)
     }
 
     /// Decides what follows the attempt that just ended.
@@ -370,12 +382,16 @@ impl<H: AsRef<Shared>> Call<H> {
         Ok(Duration::from_nanos(wait.delay))
     }
 
+    fn leave_waiting_room(&mut self) {
+        if core::mem::take(&mut self.held.place) {
+            self.handle.as_ref().stop_waiting();
+        }
+    }
+
     /// Returns what is held.
     fn give_back(&mut self) {
+        self.leave_waiting_room();
         let shared = self.handle.as_ref();
-        if core::mem::take(&mut self.held.place) {
-            shared.stop_waiting();
-        }
         if let Some(token) = self.held.token.take() {
             self.held.payer.as_deref().unwrap_or(shared).refund(token);
         }

@@ -100,15 +100,15 @@ impl Course {
     pub fn start(&mut self, engine: &Engine) -> Result<Attempt, StopReason> {
         *self.timer() = None;
         let now = engine.sleeper.now();
-        let attempt = self.call.start(now)?;
         self.attempt_started = now;
         let waited = now.since(self.wait_began);
-        engine.observe(|retrier| Event::Attempt {
-            retrier,
-            number: attempt.number(),
-            waited,
-        });
-        Ok(attempt)
+        self.call.start_announced(now, |attempt| {
+            engine.observe(|retrier| Event::Attempt {
+                retrier,
+                number: attempt.number(),
+                waited,
+            });
+        })
     }
 
     /// The record of the attempt that just failed.

@@ -166,11 +166,11 @@ fn a_panic_of_the_observer_goes_through_and_what_was_held_is_back() {
             |event| matches!(event, Event::Retry { next: 3, .. }),
             1,
         ),
-        // Announced, so the retry has begun and its token is spent.
+        // Announced, but the operation is never invoked.
         (
             "second attempt",
             |event| matches!(event, Event::Attempt { number: 2, .. }),
-            1,
+            0,
         ),
         ("stop", |event| matches!(event, Event::Stopped { .. }), 3),
     ];
