@@ -16,9 +16,10 @@ use crate::time::Instant;
 
 /// Shared state that bounds the retries of all calls together.
 ///
-/// A first try deposits; a retry withdraws *before* it waits. What was withdrawn is either spent,
-/// when the operation is invoked for that retry, or refunded, when the retry never starts. All
-/// methods may be called from many threads at once and must not over-grant under any interleaving.
+/// A first try deposits; a retry withdraws *before* it waits. What was withdrawn is refunded when
+/// the retry never starts; once the operation has been invoked for it, it is [spent](Self::spent),
+/// or handed to [`on_success`](Self::on_success) by the call that succeeds. All methods may be
+/// called from many threads at once and must not over-grant under any interleaving.
 pub trait RetryBudget: fmt::Debug + Send + Sync {
     /// Whether [`deposit`](Self::deposit) looks at its `now`. Where it does not, callers pass
     /// [`Instant::ZERO`] and save a clock read on the success path.
@@ -29,7 +30,8 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
     /// A first try begins.
     fn deposit(&self, now: Instant);
 
-    /// A retry after this failure asks to be paid for; `None` means denied, and changes nothing.
+    /// A retry or a hedge after this failure asks to be paid for; `None` means denied, and changes
+    /// nothing.
     fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal>;
 
     /// A retry that was paid for never starts; returns exactly what it had taken.
@@ -37,6 +39,28 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
 
     /// How full the budget is, from 0 (nothing left) to 1.
     fn fill(&self, now: Instant) -> f64;
+
+    /// Whether the methods below want to be called. Budgets that look at first tries and retries
+    /// alone leave it, and cost a successful call nothing more.
+    fn hears_calls(&self) -> bool {
+        false
+    }
+
+    /// A call begins, a first try or not.
+    fn call_began(&self) {}
+
+    /// A call that began has ended, in whatever way.
+    fn call_ended(&self) {}
+
+    /// An attempt has failed; told before the withdrawal that may follow.
+    fn on_failure(&self, _now: Instant, _failure: &Failure) {}
+
+    /// A call has succeeded. `last` is what its last retry or hedge had taken, `None` for a clean
+    /// success; it is told in place of [`spent`](Self::spent).
+    fn on_success(&self, _now: Instant, _last: Option<Withdrawal>) {}
+
+    /// A retry that was paid for, and did start, has ended without success.
+    fn spent(&self, _withdrawal: Withdrawal) {}
 }
 
 /// What one retry took from a budget, in millionths of a token.
