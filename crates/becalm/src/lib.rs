@@ -45,6 +45,7 @@ pub mod classify;
 mod decide;
 mod delay;
 pub mod duration;
+pub mod hedge;
 pub mod hint;
 #[cfg(feature = "http")]
 pub mod http;
@@ -74,6 +75,7 @@ pub use budget::Budget;
 pub use call::{Attempt, Call, CallOptions};
 pub use classify::{Class, Classify, Effect, Failure, Verdict};
 pub use decide::Decision;
+pub use hedge::{Hedge, HedgeDelay, InvalidHedge};
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
 pub use interval::JitteredInterval;
