@@ -49,7 +49,11 @@ impl Generation {
 
     fn clear(&self) {
         for bucket in self.ended.iter().chain(&self.cut_off) {
-            bucket.store(0, Ordering::Relaxed);
+            // Taken away, not overwritten: what comes in between stays.
+            let count = bucket.load(Ordering::Relaxed);
+            if count > 0 {
+                bucket.fetch_sub(count, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -95,7 +99,7 @@ impl Latencies {
     /// `min_samples` of the window have ended by themselves, and in the moment in which another
     /// thread reads or turns the window.
     ///
-    /// Reads all counts, which takes a microsecond or two: ask now and then, not per call.
+    /// Reads all counts, which takes about a microsecond: ask now and then, not per call.
     pub fn quantile(&self, now: Instant, quantile: f64, min_samples: u32) -> Option<Duration> {
         self.look(now, quantile, min_samples).unwrap_or(None)
     }
