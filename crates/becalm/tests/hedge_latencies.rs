@@ -132,6 +132,15 @@ fn a_latency_counts_for_half_the_window_and_no_longer_than_all_of_it() {
 }
 
 #[test]
+fn a_turn_that_comes_late_lets_nothing_count_longer() {
+    let latencies = Latencies::new(WINDOW);
+    latencies.record(at(0), ms(5));
+    latencies.record(at(29_900), ms(5)); // turns half a window late, nearly
+    assert_eq!(count(&latencies, at(29_999)), 2);
+    assert_eq!(count(&latencies, at(30_000)), 1);
+}
+
+#[test]
 fn after_a_pause_nothing_old_is_left() {
     for pause in [30_000, 30_001, 45_000, 1_000_000_000] {
         let latencies = Latencies::new(WINDOW);

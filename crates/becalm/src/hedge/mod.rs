@@ -22,16 +22,17 @@
 //!   samples of a latency.
 //! - **A failing copy waits for the others.** While another copy is under way, a transient or
 //!   throttled failure is kept and the others go on; no further copy starts, for what has failed
-//!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed. The
-//!   retry looks at the last failure, with the longest hint of all, and with the effect
-//!   [`Unknown`](crate::Effect::Unknown) if any copy had it.
+//!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed, with
+//!   what all of them say about a retry ([`joined`]).
 //! - **A permanent failure ends it**, and so does the server's word not to retry: all copies are
-//!   cancelled and the failure is the attempt's (gRFC A6, *Hedging Policy*, "fatal status").
+//!   cancelled and the failure is the attempt's (gRFC A6, *Summary of Retry and Hedging Logic*,
+//!   "fatal status code").
 //! - **One latency for each attempt**, that of its first copy; see [`Hedging`].
 //!
-//! gRFC A6 differs in one point: there a non-fatal failure starts the next copy at once. Here the
+//! gRFC A6 differs in two points. There a non-fatal failure starts the next copy at once; here the
 //! wait of a failed attempt belongs to the retry, or a service that fails fast would get all its
-//! copies in one burst.
+//! copies in one burst. There the server's word not to retry stops only copies that are yet to
+//! start; here it stops those under way, too, for they load the server that asked for less.
 //!
 //! ```
 //! use becalm::hedge::{Hedge, Hedging};
@@ -53,10 +54,12 @@
 mod buckets;
 mod config;
 mod hedging;
+mod joined;
 mod latency;
 mod survival;
 mod text;
 
 pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
 pub use hedging::Hedging;
+pub use joined::joined;
 pub use latency::Latencies;

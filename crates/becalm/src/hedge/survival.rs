@@ -137,6 +137,8 @@ mod tests {
         assert_eq!(quantile(|bucket| cut[bucket], 0.5, 0), None);
         let one = counts(&[5], &[]);
         assert_eq!(quantile(|bucket| one[bucket], 0.5, 2), None);
+        let mostly_cut = counts(&[5], &[5; 9]);
+        assert_eq!(quantile(|bucket| mostly_cut[bucket], 0.5, 2), None);
         for q in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
             assert_eq!(quantile(|bucket| one[bucket], q, 1), None);
         }
@@ -144,11 +146,18 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::cast_precision_loss, reason = "at most a hundred samples")]
     fn an_exact_share_is_not_rounded_into_the_next_bucket() {
-        let mut latencies = vec![1_000_000; 95];
-        latencies.extend([1_000_000_000; 5]);
-        let p95 = estimate(&counts(&latencies, &[]), 0.95);
-        assert!((1_000_000..=1_062_500).contains(&p95), "{p95}");
+        for all in 2..100_usize {
+            let mut counts = counts(&[], &[]);
+            (0..all).for_each(|sample| counts[4 * sample].ended = 1);
+            for rank in 1..=all {
+                let found = estimate(&counts, rank as f64 / all as f64);
+                let bucket = 4 * (rank - 1);
+                let bounds = buckets::start(bucket)..=buckets::start(bucket + 1);
+                assert!(bounds.contains(&found), "{rank} of {all}: {found}");
+            }
+        }
     }
 
     #[test]
