@@ -15,3 +15,14 @@ pub(crate) use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
     not(feature = "portable-atomic")
 ))]
 compile_error!("this target has no 64-bit atomics: enable becalm's feature `portable-atomic`");
+
+#[cfg(not(becalm_loom))]
+pub(crate) use core::hint::spin_loop;
+#[cfg(becalm_loom)]
+pub(crate) use loom::hint::spin_loop;
+
+// Where there is something to wait for a lock with.
+#[cfg(becalm_loom)]
+pub(crate) use loom::sync::{Mutex, MutexGuard};
+#[cfg(all(feature = "std", not(becalm_loom)))]
+pub(crate) use std::sync::{Mutex, MutexGuard};

@@ -40,6 +40,7 @@ extern crate alloc;
 mod atomic;
 pub mod backoff;
 pub mod budget;
+pub mod bulkhead;
 mod call;
 pub mod classify;
 mod decide;
@@ -71,6 +72,7 @@ pub mod time;
 
 pub use backoff::Backoff;
 pub use budget::Budget;
+pub use bulkhead::Bulkhead;
 pub use call::{Attempt, Call, CallOptions};
 pub use classify::{Class, Classify, Effect, Failure, Verdict};
 pub use decide::Decision;
