@@ -3,7 +3,9 @@
 //! A server that is full queues, and its latency rises with the calls that it has under way. So the
 //! limit is compared, once in a window, with what the latency says: L' = L x g + sqrt(L), where
 //! g = tolerance x baseline / mean, from 1/2 to 1. The baseline is the latency of the server
-//! without a queue. It is measured by halving the limit until the latency stops falling.
+//! without a queue. It is measured by halving the limit until the latency stops falling: once in
+//! a while, when calls have become much faster, and when the limit is at its minimum. Between two
+//! measurements it stands still; the least mean of many would sink below the truth by chance.
 
 use core::time::Duration;
 
@@ -19,10 +21,12 @@ const LEAST_GRADIENT: f64 = 0.5;
 /// One call counts at most as this many baselines: enough to halve the limit where all are slow,
 /// too little for one that hangs to do so among ten.
 const OUTLIER: u64 = 4;
-/// Windows at the minimum after which the latency there is the baseline (Envoy: 5).
-const AT_MIN: u32 = 5;
+/// The baseline is the mean of so many calls at least: three times fewer outliers than in a window.
+const FEWEST_TO_MEASURE: u32 = 30;
 /// A probe goes on while it finds the latency below this share of what it was.
 const STILL_FALLING: f64 = 0.9;
+/// After a window with a mean below this share of the baseline, the baseline is measured again.
+const MUCH_FASTER: f64 = 0.5;
 
 /// The limit shrinks when calls take longer than without a queue, and grows while they do not.
 ///
@@ -77,8 +81,6 @@ pub struct GradientState {
     pub(super) probe_at: Instant,
     /// A call that began earlier tells of another limit.
     pub(super) since: Instant,
-    /// Windows in a row that ended at the minimum.
-    pub(super) at_min: u32,
     pub(super) window: Window,
 }
 
@@ -112,7 +114,7 @@ impl GradientState {
 
     /// The most that one call may add to the sum.
     fn outlier(&self) -> u64 {
-        let is_measuring = self.baseline == 0 || self.is_probing() || self.at_min > 0;
+        let is_measuring = self.baseline == 0 || self.is_probing();
         if is_measuring {
             u64::MAX
         } else {
@@ -160,7 +162,6 @@ impl Gradient {
             baseline: 0,
             probe_at: Instant::ZERO,
             since: Instant::ZERO,
-            at_min: 0,
             window: Window::default(),
         }
     }
@@ -183,8 +184,13 @@ impl Gradient {
         }
         let outlier = state.outlier();
         state.window.add(sample, in_flight, outlier);
+        let fewest = if state.is_probing() {
+            FEWEST_TO_MEASURE
+        } else {
+            FEWEST
+        };
         let is_long = sample.now.since(state.window.opened) >= self.window;
-        if !is_long || state.window.calls() < FEWEST {
+        if !is_long || state.window.calls() < fewest {
             return state;
         }
         let window = core::mem::take(&mut state.window);
@@ -198,38 +204,15 @@ impl Gradient {
     /// The limit as the window says.
     fn judged(&self, mut state: GradientState, window: Window, now: Instant) -> GradientState {
         let mean = window.mean();
-        if let Some(mean) = mean {
-            let is_new = state.baseline == 0 || state.at_min >= AT_MIN;
-            state.baseline = if is_new {
-                mean
-            } else {
-                mean.min(state.baseline)
-            };
+        if state.baseline > 0 {
+            let before = state.limit;
+            state.limit = self.follow(state, window);
+            if state.limit < before * 0.9 {
+                state.since = now;
+            }
         }
-        if state.at_min >= AT_MIN {
-            state.at_min = 0;
-        }
-        let ease = mean.map_or(0.0, |mean| self.tolerance * share(state.baseline, mean));
-        let gradient = (ease.min(1.0) * window.kept()).max(LEAST_GRADIENT);
-        // Room to try for more; none where the latency has run away.
-        let headroom = if gradient > LEAST_GRADIENT {
-            f64::from(whole(state.limit).isqrt())
-        } else {
-            0.0
-        };
-        let before = state.limit;
-        let mut next = before * gradient + headroom;
-        // An unused limit is no evidence that more would do.
-        if f64::from(window.peak) * 2.0 < before {
-            next = next.min(before);
-        }
-        state.limit = within(next, self.min, self.max);
-        let is_least = state.limit <= within(0.0, self.min, self.max);
-        state.at_min = if is_least { state.at_min + 1 } else { 0 };
-        if state.limit < before * 0.9 {
-            state.since = now;
-        }
-        if now >= state.probe_at {
+        let is_faster = mean.is_some_and(|mean| share(mean, state.baseline) < MUCH_FASTER);
+        if now >= state.probe_at || is_faster || self.is_least(state.limit) {
             state.held = state.limit;
             state.baseline = mean.unwrap_or(state.baseline);
             self.lower(&mut state, now);
@@ -237,15 +220,32 @@ impl Gradient {
         state
     }
 
+    fn follow(&self, state: GradientState, window: Window) -> f64 {
+        let ease = window
+            .mean()
+            .map_or(0.0, |mean| self.tolerance * share(state.baseline, mean));
+        let gradient = (ease.min(1.0) * window.kept()).max(LEAST_GRADIENT);
+        // Room to try for more; none where the latency has run away.
+        let headroom = if gradient > LEAST_GRADIENT {
+            f64::from(whole(state.limit).isqrt())
+        } else {
+            0.0
+        };
+        let mut next = state.limit * gradient + headroom;
+        // An unused limit is no evidence that more would do.
+        if f64::from(window.peak) * 2.0 < state.limit {
+            next = next.min(state.limit);
+        }
+        within(next, self.min, self.max)
+    }
+
     /// Lower still, while that lets the latency fall; else back, with what was found.
     fn probed(&self, mut state: GradientState, window: Window, now: Instant) -> GradientState {
         state.held = within(state.held * window.kept(), self.min, self.max);
         let before = state.baseline;
-        if let Some(mean) = window.mean() {
-            state.baseline = if before == 0 { mean } else { before.min(mean) };
-        }
+        state.baseline = window.mean().unwrap_or(before);
         let is_falling = share(state.baseline, before) < STILL_FALLING;
-        if is_falling && state.limit > within(0.0, self.min, self.max) {
+        if is_falling && !self.is_least(state.limit) {
             self.lower(&mut state, now);
         } else {
             state.limit = state.held;
@@ -254,6 +254,10 @@ impl Gradient {
             state.since = now;
         }
         state
+    }
+
+    fn is_least(&self, limit: f64) -> bool {
+        limit <= within(0.0, self.min, self.max)
     }
 
     fn lower(&self, state: &mut GradientState, now: Instant) {

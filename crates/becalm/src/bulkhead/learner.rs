@@ -13,7 +13,7 @@ use crate::atomic::{AtomicU64, Ordering, spin_loop};
 use crate::duration::nanos;
 use crate::time::Instant;
 
-const WORDS: usize = 14;
+const WORDS: usize = 13;
 
 /// The state of a limit, shared.
 #[derive(Debug)]
@@ -193,7 +193,6 @@ impl Lesson {
                     state.baseline,
                     state.probe_at.as_nanos(),
                     state.since.as_nanos(),
-                    u64::from(state.at_min),
                     state.window.opened.as_nanos(),
                     pair(state.window.completed, state.window.dropped),
                     state.window.sum,
@@ -222,13 +221,13 @@ impl Lesson {
                 },
             ),
             GRADIENT => {
-                let (completed, dropped) = unpair(words[11]);
+                let (completed, dropped) = unpair(words[10]);
                 let window = Window {
-                    opened: Instant::from_nanos(words[10]),
+                    opened: Instant::from_nanos(words[9]),
                     completed,
                     dropped,
-                    sum: words[12],
-                    peak: unpair(words[13]).1,
+                    sum: words[11],
+                    peak: unpair(words[12]).1,
                 };
                 let state = GradientState {
                     limit: f64::from_bits(words[4]),
@@ -236,7 +235,6 @@ impl Lesson {
                     baseline: words[6],
                     probe_at: Instant::from_nanos(words[7]),
                     since: Instant::from_nanos(words[8]),
-                    at_min: unpair(words[9]).1,
                     window,
                 };
                 let gradient = Gradient {
