@@ -272,3 +272,208 @@ fn share(part: u64, whole: u64) -> f64 {
     let share = part as f64 / whole.max(1) as f64;
     share
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Outcome;
+    use super::*;
+
+    const CALM: Gradient = Gradient {
+        initial: 100,
+        min: 1,
+        max: 200,
+        tolerance: 1.25,
+        window: Duration::from_millis(100),
+        probe: Duration::from_secs(60),
+    };
+
+    /// A state that knows its baseline of 10 ms; the next probe is far away.
+    fn at_rest() -> GradientState {
+        GradientState {
+            baseline: 10_000_000,
+            probe_at: Instant::NEVER,
+            ..CALM.start()
+        }
+    }
+
+    fn ended(at_millis: u64, took_millis: u64, outcome: Outcome) -> Sample {
+        Sample {
+            took: Duration::from_millis(took_millis),
+            now: Instant::ZERO.after(Duration::from_millis(at_millis)),
+            outcome,
+        }
+    }
+
+    /// One window of calls from `start`, the last of them a window after the first.
+    fn window(
+        gradient: Gradient,
+        mut state: GradientState,
+        start: u64,
+        calls: &[(u64, Outcome)],
+        in_flight: u32,
+    ) -> GradientState {
+        for (index, (took, outcome)) in calls.iter().enumerate() {
+            let is_last = index + 1 == calls.len();
+            let at = if is_last { start + 100 } else { start };
+            state = gradient.step(state, ended(at, *took, *outcome), in_flight);
+        }
+        assert_eq!(state.window, Window::default(), "the window is judged");
+        state
+    }
+
+    /// Ten calls that took this long.
+    fn ten(took: u64) -> [(u64, Outcome); 10] {
+        [(took, Outcome::Completed); 10]
+    }
+
+    /// As many as a probe needs.
+    fn thirty(took: u64) -> [(u64, Outcome); 30] {
+        [(took, Outcome::Completed); 30]
+    }
+
+    #[track_caller]
+    fn assert_limit(state: GradientState, expected: f64) {
+        assert!((state.limit - expected).abs() < 1e-9, "{}", state.limit);
+    }
+
+    #[test]
+    fn a_window_moves_the_limit_as_the_formula_says() {
+        // 100 x min(1, 12.5 / mean) + 10
+        for (took, expected) in [(10, 110.0), (12, 110.0), (20, 72.5), (16, 88.125)] {
+            let state = window(CALM, at_rest(), 20_000, &ten(took), 100);
+            assert_limit(state, expected);
+        }
+        // From 25 ms on half, and no headroom.
+        for took in [25, 40, 10_000] {
+            let state = window(CALM, at_rest(), 20_000, &ten(took), 100);
+            assert_limit(state, 50.0);
+        }
+    }
+
+    #[test]
+    fn an_unused_limit_shrinks_and_does_not_grow() {
+        let calm = window(CALM, at_rest(), 1000, &ten(10), 49);
+        assert_limit(calm, 100.0);
+        let slow = window(CALM, at_rest(), 1000, &ten(20), 49);
+        assert_limit(slow, 72.5);
+    }
+
+    #[test]
+    fn drops_shrink_the_limit_whatever_the_latency() {
+        let mut calls = ten(10);
+        calls[..4].fill((0, Outcome::Dropped));
+        // 100 x (1 - 0.4 / 2) + 10
+        assert_limit(window(CALM, at_rest(), 1000, &calls, 100), 90.0);
+        let state = window(CALM, at_rest(), 1000, &[(0, Outcome::Dropped); 10], 100);
+        assert_limit(state, 50.0);
+        assert_eq!(state.baseline, 10_000_000);
+    }
+
+    #[test]
+    fn one_call_that_hangs_among_ten_does_not_halve_the_limit() {
+        let mut calls = ten(10);
+        calls[0].0 = 10_000;
+        // It counts as 40 ms: a mean of 13 ms.
+        let state = window(CALM, at_rest(), 20_000, &calls, 100);
+        assert_limit(state, 100.0 * 12.5 / 13.0 + 10.0);
+    }
+
+    #[test]
+    fn calls_from_before_a_fall_are_not_counted_again() {
+        let fallen = window(CALM, at_rest(), 1000, &ten(30), 100);
+        assert_limit(fallen, 50.0);
+        // They ended later, but began before 1100 ms.
+        let mut state = fallen;
+        for took in [51, 100, 1000] {
+            state = CALM.step(state, ended(1150, took, Outcome::Completed), 50);
+        }
+        assert_eq!(state, fallen);
+        let state = CALM.step(state, ended(1150, 50, Outcome::Completed), 50);
+        assert_eq!(state.window.completed, 1);
+    }
+
+    #[test]
+    fn few_calls_are_not_judged_however_long_they_take_to_come() {
+        let mut state = at_rest();
+        for second in 1..10 {
+            state = CALM.step(state, ended(second * 1000, 30, Outcome::Completed), 100);
+        }
+        assert_limit(state, 100.0);
+        state = CALM.step(state, ended(10_000, 30, Outcome::Completed), 100);
+        assert_limit(state, 50.0);
+    }
+
+    /// The first window only says what there is; then the limit is halved until that no longer
+    /// helps, and comes back.
+    #[test]
+    fn a_probe_halves_the_limit_until_the_latency_stops_falling() {
+        let state = window(CALM, CALM.start(), 1000, &ten(100), 100);
+        assert!(state.is_probing());
+        assert_limit(state, 50.0);
+        let state = window(CALM, state, 2000, &thirty(50), 50);
+        assert_limit(state, 25.0);
+        let state = window(CALM, state, 3000, &thirty(30), 25);
+        assert_limit(state, 12.5);
+        let state = window(CALM, state, 4000, &thirty(28), 12);
+        assert!(!state.is_probing());
+        assert_limit(state, 100.0);
+        assert_eq!(state.baseline(), Some(Duration::from_millis(28)));
+        // The next is due a minute after 4100 ms.
+        let early = window(CALM, state, 63_999, &ten(28), 100);
+        assert!(!early.is_probing());
+        let due = window(CALM, state, 64_000, &ten(28), 100);
+        assert!(due.is_probing());
+        assert_limit(due, 55.0);
+    }
+
+    #[test]
+    fn a_probe_is_of_thirty_calls_at_least() {
+        let mut state = window(CALM, CALM.start(), 1000, &ten(10), 100);
+        for call in 0..30 {
+            assert!(state.is_probing(), "after {call} calls");
+            state = CALM.step(state, ended(2000 + call * 100, 10, Outcome::Completed), 50);
+        }
+        assert!(!state.is_probing());
+    }
+
+    #[test]
+    fn a_probe_ends_at_the_minimum_however_the_latency_falls() {
+        let mut high = CALM;
+        high.min = 40;
+        let state = window(high, CALM.start(), 1000, &ten(100), 100);
+        let state = window(high, state, 2000, &thirty(50), 50);
+        assert_limit(state, 40.0);
+        let state = window(high, state, 3000, &thirty(25), 40);
+        assert!(!state.is_probing());
+        assert_eq!(state.baseline(), Some(Duration::from_millis(25)));
+    }
+
+    #[test]
+    fn a_server_that_drops_what_probes_it_is_not_asked_for_as_much_afterwards() {
+        let state = window(CALM, CALM.start(), 1000, &ten(10), 100);
+        let mut calls = thirty(10);
+        calls[..15].fill((0, Outcome::Dropped));
+        let state = window(CALM, state, 2000, &calls, 50);
+        assert!(!state.is_probing());
+        assert_limit(state, 75.0);
+    }
+
+    #[test]
+    fn calls_that_are_twice_as_fast_have_the_baseline_measured_again() {
+        let faster = window(CALM, at_rest(), 1000, &ten(4), 100);
+        assert!(faster.is_probing());
+        let not_quite = window(CALM, at_rest(), 1000, &ten(5), 100);
+        assert!(!not_quite.is_probing());
+    }
+
+    #[test]
+    fn at_the_minimum_the_baseline_is_measured_again() {
+        let mut state = at_rest();
+        state.limit = 1.5;
+        let state = window(CALM, state, 20_000, &ten(1000), 1);
+        assert!(state.is_probing());
+        let state = window(CALM, state, 60_000, &thirty(1000), 1);
+        assert_limit(state, 1.0);
+        assert_eq!(state.baseline(), Some(Duration::from_secs(1)));
+    }
+}
