@@ -21,7 +21,8 @@ const LEAST_GRADIENT: f64 = 0.5;
 /// One call counts at most as this many baselines: enough to halve the limit where all are slow,
 /// too little for one that hangs to do so among ten.
 const OUTLIER: u64 = 4;
-/// The baseline is the mean of so many calls at least: three times fewer outliers than in a window.
+/// The baseline is the mean of so many calls at least: it stands for a minute, a window for a moment
+/// (Envoy: 50).
 const FEWEST_TO_MEASURE: u32 = 30;
 /// A probe goes on while it finds the latency below this share of what it was.
 const STILL_FALLING: f64 = 0.9;

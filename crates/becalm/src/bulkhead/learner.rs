@@ -261,3 +261,56 @@ fn unpair(word: u64) -> (u32, u32) {
     let halves = ((word >> 32) as u32, word as u32);
     halves
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every field with a value of its own.
+    #[test]
+    fn nothing_is_lost_or_mixed_up_among_the_words() {
+        let at = Instant::from_nanos;
+        let aimd = Aimd {
+            initial: 2,
+            min: 2,
+            max: 3,
+            backoff: 0.4,
+            slow: Some(Duration::from_nanos(5)),
+        };
+        let aimd_state = AimdState {
+            limit: 6.5,
+            since: at(7),
+        };
+        let gradient = Gradient {
+            initial: 8,
+            min: 8,
+            max: 9,
+            tolerance: 1.5,
+            window: Duration::from_nanos(11),
+            probe: Duration::from_nanos(12),
+        };
+        let gradient_state = GradientState {
+            limit: 13.5,
+            held: 14.5,
+            baseline: 15,
+            probe_at: at(16),
+            since: at(17),
+            window: Window {
+                opened: at(18),
+                completed: 19,
+                dropped: 20,
+                sum: 21,
+                peak: 22,
+            },
+        };
+        for lesson in [
+            Lesson::Fixed(1),
+            Lesson::Aimd(aimd, aimd_state),
+            Lesson::Aimd(Aimd { slow: None, ..aimd }, aimd_state),
+            Lesson::Gradient(gradient, gradient_state),
+        ] {
+            let (kind, words) = lesson.words();
+            assert_eq!(Lesson::of_words(kind, words), lesson);
+        }
+    }
+}

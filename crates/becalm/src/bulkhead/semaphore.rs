@@ -185,6 +185,15 @@ impl Places {
     }
 }
 
+/// After a lost race, leaves the cache line to the winner for a moment.
+#[inline]
+fn step_aside(seen: u64) -> u64 {
+    for _ in 0..4 {
+        core::hint::spin_loop();
+    }
+    seen
+}
+
 impl Core {
     fn places(&self) -> Places {
         Places::of_word(self.word.load(Ordering::Acquire))
@@ -193,12 +202,18 @@ impl Core {
     /// Changes the word as told; `Err` with what is there, if told not to.
     #[inline]
     fn change(&self, change: impl Fn(Places) -> Option<Places>) -> Result<Places, Places> {
-        self.word
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
-                change(Places::of_word(word)).map(Places::word)
-            })
-            .map(Places::of_word)
-            .map_err(Places::of_word)
+        let mut word = self.word.load(Ordering::Acquire);
+        loop {
+            let before = Places::of_word(word);
+            let after = change(before).ok_or(before)?.word();
+            let exchanged =
+                self.word
+                    .compare_exchange_weak(word, after, Ordering::AcqRel, Ordering::Acquire);
+            match exchanged {
+                Ok(_) => return Ok(before),
+                Err(seen) => word = step_aside(seen),
+            }
+        }
     }
 
     #[inline]
