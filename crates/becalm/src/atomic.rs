@@ -26,3 +26,18 @@ pub(crate) use loom::hint::spin_loop;
 pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(all(feature = "std", not(becalm_loom)))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
+
+/// What a word holds, for an exchange that follows.
+#[cfg(not(becalm_loom))]
+#[inline]
+pub(crate) fn load_to_exchange(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Acquire)
+}
+
+/// The model checker (loom 0.7.2) remembers only the last access to a word. After a thread's own
+/// load it no longer sees that the thread's exchange conflicts with another's access before, and
+/// leaves out what would come of it. A change of nothing is a conflict itself.
+#[cfg(becalm_loom)]
+pub(crate) fn load_to_exchange(word: &AtomicU64) -> u64 {
+    word.fetch_or(0, Ordering::AcqRel)
+}

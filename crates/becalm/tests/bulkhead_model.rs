@@ -1,4 +1,5 @@
 //! Does the semaphore behave, step by step, like a list of who runs and a list of who waits?
+#![cfg(feature = "std")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

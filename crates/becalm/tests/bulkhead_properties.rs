@@ -1,4 +1,5 @@
 //! What holds of a bulkhead whatever its figures, its calls and its callers?
+#![cfg(feature = "std")]
 
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};

@@ -178,6 +178,27 @@ fn nobody_takes_a_place_past_one_who_waits() {
     });
 }
 
+/// The same with a third call that is willing to wait: it waits behind.
+#[test]
+fn a_newcomer_to_the_queue_waits_behind_one_who_waits() {
+    loom::model(|| {
+        let places = Semaphore::new(Bulkhead::calls(1).waiting(2));
+        assert!(places.try_acquire());
+        let woken = Arc::new(Woken::default());
+        let (mut waiter, mut newcomer) = (Waiter::new(), Waiter::new());
+        assert!(poll(&places, &mut waiter, &woken).is_pending());
+        let other = places.clone();
+        let there = thread::spawn(move || other.release(None));
+        assert!(poll(&places, &mut newcomer, &Arc::default()).is_pending());
+        there.join().unwrap();
+        assert_eq!(woken.times(), 1);
+        assert_eq!(poll(&places, &mut waiter, &woken), Poll::Ready(Ok(())));
+        drop((waiter, newcomer));
+        places.release(None);
+        assert_all_free(&places, 1);
+    });
+}
+
 /// Two ask for a place in the queue of one while the place in front of it falls free.
 #[test]
 fn the_queue_keeps_its_bound_and_every_place_is_used() {
@@ -299,5 +320,24 @@ fn a_reload_beside_a_lesson_keeps_its_bounds() {
         there.join().unwrap();
         assert_eq!((places.limit(), places.in_flight()), (3, 0));
         assert!(!places.reads_clock());
+    });
+}
+
+/// A reload that changes nothing but its maximum, beside a drop: the drop counts before it or after.
+#[test]
+fn a_reload_beside_a_lesson_forgets_nothing() {
+    loom::model(|| {
+        let mut aimd = Aimd::default();
+        (aimd.initial, aimd.backoff) = (10, 0.5);
+        let places = Semaphore::new(Bulkhead::limited(Limit::Aimd(aimd)));
+        assert!(places.try_acquire() && places.try_acquire());
+        let other = places.clone();
+        let there = thread::spawn(move || other.release(dropped(10)));
+        aimd.max = 100;
+        places.reconfigure(Bulkhead::limited(Limit::Aimd(aimd)));
+        there.join().unwrap();
+        // Reads the note, if there is one.
+        places.release(completed(20));
+        assert_eq!((places.limit(), places.in_flight()), (5, 0));
     });
 }

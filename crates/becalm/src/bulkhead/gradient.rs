@@ -360,6 +360,16 @@ mod tests {
     }
 
     #[test]
+    fn the_most_calls_at_once_in_a_window_are_its_use() {
+        let mut state = at_rest();
+        for (call, in_flight) in [(0, 3), (1, 50), (2, 3)] {
+            state = CALM.step(state, ended(1000 + call, 10, Outcome::Completed), in_flight);
+        }
+        let state = window(CALM, state, 1050, &ten(10)[..7], 3);
+        assert_limit(state, 110.0);
+    }
+
+    #[test]
     fn drops_shrink_the_limit_whatever_the_latency() {
         let mut calls = ten(10);
         calls[..4].fill((0, Outcome::Dropped));
@@ -419,6 +429,9 @@ mod tests {
         assert!(!state.is_probing());
         assert_limit(state, 100.0);
         assert_eq!(state.baseline(), Some(Duration::from_millis(28)));
+        // What began under the low limit tells nothing of this one.
+        let sample = ended(4150, 51, Outcome::Completed);
+        assert_eq!(CALM.step(state, sample, 100), state);
         // The next is due a minute after 4100 ms.
         let early = window(CALM, state, 63_999, &ten(28), 100);
         assert!(!early.is_probing());

@@ -140,3 +140,28 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seats_that_were_left_are_used_again() {
+        let mut queue = Queue::new(3, Order::Fifo);
+        let mut seats: Vec<usize> = (0..3).map(|_| queue.enter(Waker::noop().clone())).collect();
+        for round in 0..100 {
+            let seat = seats.remove(round % 3);
+            if round % 2 == 0 {
+                assert!(queue.leave(seat).is_some());
+            } else {
+                queue.grant_next();
+                let at = seats.iter().position(|seat| queue.is_granted(*seat));
+                // Whoever was granted leaves; the other goes on waiting.
+                let granted = at.map_or(seat, |at| core::mem::replace(&mut seats[at], seat));
+                assert!(queue.leave(granted).is_none());
+            }
+            seats.push(queue.enter(Waker::noop().clone()));
+            assert_eq!((queue.seats.len(), queue.waiting()), (3, 3));
+        }
+    }
+}

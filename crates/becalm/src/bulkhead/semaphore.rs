@@ -15,7 +15,7 @@ use super::learner::Learner;
 #[cfg(any(feature = "std", becalm_loom))]
 use super::queue::Queue;
 use super::{Bulkhead, Sample};
-use crate::atomic::{AtomicU64, Ordering};
+use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
 #[cfg(any(feature = "std", becalm_loom))]
 use crate::atomic::{Mutex, MutexGuard};
 
@@ -202,7 +202,7 @@ impl Core {
     /// Changes the word as told; `Err` with what is there, if told not to.
     #[inline]
     fn change(&self, change: impl Fn(Places) -> Option<Places>) -> Result<Places, Places> {
-        let mut word = self.word.load(Ordering::Acquire);
+        let mut word = load_to_exchange(&self.word);
         loop {
             let before = Places::of_word(word);
             let after = change(before).ok_or(before)?.word();
