@@ -57,6 +57,7 @@ pub mod policy;
 #[cfg(feature = "serde")]
 mod policy_file;
 pub mod preset;
+pub mod rate;
 #[cfg(feature = "std")]
 mod registry;
 pub mod rng;
@@ -84,6 +85,7 @@ pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
 pub use preset::{Preset, UnknownPreset};
+pub use rate::{AdaptiveRate, RateLimiter};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
 pub use scope::{Nested, Scope};
