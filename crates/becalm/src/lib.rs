@@ -68,6 +68,7 @@ pub mod scope;
 mod shared;
 pub mod stop;
 mod suggest;
+pub mod throttle;
 pub mod time;
 #[allow(dead_code)]
 mod window;
@@ -93,6 +94,7 @@ pub use run::{GaveUp, Last, Retrier};
 pub use scope::{Nested, Scope};
 pub use shared::Shared;
 pub use stop::StopReason;
+pub use throttle::{AdaptiveThrottle, Priority, Throttle};
 pub use time::Instant;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
