@@ -215,9 +215,9 @@ fn what_is_sent_is_k_times_what_is_accepted() {
         let (offered, sent, accepted) = client.run(Duration::from_secs(1200), share);
         let ratio = sent / accepted / k;
         assert!((ratio - 1.0).abs() < 0.02, "K {k}, share {share}: {ratio}");
-        // The server has what it can take, but for what chance leaves unasked.
+        // And the server has what it can take.
         assert!(
-            accepted / offered > share * 0.8,
+            accepted / offered > share * 0.99,
             "K {k}, share {share}: {accepted}"
         );
     }

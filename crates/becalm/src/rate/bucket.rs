@@ -48,7 +48,7 @@ pub(super) struct Bucket {
     pub level: i64,
     /// What must come before the last who waits has its token.
     pub debt: i64,
-    /// The n-th bit: the n-th place before the last was given up. Of more than 64 that wait, the
+    /// The n-th bit: the n-th place before the last was given up. Where more than 64 wait, the
     /// token of one further ahead comes unused.
     pub holes: u64,
     /// All that ever came, modulo 2^64.
@@ -137,8 +137,7 @@ impl Bucket {
             if self.debt == 0 {
                 self.level = 0; // the token's first part
             }
-            self.debt = ahead;
-            self.holes <<= 1;
+            self.debt = ahead; // behind no hole, or that would have been taken
         }
         Ok(place)
     }
