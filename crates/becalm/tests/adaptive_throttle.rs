@@ -129,6 +129,8 @@ fn a_reload_keeps_the_counts_but_for_another_window() {
     near(throttle.probability(START, Priority::Critical), 0.0);
     count(&throttle, 0, 1, Priority::Critical);
     near(throttle.probability(START, Priority::Critical), 0.5);
+    let later = START.after(Duration::from_secs(60));
+    near(throttle.probability(later, Priority::Critical), 0.0);
 }
 
 #[test]

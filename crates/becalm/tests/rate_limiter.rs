@@ -91,6 +91,19 @@ fn nothing_is_limited_before_the_first_throttle() {
     assert_eq!(limiter.wait(at(7)), Duration::ZERO);
 }
 
+/// The clock's zero may be days before the first answer: nothing is measured from there.
+#[test]
+fn what_is_measured_begins_with_the_first_answer() {
+    let limiter = RateLimiter::new(AdaptiveRate::cubic());
+    let day = 86_400_000;
+    for millis in [0, 100, 200, 300, 400] {
+        limiter.on_success(at(day + millis));
+    }
+    limiter.on_throttle(at(day + 500));
+    near(limiter.measured(), 0.8 * 6.0 / 0.5);
+    near(limiter.rate(), 0.7 * limiter.measured());
+}
+
 /// After seconds of traffic the first throttle finds a full bucket: what was measured, times 0.7.
 #[test]
 fn the_first_throttle_leaves_the_tokens_of_one_second() {
