@@ -130,9 +130,9 @@ impl FirstTry {
 
     /// The scope of what runs inside this attempt.
     pub fn inside(&self, shared: &Shared, attempt: u32) -> Scope {
-        let (id, clock) = (shared.id(), shared.clock());
+        let (payer, clock) = (shared.payer(self.above), shared.clock());
         self.above
-            .inside(id, clock, self.deadline, self.may_repeat, attempt)
+            .inside(payer, clock, self.deadline, self.may_repeat, attempt)
     }
 }
 
@@ -441,14 +441,15 @@ impl<H: AsRef<Shared>> Drop for Call<H> {
     }
 }
 
-/// Whose budget pays for a nested retry, if not its own: that of the retrier above, if there is one
-/// on the same clock (a budget with a floor reads the time).
+/// Whose budget pays for a nested retry, if not its own: that of the retrier above (of the outermost
+/// of those that share one), if there is one on the same clock (a budget with a floor reads the
+/// time).
 #[cfg_attr(not(feature = "std"), expect(unused_variables))]
 fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
     match nested {
         #[cfg(feature = "std")]
         Nested::ShareBudget => {
-            crate::registry::above(above).filter(|outer| outer.clock().is(clock))
+            crate::registry::above(above).filter(|outer| outer.clock().agrees(clock))
         }
         _ => None,
     }

@@ -86,7 +86,7 @@ pub use policy::{InvalidPolicy, Policy};
 pub use preset::{Preset, UnknownPreset};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
-pub use scope::{Nested, Scope};
+pub use scope::{DoNotRetry, Nested, Scope, ScopeHeader};
 pub use shared::Shared;
 pub use stop::StopReason;
 pub use time::Instant;

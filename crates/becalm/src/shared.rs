@@ -11,7 +11,7 @@ use crate::classify::Failure;
 use crate::decide::Rules;
 use crate::duration::nanos;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::{ClockId, Scope};
+use crate::scope::{ClockId, Nested, Scope};
 use crate::time::Instant;
 
 /// The state that all calls to one dependency share.
@@ -26,6 +26,8 @@ pub struct Shared {
     attempt_timeout: AtomicU64,
     /// 1 where the policy's calls may make more than one attempt.
     repeats: AtomicU64,
+    /// 1 where nested calls pay from the retrier above.
+    shares: AtomicU64,
     /// The [word](Scope::word) of the scope inside a plain call, 0 where none is plain: see
     /// [`FirstTry`](crate::call::FirstTry).
     plain: AtomicU64,
@@ -78,6 +80,7 @@ impl Shared {
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
             repeats: AtomicU64::new(0),
+            shares: AtomicU64::new(0),
             plain: AtomicU64::new(0),
             disabled: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
@@ -159,6 +162,8 @@ impl Shared {
             .store(limit(policy.attempt_timeout), Ordering::Relaxed);
         let repeats = policy.attempts > 1;
         self.repeats.store(u64::from(repeats), Ordering::Relaxed);
+        let shares = policy.nested == Nested::ShareBudget;
+        self.shares.store(u64::from(shares), Ordering::Relaxed);
         let untimed = policy.deadline.is_none() && policy.attempt_timeout.is_none();
         let is_plain = untimed && self.foreign_budget.is_none() && !self.observed;
         let may_repeat = repeats && !self.retries_are_disabled();
@@ -216,8 +221,19 @@ impl Shared {
         self.clock
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn id(&self) -> u32 {
         self.id
+    }
+
+    /// The number of the retrier that pays for what shares a budget inside calls in this scope: the
+    /// one that pays for their own retries.
+    pub(crate) fn payer(&self, above: Scope) -> u32 {
+        match above.payer() {
+            0 => self.id,
+            _ if self.shares.load(Ordering::Relaxed) == 0 => self.id,
+            payer => payer,
+        }
     }
 
     pub(crate) fn rules(&self) -> Arc<Rules> {

@@ -165,7 +165,7 @@ impl<E, T> Details<E, T> {
     ) -> GaveUp<E, T> {
         let gave_up = self.stop(reason, now);
         if reason.forbids_retry_above() {
-            forbid_retry_in_current();
+            forbid_retry_in_current(reason);
         }
         engine.observe(|retrier| Event::Stopped {
             retrier,

@@ -28,3 +28,5 @@ pub use sleeper::{Sleep, Sleeper};
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]
 pub use tokio_sleeper::TokioSleeper;
+#[cfg(feature = "tokio")]
+pub(crate) use tokio_sleeper::tokio_runs_on_the_process_clock;
