@@ -1,5 +1,6 @@
 //! How does a loop written by hand retry? `while let Some(attempt) = call.next().await`.
 
+use core::future::Future;
 use core::task::Poll;
 
 use super::gave_up::{GaveUp, Outcome};
@@ -40,7 +41,8 @@ use crate::stop::StopReason;
 ///
 /// The deadline refuses further attempts and is handed to each in
 /// [`Attempt::remaining`]; attempt timeouts are the loop's own. A retry inside the loop's body
-/// knows of this one only if it runs in [`CallLoop::scope`].
+/// knows of this one, and is heard by it, only if it runs in [`CallLoop::wrap`] or
+/// [`CallLoop::enter`].
 #[must_use = "a call makes its attempts in `next`"]
 pub struct CallLoop<'r, E> {
     progress: Progress<'r, E, ()>,
@@ -126,13 +128,61 @@ impl<'r, E> CallLoop<'r, E> {
     /// A layer below the attempt under way has said that more attempts harm: if the attempt fails,
     /// the call stops with [`DoNotRetry`](StopReason::DoNotRetry).
     ///
-    /// The engines hear it by themselves. A loop hears it where the layer's own
-    /// [`GaveUp`] is the error; where the body has mapped that into an error of its own, it says so
-    /// here.
+    /// The engines hear it by themselves, and so does a loop from what runs in [`wrap`](Self::wrap)
+    /// or [`enter`](Self::enter). Elsewhere it hears it where the layer's own [`GaveUp`] is the error;
+    /// where the body has mapped that into an error of its own, it says so here.
     pub fn forbid_retry(&mut self) {
         if let Phase::Running { .. } = self.phase {
             self.progress.forbid_retry();
         }
+    }
+
+    /// Hears what was said in the scope of the attempt under way: for one that was carried
+    /// elsewhere, and brought back by [`Wrapped::with_scope`](crate::scope::Wrapped::with_scope).
+    pub fn hear(&mut self, scope: Scope) {
+        if scope.is_retry_forbidden() {
+            self.forbid_retry();
+        }
+    }
+
+    /// The future in the scope of the attempt under way: layers in it know of this call, and it
+    /// hears what they say, even if the future is dropped before its end.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # use becalm::{GaveUp, Policy, Retrier};
+    /// # use std::io;
+    /// # async fn layers_below() -> io::Result<u32> { Ok(17) }
+    /// # async fn run(orders: &Retrier) -> Result<u32, GaveUp<io::Error>> {
+    /// let mut call = orders.call();
+    /// while let Some(_attempt) = call.next().await {
+    ///     match call.wrap(layers_below()).await {
+    ///         Ok(value) => return Ok(call.success(value)),
+    ///         Err(error) => call.failure(error),
+    ///     }
+    /// }
+    /// Err(call.gave_up())
+    /// # }
+    /// # let orders = Policy::default().retrier().expect("a valid policy");
+    /// # assert_eq!(run(&orders).await.ok(), Some(17));
+    /// # }
+    /// ```
+    pub async fn wrap<F: Future>(&mut self, future: F) -> F::Output {
+        let mut wrapped = core::pin::pin!(self.scope().wrap(future));
+        core::future::poll_fn(|context| {
+            let polled = wrapped.as_mut().poll(context);
+            self.hear(wrapped.scope());
+            polled
+        })
+        .await
+    }
+
+    /// Runs the closure in the scope of the attempt under way: layers in it know of this call, and
+    /// it hears what they say.
+    pub fn enter<R>(&mut self, inside: impl FnOnce() -> R) -> R {
+        let (result, scope) = self.scope().enter_with_scope(inside);
+        self.hear(scope);
+        result
     }
 
     /// The scope of the attempt under way: what runs in it knows of this call.
