@@ -98,6 +98,8 @@ pub use time::{Cancel, Sleeper};
 mod pages {
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;
+    #[doc = include_str!("../../../docs/layers.md")]
+    struct Layers;
     #[doc = include_str!("../../../docs/policy-files.md")]
     struct PolicyFiles;
 }
