@@ -13,15 +13,18 @@ use crate::time::Instant;
 
 /// A retry, in the unit of share and reserve.
 const RETRY: u64 = 1_000_000;
-const SLICES: u32 = 10;
+/// Slices in the `ttl`.
+const SLICES: u64 = 10;
+/// Slices that are looked at. The model checker looks at fewer: the same code, in a shorter window.
+const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 10 };
 /// The resolution of a slice, so that its length and a generation fit one word.
 const TICK: u64 = 1000;
 
 /// What happened in the window, and what it allows.
 #[derive(Debug)]
 pub(super) struct WindowBudget {
-    first_tries: Slices<{ SLICES as usize }>,
-    retries: Slices<{ SLICES as usize }>,
+    first_tries: Slices<LIVE>,
+    retries: Slices<LIVE>,
     /// The generation, and the length of a slice in microseconds.
     epoch: AtomicU64,
     /// Millionths of a retry for each first try, and for the window.
@@ -49,7 +52,7 @@ impl WindowBudget {
         self.share
             .store(millionths(config.share), Ordering::Relaxed);
         let floor = millionths(config.floor_per_second);
-        let reserve = floor.saturating_mul(micros * u64::from(SLICES)) / 1_000_000;
+        let reserve = floor.saturating_mul(micros * SLICES) / 1_000_000;
         self.reserve.store(reserve, Ordering::Relaxed);
         self.first_tries.renew(slice, keep);
         self.retries.renew(slice, false);
@@ -132,7 +135,7 @@ fn generation_of(epoch: u64) -> u32 {
 
 /// The length of a slice, from 0.1 to 6 s.
 fn slice_micros(ttl: Duration) -> u64 {
-    let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX) / u64::from(SLICES);
+    let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX) / SLICES;
     micros.clamp(1, u32::MAX.into())
 }
 
