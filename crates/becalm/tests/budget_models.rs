@@ -237,7 +237,7 @@ fn references(all: AllOf) -> Vec<Box<dyn Reference>> {
         let most = i64::from(grpc.max_tokens) * 1000;
         references.push(Box::new(Throttle {
             most,
-            ratio: (grpc.token_ratio * 1000.0).round() as i64,
+            ratio: i64::try_from(millionths(grpc.token_ratio) / 1000).unwrap(),
             tokens: most,
         }));
     }
@@ -366,7 +366,7 @@ impl Pair {
                 self.budget.call_ended();
                 self.references.iter_mut().for_each(|r| r.call_ended());
             }
-            _ => self.now += most.mul_f64((random.next_u64() % 1000) as f64 / 1000.0),
+            _ => self.now += most * u32::try_from(random.next_u64() % 1000).unwrap() / 1000,
         }
     }
 
@@ -388,15 +388,12 @@ impl Pair {
         }
         let expected = taken.len() == self.references.len();
         assert_eq!(withdrawal.is_some(), expected, "at {now:?}");
-        match withdrawal {
-            Some(withdrawal) => {
-                self.granted += 1;
-                self.out.push((withdrawal, taken));
-            }
-            None => {
-                self.denied += 1;
-                self.of_each(&taken, |reference, taken| reference.refund(taken));
-            }
+        if let Some(withdrawal) = withdrawal {
+            self.granted += 1;
+            self.out.push((withdrawal, taken));
+        } else {
+            self.denied += 1;
+            self.of_each(&taken, |reference, taken| reference.refund(taken));
         }
     }
 

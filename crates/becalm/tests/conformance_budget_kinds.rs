@@ -27,7 +27,7 @@ fn take_all(budget: &Budgets, now: Instant) -> Vec<Withdrawal> {
 )]
 fn conformance_06_the_granted_share_of_a_window_is_its_own_within_1_percent() {
     for share in [
-        0.001,
+        0.001_f64,
         0.01,
         0.1,
         0.2,
@@ -257,7 +257,9 @@ fn conformance_09_what_a_cancelled_retry_took_comes_back_to_every_kind() {
         for _ in 0..100 {
             let taken = take_all(&budget, Instant::ZERO);
             assert_eq!(taken.len(), most, "{config}");
-            taken.into_iter().for_each(|retry| budget.refund(retry));
+            for retry in taken {
+                budget.refund(retry);
+            }
             assert!((budget.fill(Instant::ZERO) - 1.0).abs() < 1e-9, "{config}");
         }
     }

@@ -26,6 +26,22 @@ pub struct AllOf {
 }
 
 impl AllOf {
+    /// A share of first tries and so many retries a minute: for a preset, which is a constant.
+    pub(crate) const fn of_ratio_and_per_minute(ratio: f64, retries: u32) -> Self {
+        Self {
+            ratio: Some(Ratio {
+                ratio,
+                ..Ratio::DEFAULT
+            }),
+            tokens: None,
+            grpc: None,
+            window: None,
+            concurrency: None,
+            per_minute: Some(PerMinute { retries }),
+            twice: false,
+        }
+    }
+
     /// These kinds and those.
     pub(super) fn joined(mut self, other: Self) -> Self {
         self.twice |= other.twice;
