@@ -51,6 +51,8 @@ pub mod http;
 pub mod idempotency;
 pub mod interval;
 pub mod jitter;
+#[cfg(feature = "std")]
+pub mod keyed;
 pub mod lint;
 pub mod observe;
 pub mod policy;
@@ -80,6 +82,8 @@ pub use interval::JitteredInterval;
 #[cfg(feature = "std")]
 pub use interval::splay;
 pub use jitter::Jitter;
+#[cfg(feature = "std")]
+pub use keyed::Keyed;
 pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};

@@ -169,6 +169,12 @@ impl Budgets {
         &self.ratio
     }
 
+    /// Whether calls or retries are under way that a concurrency has counted.
+    pub(crate) fn has_calls(&self) -> bool {
+        let counting = |concurrency: &ConcurrencyBudget| !concurrency.is_idle();
+        self.concurrency.get().is_some_and(counting)
+    }
+
     /// How much each kind in force has left.
     pub fn gauges(&self, now: Instant) -> impl Iterator<Item = Gauge> {
         let kinds = self.head().kinds().iter();
@@ -351,8 +357,7 @@ impl RetryBudget for Budgets {
     /// Also while calls or retries are under way that a concurrency counted before a reload.
     #[inline]
     fn hears_calls(&self) -> bool {
-        let counting = |concurrency: &ConcurrencyBudget| !concurrency.is_idle();
-        self.head().kinds().meets(HEARING) || self.concurrency.get().is_some_and(counting)
+        self.head().kinds().meets(HEARING) || self.has_calls()
     }
 
     fn call_began(&self) {
