@@ -68,6 +68,8 @@ mod shared;
 pub mod stop;
 mod suggest;
 pub mod time;
+#[allow(dead_code)]
+mod window;
 
 pub use backoff::Backoff;
 pub use budget::Budget;
