@@ -39,6 +39,7 @@ extern crate alloc;
 
 mod atomic;
 pub mod backoff;
+pub mod breaker;
 pub mod budget;
 mod call;
 pub mod classify;
@@ -68,10 +69,10 @@ mod shared;
 pub mod stop;
 mod suggest;
 pub mod time;
-#[allow(dead_code)]
 mod window;
 
 pub use backoff::Backoff;
+pub use breaker::{Breaker, CircuitBreaker};
 pub use budget::Budget;
 pub use call::{Attempt, Call, CallOptions};
 pub use classify::{Class, Classify, Effect, Failure, Verdict};

@@ -77,14 +77,14 @@ impl Window {
     /// What the ten slices up to this one hold of this epoch.
     pub(crate) fn sums(&self, epoch: u32, slice: u64) -> Sums {
         Sums {
-            calls: self.sum(Counter::Calls, epoch, slice),
-            marked: self.sum(Counter::Marked, epoch, slice),
+            calls: self.sum(Counter::Calls, epoch, slice, SLICES),
+            marked: self.sum(Counter::Marked, epoch, slice, SLICES),
         }
     }
 
-    /// The same, of one counter.
-    pub(crate) fn sum(&self, counter: Counter, epoch: u32, slice: u64) -> u64 {
-        self.ring(counter).sum(epoch, slice)
+    /// The same, of one counter and the last `slices` slices, at most ten.
+    pub(crate) fn sum(&self, counter: Counter, epoch: u32, slice: u64, slices: u64) -> u64 {
+        self.ring(counter).sum(epoch, slice, slices)
     }
 
     fn ring(&self, counter: Counter) -> &Ring {
@@ -130,8 +130,8 @@ impl Ring {
         }
     }
 
-    fn sum(&self, epoch: u32, slice: u64) -> u64 {
-        let first = slice.saturating_sub(SLICES - 1);
+    fn sum(&self, epoch: u32, slice: u64, slices: u64) -> u64 {
+        let first = slice.saturating_sub(slices - 1);
         (first..=slice)
             .map(|slice| {
                 let seen = self.place(slice).load(Ordering::SeqCst);
