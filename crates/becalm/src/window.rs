@@ -44,7 +44,7 @@ pub(crate) struct Sums {
 /// user to say.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Apart from each other, so that a sum of one reads no line of the other.
+    /// Apart from each other, so that those who only mark read only marks.
     calls: Ring,
     marked: Ring,
 }
@@ -74,17 +74,28 @@ impl Window {
         self.ring(counter).add(tag(epoch, slice), slice, is_current);
     }
 
-    /// What the ten slices up to this one hold of this epoch.
+    /// What the ten slices up to this one hold of this epoch. Who asks for a slice that others have
+    /// left behind already is told of none that they count in the place of.
     pub(crate) fn sums(&self, epoch: u32, slice: u64) -> Sums {
-        Sums {
-            calls: self.sum(Counter::Calls, epoch, slice, SLICES),
-            marked: self.sum(Counter::Marked, epoch, slice, SLICES),
+        let mut sums = Sums::default();
+        for slice in slice.saturating_sub(SLICES - 1)..=slice {
+            let tag = tag(epoch, slice);
+            // Both or none: the two words of a place are not given to a new slice at once, and
+            // marks without their calls would be a share that never was.
+            let marked = self.marked.read(tag, slice);
+            if let (Some(calls), Some(marked)) = (self.calls.read(tag, slice), marked) {
+                sums.calls += calls;
+                sums.marked += marked;
+            }
         }
+        sums
     }
 
-    /// The same, of one counter and the last `slices` slices, at most ten.
-    pub(crate) fn sum(&self, counter: Counter, epoch: u32, slice: u64, slices: u64) -> u64 {
-        self.ring(counter).sum(epoch, slice, slices)
+    /// What the last `slices` slices, at most ten, have marked: for those who count calls apart.
+    pub(crate) fn marked(&self, epoch: u32, slice: u64, slices: u64) -> u64 {
+        (slice.saturating_sub(slices - 1)..=slice)
+            .filter_map(|slice| self.marked.read(tag(epoch, slice), slice))
+            .sum()
     }
 
     fn ring(&self, counter: Counter) -> &Ring {
@@ -130,18 +141,14 @@ impl Ring {
         }
     }
 
-    fn sum(&self, epoch: u32, slice: u64, slices: u64) -> u64 {
-        let first = slice.saturating_sub(slices - 1);
-        (first..=slice)
-            .map(|slice| {
-                let seen = self.place(slice).load(Ordering::SeqCst);
-                if seen & !COUNT == tag(epoch, slice) {
-                    seen & COUNT
-                } else {
-                    0
-                }
-            })
-            .sum()
+    /// What the slice of this tag has counted; `None` if its place has gone to a later one.
+    fn read(&self, tag: u64, slice: u64) -> Option<u64> {
+        let seen = self.place(slice).load(Ordering::SeqCst);
+        if seen & !COUNT == tag {
+            Some(seen & COUNT)
+        } else {
+            (!is_late(tag, seen)).then_some(0)
+        }
     }
 }
 
@@ -152,11 +159,11 @@ const fn tag(epoch: u32, slice: u64) -> u64 {
     slice.wrapping_add(epochs) << COUNT_BITS
 }
 
-/// Whether the place has gone to a slice one or two rounds ahead: who comes so late has slept a
-/// whole window. Further ahead it is no slice of this clock and epoch, and gives way.
+/// Whether the place has gone to a slice up to sixteen rounds ahead: who comes so late has slept
+/// for windows. Further ahead it is no slice of this clock and epoch, and gives way.
 fn is_late(tag: u64, seen: u64) -> bool {
     let ahead = seen.wrapping_sub(tag) >> COUNT_BITS;
-    seen & COUNT > 0 && (ahead == SLICES || ahead == 2 * SLICES)
+    seen & COUNT > 0 && (1..=16 * SLICES).contains(&ahead)
 }
 
 /// Exchanges a word, or says what it holds instead.
@@ -277,11 +284,35 @@ mod tests {
     #[test]
     fn who_sleeps_a_window_takes_nothing_from_those_that_came_after() {
         let window = Window::new();
-        add(&window, 0, 23);
-        add(&window, 0, 13);
-        add(&window, 0, 3);
-        assert_eq!(calls(&window, 0, 23), 1);
-        assert_eq!(calls(&window, 0, 13), 0);
+        add(&window, 0, 163);
+        for late in [153, 13, 3] {
+            add(&window, 0, late);
+            assert_eq!(calls(&window, 0, late), 0);
+        }
+        assert_eq!(calls(&window, 0, 163), 1);
+    }
+
+    #[test]
+    fn who_looks_late_sees_no_mark_whose_calls_have_gone() {
+        let window = Window::new();
+        for _ in 0..3 {
+            add(&window, 0, 3);
+            window.add(Counter::Marked, 0, 3, || true);
+        }
+        add(&window, 0, 4);
+        let one = Sums {
+            calls: 1,
+            marked: 0,
+        };
+        add(&window, 0, 13); // takes the calls of slice 3, and leaves its marks
+        assert_eq!(window.sums(0, 12), one);
+        let two = Sums {
+            calls: 2,
+            marked: 0,
+        };
+        assert_eq!(window.sums(0, 13), two);
+        window.add(Counter::Marked, 0, 14, || true); // takes the marks of slice 4
+        assert_eq!(window.sums(0, 12), Sums::default());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! A failure always looks whether it was one too many. A success seldom has to: within a slice, one
 //! more success only lowers the share, so the slice is *settled* once it was looked at with enough
-//! calls in the window.
+//! calls in the window; and a window of calls can tell which call will be enough.
 
 use super::rules::{Kind, Rules};
 use crate::atomic::{AtomicU64, Ordering};
@@ -202,17 +202,22 @@ impl Counts {
         let slices = CallSlices::of_window(rules.span());
         let slice = slices.of_call(call);
         let first = slice.saturating_sub(slices.count - 1);
-        let calls = call - slices.calls_before(first);
-        let failed = self.window.sum(Counter::Marked, epoch, slice, slices.count);
+        let forgotten = slices.calls_before(first);
+        let calls = call - forgotten;
+        let failed = self.window.marked(epoch, slice, slices.count);
         if rules.trips_by_share(failed, calls) {
             return Some(Tripped { version });
         }
-        if calls >= rules.min_calls() {
-            let last = slices.calls_before(slice + 1);
-            self.hints
-                .settled
-                .store(pack(epoch, last), Ordering::SeqCst);
-        }
+        // The last call of the slice; or the last with which the window holds too few.
+        let last = slices.calls_before(slice + 1);
+        let settled = if calls >= rules.min_calls() {
+            last
+        } else {
+            last.min(forgotten + rules.min_calls() - 1)
+        };
+        self.hints
+            .settled
+            .store(pack(epoch, settled), Ordering::SeqCst);
         None
     }
 
