@@ -194,7 +194,7 @@ impl Counts {
     #[cold]
     fn judge_calls(&self, rules: &Rules, epoch: u32) -> Option<Tripped> {
         let version = rules.version()?;
-        let seen = self.progress.0.load(Ordering::SeqCst);
+        let seen = self.meet();
         let call = seen & COUNT;
         if !is_of(seen, epoch) || call == 0 {
             return None;
@@ -219,6 +219,12 @@ impl Counts {
             .settled
             .store(pack(epoch, settled), Ordering::SeqCst);
         None
+    }
+
+    /// Read by an exchange, so that of two that count at once the second to pass here sees what the
+    /// first has counted: one of them sees both.
+    fn meet(&self) -> u64 {
+        self.progress.0.fetch_add(0, Ordering::SeqCst)
     }
 
     /// Counts in a window of time. What went well and what failed are counted apart, so that each
@@ -248,6 +254,7 @@ impl Counts {
     #[cold]
     fn judge_time(&self, rules: &Rules, epoch: u32, slice: u64) -> Option<Tripped> {
         let version = rules.version()?;
+        self.meet();
         let sums = self.window.sums(epoch, slice);
         let calls = sums.calls + sums.marked;
         if rules.trips_by_share(sums.marked, calls) {
