@@ -73,7 +73,7 @@ fn now() -> Instant {
 }
 
 fn decide(call: &mut Call<&'static Retrier>, random: &mut SplitMix64) {
-    assert!(call.start(now()).is_ok());
+    assert!(call.start(now(), &mut || 0).is_ok());
     let decision = call.on_outcome(now(), Failure::transient().into(), random);
     assert!(matches!(black_box(decision), Decision::RetryIn(_)));
 }

@@ -16,13 +16,15 @@ const DELAYS: [&str; 4] = [
     "x-amz-retry-after",
     "retry-after",
 ];
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 8] = [
     "date",
     "x-should-retry",
     "stripe-should-retry",
     "idempotency-key",
     "repeatability-request-id",
     "repeatability-first-sent",
+    "becalm-retry",
+    "finagle-http-nonretryable-nack",
 ];
 
 fn wall() -> SystemTime {

@@ -47,7 +47,9 @@ pub struct PolicyFlags {
     ///
     /// "ratio:0.1" keeps retries to a tenth of first tries; "ratio:0.1,burst:10,floor:1" also
     /// sets how many a full budget allows at once, and how many each second adds. "none" sets no
-    /// bound.
+    /// bound. Other kinds: "tokens:500,cost:14" (AWS), "grpc:10,ratio:0.1",
+    /// "window:0.2,ttl:10s,floor:10" (Finagle), "concurrency:0.2,floor:3" (Envoy), "per-minute:60"; several are
+    /// joined by "+", as in "ratio:0.1 + per-minute:60".
     #[arg(long, value_name = "BUDGET", help_heading = LIMITS)]
     budget: Option<Budget>,
 

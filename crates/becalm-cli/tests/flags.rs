@@ -139,7 +139,7 @@ fn defaults_yield_to_the_preset_the_file_and_the_flags() {
         (
             preset.to_owned(),
             "exponential from 100ms x 2, cap 1s, jitter proportional:0.2; \
-             4 attempts, budget ratio:0.1,burst:5",
+             4 attempts, budget grpc:10,ratio:0.1",
         ),
         (
             format!("--policy {file}"),
@@ -149,7 +149,7 @@ fn defaults_yield_to_the_preset_the_file_and_the_flags() {
         (
             format!("--attempts 9 --policy {file} {preset}"),
             "exponential from 300ms x 2, cap 1s, jitter proportional:0.2; \
-             9 attempts, budget ratio:0.1,burst:5",
+             9 attempts, budget grpc:10,ratio:0.1",
         ),
     ] {
         assert_eq!(told(&flags), expected, "{flags}");

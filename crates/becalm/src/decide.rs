@@ -27,6 +27,8 @@ pub enum Decision {
     RetryIn(Duration),
     /// The call is over.
     Stop(StopReason),
+    /// Another copy of the operation is under way: its outcome decides.
+    AwaitOthers,
 }
 
 /// A policy made ready for decisions.

@@ -39,24 +39,33 @@ extern crate alloc;
 
 mod atomic;
 pub mod backoff;
+pub mod breaker;
 pub mod budget;
+pub mod bulkhead;
 mod call;
 pub mod classify;
 mod decide;
 mod delay;
 pub mod duration;
+mod gauges;
+mod guard;
+pub mod hedge;
 pub mod hint;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod idempotency;
 pub mod interval;
 pub mod jitter;
+#[cfg(feature = "std")]
+pub mod keyed;
 pub mod lint;
 pub mod observe;
 pub mod policy;
 #[cfg(feature = "serde")]
 mod policy_file;
 pub mod preset;
+mod protection;
+pub mod rate;
 #[cfg(feature = "std")]
 mod registry;
 pub mod rng;
@@ -67,28 +76,38 @@ pub mod scope;
 mod shared;
 pub mod stop;
 mod suggest;
+pub mod throttle;
 pub mod time;
+mod window;
 
 pub use backoff::Backoff;
+pub use breaker::{Breaker, CircuitBreaker};
 pub use budget::Budget;
-pub use call::{Attempt, Call, CallOptions};
+pub use bulkhead::Bulkhead;
+pub use call::{Attempt, Call, CallOptions, Start};
 pub use classify::{Class, Classify, Effect, Failure, Verdict};
 pub use decide::Decision;
+pub use gauges::Demand;
+pub use hedge::{Hedge, HedgeDelay, InvalidHedge};
 pub use hint::{Hint, HintMode};
 pub use idempotency::{IdempotencyKey, Operation};
 pub use interval::JitteredInterval;
 #[cfg(feature = "std")]
 pub use interval::splay;
 pub use jitter::Jitter;
+#[cfg(feature = "std")]
+pub use keyed::Keyed;
 pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
 pub use preset::{Preset, UnknownPreset};
+pub use rate::{AdaptiveRate, RateLimiter};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
-pub use scope::{Nested, Scope};
+pub use scope::{DoNotRetry, Nested, Scope, ScopeHeader};
 pub use shared::Shared;
 pub use stop::StopReason;
+pub use throttle::{AdaptiveThrottle, Priority, Throttle};
 pub use time::Instant;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
@@ -98,6 +117,8 @@ pub use time::{Cancel, Sleeper};
 mod pages {
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;
+    #[doc = include_str!("../../../docs/layers.md")]
+    struct Layers;
     #[doc = include_str!("../../../docs/policy-files.md")]
     struct PolicyFiles;
 }

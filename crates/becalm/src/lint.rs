@@ -10,13 +10,17 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
-use crate::budget::{Budget, Ratio};
+use crate::budget::Budget;
 use crate::duration::{Human, nanos};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
 use crate::schedule::Step;
 use crate::scope::Nested;
+
+mod budgets;
+
+use budgets::{concurrency_alone, large_budget};
 
 /// One danger of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Policy {
 type Rule = fn(&Case<'_>) -> Option<String>;
 
 /// The dangers, the worst first.
-const RULES: [(&str, Rule); 17] = [
+const RULES: [(&str, Rule); 18] = [
     ("no-bound", no_bound),
     ("unlimited-without-budget", unlimited_without_budget),
     ("no-budget", no_budget),
@@ -86,6 +90,7 @@ const RULES: [(&str, Rule); 17] = [
     ("narrow-jitter", narrow_jitter),
     ("no-growth", no_growth),
     ("large-budget", large_budget),
+    ("concurrency-alone", concurrency_alone),
     ("nested-retries", nested_retries),
     ("hints-ignored", hints_ignored),
     ("hints-clamped", hints_clamped),
@@ -244,36 +249,6 @@ fn no_growth(case: &Case<'_>) -> Option<String> {
                 .into(),
         ),
         _ => None,
-    }
-}
-
-fn large_budget(case: &Case<'_>) -> Option<String> {
-    let Budget::Ratio(Ratio {
-        ratio,
-        burst,
-        floor_per_second,
-    }) = case.policy.budget
-    else {
-        return None;
-    };
-    if ratio > 0.5 {
-        Some(format!(
-            "the budget lets retries add {:.0} % to the load of an outage; set a ratio of 0.1 to \
-             0.2",
-            ratio * 100.0
-        ))
-    } else if burst > 100.0 {
-        Some(format!(
-            "the budget lets every client instance send {burst} retries when an outage begins; \
-             set a burst of 10 to 100"
-        ))
-    } else if floor_per_second > 10.0 {
-        Some(format!(
-            "the budget lets every client instance send {floor_per_second} retries a second \
-             whatever its traffic; set a floor of at most 10, less in a large fleet"
-        ))
-    } else {
-        None
     }
 }
 

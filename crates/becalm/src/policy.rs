@@ -4,12 +4,17 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
+use crate::breaker::{Breaker, InvalidBreaker};
 use crate::budget::{Budget, InvalidBudget};
+use crate::bulkhead::{Bulkhead, InvalidBulkhead};
 use crate::delay::DelayRule;
+use crate::hedge::{Hedge, InvalidHedge};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
+use crate::rate::{AdaptiveRate, InvalidAdaptiveRate};
 use crate::rng::Random;
 use crate::scope::Nested;
+use crate::throttle::{InvalidThrottle, Throttle};
 
 /// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
 ///
@@ -62,6 +67,16 @@ pub struct Policy {
     pub max_waiting: Option<u32>,
     /// What a retry inside another retry does. Default [`Nested::Suppress`].
     pub nested: Nested,
+    /// Sheds first tries while the server rejects calls. Default none.
+    pub throttle: Option<Throttle>,
+    /// Holds attempts to the rate that the server leaves when it throttles. Default none.
+    pub rate: Option<AdaptiveRate>,
+    /// Starts a second copy beside a slow attempt (async engine and drivers). Default none.
+    pub hedge: Option<Hedge>,
+    /// How many attempts may be under way at once. Default none.
+    pub bulkhead: Option<Bulkhead>,
+    /// Refuses attempts while the dependency is down. Default none.
+    pub breaker: Option<Breaker>,
 }
 
 impl Default for Policy {
@@ -82,6 +97,11 @@ impl Default for Policy {
             budget: Budget::default(),
             max_waiting: None,
             nested: Nested::Suppress,
+            throttle: None,
+            rate: None,
+            hedge: None,
+            bulkhead: None,
+            breaker: None,
         }
     }
 }
@@ -186,6 +206,16 @@ setters! {
     max_waiting: u32 => Some;
     /// Sets what a retry inside another retry does.
     nested: Nested;
+    /// Sheds first tries while the server rejects calls.
+    throttle: Throttle => Some;
+    /// Holds attempts to the rate that the server leaves when it throttles.
+    rate: AdaptiveRate => Some;
+    /// Starts a second copy beside a slow attempt.
+    hedge: Hedge => Some;
+    /// Bounds how many attempts may be under way at once.
+    bulkhead: Bulkhead => Some;
+    /// Refuses attempts while the dependency is down.
+    breaker: Breaker => Some;
 }
 
 impl Policy {
@@ -229,9 +259,29 @@ impl Policy {
                 Jitter::Additive(width) if width.is_zero() || width > self.cap => {
                     Err(InvalidPolicy::JitterWidth)
                 }
-                _ => self.budget.validate().map_err(InvalidPolicy::Budget),
+                _ => self.validate_protection(),
             }
         }
+    }
+
+    fn validate_protection(&self) -> Result<(), InvalidPolicy> {
+        self.budget.validate().map_err(InvalidPolicy::Budget)?;
+        if let Some(throttle) = self.throttle {
+            throttle.validate().map_err(InvalidPolicy::Throttle)?;
+        }
+        if let Some(rate) = self.rate {
+            rate.validate().map_err(InvalidPolicy::Rate)?;
+        }
+        if let Some(hedge) = self.hedge {
+            hedge.validate().map_err(InvalidPolicy::Hedge)?;
+        }
+        if let Some(bulkhead) = self.bulkhead {
+            bulkhead.validate().map_err(InvalidPolicy::Bulkhead)?;
+        }
+        if let Some(breaker) = self.breaker {
+            breaker.validate().map_err(InvalidPolicy::Breaker)?;
+        }
+        Ok(())
     }
 }
 
@@ -265,6 +315,16 @@ pub enum InvalidPolicy {
     JitterWidth,
     /// The budget is refused.
     Budget(InvalidBudget),
+    /// The adaptive throttle is refused.
+    Throttle(InvalidThrottle),
+    /// The adaptive rate is refused.
+    Rate(InvalidAdaptiveRate),
+    /// The hedge is refused.
+    Hedge(InvalidHedge),
+    /// The bulkhead is refused.
+    Bulkhead(InvalidBulkhead),
+    /// The breaker is refused.
+    Breaker(InvalidBreaker),
 }
 
 impl InvalidPolicy {
@@ -283,6 +343,11 @@ impl InvalidPolicy {
             Self::MaxWaiting => "max_waiting",
             Self::JitterShare | Self::JitterWidth => "jitter",
             Self::Budget(_) => "budget",
+            Self::Throttle(_) => "throttle",
+            Self::Rate(_) => "rate",
+            Self::Hedge(_) => "hedge",
+            Self::Bulkhead(_) => "bulkhead",
+            Self::Breaker(_) => "breaker",
         }
     }
 }
@@ -315,7 +380,12 @@ impl fmt::Display for InvalidPolicy {
             Self::JitterWidth => {
                 "jitter additive needs a width above 0 and at most cap; use none for 0"
             }
-            Self::Budget(budget) => return budget.fmt(f),
+            Self::Budget(reason) => return reason.fmt(f),
+            Self::Throttle(reason) => return reason.fmt(f),
+            Self::Rate(reason) => return reason.fmt(f),
+            Self::Hedge(reason) => return reason.fmt(f),
+            Self::Bulkhead(reason) => return reason.fmt(f),
+            Self::Breaker(reason) => return reason.fmt(f),
         })
     }
 }

@@ -34,14 +34,19 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Vis
 use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
 
 use crate::backoff::Backoff;
+use crate::breaker::Breaker;
 use crate::budget::Budget;
+use crate::bulkhead::Bulkhead;
 use crate::duration::{self, Human, nanos};
+use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
 use crate::preset::Preset;
+use crate::rate::AdaptiveRate;
 use crate::scope::Nested;
 use crate::suggest;
+use crate::throttle::Throttle;
 
 /// A policy that would be refused on reading is not written: one that does not validate, and one
 /// with a custom backoff.
@@ -77,6 +82,11 @@ impl Serialize for Policy {
         table.serialize_field("budget", &self.budget.to_string())?;
         serialize_option(&mut table, "max_waiting", self.max_waiting)?;
         table.serialize_field("nested", &self.nested.to_string())?;
+        serialize_option(&mut table, "throttle", self.throttle.map(shown))?;
+        serialize_option(&mut table, "rate", self.rate.map(shown))?;
+        serialize_option(&mut table, "hedge", self.hedge.map(shown))?;
+        serialize_option(&mut table, "bulkhead", self.bulkhead.map(shown))?;
+        serialize_option(&mut table, "breaker", self.breaker.map(shown))?;
         table.end()
     }
 }
@@ -95,6 +105,10 @@ const NONE: &str = "none";
 /// A duration as it counts: beyond 584 years a decision cannot tell the difference.
 fn text(duration: Duration) -> String {
     Human(Duration::from_nanos(nanos(duration))).to_string()
+}
+
+fn shown(value: impl fmt::Display) -> String {
+    value.to_string()
 }
 
 fn serialize_option<T: SerializeStruct>(
@@ -157,6 +171,11 @@ keys! {
     budget: Budget,
     max_waiting: Option<u32>,
     nested: Nested,
+    throttle: Option<Throttle>,
+    rate: Option<AdaptiveRate>,
+    hedge: Option<Hedge>,
+    bulkhead: Option<Bulkhead>,
+    breaker: Option<Breaker>,
 }
 
 fn set<T: Value>(slot: &mut Option<T>, key: &str, raw: Raw) -> Result<(), String> {
@@ -336,4 +355,26 @@ read_as_text! {
     HintMode: "honor",
     Budget: "ratio:0.1,burst:10",
     Nested: "suppress",
+}
+
+macro_rules! read_as_text_or_none {
+    ($($type:ty: $example:literal,)*) => {$(
+        impl Value for Option<$type> {
+            fn read(raw: Raw) -> Result<Self, String> {
+                match raw {
+                    Raw::Text(text) if text == NONE => Ok(None),
+                    Raw::Text(text) => text.parse().map(Some).map_err(shown),
+                    _ => Err(concat!("write it in quotes, such as \"", $example, "\"").into()),
+                }
+            }
+        }
+    )*};
+}
+
+read_as_text_or_none! {
+    Throttle: "accepts:2,within:2m",
+    AdaptiveRate: "cubic",
+    Hedge: "p95,copies:1",
+    Bulkhead: "calls:50,waiting:10",
+    Breaker: "consecutive:5,open:30s",
 }

@@ -1,4 +1,4 @@
-//! Which retrier is the one right above? Looked up by its number, only after a failure.
+//! Which retrier above shares its budget? Looked up by its number, only after a failure.
 //!
 //! A scope carries a number instead of a reference, so that it stays a plain value: entering one
 //! costs no reference count, and one that outlives its retrier finds nothing.
@@ -33,16 +33,19 @@ pub(crate) fn next_id() -> u32 {
 }
 
 pub(crate) fn register(shared: &Arc<Shared>) {
-    registry()
-        .retriers
-        .insert(shared.id(), Arc::downgrade(shared));
+    // 0 is also what a scope from another process has: nobody must be found by it.
+    if shared.id() != 0 {
+        registry()
+            .retriers
+            .insert(shared.id(), Arc::downgrade(shared));
+    }
 }
 
 pub(crate) fn unregister(id: u32) {
     registry().retriers.remove(&id);
 }
 
-/// The retrier right above, if it is still there.
+/// The retrier above whose budget is shared, if there is one in this process and it is still there.
 pub(crate) fn above(scope: Scope) -> Option<Arc<Shared>> {
-    registry().retriers.get(&scope.retrier())?.upgrade()
+    registry().retriers.get(&scope.payer())?.upgrade()
 }

@@ -6,12 +6,15 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::atomic::{AtomicU64, Ordering};
-use crate::budget::{RatioBudget, RetryBudget, Withdrawal};
+use crate::budget::{Budgets, Gauge, RetryBudget, Withdrawal};
 use crate::classify::Failure;
 use crate::decide::Rules;
 use crate::duration::nanos;
+use crate::gauges::{Demand, DemandCounts, StopCounts};
+use crate::guard::Guards;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::{ClockId, Scope};
+use crate::scope::{ClockId, Nested, Scope};
+use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// The state that all calls to one dependency share.
@@ -20,18 +23,28 @@ use crate::time::Instant;
 /// [`Call`](crate::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
 #[derive(Debug)]
 pub struct Shared {
-    budget: RatioBudget,
+    budgets: Budgets,
     /// Nanoseconds; `u64::MAX` for none. Read by every call, so kept out of the rules.
     deadline: AtomicU64,
     attempt_timeout: AtomicU64,
     /// 1 where the policy's calls may make more than one attempt.
     repeats: AtomicU64,
+    /// 1 where nested calls pay from the retrier above.
+    shares: AtomicU64,
     /// The [word](Scope::word) of the scope inside a plain call, 0 where none is plain: see
     /// [`FirstTry`](crate::call::FirstTry).
     plain: AtomicU64,
     disabled: AtomicU64,
     waiting: AtomicU64,
+    /// Whether the budget wants to hear of calls and outcomes, and whether it, or a guard, wants
+    /// to know when a call starts.
+    hears_calls: AtomicU64,
+    reads_clock_at_start: AtomicU64,
+    reads_clock_at_end: AtomicU64,
     foreign_budget: Option<Arc<dyn RetryBudget>>,
+    guards: Guards,
+    stops: StopCounts,
+    demand: Option<DemandCounts>,
     /// Whether somebody wants to know of every attempt.
     observed: bool,
     rules: CurrentRules,
@@ -60,6 +73,16 @@ impl Shared {
         self
     }
 
+    /// The same, which counts what is [asked](Self::demand) of the dependency.
+    ///
+    /// Opt-in, since it writes memory on every call, if none that other threads write.
+    #[must_use]
+    pub fn counting_demand(mut self) -> Self {
+        self.demand = Some(DemandCounts::new());
+        self.publish(&self.rules());
+        self
+    }
+
     pub(crate) fn with(
         policy: Policy,
         tick: Duration,
@@ -74,14 +97,21 @@ impl Shared {
             policy.budget
         };
         let shared = Self {
-            budget: RatioBudget::new(budget),
+            budgets: Budgets::new(budget),
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
             repeats: AtomicU64::new(0),
+            shares: AtomicU64::new(0),
             plain: AtomicU64::new(0),
             disabled: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
+            hears_calls: AtomicU64::new(0),
+            reads_clock_at_start: AtomicU64::new(0),
+            reads_clock_at_end: AtomicU64::new(0),
             foreign_budget,
+            guards: Guards::new(&policy),
+            stops: StopCounts::new(),
+            demand: None,
             observed,
             rules: CurrentRules::new(Rules::of(policy, tick)),
             #[cfg(feature = "std")]
@@ -109,8 +139,9 @@ impl Shared {
         policy.validate()?;
         self.rules.change(|rules| {
             if self.foreign_budget.is_none() {
-                self.budget.reconfigure(policy.budget, now);
+                self.budgets.reconfigure(&policy.budget, now);
             }
+            self.guards.reconfigure(&policy, now);
             *rules = Arc::new(Rules::of(policy, self.tick));
             self.publish(rules);
         });
@@ -142,10 +173,7 @@ impl Shared {
 
     /// How full the budget is, from 0 to 1; 1 where there is none.
     pub fn budget_fill(&self, now: Instant) -> f64 {
-        match &self.foreign_budget {
-            Some(budget) => budget.fill(now),
-            None => self.budget.fill(now),
-        }
+        self.budget().fill(now)
     }
 
     /// Copies out of the rules what every call reads. One change at a time, or the copies of two
@@ -159,8 +187,25 @@ impl Shared {
             .store(limit(policy.attempt_timeout), Ordering::Relaxed);
         let repeats = policy.attempts > 1;
         self.repeats.store(u64::from(repeats), Ordering::Relaxed);
+        let shares = policy.nested == Nested::ShareBudget;
+        self.shares.store(u64::from(shares), Ordering::Relaxed);
         let untimed = policy.deadline.is_none() && policy.attempt_timeout.is_none();
-        let is_plain = untimed && self.foreign_budget.is_none() && !self.observed;
+        let hears_calls = self.budget().hears_calls();
+        self.hears_calls
+            .store(u64::from(hears_calls), Ordering::Relaxed);
+        let reads_clock = self.deposit_reads_clock() || self.guards.reads_clock_at_start();
+        self.reads_clock_at_start
+            .store(u64::from(reads_clock), Ordering::Relaxed);
+        let reads_clock =
+            hears_calls && self.deposit_reads_clock() || self.guards.reads_clock_at_end();
+        self.reads_clock_at_end
+            .store(u64::from(reads_clock), Ordering::Relaxed);
+        let is_plain = untimed
+            && self.foreign_budget.is_none()
+            && self.budgets.is_plain()
+            && self.guards.are_idle()
+            && self.demand.is_none()
+            && !self.observed;
         let may_repeat = repeats && !self.retries_are_disabled();
         let inside = Scope::NONE.inside(self.id, self.clock, Instant::NEVER, may_repeat, 1);
         self.plain
@@ -182,7 +227,7 @@ impl Shared {
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn deposit_plain(&self) {
-        self.budget.deposit();
+        self.budgets.ratio().deposit();
     }
 
     /// Nanoseconds; `u64::MAX` for none.
@@ -216,41 +261,142 @@ impl Shared {
         self.clock
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn id(&self) -> u32 {
         self.id
+    }
+
+    /// The number of the retrier that pays for what shares a budget inside calls in this scope: the
+    /// one that pays for their own retries.
+    pub(crate) fn payer(&self, above: Scope) -> u32 {
+        match above.payer() {
+            0 => self.id,
+            _ if self.shares.load(Ordering::Relaxed) == 0 => self.id,
+            payer => payer,
+        }
     }
 
     pub(crate) fn rules(&self) -> Arc<Rules> {
         self.rules.get()
     }
 
-    /// Whether a deposit needs the time.
-    pub(crate) fn deposit_reads_clock(&self) -> bool {
-        self.foreign_budget
-            .as_ref()
-            .is_some_and(|budget| budget.deposit_reads_clock())
+    /// The budget that was given as an object, or the policy's.
+    fn budget(&self) -> &dyn RetryBudget {
+        match &self.foreign_budget {
+            Some(budget) => &**budget,
+            None => &self.budgets,
+        }
     }
 
-    /// A first try begins.
-    pub(crate) fn deposit(&self, now: Instant) {
-        match &self.foreign_budget {
-            None => self.budget.deposit(),
-            Some(budget) => budget.deposit(now),
+    /// What may refuse an attempt.
+    #[inline]
+    pub(crate) fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// How often calls stopped for this reason.
+    pub fn stops(&self, reason: StopReason) -> u64 {
+        self.stops.get(reason)
+    }
+
+    /// What is left of each kind in the policy's budget; nothing where the budget was given as an
+    /// object.
+    pub fn budget_gauges(&self, now: Instant) -> impl Iterator<Item = Gauge> {
+        self.budgets.gauges(now)
+    }
+
+    /// What was asked of the dependency, where that is [counted](Self::counting_demand).
+    pub fn demand(&self) -> Option<Demand> {
+        self.demand.as_ref().map(DemandCounts::sum)
+    }
+
+    /// An attempt starts.
+    #[inline]
+    pub(crate) fn count_attempt(&self, is_first_try: bool) {
+        if let Some(demand) = &self.demand {
+            demand.attempt(is_first_try);
         }
+    }
+
+    /// Whether the budget or a guard wants to know when a call starts.
+    #[inline]
+    pub(crate) fn reads_clock_at_start(&self) -> bool {
+        self.reads_clock_at_start.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether the budget or a guard wants to know when a call ends.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn reads_clock_at_end(&self) -> bool {
+        self.reads_clock_at_end.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether slow attempts are hedged.
+    #[cfg(feature = "std")]
+    pub(crate) fn hedges(&self) -> bool {
+        self.guards.hedging().is_some()
+    }
+
+    fn deposit_reads_clock(&self) -> bool {
+        self.budget().deposit_reads_clock()
+    }
+
+    /// The first attempt of a call starts, which deposits if it is a first try. Returns whether the
+    /// budget is to be told of the call's [end](Self::call_ended).
+    #[inline]
+    pub(crate) fn first_attempt(&self, above: Scope, now: Instant) -> bool {
+        let is_first_try = above.is_first_try();
+        if is_first_try {
+            self.budget().deposit(now);
+        }
+        self.count_attempt(is_first_try);
+        let hears_calls = self.hears_calls();
+        if hears_calls {
+            self.budget().call_began();
+        }
+        hears_calls
+    }
+
+    /// Whether the budget wants to hear of calls and outcomes.
+    #[inline]
+    pub(crate) fn hears_calls(&self) -> bool {
+        self.hears_calls.load(Ordering::Relaxed) != 0
+    }
+
+    /// A call of which the budget was told has ended.
+    pub(crate) fn call_ended(&self) {
+        self.budget().call_ended();
+    }
+
+    /// A call has succeeded; `last` is what it had paid last.
+    pub(crate) fn on_success(&self, now: Instant, last: Option<Withdrawal>) {
+        self.budget().on_success(now, last);
+    }
+
+    /// An attempt has failed.
+    pub(crate) fn on_failure(&self, now: Instant, failure: &Failure) {
+        self.budget().on_failure(now, failure);
+    }
+
+    /// A retry that was paid for has ended without success.
+    pub(crate) fn spent(&self, withdrawal: Withdrawal) {
+        self.budget().spent(withdrawal);
+    }
+
+    /// A call has stopped for this reason.
+    pub(crate) fn count_stop(&self, reason: StopReason) {
+        self.stops.count(reason);
     }
 
     pub(crate) fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal> {
-        match &self.foreign_budget {
-            None => self.budget.withdraw(now),
-            Some(budget) => budget.withdraw(now, failure),
+        if let Some(demand) = &self.demand {
+            demand.wanted();
         }
+        self.budget().withdraw(now, failure)
     }
 
     pub(crate) fn refund(&self, withdrawal: Withdrawal) {
-        match &self.foreign_budget {
-            None => self.budget.refund(&withdrawal),
-            Some(budget) => budget.refund(withdrawal),
-        }
+        self.budget().refund(withdrawal);
     }
 
     /// Takes a place in the waiting room, if one is free.

@@ -16,7 +16,7 @@ fn shared(policy: Policy) -> Shared {
 fn run(shared: &Shared, options: CallOptions, above: Scope) -> (u32, StopReason) {
     let mut call = Call::begin(shared, options, above, NOW);
     loop {
-        let attempt = call.start(NOW).expect("no deadline");
+        let attempt = call.start(NOW, &mut || 0).expect("no deadline");
         match call.on_outcome(NOW, Failure::transient().into(), &mut || 0) {
             Decision::RetryIn(_) => {}
             Decision::Stop(reason) => return (attempt.number(), reason),
@@ -63,7 +63,7 @@ fn a_layer_below_is_suppressed_exactly_if_this_call_may_repeat() {
         (&more, not_idempotent, false),
     ] {
         let mut call = Call::begin(outer, options, Scope::NONE, NOW);
-        call.start(NOW).expect("no deadline");
+        call.start(NOW, &mut || 0).expect("no deadline");
         let stopped = if repeats {
             (1, StopReason::NestedRetry)
         } else {
@@ -88,7 +88,7 @@ fn switched_off_retries_stay_off_for_a_call_that_sets_its_own_attempts() {
         (1, StopReason::AttemptsExhausted)
     );
     let mut call = Call::begin(&outer, own, Scope::NONE, NOW);
-    call.start(NOW).expect("no deadline");
+    call.start(NOW, &mut || 0).expect("no deadline");
     assert!(!call.scope().is_repeated_above(), "nobody repeats");
     outer.enable_retries();
     assert_eq!(

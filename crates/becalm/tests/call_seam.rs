@@ -20,7 +20,7 @@ fn shared(policy: Policy) -> Shared {
 fn a_deadline_is_handed_down_on_one_clock_and_on_no_other() {
     let outer = shared(Policy::default().deadline(Duration::from_secs(5)));
     let mut call = Call::begin(&outer, CallOptions::new(), Scope::NONE, at(0));
-    assert!(call.start(at(0)).is_ok());
+    assert!(call.start(at(0), &mut || 0).is_ok());
 
     let inner = shared(Policy::default());
     let same = Call::begin(&inner, CallOptions::new(), call.scope(), at(1));
@@ -36,19 +36,19 @@ fn an_attempt_that_nobody_decided_is_refused() {
     let shared = shared(Policy::default().attempts(2));
     let mut random = SplitMix64::new(1);
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, at(0));
-    assert!(call.start(at(0)).is_ok());
+    assert!(call.start(at(0), &mut || 0).is_ok());
     assert_eq!(
-        call.start(at(0)),
+        call.start(at(0), &mut || 0),
         Err(StopReason::Cancelled),
         "one is under way"
     );
     let decision = call.on_outcome(at(0), Failure::transient().into(), &mut random);
     assert!(matches!(decision, Decision::RetryIn(_)));
-    assert!(call.start(at(1)).is_ok());
+    assert!(call.start(at(1), &mut || 0).is_ok());
     let decision = call.on_outcome(at(1), Failure::transient().into(), &mut random);
     assert_eq!(decision, Decision::Stop(StopReason::AttemptsExhausted));
     assert_eq!(
-        call.start(at(2)),
+        call.start(at(2), &mut || 0),
         Err(StopReason::Cancelled),
         "it has stopped"
     );
@@ -64,7 +64,7 @@ fn a_clamped_hint_is_never_too_long() {
     let mut random = SplitMix64::new(1);
     for seconds in [90, 600, u64::MAX] {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, at(0));
-        assert!(call.start(at(0)).is_ok());
+        assert!(call.start(at(0), &mut || 0).is_ok());
         let failure = Failure::throttled().retry_after(Duration::from_secs(seconds));
         let decision = call.on_outcome(at(0), failure.into(), &mut random);
         let Decision::RetryIn(delay) = decision else {
@@ -82,10 +82,13 @@ fn retries_switched_off_in_the_wait_do_not_start_and_cost_nothing() {
     let shared = shared(Policy::default());
     let mut random = SplitMix64::new(1);
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, at(0));
-    assert!(call.start(at(0)).is_ok());
+    assert!(call.start(at(0), &mut || 0).is_ok());
     let decision = call.on_outcome(at(0), Failure::transient().into(), &mut random);
     assert!(matches!(decision, Decision::RetryIn(_)));
     shared.disable_retries();
-    assert_eq!(call.start(at(1)), Err(StopReason::AttemptsExhausted));
+    assert_eq!(
+        call.start(at(1), &mut || 0),
+        Err(StopReason::AttemptsExhausted)
+    );
     assert_eq!((shared.waiting(), shared.budget_fill(at(1))), (0, 1.0));
 }

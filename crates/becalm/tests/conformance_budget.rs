@@ -77,7 +77,7 @@ fn conformance_06_so_it_is_for_whole_calls() {
             let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, NOW);
             loop {
                 attempts += 1;
-                call.start(NOW).expect("no deadline");
+                call.start(NOW, &mut || 0).expect("no deadline");
                 let decision = call.on_outcome(NOW, Failure::transient().into(), &mut || 0);
                 if let Decision::Stop(_) = decision {
                     break;
@@ -182,7 +182,7 @@ fn conformance_09_the_token_of_a_retry_that_was_cancelled_in_its_wait_comes_back
     let shared = Shared::new(policy, Duration::ZERO).expect("a valid policy");
     let failed = || {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, NOW);
-        call.start(NOW).expect("the deadline is ahead");
+        call.start(NOW, &mut || 0).expect("the deadline is ahead");
         let decision = call.on_outcome(NOW, Failure::transient().into(), &mut || 0);
         (call, decision)
     };
@@ -207,7 +207,7 @@ fn conformance_10_a_success_never_returns_what_another_call_has_spent() {
     let shared = Shared::new(policy, Duration::ZERO).expect("a valid policy");
     let begin = || {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, NOW);
-        call.start(NOW).expect("no deadline");
+        call.start(NOW, &mut || 0).expect("no deadline");
         call
     };
     let (mut down, mut retries) = (0, 0);
@@ -217,7 +217,7 @@ fn conformance_10_a_success_never_returns_what_another_call_has_spent() {
         while let Decision::RetryIn(_) =
             call.on_outcome(NOW, Failure::transient().into(), &mut || 0)
         {
-            call.start(NOW).expect("no deadline");
+            call.start(NOW, &mut || 0).expect("no deadline");
             retries += 1;
         }
         for _ in 0..25 {
@@ -259,7 +259,7 @@ fn conformance_11_amplification_is_at_most_1_point_2_and_the_burst() {
         let Start { at, call } = starts.swap_remove(next);
         let this = calls[call]
             .get_or_insert_with(|| Call::begin(&shared, CallOptions::new(), Scope::NONE, at));
-        this.start(at).expect("no deadline");
+        this.start(at, &mut || 0).expect("no deadline");
         attempts += 1;
         let failed = at.after(Duration::from_millis(20));
         match this.on_outcome(failed, Failure::transient().into(), &mut random) {

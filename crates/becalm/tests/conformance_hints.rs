@@ -19,7 +19,7 @@ fn decide(policy: &Policy, hint: Option<Hint>, seed: u64) -> Decision {
     let shared = Shared::new(policy.clone(), Duration::ZERO).expect("a valid policy");
     let now = Instant::ZERO;
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
-    call.start(now).expect("the deadline is ahead");
+    call.start(now, &mut || 0).expect("the deadline is ahead");
     let failure = Failure::transient();
     let failure = hint.map_or(failure, |hint| failure.hint(hint));
     call.on_outcome(now, failure.into(), &mut SplitMix64::new(seed))
@@ -146,11 +146,12 @@ fn conformance_19_the_remaining_time_of_an_attempt_is_computed_after_its_wait() 
     // A timer that fires three seconds late takes them from the attempt.
     let shared = Shared::new(policy, Duration::ZERO).expect("a valid policy");
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, Instant::ZERO);
-    call.start(Instant::ZERO).expect("the deadline is ahead");
+    call.start(Instant::ZERO, &mut || 0)
+        .expect("the deadline is ahead");
     let decision = call.on_outcome(Instant::ZERO, Failure::transient().into(), &mut || 0);
     assert_eq!(decision, Decision::RetryIn(SECOND));
     let late = Instant::ZERO.after(4 * SECOND);
-    let attempt = call.start(late).expect("the deadline is ahead");
+    let attempt = call.start(late, &mut || 0).expect("the deadline is ahead");
     assert_eq!(attempt.remaining(), Some(6 * SECOND));
 }
 
@@ -163,11 +164,15 @@ fn conformance_19_no_attempt_starts_when_nothing_remains() {
     let shared = Shared::new(policy, Duration::ZERO).expect("a valid policy");
     for late in [10, 11, 3600] {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, Instant::ZERO);
-        call.start(Instant::ZERO).expect("the deadline is ahead");
+        call.start(Instant::ZERO, &mut || 0)
+            .expect("the deadline is ahead");
         let decision = call.on_outcome(Instant::ZERO, Failure::transient().into(), &mut || 0);
         assert_eq!(decision, Decision::RetryIn(SECOND));
         let now = Instant::ZERO.after(late * SECOND);
-        assert_eq!(call.start(now), Err(StopReason::DeadlineExceeded));
+        assert_eq!(
+            call.start(now, &mut || 0),
+            Err(StopReason::DeadlineExceeded)
+        );
         assert_eq!(call.attempt_number(), 1);
         let held = (shared.budget_fill(now), shared.waiting());
         assert_eq!(held, (1.0, 0), "returned before the call is dropped");

@@ -31,7 +31,7 @@ fn many_delays(policy: &Policy, tick: Duration) -> Vec<Duration> {
         let mut random = SplitMix64::new(seed << 32);
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
         for _ in 0..10 {
-            call.start(now).expect("no deadline");
+            call.start(now, &mut || 0).expect("no deadline");
             match call.on_outcome(now, Failure::transient().into(), &mut random) {
                 Decision::RetryIn(delay) => delays.push(delay),
                 other => panic!("{other:?}"),

@@ -105,7 +105,7 @@ fn conformance_02_threads_never_have_the_same_first_delays() {
 fn first_delay(retrier: &Retrier, stream: &mut SplitMix64) -> Duration {
     let now = Instant::ZERO;
     let mut call = Call::begin(retrier, CallOptions::new(), Scope::NONE, now);
-    call.start(now).expect("no deadline");
+    call.start(now, &mut || 0).expect("no deadline");
     match call.on_outcome(now, Failure::transient().into(), stream) {
         Decision::RetryIn(delay) => delay,
         other => panic!("{other:?}"),

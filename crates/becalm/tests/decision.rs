@@ -23,7 +23,7 @@ fn nanos(duration: Duration) -> u64 {
 /// A call at its first attempt.
 fn begin(shared: &Shared, options: CallOptions, now: Instant) -> Call<&Shared> {
     let mut call = Call::begin(shared, options, Scope::NONE, now);
-    call.start(now).expect("the deadline is ahead");
+    call.start(now, &mut || 0).expect("the deadline is ahead");
     call
 }
 
@@ -55,7 +55,7 @@ proptest! {
                 Decision::RetryIn(delay) => {
                     let (floor, cap) = (nanos(policy.floor), nanos(policy.cap));
                     prop_assert!(floor <= nanos(delay) && nanos(delay) <= cap, "{delay:?}");
-                    call.start(now).expect("no deadline");
+                    call.start(now, &mut || 0).expect("no deadline");
                 }
                 stop => {
                     prop_assert_eq!(stop, Decision::Stop(StopReason::AttemptsExhausted));
@@ -77,7 +77,7 @@ proptest! {
         let shared = shared(policy.clone(), tick);
         let start = Instant::ZERO.after(start);
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, start);
-        prop_assume!(call.start(start).is_ok());
+        prop_assume!(call.start(start, &mut || 0).is_ok());
         let now = start.after(late);
         let (Hint::AtLeast(least) | Hint::Exactly(least)) = hint else { unreachable!() };
         let room = call.deadline().map(|deadline| deadline.since(now));
@@ -127,7 +127,7 @@ proptest! {
             let woken = now.after(delay);
             prop_assert!(woken < ends || ends == Instant::NEVER);
             now = woken.after(late); // a timer may be late, as the operation was
-            match call.start(now) {
+            match call.start(now, &mut || 0) {
                 Ok(attempt) if ends == Instant::NEVER => prop_assert_eq!(attempt.remaining(), None),
                 Ok(attempt) => prop_assert_eq!(attempt.remaining(), Some(ends.since(now))),
                 Err(reason) => {
@@ -219,7 +219,7 @@ fn proof_that_nothing_was_sent_is_good_for_one_attempt() {
     let refused = Failure::transient().unsent();
     let decision = call.on_outcome(now, refused.into(), &mut || 0);
     assert_eq!(decision, Decision::RetryIn(Duration::ZERO));
-    call.start(now).expect("no deadline");
+    call.start(now, &mut || 0).expect("no deadline");
     let decision = call.on_outcome(now, Failure::transient().into(), &mut || 0);
     assert_eq!(decision, Decision::Stop(StopReason::NotIdempotent));
 }
@@ -233,7 +233,7 @@ fn a_keyed_call_has_the_same_key_on_every_attempt() {
     options.operation = Operation::Keyed(key);
     let mut call = Call::begin(&shared, options, Scope::NONE, now);
     for number in 1..=4 {
-        let attempt = call.start(now).expect("no deadline");
+        let attempt = call.start(now, &mut || 0).expect("no deadline");
         assert_eq!((attempt.number(), attempt.key()), (number, Some(key)));
         let _ = call.on_outcome(now, Failure::transient().into(), &mut || 0);
     }
@@ -256,7 +256,7 @@ fn a_throttled_failure_waits_by_its_own_base() {
     ];
     let delays = kinds.map(|failure| {
         let decision = call.on_outcome(now, failure.into(), &mut || 0);
-        call.start(now).expect("no deadline");
+        call.start(now, &mut || 0).expect("no deadline");
         match decision {
             Decision::RetryIn(delay) => delay.as_millis(),
             other => panic!("{other:?}"),
@@ -279,7 +279,7 @@ fn an_exact_hint_resets_the_step() {
     let pushed_back = plain.hint(Hint::Exactly(Duration::from_millis(7)));
     let delays = [plain, plain, pushed_back, plain, plain].map(|failure| {
         let decision = call.on_outcome(now, failure.into(), &mut || 0);
-        call.start(now).expect("no deadline");
+        call.start(now, &mut || 0).expect("no deadline");
         match decision {
             Decision::RetryIn(delay) => delay.as_millis(),
             other => panic!("{other:?}"),
@@ -309,7 +309,7 @@ fn a_suppressed_call_stops_after_its_first_attempt() {
     ] {
         let inner = shared(Policy::default().nested(nested), Duration::ZERO);
         let mut call = Call::begin(&inner, CallOptions::new(), above, now);
-        call.start(now).expect("no deadline");
+        call.start(now, &mut || 0).expect("no deadline");
         let decision = call.on_outcome(now, failure.into(), &mut || 0);
         match expected {
             Some(reason) => assert_eq!(decision, Decision::Stop(reason)),

@@ -63,7 +63,7 @@ fn a_call_waits_exactly_the_delays_that_are_sampled_for_its_policy() {
         let (mut random, mut now) = (SplitMix64::new(7), Instant::ZERO);
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
         for delay in expected {
-            call.start(now).expect("no deadline");
+            call.start(now, &mut || 0).expect("no deadline");
             let decision = call.on_outcome(now, Failure::transient().into(), &mut random);
             assert_eq!(
                 decision,

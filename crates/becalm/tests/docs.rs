@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use becalm::budget::Kind;
 use becalm::duration::Human;
-use becalm::{Backoff, Lint, Policy, Preset};
+use becalm::{Backoff, Budget, Lint, Policy, Preset};
 
 const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
 const LAWS: &str = include_str!("../../../docs/laws.md");
@@ -70,6 +71,27 @@ fn the_defaults_of_the_keys_are_the_defaults() {
             .next()
             .unwrap();
         assert_eq!(stated, format!("`{value}`"), "{key}");
+    }
+}
+
+/// Written out in full, each kind is what it is by default.
+#[test]
+fn every_kind_of_budget_is_explained_with_its_defaults() {
+    let explained = first_cells(POLICY_FILES, "## Budgets");
+    let second = Duration::from_secs(1);
+    let kinds = [
+        Budget::ratio(0.1),
+        Budget::tokens(),
+        Budget::grpc(10, 0.1),
+        Budget::window(0.2, 10 * second, 10.0),
+        Budget::concurrency(0.2, 3),
+        Budget::per_minute(60),
+    ];
+    assert_eq!(explained.len(), Kind::ALL.len());
+    for (text, budget) in explained.iter().zip(kinds) {
+        assert_eq!(text.parse(), Ok(budget), "{text}");
+        let shortest = text.split(',').next().unwrap();
+        assert_eq!(shortest.parse(), Ok(budget), "{shortest}");
     }
 }
 

@@ -32,14 +32,14 @@ impl Layer {
     fn begin(&self, above: Scope) -> Call<&Retrier> {
         let now = self.retrier.sleeper().now();
         let mut call = Call::begin(&self.retrier, CallOptions::new(), above, now);
-        call.start(now).expect("no deadline");
+        call.start(now, &mut || 0).expect("no deadline");
         call
     }
 }
 
 fn fail(call: &mut Call<&Retrier>, clock: &FakeSleeper) {
     match call.on_outcome(clock.now(), Failure::transient().into(), &mut || 0) {
-        Decision::RetryIn(_) => call.start(clock.now()).expect("no deadline"),
+        Decision::RetryIn(_) => call.start(clock.now(), &mut || 0).expect("no deadline"),
         other => panic!("{other:?}"),
     };
 }

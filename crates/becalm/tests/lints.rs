@@ -59,6 +59,27 @@ fn a_policy_without_retries_has_no_lints() {
     assert!(policy.lints().is_empty());
 }
 
+fn with_budget(budget: &str) -> Policy {
+    Policy::default().budget(budget.parse().expect("a valid budget"))
+}
+
+/// Each kind as its system has it, and a large one beside a small one.
+#[test]
+fn a_budget_that_bounds_enough_has_no_lint() {
+    for budget in [
+        "tokens:500",
+        "tokens:500,cost:5",
+        "grpc:10",
+        "window:0.2",
+        "per-minute:60",
+        "concurrency:0.2,floor:0",
+        "ratio:0.1 + concurrency:0.2",
+        "ratio:2 + per-minute:60",
+    ] {
+        assert_eq!(codes(&with_budget(budget)), [""; 0], "{budget}");
+    }
+}
+
 /// One policy for each code, which has this lint and no other.
 fn specimens() -> Vec<(&'static str, Policy)> {
     let policy = Policy::default;
@@ -98,6 +119,16 @@ fn specimens() -> Vec<(&'static str, Policy)> {
             "large-budget",
             policy().budget(Budget::ratio(0.1).floor_per_second(50.0)),
         ),
+        ("large-budget", with_budget("tokens:500,cost:2")),
+        ("large-budget", with_budget("tokens:500,clean:8")),
+        ("large-budget", with_budget("grpc:1000")),
+        ("large-budget", with_budget("grpc:10,ratio:1")),
+        ("large-budget", with_budget("window:0.2,ttl:60s,floor:10")),
+        ("large-budget", with_budget("window:0.2,ttl:1s,floor:50")),
+        ("large-budget", with_budget("per-minute:600")),
+        ("large-budget", with_budget("ratio:2 + per-minute:600")),
+        ("concurrency-alone", with_budget("concurrency:0.2")),
+        ("concurrency-alone", with_budget("concurrency:0,floor:3")),
         ("nested-retries", policy().nested(Nested::Allow)),
         ("hints-ignored", policy().hint(HintMode::Ignore)),
         ("hints-clamped", policy().hint(HintMode::Clamp)),
@@ -176,6 +207,7 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "narrow-jitter",
             "no-growth",
             "large-budget",
+            "concurrency-alone",
             "nested-retries",
             "hints-ignored",
             "hints-clamped",
@@ -281,6 +313,7 @@ fn known_storms_are_found_in_the_presets() {
         ("stripe", "no-budget"),
         ("aws-standard-2026-11", "hints-clamped"),
         ("envoy", "hints-ignored"),
+        ("envoy", "concurrency-alone"),
         ("k8s-workqueue", "long-waits"),
     ] {
         let lints = codes(&Preset::by_name(name).unwrap().policy());

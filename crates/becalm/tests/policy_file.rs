@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use becalm::budget::Tokens;
 use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy, Preset};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -171,7 +172,8 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "budget = \"10%\"",
-            "budget: the budget is not one of none, ratio:SHARE",
+            "budget: the budget is not one of none, ratio:SHARE, tokens:CAPACITY, grpc:TOKENS, \
+             window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined by +",
         ),
         (
             "hint = \"honour\"",
@@ -277,12 +279,34 @@ fn jitter() -> impl Strategy<Value = Jitter> {
 
 fn budget() -> impl Strategy<Value = Budget> {
     let ratio = (1e-6..1e3, 1.0..1e6, prop_oneof![Just(0.0), 0.0..1e4]);
-    prop_oneof![
-        Just(Budget::None),
-        ratio.prop_map(|(ratio, burst, floor): (f64, f64, f64)| {
-            Budget::ratio(ratio).burst(burst).floor_per_second(floor)
-        }),
-    ]
+    let ratio = ratio.prop_map(|(ratio, burst, floor): (f64, f64, f64)| {
+        Budget::ratio(ratio).burst(burst).floor_per_second(floor)
+    });
+    let tokens = (100..1_000_000_u32, 1..100_u32, any::<bool>(), 0..100_u32);
+    let tokens = tokens.prop_map(|(capacity, cost, refund_last, clean)| {
+        let mut tokens = Tokens::default();
+        (tokens.capacity, tokens.cost) = (capacity, cost);
+        (tokens.refund_last, tokens.clean_success) = (refund_last, clean);
+        Budget::Tokens(tokens)
+    });
+    let ttl = (1_000_000_000..60_000_000_000_u64).prop_map(Duration::from_nanos);
+    let window = (prop_oneof![Just(0.0), 1e-6..1e3], ttl, 0.1..1e4);
+    let window = window.prop_map(|(share, ttl, floor)| Budget::window(share, ttl, floor));
+    let grpc = (1..1000_u32, 0.001..1e3).prop_map(|(most, ratio)| Budget::grpc(most, ratio));
+    let concurrency = (prop_oneof![Just(0.0), 1e-6..1.0], 1..1_000_000_u32);
+    let concurrency = concurrency.prop_map(|(share, floor)| Budget::concurrency(share, floor));
+    let per_minute = (1..1_000_000_u32).prop_map(Budget::per_minute);
+    // Each kind or none: one of them, several, or no budget at all.
+    let maybe = |budget: BoxedStrategy<Budget>| prop_oneof![2 => Just(Budget::None), 1 => budget];
+    (
+        maybe(ratio.boxed()),
+        maybe(tokens.boxed()),
+        maybe(grpc.boxed()),
+        maybe(window.boxed()),
+        maybe(concurrency.boxed()),
+        maybe(per_minute.boxed()),
+    )
+        .prop_map(|(a, b, c, d, e, f)| a.and(b).and(c).and(d).and(e).and(f))
 }
 
 fn policy() -> impl Strategy<Value = Policy> {

@@ -32,7 +32,7 @@ impl Wave {
         let (mut delays, mut sum) = (BTreeMap::new(), 0.0);
         for _ in 0..SAMPLES {
             let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
-            call.start(now).expect("no deadline");
+            call.start(now, &mut || 0).expect("no deadline");
             let mut random = SplitMix64::new(seeds.next_u64());
             match call.on_outcome(now, failure.into(), &mut random) {
                 Decision::RetryIn(delay) => {
@@ -224,7 +224,7 @@ fn no_delay_is_rounded_up_into_the_deadline() {
         let now = Instant::ZERO;
         for seed in 0..100 {
             let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
-            call.start(now).expect("the deadline is ahead");
+            call.start(now, &mut || 0).expect("the deadline is ahead");
             let mut random = SplitMix64::new(seed);
             match call.on_outcome(now, transient().into(), &mut random) {
                 Decision::RetryIn(delay) => assert_eq!(delay, 8 * tick),

@@ -29,7 +29,7 @@ impl Dependency {
     fn fail(&self) -> (Call<&Retrier>, bool) {
         let now = self.clock.now();
         let mut call = Call::begin(&self.retrier, CallOptions::new(), Scope::NONE, now);
-        call.start(now).expect("no deadline");
+        call.start(now, &mut || 0).expect("no deadline");
         let decision = call.on_outcome(now, Failure::transient().into(), &mut || 0);
         (call, matches!(decision, Decision::RetryIn(_)))
     }
@@ -39,7 +39,8 @@ impl Dependency {
         for _ in 0..retries {
             let (mut call, paid) = self.fail();
             assert!(paid, "a token is left");
-            call.start(self.clock.now()).expect("no deadline");
+            call.start(self.clock.now(), &mut || 0)
+                .expect("no deadline");
         }
     }
 

@@ -40,7 +40,7 @@ fn assert_tokens(retrier: &Retrier, expected: f64) {
 fn waiting(retrier: &Retrier) -> Call<&Retrier> {
     let now = retrier.sleeper().now();
     let mut call = Call::begin(retrier, CallOptions::new(), Scope::NONE, now);
-    call.start(now).expect("no deadline");
+    call.start(now, &mut || 0).expect("no deadline");
     let decision = call.on_outcome(now, Failure::transient().into(), &mut || 0);
     assert_eq!(decision, Decision::RetryIn(SECOND));
     call
@@ -53,7 +53,7 @@ fn the_token_is_withdrawn_before_the_wait_and_spent_with_the_attempt() {
     let mut call = waiting(&retrier);
     assert_tokens(&retrier, 9.0);
     clock.advance(SECOND);
-    call.start(clock.now()).expect("no deadline");
+    call.start(clock.now(), &mut || 0).expect("no deadline");
     assert_tokens(&retrier, 9.0);
     drop(call);
     assert_tokens(&retrier, 9.0);

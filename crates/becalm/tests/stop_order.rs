@@ -103,14 +103,14 @@ fn decide(holding: Holding, budget: &Arc<CountingBudget>) -> (Decision, u64) {
         .then(|| waiting(&retrier));
     let outer = Policy::default().retrier().expect("a valid policy");
     let mut above = Call::begin(&outer, CallOptions::new(), Scope::NONE, NOW);
-    above.start(NOW).expect("no deadline");
+    above.start(NOW, &mut || 0).expect("no deadline");
     let above = if holding.has(StopReason::NestedRetry) {
         above.scope()
     } else {
         Scope::NONE
     };
     let mut call = Call::begin(&retrier, holding.options(), above, NOW);
-    call.start(NOW).expect("the deadline is ahead");
+    call.start(NOW, &mut || 0).expect("the deadline is ahead");
     if holding.has(StopReason::BodyNotReplayable) {
         call.body_is_consumed();
     }
@@ -127,7 +127,7 @@ fn decide(holding: Holding, budget: &Arc<CountingBudget>) -> (Decision, u64) {
 
 fn waiting(retrier: &Retrier) -> Call<&Retrier> {
     let mut call = Call::begin(retrier, CallOptions::new(), Scope::NONE, NOW);
-    call.start(NOW).expect("no deadline");
+    call.start(NOW, &mut || 0).expect("no deadline");
     let decision = call.on_outcome(NOW, Failure::transient().into(), &mut || 0);
     assert!(matches!(decision, Decision::RetryIn(_)), "{decision:?}");
     call
@@ -180,7 +180,7 @@ fn the_servers_own_stop_ranks_with_that_of_a_layer_below() {
         let mut options = CallOptions::new();
         options.operation = operation;
         let mut call = Call::begin(&retrier, options, Scope::NONE, NOW);
-        call.start(NOW).expect("no deadline");
+        call.start(NOW, &mut || 0).expect("no deadline");
         let failure = Failure::new(class).hint(Hint::Stop);
         let decision = call.on_outcome(NOW, failure.into(), &mut || 0);
         assert_eq!(decision, Decision::Stop(reason));

@@ -73,7 +73,7 @@ pub enum RunError {
     NoCommand,
     /// The budget file cannot be used.
     BudgetFile(BudgetFileError),
-    /// `--budget-file` needs a budget to put there.
+    /// `--budget-file` needs a ratio to put there, and no other kind beside it.
     NoBudgetToShare,
     /// The report cannot be made.
     Report(PathBuf, io::Error),
@@ -97,8 +97,8 @@ impl fmt::Display for RunError {
             Self::NoCommand => f.write_str("there is no command; write it behind --"),
             Self::BudgetFile(error) => error.fmt(f),
             Self::NoBudgetToShare => f.write_str(
-                "--budget-file shares a budget, but --budget is none; set one, or leave the file \
-                 out",
+                "--budget-file shares a ratio, and --budget names none; set ratio:0.1, or leave the \
+                 file out",
             ),
             Self::Report(path, error) => {
                 write!(f, "cannot write the report {}: {error}", path.display())

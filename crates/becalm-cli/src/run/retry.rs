@@ -137,7 +137,8 @@ impl Course<'_> {
             return Ok(Some(End::Cancelled(signal)));
         }
         let started = self.host.now();
-        let attempt = match self.call.start(started) {
+        let random = self.random.get_or_insert_with(|| self.retrier.random());
+        let attempt = match self.call.start(started, random) {
             Ok(attempt) => attempt,
             Err(_) if last.is_none() => return Err(RunError::NoTime),
             Err(reason) => return Ok(Some(End::GaveUp(reason))),

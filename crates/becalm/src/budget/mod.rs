@@ -1,13 +1,30 @@
 //! How many retries may all calls to one dependency make together?
 //!
 //! [`Budget`] is the configuration, plain data; [`RetryBudget`] is the seam behind which the
-//! kinds keep their state; [`RatioBudget`] is the default kind.
+//! kinds keep their state; [`Budgets`] is the state of whatever is configured, [`RatioBudget`]
+//! that of the default kind alone.
 
+mod balance;
+mod concurrency;
 mod config;
+mod grpc;
+mod kind;
+mod once;
+mod per_minute;
 mod ratio;
+mod set;
+mod slices;
+mod tokens;
+mod window;
+mod withdrawal;
 
-pub use config::{Budget, InvalidBudget, Ratio};
+pub use config::{
+    AllOf, Budget, Concurrency, Grpc, InvalidBudget, PerMinute, Ratio, Tokens, Window,
+};
+pub use kind::{Gauge, Kind};
 pub use ratio::RatioBudget;
+pub use set::Budgets;
+pub use withdrawal::Withdrawal;
 
 use core::fmt;
 
@@ -49,7 +66,8 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
     /// A call begins, a first try or not.
     fn call_began(&self) {}
 
-    /// A call that began has ended, in whatever way.
+    /// A call has ended, in whatever way. Told once for each [`call_began`](Self::call_began), and
+    /// for no other call: one that began before the budget wanted to hear of it is not told of.
     fn call_ended(&self) {}
 
     /// An attempt has failed; told before the withdrawal that may follow.
@@ -61,25 +79,4 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
 
     /// A retry that was paid for, and did start, has ended without success.
     fn spent(&self, _withdrawal: Withdrawal) {}
-}
-
-/// What one retry took from a budget, in millionths of a token.
-///
-/// Not `Clone`: it can be refunded once.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a withdrawal is spent when the retry starts, and refunded when it does not"]
-pub struct Withdrawal {
-    micros: u64,
-}
-
-impl Withdrawal {
-    /// A withdrawal of this many millionths of a token.
-    pub const fn of_micros(micros: u64) -> Self {
-        Self { micros }
-    }
-
-    /// How many millionths of a token were taken.
-    pub const fn micros(&self) -> u64 {
-        self.micros
-    }
 }

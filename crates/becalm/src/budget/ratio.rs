@@ -38,7 +38,8 @@ pub struct RatioBudget {
 }
 
 impl RatioBudget {
-    /// A full budget of this configuration; [`Budget::None`] grants everything.
+    /// A full budget of the ratio in this configuration; without one it grants everything. Other
+    /// kinds are [`Budgets`](super::Budgets)'.
     ///
     /// Values out of range saturate: [`Budget::validate`] is where they are refused.
     pub fn new(budget: Budget) -> Self {
@@ -50,9 +51,7 @@ impl RatioBudget {
             floor: AtomicI64::new(0),
             bounded: AtomicI64::new(0),
         };
-        new.reconfigure(budget, Instant::ZERO);
-        new.word
-            .store(new.burst.load(Ordering::Relaxed), Ordering::Release);
+        new.open(budget.all_of().ratio, 1.0, Instant::ZERO);
         new
     }
 
@@ -63,31 +62,34 @@ impl RatioBudget {
     /// withdrawal mixes old and new; what is deposited in that moment is lost. Two reloads at once
     /// must be kept apart by the caller.
     pub fn reconfigure(&self, budget: Budget, now: Instant) {
+        let fill = self.close(now);
+        self.open(budget.all_of().ratio, fill, now);
+    }
+
+    /// Denies everything until it is opened, and tells how full it was.
+    pub(super) fn close(&self, now: Instant) -> f64 {
         // Taken and closed in one step: a withdrawal in between would be minted again.
         let word = self.word.swap(CLOSED, Ordering::AcqRel);
-        let fill = self.fill_of(word, now);
-        let (
-            bounded,
-            Ratio {
-                ratio,
-                burst,
-                floor_per_second,
-            },
-        ) = match budget {
-            Budget::Ratio(ratio) => (1, ratio),
-            Budget::None => (
-                0,
-                Ratio {
-                    ratio: 0.0,
-                    burst: 0.0,
-                    floor_per_second: 0.0,
-                },
-            ),
+        self.fill_of(word, now)
+    }
+
+    /// Opens a closed budget, filled to this part; without a ratio it grants everything.
+    pub(super) fn open(&self, ratio: Option<Ratio>, fill: f64, now: Instant) {
+        let nothing = Ratio {
+            ratio: 0.0,
+            burst: 0.0,
+            floor_per_second: 0.0,
         };
+        let Ratio {
+            ratio: deposit,
+            burst,
+            floor_per_second,
+        } = ratio.unwrap_or(nothing);
         let burst = micros(burst);
-        self.ratio.store(micros(ratio), Ordering::Relaxed);
+        self.ratio.store(micros(deposit), Ordering::Relaxed);
         self.burst.store(burst, Ordering::SeqCst);
         self.floor.store(micros(floor_per_second), Ordering::SeqCst);
+        let bounded = i64::from(ratio.is_some());
         self.bounded.store(bounded, Ordering::Release);
         self.full.store(burst, Ordering::SeqCst);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -155,10 +157,22 @@ impl RatioBudget {
     /// A retry that was paid for never starts.
     pub fn refund(&self, withdrawal: &Withdrawal) {
         let micros = i64::try_from(withdrawal.micros()).unwrap_or(0);
+        self.give_back(micros);
+    }
+
+    /// Millionths come back.
+    pub(super) fn give_back(&self, micros: i64) {
         if micros > 0 {
             // Above the burst this is capped when it is next read.
             self.word.fetch_add(micros, Ordering::AcqRel);
         }
+    }
+
+    /// Tokens that a full budget holds.
+    pub(super) fn most(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss)]
+        let most = self.burst.load(Ordering::Relaxed) as f64 / TOKEN as f64;
+        most
     }
 
     /// Tokens left, from 0 to the burst; infinite where nothing is bounded.
@@ -235,7 +249,7 @@ impl RatioBudget {
 /// budget then reach three times the rate (`bench/`), for they no longer take it from each other
 /// at every step.
 #[inline]
-fn step_aside(seen: i64) -> i64 {
+pub(super) fn step_aside<T>(seen: T) -> T {
     for _ in 0..4 {
         core::hint::spin_loop();
     }

@@ -5,14 +5,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ::http::{HeaderMap, HeaderValue};
 
 use crate::hint::{self, Hint};
+use crate::scope::DoNotRetry;
 
+/// Says "no" by being there.
+const NACK: &str = "finagle-http-nonretryable-nack";
 const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 
 /// The server's own word in the headers of a failed response.
 ///
 /// The first of these that is there and obeys its grammar:
 ///
-/// 1. `x-should-retry: false` or `stripe-should-retry: false`: [`Hint::Stop`];
+/// 1. "do not retry" in any form that [`should_retry`] knows: [`Hint::Stop`];
 /// 2. `retry-after-ms`, then `x-ms-retry-after-ms`: milliseconds, also with a fraction (OpenAI,
 ///    Azure);
 /// 3. `x-amz-retry-after`: whole milliseconds (AWS);
@@ -33,12 +36,19 @@ pub fn hint(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Hi
         .map(Hint::AtLeast)
 }
 
-/// The server's own word on whether to retry at all, against or beyond what the status says:
-/// `x-should-retry` (OpenAI, Anthropic and other APIs built with Stainless) and
-/// `stripe-should-retry`, each `true` or `false`.
+/// The server's own word on whether to retry at all, against or beyond what the status says.
+///
+/// - `becalm-retry`: [`DoNotRetry`], from a layer whose budget is spent or whose breaker is open;
+/// - `finagle-http-nonretryable-nack`, with any value (Finagle);
+/// - `x-should-retry` (OpenAI, Anthropic and other APIs built with Stainless) and
+///   `stripe-should-retry`, each `true` or `false`.
 ///
 /// Anything else is ignored. Where several disagree, `false` counts.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    let mut answers = headers.get_all(DoNotRetry::NAME).iter();
+    if answers.any(|line| DoNotRetry::decode(line).is_some()) || headers.contains_key(NACK) {
+        return Some(false);
+    }
     let advice = |word: &str| {
         ADVICE
             .iter()

@@ -2,7 +2,8 @@
 //!
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
 //! ([`operation`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
-//! all of them.
+//! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
+//! above ([`write_do_not_retry`]).
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
@@ -21,10 +22,12 @@
 //! ```
 
 mod headers;
+mod layers;
 mod method;
 mod status;
 
 pub use headers::{hint, should_retry};
+pub use layers::{scope, write_do_not_retry, write_scope};
 pub use method::operation;
 pub use status::classify_status;
 

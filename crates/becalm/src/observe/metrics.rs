@@ -10,17 +10,21 @@ const DELAY: &str = "becalm_retry_delay_seconds";
 const CALL_RETRIES: &str = "becalm_call_retries";
 const RECOVERED: &str = "becalm_recovered_total";
 const STOPPED: &str = "becalm_stopped_total";
+const BEATEN: &str = "becalm_beaten_total";
+const BREAKER: &str = "becalm_breaker_transitions_total";
 
 /// Records the events of calls through the `metrics` facade.
 ///
 /// | metric | kind | labels | what it counts |
 /// |---|---|---|---|
-/// | `becalm_attempts_total` | counter | `retrier`, `attempt`: `first` or `retry` | attempts begun; all over `first` is the amplification |
+/// | `becalm_attempts_total` | counter | `retrier`, `attempt`: `first`, `retry` or `hedge` | attempts begun; all over `first` is the amplification |
 /// | `becalm_retries_total` | counter | `retrier`, `class`, `effect` | retries decided on, by the failure that led to them |
 /// | `becalm_retry_delay_seconds` | histogram | `retrier` | waits before retries, as really waited |
 /// | `becalm_call_retries` | histogram | `retrier` | retries of a call that made any (buckets 1, 2, 3, 4, 5, 10 suit it) |
 /// | `becalm_recovered_total` | counter | `retrier` | calls that succeeded after retries |
 /// | `becalm_stopped_total` | counter | `retrier`, `reason` | calls that ended without success |
+/// | `becalm_beaten_total` | counter | `retrier` | attempts cancelled because another copy brought the success |
+/// | `becalm_breaker_transitions_total` | counter | `retrier`, `to`: `closed`, `open`, `half_open` or `isolated` | changes of the circuit breaker's state |
 ///
 /// The histograms follow gRPC's retry metrics (proposal A96), which leave out calls without
 /// retries too; OpenTelemetry's conventions name none. All labels but the retrier's name are from
@@ -66,6 +70,8 @@ impl MetricsObserver {
             "Calls that succeeded after retries."
         );
         describe_counter!(STOPPED, Unit::Count, "Calls that ended without success.");
+        describe_counter!(BEATEN, Unit::Count, "Attempts that another copy beat.");
+        describe_counter!(BREAKER, Unit::Count, "Changes of the breaker's state.");
         Self {}
     }
 }
@@ -112,6 +118,17 @@ impl Observer for MetricsObserver {
                 let reason = reason.as_str();
                 counter!(STOPPED, "retrier" => retrier.to_owned(), "reason" => reason).increment(1);
                 record_call_retries(retrier, attempts);
+            }
+            Event::Hedge { retrier, .. } => {
+                counter!(ATTEMPTS, "retrier" => retrier.to_owned(), "attempt" => "hedge")
+                    .increment(1);
+            }
+            Event::Beaten { retrier, .. } => {
+                counter!(BEATEN, "retrier" => retrier.to_owned()).increment(1);
+            }
+            Event::Breaker { retrier, to, .. } => {
+                counter!(BREAKER, "retrier" => retrier.to_owned(), "to" => to.as_str())
+                    .increment(1);
             }
             Event::BlocksRuntime { .. } => {}
         }

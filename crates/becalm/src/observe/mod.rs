@@ -13,6 +13,7 @@ pub use self::tracing::TracingObserver;
 use core::fmt;
 use core::time::Duration;
 
+use crate::breaker::State;
 use crate::classify::{Class, Effect};
 use crate::stop::StopReason;
 
@@ -64,6 +65,35 @@ pub enum Event<'a> {
         attempts: u32,
         /// Since the start where the clock was read there, otherwise since the first failure.
         elapsed: Duration,
+    },
+    /// A hedge starts: a second copy beside a slow attempt. It is an attempt like any other.
+    Hedge {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// The number of the attempt.
+        number: u32,
+        /// How long the first copy had been under way.
+        after: Duration,
+    },
+    /// A copy was cancelled because another one brought the success.
+    Beaten {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// The number of the attempt that was cancelled.
+        number: u32,
+        /// How long it had been under way.
+        elapsed: Duration,
+    },
+    /// The circuit breaker changed its state.
+    Breaker {
+        /// The retrier's name.
+        retrier: &'a str,
+        /// The state before.
+        from: State,
+        /// The state from now on.
+        to: State,
+        /// How long it stays open, if it opened; then it lets a probe through.
+        open_for: Option<Duration>,
     },
     /// A blocking call is about to wait on a thread that belongs to an async runtime: told once
     /// per retrier. A thread of the runtime's blocking pool cannot be told apart.

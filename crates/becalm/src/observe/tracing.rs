@@ -98,11 +98,54 @@ impl Observer for TracingObserver {
                 elapsed_seconds = elapsed.as_secs_f64(),
                 "stopped"
             ),
+            Event::Hedge { .. } | Event::Beaten { .. } | Event::Breaker { .. } => on_guard(event),
             Event::BlocksRuntime { retrier } => tracing::warn!(
                 target: TARGET,
                 retrier,
                 "a blocking call waits on a thread of an async runtime"
             ),
         }
+    }
+}
+
+/// Hedges, and the breaker.
+fn on_guard(event: &Event<'_>) {
+    match *event {
+        Event::Hedge {
+            retrier,
+            number,
+            after,
+        } => tracing::debug!(
+            target: TARGET,
+            retrier,
+            attempt = number,
+            after_seconds = after.as_secs_f64(),
+            "hedge"
+        ),
+        Event::Beaten {
+            retrier,
+            number,
+            elapsed,
+        } => tracing::debug!(
+            target: TARGET,
+            retrier,
+            attempt = number,
+            elapsed_seconds = elapsed.as_secs_f64(),
+            "beaten"
+        ),
+        Event::Breaker {
+            retrier,
+            from,
+            to,
+            open_for,
+        } => tracing::warn!(
+            target: TARGET,
+            retrier,
+            from = from.as_str(),
+            to = to.as_str(),
+            open_seconds = open_for.map(|open| open.as_secs_f64()),
+            "breaker"
+        ),
+        _ => {}
     }
 }

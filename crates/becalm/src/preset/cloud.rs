@@ -1,6 +1,7 @@
 //! What do cloud SDKs and RPC systems do by default?
 
-use super::{A_YEAR, BARE, Preset, ms, ratio, secs};
+use super::{A_YEAR, BARE, BECALM, Preset, ms, secs};
+use crate::budget::{AllOf, Budget};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
@@ -13,14 +14,16 @@ const AWS: Policy = Policy {
     ..BARE
 };
 
-/// One retry for 14 clean successes, 500 / 14 at once.
 const AWS_2026: Policy = Policy {
     base: ms(50),
     throttled_base: Some(secs(1)),
     hint: HintMode::Clamp,
-    budget: ratio(0.071_429, 35.0, 0.0),
+    budget: Budget::aws_2026_11(),
     ..AWS
 };
+
+/// A tenth of the requests, and 60 retries a minute.
+const SRE_BUDGET: AllOf = AllOf::of_ratio_and_per_minute(0.1, 60);
 
 const STAINLESS: Policy = Policy {
     base: ms(500),
@@ -36,10 +39,7 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "aws-standard-2026-11",
         source: "AWS SDKs, retry mode standard, as of November 2026",
         differs: Some(
-            "A ratio budget stands for the quota of 500 tokens (14 a retry, 5 a throttled one, 1 \
-             back on a clean success): first tries earn, not successes, throttled retries cost as \
-             much as others, and the last cost does not come back; x-amz-retry-after is bounded \
-             by the cap, not by the computed delay plus 5 s.",
+            "There x-amz-retry-after is bounded by the computed delay plus 5 s, here by the cap.",
         ),
         policy: AWS_2026,
     },
@@ -47,8 +47,7 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "aws-dynamodb-2026-11",
         source: "AWS SDKs, retry mode standard for DynamoDB, as of November 2026",
         differs: Some(
-            "A ratio budget stands for the quota of 500 tokens, and x-amz-retry-after is bounded \
-             by the cap, as in aws-standard-2026-11.",
+            "There x-amz-retry-after is bounded by the computed delay plus 5 s, here by the cap.",
         ),
         policy: Policy {
             attempts: 4,
@@ -60,13 +59,12 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "aws-standard-legacy",
         source: "AWS SDKs, retry mode standard before 2026 (v2.0)",
         differs: Some(
-            "A ratio budget stands for the quota of 500 tokens (5 a retry, 1 back on a clean \
-             success): first tries earn, not successes, time-outs cost 5 and not 10, and the last \
-             cost does not come back; some SDKs had other numbers (Java 4 attempts from 100 ms).",
+            "There a retry after a time-out costs 10 tokens, here 5 like any other; some SDKs had \
+             other numbers (Java 4 attempts from 100 ms).",
         ),
         policy: Policy {
             base: secs(1),
-            budget: ratio(0.2, 100.0, 0.0),
+            budget: Budget::aws_v2(),
             ..AWS
         },
     },
@@ -104,25 +102,18 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "aws-crt",
         source: "aws-c-io standard retry strategy, as of November 2026",
-        differs: Some(
-            "A ratio budget stands for the quota of 500 tokens (5 a retry, 10 a transient one, 1 \
-             back on a clean success): first tries earn, not successes, and every retry costs 10.",
-        ),
+        differs: None,
         policy: Policy {
             attempts: 11,
             base: ms(500),
-            budget: ratio(0.1, 50.0, 0.0),
+            budget: Budget::aws_crt(),
             ..AWS
         },
     },
     Preset {
         name: "grpc",
         source: "gRPC proposal A6, its example, as of November 2026",
-        differs: Some(
-            "gRPC jitters after the cap and may wait a fifth longer than it; a ratio budget \
-             stands for the throttle of 10 tokens (ratio 0.1, retries while more than half are \
-             left), which counts failures of first tries too.",
-        ),
+        differs: Some("gRPC jitters after the cap and may wait a fifth longer than it."),
         policy: Policy {
             attempts: 4,
             base: ms(100),
@@ -130,7 +121,7 @@ pub(super) const PRESETS: &[Preset] = &[
             jitter: Jitter::Proportional(0.2),
             hint: HintMode::Honor,
             max_hint: A_YEAR,
-            budget: ratio(0.1, 5.0, 0.0),
+            budget: Budget::grpc(10, 0.1),
             ..BARE
         },
     },
@@ -186,6 +177,19 @@ pub(super) const PRESETS: &[Preset] = &[
             cap: secs(32),
             jitter: Jitter::Additive(secs(1)),
             ..BARE
+        },
+    },
+    Preset {
+        name: "google-sre",
+        source: "Google, Site Reliability Engineering (2016), chapter 21",
+        differs: Some(
+            "The book leaves the backoff to the reader, so becalm's default stands in; its adaptive \
+             throttle (K = 2), which also sheds first tries, is left out.",
+        ),
+        policy: Policy {
+            attempts: 3,
+            budget: Budget::AllOf(SRE_BUDGET),
+            ..BECALM
         },
     },
     Preset {

@@ -89,8 +89,8 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "failsafe-go",
         source: "failsafe-go, retry policy defaults, as of November 2026",
         differs: Some(
-            "Its budget, where one is set, bounds the share of retries in flight (20 %, at least \
-             3), for which there is no counterpart.",
+            "Its budget, where one is set, is concurrency:0.2,floor:3, and is asked after the wait \
+             and not before it.",
         ),
         policy: Policy {
             attempts: 3,
@@ -100,10 +100,7 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "finagle",
         source: "Finagle, requeues and MethodBuilder, as of November 2026",
-        differs: Some(
-            "A ratio budget with a floor of 10 a second and a burst of 100 stands for the window \
-             of 10 s, of which one request may requeue at most a fifth.",
-        ),
+        differs: Some("There one request may requeue at most a fifth of what its budget has left."),
         policy: Policy {
             attempts: 3,
             budget: FINAGLE_BUDGET,

@@ -2,6 +2,7 @@
 
 use super::{BARE, BECALM, FINAGLE_BUDGET, Preset, ms};
 use crate::backoff::Backoff;
+use crate::budget::Budget;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
 
@@ -10,7 +11,7 @@ const ENVOY: Policy = Policy {
     base: ms(25),
     cap: ms(250),
     jitter: Jitter::Full,
-    max_waiting: Some(3),
+    budget: Budget::concurrency(0.0, 3),
     ..BARE
 };
 
@@ -24,19 +25,13 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "envoy",
         source: "Envoy 1.40.0, num_retries 1",
-        differs: Some(
-            "Envoy's circuit breaker bounds the retries that are waiting or in flight to 3 for a \
-             cluster; here the bound of 3 is on those that wait.",
-        ),
+        differs: None,
         policy: ENVOY,
     },
     Preset {
         name: "istio",
         source: "Istio's default HTTP retry policy, as of November 2026",
-        differs: Some(
-            "Envoy's circuit breaker bounds the retries that are waiting or in flight to 3 for a \
-             cluster, here the bound is on those that wait; Istio retries on another host.",
-        ),
+        differs: Some("Istio retries on another host."),
         policy: Policy {
             attempts: 3,
             ..ENVOY
@@ -46,8 +41,7 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "linkerd-profile",
         source: "Linkerd service profiles, as of November 2026",
         differs: Some(
-            "A ratio budget with a floor of 10 a second and a burst of 100 stands for the window \
-             of 10 s.",
+            "There a call earns its share when it ends and is not to be retried, here when it begins.",
         ),
         policy: Policy {
             budget: FINAGLE_BUDGET,
@@ -68,8 +62,7 @@ pub(super) const PRESETS: &[Preset] = &[
         source: "Kubernetes Gateway API, GEP-1731 and GEP-3388, as of November 2026",
         differs: Some(
             "The specification leaves attempts and backoff to the implementation, so becalm's \
-             defaults stand in; a ratio budget with a floor of 10 a second and a burst of 100 \
-             stands for 20 % over a window of 10 s.",
+             defaults stand in.",
         ),
         policy: Policy {
             budget: FINAGLE_BUDGET,
@@ -80,9 +73,8 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "tower",
         source: "tower 0.5.3, retry layer with TpsBudget",
         differs: Some(
-            "tower leaves attempts and backoff to the caller, so becalm's defaults stand in; a \
-             ratio budget with a floor of 10 a second and a burst of 100 stands for the window of \
-             10 s.",
+            "tower leaves attempts and backoff to the caller, so becalm's defaults stand in; its \
+             window of 10 s is over after 6 s, so that its floor of 10 a second grants 16.7.",
         ),
         policy: Policy {
             budget: FINAGLE_BUDGET,

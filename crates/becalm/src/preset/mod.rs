@@ -6,8 +6,8 @@
 //!
 //! - A name is dated where its system has changed its values; it never changes its meaning here.
 //! - A system without a cap, or one that waits for any hint, has one of a year.
-//! - Budgets of another kind are stood for by the ratio budget of the same steady state and burst
-//!   where there is one, and are left out where there is none.
+//! - A budget is the system's own kind, with its figures; what earns and what is returned is as that
+//!   kind documents it.
 //! - What none of the systems has keeps becalm's default: a nested retry is suppressed.
 
 mod cloud;
@@ -20,7 +20,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
-use crate::budget::{Budget, Ratio};
+use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
@@ -136,6 +136,11 @@ const BARE: Policy = Policy {
     budget: Budget::None,
     max_waiting: None,
     nested: Nested::Suppress,
+    throttle: None,
+    rate: None,
+    hedge: None,
+    bulkhead: None,
+    breaker: None,
 };
 
 /// becalm's own default, for specifications that leave the rest to the implementation.
@@ -145,21 +150,13 @@ const BECALM: Policy = Policy {
     jitter: Jitter::Full,
     attempts: 4,
     hint: HintMode::Honor,
-    budget: ratio(0.1, 10.0, 0.0),
+    budget: Budget::ratio(0.1),
     ..BARE
 };
 
-/// Finagle's budget, which Linkerd and tower took over: 20 %, and a reserve of 10 a second that
-/// lasts for its window of 10 s.
-const FINAGLE_BUDGET: Budget = ratio(0.2, 100.0, 10.0);
-
-const fn ratio(ratio: f64, burst: f64, floor_per_second: f64) -> Budget {
-    Budget::Ratio(Ratio {
-        ratio,
-        burst,
-        floor_per_second,
-    })
-}
+/// Finagle's budget, which Linkerd, tower and the Gateway API took over: 20 %, and 10 a second, over
+/// a window of 10 s.
+const FINAGLE_BUDGET: Budget = Budget::Window(Window::DEFAULT);
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -1,13 +1,16 @@
 //! How is a blocking operation retried? On the caller's thread, over the same call.
 
+use core::task::{Context, Waker};
+use std::sync::Arc;
+
 use super::gave_up::{GaveUp, Outcome};
 use super::options::call_options;
 use super::progress::Progress;
-use crate::call::Attempt;
+use crate::call::{Attempt, Start};
 use crate::classify::{Classifier, Verdict};
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
-use crate::time::Cancel;
+use crate::time::{Cancel, Instant, Unpark};
 
 /// A blocking call whose options are being set: see
 /// [`Retrier::blocking`](super::Retrier::blocking).
@@ -75,7 +78,14 @@ where
         if self.is_cancelled() {
             return Err(self.progress.stop(StopReason::Cancelled));
         }
-        let (mut entered, mut attempt) = self.progress.begin()?;
+        let (mut entered, mut attempt) = match self.progress.begin() {
+            Ok(begun) => begun,
+            Err(Some(gave_up)) => return Err(gave_up),
+            Err(None) => {
+                let attempt = self.start()?;
+                (Entered::new(self.progress.scope()), attempt)
+            }
+        };
         loop {
             let result = (self.operation)(attempt);
             let inside = entered.leave();
@@ -108,13 +118,43 @@ where
             let ends = self.progress.course().wait_ends();
             engine.sleeper.block_until(ends, self.cancel);
         }
-        if self.is_cancelled() {
-            return Err(self.progress.stop(StopReason::Cancelled));
-        }
-        self.progress.start()
+        self.start()
+    }
+
+    /// Starts the attempt that was decided, when the guards let it.
+    #[cold]
+    fn start(&mut self) -> Result<Attempt, GaveUp<E, T>> {
+        let cancel = self.cancel;
+        start_blocking(&mut self.progress, cancel)
     }
 
     fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(Cancel::is_cancelled)
+    }
+}
+
+/// Starts the attempt that was decided; while a guard makes it wait, so does this thread.
+pub(super) fn start_blocking<E, T>(
+    progress: &mut Progress<'_, E, T>,
+    cancel: Option<&Cancel>,
+) -> Result<Attempt, GaveUp<E, T>> {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let _listening = cancel.map(|cancel| cancel.listen(&waker));
+    loop {
+        if cancel.is_some_and(Cancel::is_cancelled) {
+            return Err(progress.stop(StopReason::Cancelled));
+        }
+        match progress.poll_start(&waker)? {
+            Start::Go(attempt) => return Ok(attempt),
+            Start::Wait(until) => {
+                progress.parts().engine.warn_if_in_runtime();
+                let is_over = until != Instant::NEVER
+                    && progress.course().poll_timer(until, &mut context).is_ready();
+                if !is_over {
+                    std::thread::park();
+                }
+            }
+        }
     }
 }

@@ -24,6 +24,7 @@ pub struct RetrierBuilder {
     seed: Seed,
     budget: Option<Arc<dyn RetryBudget>>,
     name: String,
+    counts_demand: bool,
 }
 
 impl Policy {
@@ -46,6 +47,7 @@ impl Policy {
             seed: Seed::entropy(),
             budget: None,
             name: String::new(),
+            counts_demand: false,
         }
     }
 }
@@ -89,6 +91,13 @@ impl RetrierBuilder {
         self
     }
 
+    /// Counts what is asked of the dependency, for [`Retrier::demand`]. Default off: it costs every
+    /// call some nanoseconds.
+    pub fn count_demand(mut self) -> Self {
+        self.counts_demand = true;
+        self
+    }
+
     /// The retrier.
     ///
     /// # Errors
@@ -97,13 +106,17 @@ impl RetrierBuilder {
     pub fn build(self) -> Result<Retrier, InvalidPolicy> {
         let sleeper = self.sleeper.unwrap_or_else(default_sleeper);
         let tick = self.tick.unwrap_or_else(|| sleeper.granularity());
-        let shared = Arc::new(Shared::with(
+        let mut shared = Shared::with(
             self.policy,
             tick,
             sleeper.clock(),
             self.budget,
             self.observer.is_some(),
-        )?);
+        )?;
+        if self.counts_demand {
+            shared = shared.counting_demand();
+        }
+        let shared = Arc::new(shared);
         registry::register(&shared);
         let engine = Engine::new(sleeper, self.observer, self.seed, self.name);
         Ok(Retrier::new(Parts {

@@ -105,6 +105,9 @@ pub(super) struct Details<E, T> {
     started: Option<Instant>,
     from_start: bool,
     elapsed: Duration,
+    /// When the breaker that stopped the call lets a probe through.
+    pub(super) next_probe: Option<Instant>,
+    probe_in: Option<Duration>,
     /// Here so that a failing call needs one allocation; gone when it gives up.
     pub(super) course: Option<Course>,
 }
@@ -135,6 +138,8 @@ impl<E, T> Details<E, T> {
             started,
             from_start: started.is_some(),
             elapsed: Duration::ZERO,
+            next_probe: None,
+            probe_in: None,
             course: None,
         })
     }
@@ -144,7 +149,7 @@ impl<E, T> Details<E, T> {
         self.started.get_or_insert(now);
         // What an earlier attempt may have done, a later proof that nothing was sent does not undo.
         let perhaps_done = self.attempts > 0 && self.failure.effect == Effect::Unknown;
-        self.attempts = record.number;
+        self.attempts = self.attempts.max(record.number);
         self.failure = failure;
         if perhaps_done {
             self.failure.effect = Effect::Unknown;
@@ -167,9 +172,13 @@ impl<E, T> Details<E, T> {
     }
 
     pub fn stop(mut self: Box<Self>, reason: StopReason, now: Instant) -> GaveUp<E, T> {
-        self.course = None;
+        if let Some(course) = self.course.take() {
+            // Hedges that were under way left no record.
+            self.attempts = self.attempts.max(course.call.attempt_number());
+        }
         self.reason = reason;
         self.elapsed = self.elapsed(now);
+        self.probe_in = self.next_probe.map(|at| at.since(now));
         GaveUp { details: self }
     }
 }
@@ -200,6 +209,13 @@ impl<E, T> GaveUp<E, T> {
     /// known, to the end.
     pub fn elapsed_since_first_failure(&self) -> Duration {
         self.details.elapsed
+    }
+
+    /// How long the breaker stays open that stopped this call
+    /// ([`StopReason::BreakerOpen`]), counted from the end of the call; then it lets a probe
+    /// through. `None` after any other reason, and while the breaker is isolated.
+    pub fn next_probe(&self) -> Option<Duration> {
+        self.details.probe_in
     }
 
     /// The last error there was, even if a later attempt timed out.
@@ -259,6 +275,11 @@ impl<E, T> GaveUp<E, T> {
             }
         }
         write!(f, " because {reason}")?;
+        if let Some(probe_in) = self.next_probe() {
+            let millis = u64::try_from(probe_in.as_millis()).unwrap_or(u64::MAX);
+            let shown = Duration::from_millis(millis.saturating_add(1));
+            write!(f, " for another {}", Human(shown))?;
+        }
         f.write_str(match self.details.last {
             Last::AttemptTimeout => ": the attempt timed out",
             Last::Value(_) => ": the answer meant failure",

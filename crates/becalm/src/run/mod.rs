@@ -1,11 +1,15 @@
 //! Who runs the operation, and waits? The engines: async, blocking, and the loop by hand, all over
 //! the same [`Call`](crate::Call).
 
+mod beside;
 mod blocking;
 mod builder;
 mod call_loop;
+mod controls;
 mod course;
+mod first_flight;
 mod gave_up;
+mod hedges;
 mod options;
 mod progress;
 mod retrier;

@@ -26,6 +26,13 @@ macro_rules! call_options {
             self
         }
 
+        /// How soon an adaptive throttle may shed this call. Default
+        /// [`Critical`]($crate::throttle::Priority::Critical).
+        pub fn priority(mut self, priority: $crate::throttle::Priority) -> Self {
+            self.progress.set(|options| options.priority = priority);
+            self
+        }
+
         /// The longest time of this call, in place of the policy's.
         pub fn deadline(mut self, deadline: ::core::time::Duration) -> Self {
             self.progress

@@ -1,14 +1,19 @@
 //! Where does a call under an engine stand? The same for all three engines.
 
+use core::task::Waker;
 use core::time::Duration;
+use std::sync::Arc;
 
-use super::course::Course;
+use super::course::{Alarm, Course, Next};
+use super::first_flight::FirstFlight;
 use super::gave_up::{Details, GaveUp, Outcome};
 use super::retrier::Parts;
 use super::watch::Watch;
-use crate::call::{Attempt, CallOptions, FirstTry, TIMED_OUT};
+use crate::call::{Attempt, Call, CallOptions, FirstTry, Start, TIMED_OUT};
 use crate::classify::Failure;
+use crate::guard::{Admission, Asking, Gate, Refused};
 use crate::observe::Event;
+use crate::rng::Random;
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
@@ -30,11 +35,15 @@ enum Kind<'r> {
     /// It sets something for itself, and is not begun yet.
     Set(CallOptions),
     /// It is not plain, and is begun.
-    Begun {
-        options: CallOptions,
-        first: FirstTry,
-        watch: Option<Watch<'r>>,
-    },
+    Begun(Begun<'r>),
+}
+
+/// A call that is not plain. Its fields drop in this order: observers run last.
+struct Begun<'r> {
+    options: CallOptions,
+    first: FirstTry,
+    flight: FirstFlight<'r>,
+    watch: Option<Watch<'r>>,
 }
 
 impl<'r, E, T> Progress<'r, E, T> {
@@ -69,13 +78,14 @@ impl<'r, E, T> Progress<'r, E, T> {
     fn options(&self) -> CallOptions {
         match &self.kind {
             Kind::Plain => CallOptions::new(),
-            Kind::Set(options) | Kind::Begun { options, .. } => *options,
+            Kind::Set(options) | Kind::Begun(Begun { options, .. }) => *options,
         }
     }
 
-    /// Begins: enters the scope of the first attempt, and hands it out.
+    /// Begins: enters the scope of the first attempt, and hands it out. The error is `None` where
+    /// the attempt has to wait: see [`poll_start`](Self::poll_start).
     #[inline]
-    pub fn begin(&mut self) -> Result<(Entered, Attempt), GaveUp<E, T>> {
+    pub fn begin(&mut self) -> Result<(Entered, Attempt), Option<GaveUp<E, T>>> {
         if let Kind::Plain = self.kind {
             if let Some(inside) = FirstTry::begin_plain(&self.parts.shared, Scope::current()) {
                 return Ok((Entered::from_top(inside), FirstTry::plain_attempt()));
@@ -84,84 +94,171 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.begin_in_full()
     }
 
-    #[cold]
-    fn begin_in_full(&mut self) -> Result<(Entered, Attempt), GaveUp<E, T>> {
+    #[inline(never)] // keeps a plain call small
+    fn begin_in_full(&mut self) -> Result<(Entered, Attempt), Option<GaveUp<E, T>>> {
         let Parts { shared, engine } = self.parts;
         let options = self.options();
         let first = FirstTry::begin(shared, &options, Scope::current(), || engine.sleeper.now());
-        self.kind = Kind::Begun {
+        self.kind = Kind::Begun(Begun {
             options,
             first,
-            watch: None,
-        };
+            flight: FirstFlight::new(self.parts, None, false),
+            watch: Watch::new(engine, first.started),
+        });
         let attempt = first
             .attempt(&options)
             .map_err(|reason| self.stop(reason))?;
-        let watch = Watch::first_attempt(engine, first.started);
-        self.kind = Kind::Begun {
-            options,
-            first,
-            watch,
-        };
+        let mut pass = None;
+        if !shared.guards().are_idle() {
+            let mut admission = Admission::default();
+            let asking = Asking {
+                priority: options.priority,
+                is_first_try: true,
+                waker: Some(Waker::noop()), // asked again where it has to wait
+            };
+            let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
+            let mut random = || engine.seed.stream().next_u64();
+            match shared
+                .guards()
+                .admit(&mut admission, asking, now, &mut random)
+            {
+                Ok(Gate::Open(open)) => pass = Some(open),
+                Ok(Gate::Wait(_)) => return Err(self.queue(admission)),
+                Err(refused) => return Err(Some(self.refused(refused))),
+            }
+        }
+        let is_enrolled = shared.first_attempt(first.above, first.start());
+        if let Kind::Begun(begun) = &mut self.kind {
+            begun.flight = FirstFlight::new(self.parts, pass, is_enrolled);
+            if let Some(watch) = &mut begun.watch {
+                watch.first_attempt();
+            }
+            begun.flight.is_running = true;
+        }
         Ok((Entered::new(first.inside(shared, 1)), attempt))
+    }
+
+    /// The first attempt has to wait for a guard.
+    #[cold]
+    fn queue(&mut self, admission: Admission) -> Option<GaveUp<E, T>> {
+        let (options, first) = (self.options(), self.first());
+        let shared = Arc::clone(&self.parts.shared);
+        let call = Call::of_admission(shared, options, first, admission);
+        let began = first
+            .started
+            .unwrap_or_else(|| self.parts.engine.sleeper.now());
+        let course = Course::new(self.parts, call, began);
+        self.details = Some(Details::new(course, first.started));
+        None
     }
 
     fn first(&self) -> FirstTry {
         match &self.kind {
-            Kind::Begun { first, .. } => *first,
+            Kind::Begun(begun) => begun.first,
             Kind::Plain | Kind::Set(_) => FirstTry::plain(&self.parts.shared),
         }
     }
 
-    /// The scope of the attempt under way.
+    /// The scope of the attempt that the last decision started.
     pub fn scope(&self) -> Scope {
-        match self
-            .details
-            .as_ref()
-            .and_then(|details| details.course.as_ref())
-        {
+        let details = self.details.as_ref();
+        match details.and_then(|details| details.course.as_ref()) {
             None => self.first().inside(&self.parts.shared, 1),
-            Some(course) => course.call.scope(),
+            Some(course) => course.scope(),
         }
     }
 
-    /// Whether no attempt needs a timer.
+    /// The scope of the attempt of this number.
+    pub fn scope_of(&mut self, number: u32) -> Scope {
+        self.course().call.scope_of(number)
+    }
+
+    /// Whether nothing is to happen while an attempt is under way.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        matches!(self.kind, Kind::Plain) || self.first().is_untimed()
+        match &self.kind {
+            Kind::Plain => true,
+            Kind::Set(_) => false,
+            Kind::Begun(begun) => begun.first.is_untimed() && !self.parts.shared.hedges(),
+        }
+    }
+
+    /// The operation is about to be executed, or has returned: a panic in between is its own.
+    #[inline]
+    pub fn is_running(&mut self, is_running: bool) {
+        if let Kind::Begun(begun) = &mut self.kind {
+            match &mut self.details {
+                None => begun.flight.is_running = is_running,
+                Some(details) => {
+                    if let Some(course) = &mut details.course {
+                        course.is_running = is_running;
+                    }
+                }
+            }
+        }
     }
 
     fn details(&mut self) -> &mut Details<E, T> {
-        let (shared, first) = (&self.parts.shared, self.first());
-        let options = self.options();
-        self.details
-            .get_or_insert_with(|| Details::new(Course::new(shared, options, first), first.started))
+        let Self {
+            parts,
+            details,
+            kind,
+        } = self;
+        details.get_or_insert_with(|| {
+            let (call, first) = match kind {
+                Kind::Begun(begun) => {
+                    let call = begun.flight.take_call(begun.options, begun.first);
+                    (call, begun.first)
+                }
+                Kind::Plain | Kind::Set(_) => {
+                    let first = FirstTry::plain(&parts.shared);
+                    let mut flight = FirstFlight::new(parts, None, false);
+                    (flight.take_call(CallOptions::new(), first), first)
+                }
+            };
+            Details::new(Course::new(parts, call, first.start()), first.started)
+        })
     }
 
     pub fn course(&mut self) -> &mut Course {
-        let (shared, first) = (&self.parts.shared, self.first());
-        let options = self.options();
-        self.details()
-            .course
-            .get_or_insert_with(|| Course::new(shared, options, first))
+        let parts = self.parts;
+        let (options, first) = (self.options(), self.first());
+        self.details().course.get_or_insert_with(|| {
+            let mut flight = FirstFlight::new(parts, None, false);
+            Course::new(parts, flight.take_call(options, first), first.start())
+        })
     }
 
     /// The call has succeeded.
     #[inline]
     pub fn succeeded(&mut self) {
-        if !matches!(self.kind, Kind::Plain) {
-            self.tell_recovered();
+        match (&mut self.kind, &self.details) {
+            (Kind::Plain, None) => (),
+            (Kind::Begun(begun), None) => {
+                begun.flight.succeeded();
+                if let Some(watch) = begun.watch.take() {
+                    watch.disarm();
+                }
+            }
+            _ => {
+                let number = self.course().primary();
+                self.won(number);
+            }
         }
     }
 
+    /// The call has succeeded with the attempt of this number.
     #[cold]
-    fn tell_recovered(&mut self) {
+    pub fn won(&mut self, number: u32) {
         self.disarm();
         let engine = &self.parts.engine;
-        let Some(details) = self.details.take() else {
+        let Some(mut details) = self.details.take() else {
             return;
         };
         let attempts = details.attempts_begun();
+        if let Some(course) = &mut details.course {
+            course.succeeded(number);
+        }
         if attempts > 1 && engine.observer.is_some() {
             let elapsed = details.elapsed(engine.sleeper.now());
             drop(details);
@@ -181,15 +278,38 @@ impl<'r, E, T> Progress<'r, E, T> {
         failure: Failure,
         outcome: Outcome<E, T>,
     ) -> Result<Duration, GaveUp<E, T>> {
-        let (engine, now) = (&*self.parts.engine, self.parts.engine.sleeper.now());
+        let number = self.course().primary();
+        match self.failed_of(number, inside, failure, outcome)? {
+            Next::Retry(delay) => Ok(delay),
+            // Only where hedges are under way, which is asked before.
+            Next::AwaitOthers => Err(self.stop(StopReason::Cancelled)),
+        }
+    }
+
+    /// The attempt of this number has failed: how long to wait, or whether for the others, or the
+    /// end.
+    #[cold]
+    pub fn failed_of(
+        &mut self,
+        number: u32,
+        inside: Scope,
+        failure: Failure,
+        outcome: Outcome<E, T>,
+    ) -> Result<Next, GaveUp<E, T>> {
+        let now = self.parts.engine.sleeper.now();
         if inside.is_retry_forbidden() {
             self.forbid_retry();
         }
         if let Some(watch) = self.watch() {
             watch.failed(now);
         }
-        let decided = self.details().after_failure(engine, now, failure, outcome);
+        let decided = self.details().after_failure(number, now, failure, outcome);
         decided.map_err(|reason| self.stop_at(reason, now))
+    }
+
+    /// Whether nothing but a decision can follow this failure, whatever else is under way.
+    pub fn is_final(&mut self, number: u32, inside: Scope, failure: &Failure) -> bool {
+        inside.is_retry_forbidden() || self.course().call.is_decided_by(number, failure)
     }
 
     /// A layer below has learnt, in the attempt under way, that more attempts harm.
@@ -198,7 +318,21 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.course().call.forbid_retry();
     }
 
-    /// The deadline has cut the attempt under way.
+    /// What is to happen next while attempts are under way.
+    pub fn alarm(&mut self) -> Option<(Instant, Alarm)> {
+        self.course().alarm()
+    }
+
+    /// Starts the hedge that is due, if budget and guards let it.
+    pub fn start_hedge(&mut self) -> Option<Attempt> {
+        let attempt = self.course().start_hedge()?;
+        if let Some(watch) = self.watch() {
+            watch.attempt(attempt.number());
+        }
+        Some(attempt)
+    }
+
+    /// The deadline has cut the attempts under way.
     pub fn cut(&mut self) -> GaveUp<E, T> {
         self.stop_after(StopReason::DeadlineExceeded, TIMED_OUT, Outcome::TimedOut)
     }
@@ -212,26 +346,37 @@ impl<'r, E, T> Progress<'r, E, T> {
     ) -> GaveUp<E, T> {
         let now = self.parts.engine.sleeper.now();
         self.details().note_last(failure, outcome, now);
+        self.parts.shared.count_stop(reason);
         self.stop_at(reason, now)
     }
 
-    /// The attempt timeout has cut the attempt under way.
-    pub fn timed_out(&mut self) -> Result<Duration, GaveUp<E, T>> {
-        self.failed(Scope::NONE, TIMED_OUT, Outcome::TimedOut)
+    /// The wait is over: the next attempt, or the time until which a guard makes it wait.
+    pub fn poll_start(&mut self, waker: &Waker) -> Result<Start, GaveUp<E, T>> {
+        let started = self.course().start(waker);
+        if let (Ok(Start::Go(attempt)), Some(watch)) = (&started, self.watch()) {
+            watch.attempt(attempt.number());
+        }
+        started.map_err(|reason| {
+            let now = self.parts.engine.sleeper.now();
+            self.stop_at(reason, now)
+        })
     }
 
-    /// The wait is over: the next attempt.
-    pub fn start(&mut self) -> Result<Attempt, GaveUp<E, T>> {
-        let engine = &*self.parts.engine;
-        match self.course().start(engine) {
-            Ok(attempt) => {
-                if let Some(watch) = self.watch() {
-                    watch.attempt(attempt.number());
-                }
-                Ok(attempt)
-            }
-            Err(reason) => Err(self.stop(reason)),
-        }
+    /// A guard has refused the first try.
+    #[cold]
+    fn refused(&mut self, refused: Refused) -> GaveUp<E, T> {
+        let (first, engine) = (self.first(), &self.parts.engine);
+        self.parts.shared.count_stop(refused.reason);
+        let mut details = Details::not_started(first.started);
+        details.next_probe = refused.until;
+        self.details = Some(details);
+        // What is said about time counts from now.
+        let now = if refused.until.is_some() || first.started.is_some() {
+            engine.sleeper.now()
+        } else {
+            Instant::ZERO
+        };
+        self.stop_at(refused.reason, now)
     }
 
     /// Ends the call without success.
@@ -244,6 +389,7 @@ impl<'r, E, T> Progress<'r, E, T> {
         } else {
             Instant::ZERO
         };
+        self.parts.shared.count_stop(reason);
         self.stop_at(reason, now)
     }
 
@@ -259,14 +405,14 @@ impl<'r, E, T> Progress<'r, E, T> {
 
     fn watch(&mut self) -> Option<&mut Watch<'r>> {
         match &mut self.kind {
-            Kind::Begun { watch, .. } => watch.as_mut(),
+            Kind::Begun(begun) => begun.watch.as_mut(),
             Kind::Plain | Kind::Set(_) => None,
         }
     }
 
     fn disarm(&mut self) {
-        if let Kind::Begun { watch, .. } = &mut self.kind {
-            if let Some(watch) = watch.take() {
+        if let Kind::Begun(begun) = &mut self.kind {
+            if let Some(watch) = begun.watch.take() {
                 watch.disarm();
             }
         }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::progress::Progress;
 use super::{Blocking, CallLoop, GaveUp, Retry};
+use crate::breaker::Transition;
 use crate::call::{Attempt, CallOptions};
 use crate::classify::{ByTrait, Classifier, Verdict};
 use crate::observe::{Event, Observer};
-use crate::policy::{InvalidPolicy, Policy};
 use crate::rng::{Seed, SplitMix64};
 use crate::shared::Shared;
 use crate::time::Sleeper;
@@ -41,7 +41,7 @@ use crate::time::Sleeper;
 /// ```
 #[derive(Clone)]
 pub struct Retrier<C = ByTrait> {
-    parts: Parts,
+    pub(super) parts: Parts,
     classifier: C,
 }
 
@@ -83,6 +83,17 @@ impl Engine {
         if let Some(observer) = &self.observer {
             observer.on_event(&event(&self.name));
         }
+    }
+
+    /// Tells that the breaker has changed its state.
+    #[cold]
+    pub fn tell_transition(&self, transition: Transition) {
+        self.observe(|retrier| Event::Breaker {
+            retrier,
+            from: transition.from,
+            to: transition.to,
+            open_for: transition.open_for,
+        });
     }
 
     /// Tells once that a blocking wait is about to hold up an async runtime.
@@ -232,46 +243,6 @@ impl<C> Retrier<C> {
         CallLoop::new(Progress::with_options(&self.parts, options))
     }
 
-    /// Switches retries off for all calls, for an incident: a failed first try stops with
-    /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
-    pub fn disable_retries(&self) {
-        self.parts.shared.disable_retries();
-    }
-
-    /// Switches retries on again.
-    pub fn enable_retries(&self) {
-        self.parts.shared.enable_retries();
-    }
-
-    /// The policy in force.
-    pub fn policy(&self) -> Policy {
-        self.parts.shared.policy()
-    }
-
-    /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
-    /// reload mints no burst. A call that has failed already goes on under the old one.
-    ///
-    /// # Errors
-    ///
-    /// An invalid policy is refused, and the old one stays in force.
-    pub fn replace_policy(&self, policy: Policy) -> Result<(), InvalidPolicy> {
-        self.parts
-            .shared
-            .replace_policy(policy, self.parts.engine.sleeper.now())
-    }
-
-    /// How full the budget is, from 0 to 1; 1 where there is none.
-    pub fn budget_fill(&self) -> f64 {
-        self.parts
-            .shared
-            .budget_fill(self.parts.engine.sleeper.now())
-    }
-
-    /// Calls that are waiting for their next attempt.
-    pub fn waiting(&self) -> u64 {
-        self.parts.shared.waiting()
-    }
-
     /// Clock and timer.
     pub fn sleeper(&self) -> &dyn Sleeper {
         &*self.parts.engine.sleeper
@@ -292,6 +263,16 @@ impl<C> Retrier<C> {
 impl<C> AsRef<Shared> for Retrier<C> {
     fn as_ref(&self) -> &Shared {
         &self.parts.shared
+    }
+}
+
+/// Its name, if it has one, and its policy as a sentence.
+impl<C> fmt::Display for Retrier<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.name().is_empty() {
+            write!(f, "{}: ", self.name())?;
+        }
+        self.policy().fmt(f)
     }
 }
 

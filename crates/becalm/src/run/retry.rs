@@ -4,12 +4,15 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
+use super::beside::{self, Failed, Followed};
 use super::gave_up::{GaveUp, Outcome};
+use super::hedges::Hedges;
 use super::options::call_options;
 use super::progress::Progress;
-use crate::call::Attempt;
+use crate::call::{Attempt, Start};
 use crate::classify::{Classifier, Verdict};
-use crate::scope::Entered;
+use crate::scope::{Entered, Scope};
+use crate::time::Instant;
 
 pin_project_lite::pin_project! {
     /// The future of [`Retrier::retry`](super::Retrier::retry): set options, then await it.
@@ -25,11 +28,27 @@ pin_project_lite::pin_project! {
 
 pin_project_lite::pin_project! {
     #[project = StageProjection]
-    enum Stage<Fut> {
+    pub(super) enum Stage<Fut> {
         Created,
-        Running { #[pin] attempt: Fut },
+        // The attempt that was decided, and the hedges beside it.
+        Running { #[pin] attempt: Fut, hedges: Hedges<Fut> },
+        // The attempt that was decided has failed; a hedge may still bring the success.
+        Hedges { hedges: Hedges<Fut> },
+        // The delay before the next attempt.
         Waiting { yielded: bool },
+        // The guards before the next attempt.
+        Starting,
         Over,
+    }
+}
+
+impl<Fut> Stage<Fut> {
+    #[inline]
+    fn running(attempt: Fut) -> Self {
+        Self::Running {
+            attempt,
+            hedges: Hedges::none(),
+        }
     }
 }
 
@@ -70,56 +89,50 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let mut entered = match this.stage.as_mut().project() {
+        let entered = match this.stage.as_mut().project() {
             StageProjection::Created => match this.progress.begin() {
                 Ok((entered, attempt)) => {
                     let attempt = (this.operation)(attempt);
-                    this.stage.set(Stage::Running { attempt });
-                    entered
+                    this.stage.set(Stage::running(attempt));
+                    Some(entered)
                 }
-                Err(gave_up) => {
+                Err(Some(gave_up)) => {
                     this.stage.set(Stage::Over);
                     return Poll::Ready(Err(gave_up));
                 }
-            },
-            StageProjection::Running { .. } => Entered::new(this.progress.scope()),
-            StageProjection::Waiting { .. } => {
-                match ready!(wait(
-                    this.progress,
-                    this.operation,
-                    this.stage.as_mut(),
-                    context
-                )) {
-                    Ok(entered) => entered,
-                    Err(gave_up) => return Poll::Ready(Err(gave_up)),
+                Err(None) => {
+                    this.stage.set(Stage::Starting);
+                    None
                 }
+            },
+            StageProjection::Running { .. } => {
+                this.progress.is_running(true);
+                Some(Entered::new(this.progress.scope()))
             }
+            StageProjection::Hedges { .. } => Some(Entered::new(Scope::NONE)),
+            StageProjection::Waiting { .. } | StageProjection::Starting => None,
             // Polled after it was ready, which a future may answer as it likes.
             StageProjection::Over => return Poll::Pending,
         };
+        let mut entered = match entered {
+            Some(entered) => entered,
+            None => match ready!(wait(
+                this.progress,
+                this.operation,
+                this.stage.as_mut(),
+                context
+            )) {
+                Ok(entered) => entered,
+                Err(gave_up) => return Poll::Ready(Err(gave_up)),
+            },
+        };
         loop {
-            let StageProjection::Running { attempt } = this.stage.as_mut().project() else {
-                return Poll::Pending;
+            let polled = match this.stage.as_mut().project() {
+                StageProjection::Running { attempt, .. } => attempt.poll(context),
+                _ => Poll::Pending,
             };
-            let polled = attempt.poll(context);
             let inside = entered.leave();
-            let decided = match polled {
-                Poll::Pending => {
-                    if inside.is_retry_forbidden() {
-                        this.progress.forbid_retry();
-                    }
-                    if this.progress.is_untimed() {
-                        return Poll::Pending;
-                    }
-                    let is_deadline = ready!(poll_time_limit(this.progress, context));
-                    // What the attempt holds is returned before anybody is told.
-                    this.stage.set(Stage::Over);
-                    if is_deadline {
-                        Err(this.progress.cut())
-                    } else {
-                        this.progress.timed_out()
-                    }
-                }
+            let followed = match polled {
                 Poll::Ready(result) => match (this.classifier.verdict(result.as_ref()), result) {
                     (Verdict::Success, Ok(value)) => {
                         this.stage.set(Stage::Over);
@@ -127,17 +140,42 @@ where
                         return Poll::Ready(Ok(value));
                     }
                     (verdict, result) => {
-                        this.stage.set(Stage::Over);
                         let outcome = result.map_or_else(Outcome::Error, Outcome::Value);
-                        this.progress
-                            .failed(inside, verdict.into_failure(), outcome)
+                        let failed = Failed {
+                            number: None,
+                            inside,
+                            failure: verdict.into_failure(),
+                            outcome,
+                        };
+                        beside::settle(this.progress, this.stage.as_mut(), failed)
                     }
                 },
+                Poll::Pending => {
+                    this.progress.is_running(false);
+                    if inside.is_retry_forbidden() {
+                        this.progress.forbid_retry();
+                    }
+                    if this.progress.is_untimed() {
+                        return Poll::Pending;
+                    }
+                    None
+                }
             };
-            if let Err(gave_up) = decided {
-                return Poll::Ready(Err(gave_up));
+            let followed = match followed {
+                Some(followed) => followed,
+                None => ready!(beside::poll(
+                    this.progress,
+                    this.operation,
+                    this.classifier,
+                    this.stage.as_mut(),
+                    context
+                )),
+            };
+            match followed {
+                Followed::Success(value) => return Poll::Ready(Ok(value)),
+                Followed::GaveUp(gave_up) => return Poll::Ready(Err(gave_up)),
+                Followed::Retry => this.stage.set(Stage::Waiting { yielded: false }),
             }
-            this.stage.set(Stage::Waiting { yielded: false });
             entered = match ready!(wait(
                 this.progress,
                 this.operation,
@@ -149,25 +187,6 @@ where
             };
         }
     }
-}
-
-/// The attempt under way is pending: ready when its time is over, with whether that was the
-/// deadline.
-#[cold]
-fn poll_time_limit<E, T>(
-    progress: &mut Progress<'_, E, T>,
-    context: &mut Context<'_>,
-) -> Poll<bool> {
-    let sleeper = &progress.parts().engine.sleeper;
-    let course = progress.course();
-    let Some((ends, is_deadline)) = course.attempt_ends() else {
-        return Poll::Pending;
-    };
-    let timer = course
-        .timer()
-        .get_or_insert_with(|| sleeper.sleep_until(ends));
-    ready!(timer.as_mut().poll(context));
-    Poll::Ready(is_deadline)
 }
 
 /// Waits; then the next attempt starts, in its scope. A zero delay yields to the executor once and
@@ -182,31 +201,31 @@ fn wait<F, Fut, T, E>(
 where
     F: FnMut(Attempt) -> Fut,
 {
-    let StageProjection::Waiting { yielded } = stage.as_mut().project() else {
-        return Poll::Pending;
-    };
-    let sleeper = &progress.parts().engine.sleeper;
-    let course = progress.course();
-    if !course.delay().is_zero() {
-        let ends = course.wait_ends();
-        let timer = course
-            .timer()
-            .get_or_insert_with(|| sleeper.sleep_until(ends));
-        ready!(timer.as_mut().poll(context));
-    } else if !core::mem::replace(yielded, true) {
-        context.waker().wake_by_ref();
-        return Poll::Pending;
+    if let StageProjection::Waiting { yielded } = stage.as_mut().project() {
+        let course = progress.course();
+        if !course.delay().is_zero() {
+            let ends = course.wait_ends();
+            ready!(course.poll_timer(ends, context));
+        } else if !core::mem::replace(yielded, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        stage.set(Stage::Starting);
     }
-    Poll::Ready(match progress.start() {
-        Ok(attempt) => {
-            let entered = Entered::new(progress.scope());
-            let attempt = operation(attempt);
-            stage.set(Stage::Running { attempt });
-            Ok(entered)
+    loop {
+        match progress.poll_start(context.waker()) {
+            Ok(Start::Go(attempt)) => {
+                let entered = Entered::new(progress.scope());
+                let attempt = operation(attempt);
+                stage.set(Stage::running(attempt));
+                return Poll::Ready(Ok(entered));
+            }
+            Ok(Start::Wait(Instant::NEVER)) => return Poll::Pending,
+            Ok(Start::Wait(until)) => ready!(progress.course().poll_timer(until, context)),
+            Err(gave_up) => {
+                stage.set(Stage::Over);
+                return Poll::Ready(Err(gave_up));
+            }
         }
-        Err(gave_up) => {
-            stage.set(Stage::Over);
-            Err(gave_up)
-        }
-    })
+    }
 }

@@ -16,20 +16,26 @@ pub(super) struct Watch<'r> {
 }
 
 impl<'r> Watch<'r> {
-    /// A call starts its first attempt; `None` without an observer.
+    /// A call begins; `None` without an observer.
     #[inline]
-    pub fn first_attempt(engine: &'r Engine, started: Option<Instant>) -> Option<Self> {
-        let observer = engine.observer.as_ref()?;
-        observer.on_event(&Event::Attempt {
-            retrier: &engine.name,
+    pub fn new(engine: &'r Engine, started: Option<Instant>) -> Option<Self> {
+        engine.observer.as_ref()?;
+        Some(Self {
+            engine,
+            attempts: 0,
+            started,
+        })
+    }
+
+    /// Its first attempt starts, which the observer is told.
+    pub fn first_attempt(&mut self) {
+        // Told first: should that panic, the attempt never starts.
+        self.engine.observe(|retrier| Event::Attempt {
+            retrier,
             number: 1,
             waited: Duration::ZERO,
         });
-        Some(Self {
-            engine,
-            attempts: 1,
-            started,
-        })
+        self.attempts = 1;
     }
 
     /// A later attempt has started.

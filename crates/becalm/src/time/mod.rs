@@ -21,10 +21,12 @@ pub use cancel::Cancel;
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]
-pub(crate) use sleeper::default_sleeper;
-#[cfg(feature = "std")]
 pub use sleeper::{Sleep, Sleeper};
+#[cfg(feature = "std")]
+pub(crate) use sleeper::{Unpark, default_sleeper};
 #[cfg(feature = "std")]
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]
 pub use tokio_sleeper::TokioSleeper;
+#[cfg(feature = "tokio")]
+pub(crate) use tokio_sleeper::tokio_runs_on_the_process_clock;

@@ -57,7 +57,7 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Wakes a parked thread.
-pub(super) struct Unpark(pub Thread);
+pub(crate) struct Unpark(pub Thread);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

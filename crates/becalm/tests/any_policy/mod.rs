@@ -49,19 +49,22 @@ fn any_jitter() -> impl Strategy<Value = Jitter> {
 }
 
 fn any_budget() -> impl Strategy<Value = Budget> {
-    let any_ratio = prop_oneof![0.0..2.0_f64, any::<f64>()];
-    let any_floor = prop_oneof![Just(0.0), 0.0..2.0_f64, any::<f64>()];
-    prop_oneof![
+    let number = || prop_oneof![Just(0.0), 0.0..2.0_f64, any::<f64>()];
+    let ratio = (number(), number(), number()).prop_map(|(ratio, burst, floor)| {
+        Budget::ratio(ratio).burst(burst).floor_per_second(floor)
+    });
+    let window = (number(), any_duration(), number());
+    let simple = prop_oneof![
         Just(Budget::None),
-        (
-            any_ratio,
-            prop_oneof![1.0..20.0_f64, any::<f64>()],
-            any_floor
-        )
-            .prop_map(|(ratio, burst, floor)| Budget::ratio(ratio)
-                .burst(burst)
-                .floor_per_second(floor)),
-    ]
+        ratio,
+        Just(Budget::tokens()),
+        (any::<u32>(), number()).prop_map(|(most, ratio)| Budget::grpc(most, ratio)),
+        window.prop_map(|(share, ttl, floor)| Budget::window(share, ttl, floor)),
+        (number(), any::<u32>()).prop_map(|(share, floor)| Budget::concurrency(share, floor)),
+        any::<u32>().prop_map(Budget::per_minute),
+    ];
+    proptest::collection::vec(simple, 1..4)
+        .prop_map(|budgets| budgets.into_iter().fold(Budget::None, Budget::and))
 }
 
 /// Any policy at all: fields of any value, most of them refused.

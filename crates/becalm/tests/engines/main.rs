@@ -19,6 +19,7 @@ mod gave_up;
 mod nested;
 mod nested_budgets;
 mod nested_deadlines;
+mod nested_processes;
 mod nested_upward;
 mod observers;
 mod observers_settled;

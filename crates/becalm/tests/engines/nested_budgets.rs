@@ -114,6 +114,38 @@ fn a_sharing_retrier_outlives_the_one_above() {
     assert_eq!((outer.1.book().spent(), inner.1.book().spent()), (0, 2));
 }
 
+/// Three retriers, the outermost first, on these clocks, with 2 attempts each; the lower two share.
+/// What each spent.
+fn spent_by_three(clocks: [&FakeSleeper; 3], middle: Nested) -> [u32; 3] {
+    let ledgers = [Ledger::of(100), Ledger::of(100), Ledger::of(100)];
+    let policy = |nested| fixed(MS).attempts(2).nested(nested);
+    let outer = paid_by(clocks[0], policy(Nested::Suppress), &ledgers[0]);
+    let between = paid_by(clocks[1], policy(middle), &ledgers[1]);
+    let inner = paid_by(clocks[2], policy(Nested::ShareBudget), &ledgers[2]);
+    ready(outer.retry(|_| between.retry(|_| fail(&inner)))).unwrap_err();
+    ledgers.map(|ledger| ledger.book().spent())
+}
+
+/// Not of the one in between, which pays nothing for itself either.
+#[test]
+fn a_budget_shared_by_three_is_the_outermost_ones() {
+    let clock = FakeSleeper::auto();
+    let all = spent_by_three([&clock; 3], Nested::ShareBudget);
+    assert_eq!(all, [1 + 2 + 4, 0, 0]);
+    let from_the_middle_on = spent_by_three([&clock; 3], Nested::Allow);
+    assert_eq!(from_the_middle_on, [1, 2 + 4, 0]);
+}
+
+/// A budget may read the time, so one of another clock cannot be asked.
+#[test]
+fn a_shared_budget_on_another_clock_is_not_asked() {
+    let (clock, other) = (FakeSleeper::auto(), FakeSleeper::auto());
+    let middle_elsewhere = spent_by_three([&clock, &other, &clock], Nested::ShareBudget);
+    assert_eq!(middle_elsewhere, [1 + 4, 2, 0]);
+    let outer_elsewhere = spent_by_three([&clock, &other, &other], Nested::ShareBudget);
+    assert_eq!(outer_elsewhere, [1, 2, 4]);
+}
+
 #[test]
 fn an_allowed_retrier_pays_for_itself() {
     let books = books(&FakeSleeper::auto(), Nested::Allow, 10, 10);
@@ -201,24 +233,22 @@ fn the_scope_of_a_sans_io_call_tells_the_same() {
     let clock = FakeSleeper::auto();
     let retrier = paid_by(&clock, fixed(MS), &ledger);
     let mut outer = Call::begin(&retrier, CallOptions::new(), Scope::NONE, Instant::ZERO);
-    outer.start(Instant::ZERO).unwrap();
+    outer.start(Instant::ZERO, &mut || 0).unwrap();
     assert!(outer.scope().is_first_try() && outer.scope().is_repeated_above());
-    drop(Call::begin(
-        &retrier,
-        CallOptions::new(),
-        outer.scope(),
-        Instant::ZERO,
-    ));
+    let nested = |above| {
+        let mut call = Call::begin(&retrier, CallOptions::new(), above, Instant::ZERO);
+        call.start(Instant::ZERO, &mut || 0).unwrap();
+    };
+    nested(outer.scope());
     assert_eq!(ledger.book().deposits, 2);
     let failure = Fault::DOWN.0.into();
     outer.on_outcome(Instant::ZERO, failure, &mut retrier.random());
-    outer.start(Instant::ZERO).unwrap();
+    outer.start(Instant::ZERO, &mut || 0).unwrap();
     assert!(!outer.scope().is_first_try());
-    drop(Call::begin(
-        &retrier,
-        CallOptions::new(),
-        outer.scope(),
-        Instant::ZERO,
-    ));
+    let nested = |above| {
+        let mut call = Call::begin(&retrier, CallOptions::new(), above, Instant::ZERO);
+        call.start(Instant::ZERO, &mut || 0).unwrap();
+    };
+    nested(outer.scope());
     assert_eq!(ledger.book().deposits, 2);
 }

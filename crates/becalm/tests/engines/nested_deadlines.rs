@@ -90,6 +90,44 @@ fn deadlines_of_different_clocks_are_not_mixed() {
     assert_eq!(told(&outer, &on(&other, within(own)), &clock, MS), own);
 }
 
+/// The deadline stays with the clock it belongs to.
+#[test]
+fn a_layer_on_another_clock_does_not_hide_the_deadline_above() {
+    let (clock, other) = (FakeSleeper::new(), FakeSleeper::new());
+    other.advance(3600 * SECOND);
+    let outer = on(&clock, within(Some(10 * SECOND)));
+    let inner = on(&clock, within(None));
+    let through = |between: &Retrier| {
+        let call = outer.retry_blocking(|_| {
+            clock.advance(3 * SECOND);
+            between.retry_blocking(|_| {
+                inner.retry_blocking(|attempt| Ok::<_, Fault>(attempt.remaining()))
+            })
+        });
+        call.unwrap()
+    };
+    assert_eq!(through(&on(&other, within(None))), Some(7 * SECOND));
+    // One scope holds one deadline: that of the layer right above, if it has one.
+    assert_eq!(through(&on(&other, within(Some(SECOND)))), None);
+    // A clock that nobody can name has none to hand on.
+    let unknown = within(Some(SECOND)).builder().sleeper(Nameless).build();
+    assert_eq!(through(&unknown.unwrap()), Some(7 * SECOND));
+}
+
+/// A clock that does not say which it is.
+#[derive(Debug)]
+struct Nameless;
+
+impl becalm::Sleeper for Nameless {
+    fn now(&self) -> becalm::Instant {
+        becalm::Instant::ZERO
+    }
+
+    fn sleep_until(&self, _at: becalm::Instant) -> becalm::time::Sleep {
+        Box::pin(pending())
+    }
+}
+
 /// A clone of a fake clock is the same clock.
 #[test]
 fn clones_of_a_clock_are_one() {

@@ -141,6 +141,122 @@ fn a_server_that_says_stop_is_heard_above() {
     assert_eq!(layers.ran.get(), 1);
 }
 
+/// A task of its own does not reach the attempt that spawned it; what it brings back does.
+#[test]
+fn a_carried_scope_brings_it_back() {
+    for (reported, reason) in [
+        (false, StopReason::AttemptsExhausted),
+        (true, StopReason::DoNotRetry),
+    ] {
+        let layers = broke();
+        let call = layers.outer.retry(|_| async {
+            let carried = async {
+                yield_now().await;
+                mapped(layers.fail(Fault::DOWN).await)
+            };
+            let (ended, scope) = Scope::current().wrap(carried).with_scope().await;
+            assert_eq!(scope.forbidden_because(), Some(StopReason::BudgetExhausted));
+            if reported {
+                scope.report();
+            }
+            ended
+        });
+        assert_eq!(ready(call).unwrap_err().reason(), reason);
+    }
+}
+
+#[test]
+fn a_wrapped_future_tells_it_while_it_runs() {
+    let layers = broke();
+    let scope = Scope::NONE.enter(|| {
+        layers
+            .outer
+            .retry_blocking(|_| Ok::<_, Fault>(Scope::current()))
+    });
+    let mut carried = Box::pin(scope.unwrap().wrap(async {
+        yield_now().await;
+        let _ = layers.fail(Fault::DOWN).await;
+        pending::<()>().await
+    }));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(carried.as_mut().poll(&mut context).is_pending());
+    assert_eq!(carried.scope().forbidden_because(), None);
+    assert!(carried.as_mut().poll(&mut context).is_pending());
+    let reason = carried.scope().forbidden_because();
+    assert_eq!(reason, Some(StopReason::BudgetExhausted));
+}
+
+#[test]
+fn a_scope_that_forbids_nothing_reports_nothing() {
+    let layers = Layers::of_three();
+    let call = layers.outer.retry_blocking(|_| {
+        Scope::current().report();
+        Scope::NONE.report();
+        Err::<(), _>(Fault::DOWN)
+    });
+    assert_eq!(call.unwrap_err().attempts(), 3);
+    Scope::NONE.forbidding_retry().report();
+    assert_eq!(Scope::current(), Scope::NONE, "nobody is there to hear it");
+}
+
+/// How a loop by hand runs what is in its attempts.
+fn by_hand(layers: &Layers, way: &str) -> StopReason {
+    let clock = FakeSleeper::new();
+    let outer = on(&clock, fixed(MS * 0).attempts(3));
+    let mut call = outer.call();
+    while let Some(_attempt) = call.next_blocking() {
+        match way {
+            "wrap" => {
+                let below = async {
+                    yield_now().await;
+                    layers.fail(Fault::DOWN).await
+                };
+                let _ = ready(call.wrap(below));
+            }
+            "wrap, then dropped" => {
+                let mut below = ByHand::new(call.wrap(async {
+                    let _ = layers.fail(Fault::DOWN).await;
+                    pending::<()>().await
+                }));
+                assert!(below.run().is_pending());
+            }
+            "enter" => {
+                let _ = call.enter(|| layers.fail_blocking(Fault::DOWN));
+            }
+            "hear" => {
+                let carried = call.scope().wrap(layers.fail(Fault::DOWN)).with_scope();
+                call.hear(ready(carried).1);
+            }
+            _ => {
+                let _ = ready(call.scope().wrap(layers.fail(Fault::DOWN)));
+            }
+        }
+        call.failure(Fault::DOWN);
+        assert_eq!(Scope::current(), Scope::NONE);
+    }
+    call.gave_up().reason()
+}
+
+#[test]
+fn a_loop_by_hand_hears_what_runs_in_its_attempts() {
+    for way in ["wrap", "wrap, then dropped", "enter", "hear"] {
+        let layers = broke();
+        assert_eq!(by_hand(&layers, way), StopReason::DoNotRetry, "{way}");
+        assert_eq!(layers.ran.get(), 1, "{way}");
+        let layers = Layers::of_three();
+        assert_eq!(
+            by_hand(&layers, way),
+            StopReason::AttemptsExhausted,
+            "{way}"
+        );
+        assert_eq!(layers.ran.get(), 3, "{way}: suppressed");
+    }
+    assert_eq!(
+        by_hand(&broke(), "its scope alone"),
+        StopReason::AttemptsExhausted
+    );
+}
+
 #[test]
 fn a_give_up_that_is_not_mapped_says_it_itself() {
     let layers = broke();
@@ -182,12 +298,12 @@ fn it_counts_for_the_attempt_in_which_it_was_said() {
     let mut fail = |call: &mut becalm::Call<&Retrier>| {
         call.on_outcome(becalm::Instant::ZERO, SPENT.0.into(), &mut random)
     };
-    call.start(becalm::Instant::ZERO).unwrap();
+    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
     assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
     call.forbid_retry(); // too late for the attempt that is over
-    call.start(becalm::Instant::ZERO).unwrap();
+    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
     assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
-    call.start(becalm::Instant::ZERO).unwrap();
+    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
     call.forbid_retry();
     assert_eq!(
         fail(&mut call),

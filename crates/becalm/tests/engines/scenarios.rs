@@ -352,7 +352,7 @@ fn sans_io(
     let mut call = Call::begin(&watched.retrier, *options, Scope::NONE, clock.now());
     loop {
         let attempt = call
-            .start(clock.now())
+            .start(clock.now(), &mut || 0)
             .map_err(|reason| (reason, call.attempt_number()))?;
         let verdict = match service.serve(attempt) {
             Ok(answer) => return Ok(answer),

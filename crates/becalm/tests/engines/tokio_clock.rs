@@ -3,7 +3,8 @@
 use std::future::pending;
 use std::time::Duration;
 
-use becalm::{Budget, Jitter, Last, Policy, StopReason};
+use becalm::time::{StdSleeper, TokioSleeper};
+use becalm::{Budget, Jitter, Last, Policy, Sleeper, StopReason};
 use tokio::time::Instant;
 
 use crate::probe::{Fault, MS, SECOND, fixed};
@@ -97,6 +98,43 @@ async fn delays_fall_on_the_timers_tick_and_stay_spread() {
         delays.iter().all(|delay| delay.is_zero() || *delay == MS),
         "{delays:?}"
     );
+}
+
+/// What an inner call on the one sleeper is told inside an outer one on the other, with a deadline of
+/// 30 s.
+async fn told(outer: impl Sleeper, inner: impl Sleeper) -> Option<Duration> {
+    let outer = fixed(MS).deadline(30 * SECOND).builder().sleeper(outer);
+    let inner = fixed(MS).builder().sleeper(inner).build().unwrap();
+    let outer = outer.build().unwrap();
+    let call =
+        outer.retry(|_| inner.retry(|attempt| async move { Ok::<_, Fault>(attempt.remaining()) }));
+    call.await.unwrap()
+}
+
+/// Both ways.
+async fn told_both_ways() -> [Option<Duration>; 2] {
+    let (std, tokio) = (StdSleeper::new(), TokioSleeper::new());
+    [told(std, tokio).await, told(tokio, std).await]
+}
+
+/// A deadline on the moved clock would be 20 s too late on the other, and the other way round past
+/// already.
+#[tokio::test(start_paused = true)]
+async fn a_paused_clock_hands_no_deadline_to_the_real_one() {
+    for moved in [20 * SECOND, 3600 * SECOND] {
+        tokio::time::advance(moved).await;
+        assert_eq!(told_both_ways().await, [None, None]);
+        let same = told(TokioSleeper::new(), TokioSleeper::new()).await;
+        assert_eq!(same, Some(30 * SECOND));
+    }
+}
+
+#[tokio::test]
+async fn a_running_clock_is_the_real_one() {
+    let is_close = |told: Option<Duration>| told.is_some_and(|told| told > 20 * SECOND);
+    assert!(told_both_ways().await.into_iter().all(is_close));
+    let outside = std::thread::spawn(|| crate::probe::block_on(told_both_ways()));
+    assert!(outside.join().unwrap().into_iter().all(is_close));
 }
 
 /// A paused clock that was moved is far ahead of the real one; a blocking wait must not wait for

@@ -1,0 +1,190 @@
+//! How is a budget configured?
+//!
+//! [`Budget`] is plain data: which kinds there are, and how they are put together. The parameters of
+//! each kind, how they are written, and why they are refused, have files of their own.
+
+mod all_of;
+mod invalid;
+mod kinds;
+mod text;
+
+use core::time::Duration;
+
+pub use all_of::AllOf;
+pub use invalid::InvalidBudget;
+pub use kinds::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
+
+/// The configuration of a budget: plain data.
+///
+/// | kind | what earns a retry | what comes back | written |
+/// |---|---|---|---|
+/// | [`Ratio`] | each first try deposits `ratio` | a retry that never starts | `ratio:0.1,burst:10,floor:1` |
+/// | [`Tokens`] | each clean success deposits `clean` | that, and a success's own last cost | `tokens:500,cost:14,throttled:5,refund:last,clean:1` |
+/// | [`Grpc`] | each success deposits `ratio`, each failure takes 1 | nothing: a retry itself is free | `grpc:10,ratio:0.1` |
+/// | [`Window`] | each first try, for as long as it is in the window | a retry that never starts | `window:0.2,ttl:10s,floor:10` |
+/// | [`Concurrency`] | the calls under way | each retry, when it ends | `concurrency:0.2,floor:3` |
+/// | [`PerMinute`] | time | a retry that never starts | `per-minute:60` |
+///
+/// Kinds are joined by `+`: `ratio:0.1 + per-minute:60` grants what both grant. Parameters that are
+/// left out have the defaults of their kind. `none` bounds nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Budget {
+    /// No bound across calls. A call's attempts are its only limit; linted.
+    None,
+    /// Retries are a share of first tries.
+    Ratio(Ratio),
+    /// Retries cost tokens, and success earns them: the AWS SDKs.
+    Tokens(Tokens),
+    /// No retries while failures have outweighed successes: gRPC's `retryThrottling`.
+    Grpc(Grpc),
+    /// Retries are a share of the first tries of the last seconds: Finagle, Linkerd, tower.
+    Window(Window),
+    /// Retries under way are a share of the calls under way: Envoy, failsafe-go.
+    Concurrency(Concurrency),
+    /// So many retries a minute, whatever the traffic: Google SRE.
+    PerMinute(PerMinute),
+    /// Several of these, each of which must agree.
+    AllOf(AllOf),
+}
+
+/// A 10 % budget with a burst of 10: the share of the Google SRE book (ch. 21, *Handling
+/// Overload*), and room for a client too small to have earned a token yet.
+impl Default for Budget {
+    fn default() -> Self {
+        Self::Ratio(Ratio::default())
+    }
+}
+
+impl Budget {
+    /// Retries are at most this share of first tries, with a burst of 10.
+    pub const fn ratio(ratio: f64) -> Self {
+        Self::Ratio(Ratio {
+            ratio,
+            ..Ratio::DEFAULT
+        })
+    }
+
+    /// The quota of the AWS SDKs: the newest generation, [`Tokens::AWS_2026_11`].
+    pub const fn tokens() -> Self {
+        Self::aws_2026_11()
+    }
+
+    /// The quota of the AWS SDKs since November 2026: 500 tokens, 14 a retry, 5 a throttled one.
+    pub const fn aws_2026_11() -> Self {
+        Self::Tokens(Tokens::AWS_2026_11)
+    }
+
+    /// The quota of the AWS SDKs before (v2.0): 500 tokens, 5 a retry.
+    pub const fn aws_v2() -> Self {
+        Self::Tokens(Tokens::AWS_V2)
+    }
+
+    /// The quota of the AWS common runtime: 500 tokens, 10 a retry, 5 a throttled one.
+    pub const fn aws_crt() -> Self {
+        Self::Tokens(Tokens::AWS_CRT)
+    }
+
+    /// gRPC's `retryThrottling` with this `maxTokens` and `tokenRatio`.
+    pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
+        Self::Grpc(Grpc {
+            max_tokens,
+            token_ratio,
+        })
+    }
+
+    /// Retries are at most this share of the first tries in a window of this length, and so many
+    /// more for each of its seconds.
+    pub const fn window(share: f64, ttl: Duration, floor_per_second: f64) -> Self {
+        Self::Window(Window {
+            share,
+            ttl,
+            floor_per_second,
+        })
+    }
+
+    /// Retries under way are at most this share of the calls under way, or `floor` if that is more.
+    pub const fn concurrency(share: f64, floor: u32) -> Self {
+        Self::Concurrency(Concurrency { share, floor })
+    }
+
+    /// At most so many retries in any minute.
+    pub const fn per_minute(retries: u32) -> Self {
+        Self::PerMinute(PerMinute { retries })
+    }
+
+    /// Both budgets, each of which must agree to a retry.
+    ///
+    /// A kind can be there once; [`validate`](Self::validate) refuses a second.
+    ///
+    /// ```
+    /// use becalm::Budget;
+    ///
+    /// let budget = Budget::ratio(0.1).and(Budget::per_minute(60));
+    /// assert_eq!(budget.to_string(), "ratio:0.1,burst:10 + per-minute:60");
+    /// assert!(budget.validate().is_ok());
+    /// assert!(budget.and(Budget::per_minute(30)).validate().is_err());
+    /// ```
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, budget) | (budget, Self::None) => budget,
+            (one, other) => Self::AllOf(one.all_of().joined(other.all_of())),
+        }
+    }
+
+    /// The kinds that must agree: none for [`Budget::None`], one for a simple budget.
+    pub fn all_of(self) -> AllOf {
+        let mut all = AllOf::default();
+        match self {
+            Self::None => {}
+            Self::Ratio(ratio) => all.ratio = Some(ratio),
+            Self::Tokens(tokens) => all.tokens = Some(tokens),
+            Self::Grpc(grpc) => all.grpc = Some(grpc),
+            Self::Window(window) => all.window = Some(window),
+            Self::Concurrency(concurrency) => all.concurrency = Some(concurrency),
+            Self::PerMinute(per_minute) => all.per_minute = Some(per_minute),
+            Self::AllOf(these) => all = these,
+        }
+        all
+    }
+
+    /// The same with another burst of the ratio. Changes nothing on a budget that has none.
+    #[must_use]
+    pub fn burst(mut self, tokens: f64) -> Self {
+        if let Some(ratio) = self.ratio_mut() {
+            ratio.burst = tokens;
+        }
+        self
+    }
+
+    /// The same with tokens that each second adds to the ratio. Changes nothing on a budget that
+    /// has none.
+    #[must_use]
+    pub fn floor_per_second(mut self, tokens: f64) -> Self {
+        if let Some(ratio) = self.ratio_mut() {
+            ratio.floor_per_second = tokens;
+        }
+        self
+    }
+
+    fn ratio_mut(&mut self) -> Option<&mut Ratio> {
+        match self {
+            Self::Ratio(ratio) => Some(ratio),
+            Self::AllOf(all) => all.ratio.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Refuses what the budget cannot keep.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBudget`] names the kind and the parameter.
+    pub fn validate(self) -> Result<(), InvalidBudget> {
+        match self {
+            Self::AllOf(all) => all.validate(),
+            simple => simple.all_of().validate_each(),
+        }
+    }
+}

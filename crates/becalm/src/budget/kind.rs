@@ -1,0 +1,117 @@
+//! Which kinds of budget are there, and how much has each left?
+
+use core::fmt;
+
+/// A kind of budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// [`Grpc`](super::Grpc).
+    Grpc,
+    /// [`Concurrency`](super::Concurrency).
+    Concurrency,
+    /// [`Ratio`](super::Ratio).
+    Ratio,
+    /// [`Tokens`](super::Tokens).
+    Tokens,
+    /// [`PerMinute`](super::PerMinute).
+    PerMinute,
+    /// [`Window`](super::Window).
+    Window,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are asked: what is cheap to ask and to return comes
+    /// first.
+    pub const ALL: [Self; 6] = [
+        Self::Grpc,
+        Self::Concurrency,
+        Self::Ratio,
+        Self::Tokens,
+        Self::PerMinute,
+        Self::Window,
+    ];
+
+    /// The name in events and metrics, as in the text of a budget: one of a closed set.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::Concurrency => "concurrency",
+            Self::Ratio => "ratio",
+            Self::Tokens => "tokens",
+            Self::PerMinute => "per-minute",
+            Self::Window => "window",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How much one kind has left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Gauge {
+    /// The kind.
+    pub kind: Kind,
+    /// What is left: tokens of a ratio, of tokens and of gRPC (which grants down to half of them),
+    /// retries of a window and of a minute, free slots of a concurrency.
+    pub left: f64,
+    /// What there is when nothing has been used. Of a window and of a concurrency it depends on the
+    /// traffic.
+    pub most: f64,
+    /// How full it is, from 0 (nothing is granted) to 1.
+    pub fill: f64,
+    /// Retries that this kind has denied since the budget was made.
+    pub denied: u64,
+}
+
+/// A set of kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    pub const NONE: Self = Self(0);
+
+    /// The set that this byte stands for.
+    pub const fn of_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    #[must_use]
+    pub const fn with(self, kind: Kind, there: bool) -> Self {
+        if there {
+            Self(self.0 | bit(kind))
+        } else {
+            self
+        }
+    }
+
+    pub const fn has(self, kind: Kind) -> bool {
+        self.0 & bit(kind) != 0
+    }
+
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether any kind is in both.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+}
+
+const fn bit(kind: Kind) -> u8 {
+    1 << kind as u8
+}

@@ -1,0 +1,45 @@
+//! How does state that most never need come about, once, and without a lock for those who read it?
+
+/// Nothing until it is first made; then that, for good.
+///
+/// Without a standard library it is there from the start: there is nothing to make it with safely.
+#[derive(Debug)]
+pub(super) struct Once<T> {
+    #[cfg(feature = "std")]
+    made: std::sync::OnceLock<std::boxed::Box<T>>,
+    #[cfg(not(feature = "std"))]
+    made: T,
+}
+
+#[cfg(feature = "std")]
+impl<T> Once<T> {
+    pub fn new(_make: fn() -> T) -> Self {
+        Self {
+            made: std::sync::OnceLock::new(),
+        }
+    }
+
+    pub fn get(&self) -> Option<&T> {
+        self.made.get().map(|made| &**made)
+    }
+
+    pub fn get_or_make(&self, make: fn() -> T) -> &T {
+        self.made.get_or_init(|| std::boxed::Box::new(make()))
+    }
+}
+
+#[cfg(not(feature = "std"))]
+impl<T> Once<T> {
+    pub fn new(make: fn() -> T) -> Self {
+        Self { made: make() }
+    }
+
+    #[expect(clippy::unnecessary_wraps)] // as the other does
+    pub fn get(&self) -> Option<&T> {
+        Some(&self.made)
+    }
+
+    pub fn get_or_make(&self, _make: fn() -> T) -> &T {
+        &self.made
+    }
+}

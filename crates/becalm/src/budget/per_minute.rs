@@ -1,0 +1,72 @@
+//! How are retries kept to so many in any minute?
+//!
+//! Counted in 61 slices of a second. Any interval of a minute touches at most 61 of them, so the
+//! bound that holds for those holds for it.
+
+use super::balance;
+use super::config::PerMinute;
+use super::slices::{Slice, Slices};
+use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::time::Instant;
+
+const SECOND: u64 = 1_000_000_000;
+/// A minute, and the slice under way. The model checker has a minute of two seconds: the same code.
+const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 61 };
+
+/// The retries of the last minute, and how many may be made in one.
+#[derive(Debug)]
+pub(super) struct MinuteBudget {
+    retries: Slices<LIVE>,
+    generation: AtomicU64,
+    most: AtomicU64,
+}
+
+impl MinuteBudget {
+    pub fn closed() -> Self {
+        Self {
+            retries: Slices::new(),
+            generation: AtomicU64::new(0),
+            most: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes over this configuration in a new generation, filled to this part.
+    pub fn open(&self, generation: u32, config: PerMinute, fill: f64, now: Instant) {
+        let slice = Slice::at(generation, now.as_nanos(), SECOND);
+        self.most.store(config.retries.into(), Ordering::Relaxed);
+        self.retries.renew(slice, false);
+        // What is not left counts as made just now.
+        let made = config.retries - balance::part(config.retries, fill);
+        self.retries.set(slice, made.into());
+        self.generation.store(generation.into(), Ordering::Release);
+    }
+
+    /// Counts a retry, if the minute allows it; tells the number of its slice.
+    pub fn withdraw(&self, generation: u32, now: Instant) -> Option<u32> {
+        let slice = Slice::at(generation, now.as_nanos(), SECOND);
+        let allowed = |retries| retries <= self.most.load(Ordering::Relaxed);
+        self.retries.add_if(slice, allowed).map(Slice::number)
+    }
+
+    /// The retry that was counted in this slice never starts.
+    pub fn refund(&self, generation: u32, slice: u32) {
+        if self.generation() == generation {
+            self.retries.remove(Slice::numbered(generation, slice));
+        }
+    }
+
+    /// Retries that are left, and all.
+    pub fn level(&self, now: Instant) -> (u32, u32) {
+        // A retry that is counted after this fence finds out if the budget is closed.
+        fence(Ordering::SeqCst);
+        let slice = Slice::at(self.generation(), now.as_nanos(), SECOND);
+        let most = self.most.load(Ordering::Relaxed);
+        let left = most.saturating_sub(self.retries.sum(slice));
+        let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        (count(left), count(most))
+    }
+
+    fn generation(&self) -> u32 {
+        u32::try_from(self.generation.load(Ordering::Acquire)).unwrap_or_default()
+    }
+}

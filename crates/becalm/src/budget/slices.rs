@@ -1,0 +1,164 @@
+//! How much happened in the last slices of time, when each slice is really forgotten?
+//!
+//! One atomic word for each slice: its number, and its count. A word whose slice lies too far back
+//! counts for nothing, and is taken over by the first event of a newer slice. So nothing has to be
+//! swept, and an idle time of any length is as good as a sweep.
+
+use crate::atomic::{AtomicU64, Ordering, fence};
+
+/// Counts of the last `N` slices.
+#[derive(Debug)]
+pub(super) struct Slices<const N: usize>([AtomicU64; N]);
+
+/// A slice of time, under parameters of some generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slice {
+    /// Slices of different generations have nothing to do with each other.
+    generation: u8,
+    /// Wraps: after 13 years of slices of 100 ms.
+    number: u32,
+}
+
+impl Slice {
+    /// The slice in which this nanosecond lies.
+    pub fn at(generation: u32, nanos: u64, length: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation)]
+        let (generation, number) = (generation as u8, (nanos / length.max(1)) as u32);
+        Self { generation, number }
+    }
+
+    /// The slice of this number.
+    pub fn numbered(generation: u32, number: u32) -> Self {
+        Self::at(generation, number.into(), 1)
+    }
+
+    /// Its number within its generation.
+    pub fn number(self) -> u32 {
+        self.number
+    }
+}
+
+const COUNT_BITS: u32 = 24;
+const MOST: u64 = (1 << COUNT_BITS) - 1;
+
+impl<const N: usize> Slices<N> {
+    pub fn new() -> Self {
+        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    /// Counts one in this slice, or in the newer one that has taken its place. A slice that can hold
+    /// no more is left as it is.
+    #[inline]
+    pub fn add(&self, slice: Slice) {
+        let _ = self.change(slice, |_, count| Some((count + 1).min(MOST)));
+    }
+
+    /// Counts one, if all counts together with it are allowed; tells in which slice.
+    ///
+    /// Under any interleaving the counts never come to more than is allowed: in one slice, the
+    /// exchange settles it; two threads on either side of a slice's end look again, each after it
+    /// has counted, so that at least one sees both and steps back.
+    pub fn add_if(&self, slice: Slice, allowed: impl Fn(u64) -> bool) -> Option<Slice> {
+        let counted = self.change(slice, |own, count| {
+            let others = self.sum_besides(slice, own);
+            (count < MOST && allowed(others + count + 1)).then_some(count + 1)
+        })?;
+        fence(Ordering::SeqCst);
+        if allowed(self.sum(counted)) {
+            return Some(counted);
+        }
+        self.remove(counted);
+        None
+    }
+
+    /// Takes one back, if its slice is still there.
+    pub fn remove(&self, slice: Slice) {
+        let own = Self::index(slice);
+        let less = |word| (slice_of(word) == slice && count_of(word) > 0).then(|| word - 1);
+        let _ = self.0[own].fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// All counts of the `N` slices up to this one, and of newer ones.
+    pub fn sum(&self, slice: Slice) -> u64 {
+        self.sum_besides(slice, N)
+    }
+
+    /// Goes over to another generation, in which every count is forgotten, or kept in its slice.
+    pub fn renew(&self, now: Slice, keep: bool) {
+        #[expect(clippy::cast_possible_truncation)] // a few
+        let oldest = now.number.wrapping_sub(N as u32);
+        for word in &self.0 {
+            let renewed = |word| {
+                let number = if keep { slice_of(word).number } else { oldest };
+                let count = if keep { count_of(word) } else { 0 };
+                let generation = now.generation;
+                Some(word_of(Slice { generation, number }, count))
+            };
+            let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, renewed);
+        }
+    }
+
+    /// Counts this many in a slice that has no other.
+    pub fn set(&self, slice: Slice, count: u64) {
+        self.0[Self::index(slice)].store(word_of(slice, count.min(MOST)), Ordering::Release);
+    }
+
+    fn sum_besides(&self, slice: Slice, own: usize) -> u64 {
+        let others = self.0.iter().enumerate().filter(|(index, _)| *index != own);
+        others
+            .map(|(_, word)| word.load(Ordering::Acquire))
+            .filter(|word| Self::is_live(slice_of(*word), slice))
+            .map(count_of)
+            .sum()
+    }
+
+    /// Changes the count of this slice; `None` if `change` names no other, or if the generation is
+    /// over.
+    fn change(&self, slice: Slice, change: impl Fn(usize, u64) -> Option<u64>) -> Option<Slice> {
+        let own = Self::index(slice);
+        let mut seen = self.0[own].load(Ordering::Acquire);
+        loop {
+            let there = slice_of(seen);
+            let (counted, count) = match age(there, slice)? {
+                0.. => (there, count_of(seen)),
+                _ => (slice, 0),
+            };
+            let next = word_of(counted, change(own, count)?);
+            match self.0[own].compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return Some(counted),
+                Err(other) => seen = other,
+            }
+        }
+    }
+
+    fn is_live(there: Slice, here: Slice) -> bool {
+        age(there, here).is_some_and(|newer| newer >= 0 || (newer.unsigned_abs() as usize) < N)
+    }
+
+    fn index(slice: Slice) -> usize {
+        slice.number as usize % N
+    }
+}
+
+/// By how many slices `there` is newer than `here`; below 0 if it is older. `None` if the generation
+/// of `here` is over.
+fn age(there: Slice, here: Slice) -> Option<i32> {
+    #[expect(clippy::cast_possible_wrap)] // a distance on a circle
+    let newer = there.number.wrapping_sub(here.number) as i32;
+    (there.generation == here.generation).then_some(newer)
+}
+
+fn word_of(slice: Slice, count: u64) -> u64 {
+    u64::from(slice.generation) << 56 | u64::from(slice.number) << COUNT_BITS | count
+}
+
+fn slice_of(word: u64) -> Slice {
+    #[expect(clippy::cast_possible_truncation)]
+    let (generation, number) = ((word >> 56) as u8, (word >> COUNT_BITS) as u32);
+    Slice { generation, number }
+}
+
+fn count_of(word: u64) -> u64 {
+    word & MOST
+}

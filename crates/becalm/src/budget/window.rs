@@ -1,0 +1,147 @@
+//! How are retries kept to a share of the first tries of the last seconds, as in Finagle?
+//!
+//! First tries and retries are counted in ten slices each, and every question is answered from those
+//! counts in whole millionths: no ratio is rounded, and no slice outlives the window.
+
+use core::time::Duration;
+
+use super::balance;
+use super::config::Window;
+use super::slices::{Slice, Slices};
+use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::time::Instant;
+
+/// A retry, in the unit of share and reserve.
+const RETRY: u64 = 1_000_000;
+/// Slices in the `ttl`.
+const SLICES: u64 = 10;
+/// Slices that are looked at. The model checker looks at fewer: the same code, in a shorter window.
+const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 10 };
+/// The resolution of a slice, so that its length and a generation fit one word.
+const TICK: u64 = 1000;
+
+/// What happened in the window, and what it allows.
+#[derive(Debug)]
+pub(super) struct WindowBudget {
+    first_tries: Slices<LIVE>,
+    retries: Slices<LIVE>,
+    /// The generation, and the length of a slice in microseconds.
+    epoch: AtomicU64,
+    /// Millionths of a retry for each first try, and for the window.
+    share: AtomicU64,
+    reserve: AtomicU64,
+}
+
+impl WindowBudget {
+    pub fn closed() -> Self {
+        Self {
+            first_tries: Slices::new(),
+            retries: Slices::new(),
+            epoch: AtomicU64::new(0),
+            share: AtomicU64::new(0),
+            reserve: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes over this configuration in a new generation, filled to this part. First tries are kept
+    /// if the window is as long as it was.
+    pub fn open(&self, generation: u32, config: Window, fill: f64, now: Instant) {
+        let micros = slice_micros(config.ttl);
+        let keep = micros == self.epoch.load(Ordering::Relaxed) & u64::from(u32::MAX);
+        let slice = Slice::at(generation, now.as_nanos(), micros * TICK);
+        self.share
+            .store(millionths(config.share), Ordering::Relaxed);
+        let floor = millionths(config.floor_per_second);
+        let reserve = floor.saturating_mul(micros * SLICES) / 1_000_000;
+        self.reserve.store(reserve, Ordering::Relaxed);
+        self.first_tries.renew(slice, keep);
+        self.retries.renew(slice, false);
+        // What is not left counts as made just now.
+        let limit = u32::try_from(self.limit(slice) / RETRY).unwrap_or(u32::MAX);
+        let made = limit - balance::part(limit, fill);
+        self.retries.set(slice, made.into());
+        let epoch = u64::from(generation) << 32 | micros;
+        self.epoch.store(epoch, Ordering::Release);
+    }
+
+    /// A first try begins.
+    pub fn deposit(&self, now: Instant) {
+        self.first_tries.add(self.slice(now));
+    }
+
+    /// Counts a retry, if the window allows it; tells the number of its slice.
+    pub fn withdraw(&self, generation: u32, now: Instant) -> Option<u32> {
+        let slice = self.slice(now);
+        if self.generation() != generation {
+            return None;
+        }
+        let allowed = |retries: u64| retries.saturating_mul(RETRY) <= self.limit(slice);
+        self.retries.add_if(slice, allowed).map(Slice::number)
+    }
+
+    /// The retry that was counted in this slice never starts.
+    pub fn refund(&self, generation: u32, slice: u32) {
+        if self.generation() == generation {
+            self.retries.remove(Slice::numbered(generation, slice));
+        }
+    }
+
+    /// Retries that are left, and all that the window allows.
+    pub fn level(&self, now: Instant) -> (u64, u64) {
+        let slice = self.slice(now);
+        let limit = self.limit(slice) / RETRY;
+        (limit.saturating_sub(self.retries.sum(slice)), limit)
+    }
+
+    /// How full it is: 1 while no retry is in the window.
+    pub fn fill(&self, now: Instant) -> f64 {
+        if self.is_idle(now) {
+            return 1.0;
+        }
+        let (left, limit) = self.level(now);
+        #[expect(clippy::cast_precision_loss)]
+        let fill = left as f64 / limit.max(1) as f64;
+        fill
+    }
+
+    /// Whether no retry is in the window.
+    pub fn is_idle(&self, now: Instant) -> bool {
+        // A retry that is counted after this fence finds out if the budget is closed.
+        fence(Ordering::SeqCst);
+        self.retries.sum(self.slice(now)) == 0
+    }
+
+    /// What the window up to this slice allows, in millionths of a retry.
+    fn limit(&self, slice: Slice) -> u64 {
+        let share = self.share.load(Ordering::Relaxed);
+        let of_calls = share.saturating_mul(self.first_tries.sum(slice));
+        of_calls.saturating_add(self.reserve.load(Ordering::Relaxed))
+    }
+
+    fn slice(&self, now: Instant) -> Slice {
+        let epoch = self.epoch.load(Ordering::Acquire);
+        let micros = epoch & u64::from(u32::MAX);
+        Slice::at(generation_of(epoch), now.as_nanos(), micros * TICK)
+    }
+
+    fn generation(&self) -> u32 {
+        generation_of(self.epoch.load(Ordering::Acquire))
+    }
+}
+
+fn generation_of(epoch: u64) -> u32 {
+    u32::try_from(epoch >> 32).unwrap_or_default()
+}
+
+/// The length of a slice, from 0.1 to 6 s.
+fn slice_micros(ttl: Duration) -> u64 {
+    let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX) / SLICES;
+    micros.clamp(1, u32::MAX.into())
+}
+
+/// Rounded to the nearest, so that 0.3 is exactly 300 000.
+fn millionths(number: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let millionths = (number * 1e6 + 0.5) as u64;
+    millionths.min(10_000_000_000)
+}

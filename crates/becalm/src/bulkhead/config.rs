@@ -1,0 +1,349 @@
+//! How is a bulkhead configured?
+
+use core::fmt;
+use core::time::Duration;
+
+use super::aimd::Aimd;
+use super::gradient::Gradient;
+
+/// The most places, running or waiting, that a bulkhead may have: beyond it is no bound.
+const MOST: u32 = 1_000_000;
+
+/// How many calls may run at once, and what happens to those beyond: plain data.
+///
+/// Read and written as `calls:50`, `calls:50,waiting:100,max-wait:1s,order:lifo`,
+/// `gradient:20,min:1,max:200` or `aimd:20,min:1,max:200`; the other parameters are `tolerance`,
+/// `window` and `probe` of a gradient, `backoff` and `slow` of an AIMD.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Bulkhead {
+    /// How many calls may run at once.
+    pub limit: Limit,
+    /// Calls that may wait for a place. From 0 to 1 000 000. Default 0, a call beyond the limit
+    /// fails at once: a queue hides an overload while it fills, and adds its length to every
+    /// latency from then on.
+    pub waiting: u32,
+    /// The longest that a call waits for a place. Above zero; needs `waiting`. Default `None`: until
+    /// the call's deadline.
+    pub max_wait: Option<Duration>,
+    /// Who is next when a place falls free.
+    pub order: Order,
+}
+
+/// What bounds the calls that run at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// Always this many. From 1 to 1 000 000.
+    Fixed(u32),
+    /// As many as the dependency takes without dropping calls.
+    Aimd(Aimd),
+    /// As many as the dependency takes without a queue.
+    Gradient(Gradient),
+}
+
+/// Which of the waiting calls is next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Order {
+    /// The oldest. The default: fair, and no call waits much longer than another.
+    #[default]
+    Fifo,
+    /// The newest while more than half of the waiting places are taken, the oldest otherwise.
+    ///
+    /// In a queue that stays long everybody waits about as long as a caller has patience, and the
+    /// oldest is served just before it gives up. Served from its new end, most calls wait hardly
+    /// at all and a few time out (Maurer, *Fail at Scale*, ACM Queue 2015: adaptive LIFO). Where
+    /// the queue is short, a burst and no overload, it stays fair. Set `max_wait` or a deadline:
+    /// nothing else ends the wait of the oldest.
+    Lifo,
+}
+
+/// Calls that may run at once where the caller names no number.
+impl Default for Bulkhead {
+    /// The same as [`Bulkhead::adaptive`].
+    fn default() -> Self {
+        Self::adaptive()
+    }
+}
+
+impl Bulkhead {
+    /// At most this many calls at once; one beyond fails at once.
+    pub const fn calls(limit: u32) -> Self {
+        Self::limited(Limit::Fixed(limit))
+    }
+
+    /// As many calls at once as the dependency takes without a queue.
+    ///
+    /// A [`Gradient`] with its defaults, and not an [`Aimd`]: latency rises before anything is
+    /// dropped, and rises too where the dependency never sheds.
+    pub fn adaptive() -> Self {
+        Self::limited(Limit::Gradient(Gradient::default()))
+    }
+
+    /// At most as many calls at once as this says; one beyond fails at once.
+    pub const fn limited(limit: Limit) -> Self {
+        Self {
+            limit,
+            waiting: 0,
+            max_wait: None,
+            order: Order::Fifo,
+        }
+    }
+
+    /// The same with places for calls that wait.
+    #[must_use]
+    pub const fn waiting(mut self, places: u32) -> Self {
+        self.waiting = places;
+        self
+    }
+
+    /// The same with a longest wait.
+    #[must_use]
+    pub const fn max_wait(mut self, longest: Duration) -> Self {
+        self.max_wait = Some(longest);
+        self
+    }
+
+    /// The same with another order of the waiting calls.
+    #[must_use]
+    pub const fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Refuses what the bulkhead cannot keep.
+    pub fn validate(self) -> Result<(), InvalidBulkhead> {
+        self.limit.validate()?;
+        if self.waiting > MOST {
+            Err(InvalidBulkhead::Waiting)
+        } else if self.max_wait == Some(Duration::ZERO) {
+            Err(InvalidBulkhead::MaxWait)
+        } else if self.max_wait.is_some() && self.waiting == 0 {
+            Err(InvalidBulkhead::NobodyWaits)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Limit {
+    /// Calls that may run at once before anything is known.
+    pub(super) fn initial(&self) -> u32 {
+        match self {
+            Self::Fixed(limit) => *limit,
+            Self::Aimd(aimd) => aimd.initial.clamp(aimd.min, aimd.max.max(aimd.min)),
+            Self::Gradient(gradient) => gradient
+                .initial
+                .clamp(gradient.min, gradient.max.max(gradient.min)),
+        }
+    }
+
+    fn validate(self) -> Result<(), InvalidBulkhead> {
+        let bounds = |initial: u32, min: u32, max: u32| {
+            let are_in_order = 1 <= min && min <= initial && initial <= max && max <= MOST;
+            are_in_order.then_some(()).ok_or(InvalidBulkhead::Bounds)
+        };
+        match self {
+            Self::Fixed(limit) if !(1..=MOST).contains(&limit) => Err(InvalidBulkhead::Calls),
+            Self::Fixed(_) => Ok(()),
+            Self::Aimd(Aimd {
+                initial,
+                min,
+                max,
+                backoff,
+                slow,
+            }) => {
+                bounds(initial, min, max)?;
+                // Written so that NaN fails it.
+                if !(0.1..=0.99).contains(&backoff) {
+                    Err(InvalidBulkhead::Backoff)
+                } else if slow == Some(Duration::ZERO) {
+                    Err(InvalidBulkhead::Slow)
+                } else {
+                    Ok(())
+                }
+            }
+            Self::Gradient(Gradient {
+                initial,
+                min,
+                max,
+                tolerance,
+                window,
+                probe,
+            }) => {
+                const DAY: Duration = Duration::from_secs(86_400);
+                bounds(initial, min, max)?;
+                if !(1.0..=10.0).contains(&tolerance) {
+                    Err(InvalidBulkhead::Tolerance)
+                } else if window < Duration::from_millis(1) || window > Duration::from_secs(60) {
+                    Err(InvalidBulkhead::Window)
+                } else if probe < window * 10 || probe > DAY {
+                    Err(InvalidBulkhead::Probe)
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+/// Why a bulkhead is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidBulkhead {
+    /// The kind is not known, or has no number behind its colon.
+    Kind,
+    /// A parameter is not known, does not belong to the kind, or has no value of its type.
+    Parameter,
+    /// The fixed limit is out of range.
+    Calls,
+    /// The bounds of an adaptive limit are out of range or out of order.
+    Bounds,
+    /// The backoff is out of range.
+    Backoff,
+    /// The time from which a call is slow is zero.
+    Slow,
+    /// The tolerance is out of range.
+    Tolerance,
+    /// The window is out of range.
+    Window,
+    /// The time between probes is out of range.
+    Probe,
+    /// The number of waiting places is out of range.
+    Waiting,
+    /// The longest wait is zero.
+    MaxWait,
+    /// There is a longest wait, and no place to wait in.
+    NobodyWaits,
+}
+
+impl fmt::Display for InvalidBulkhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "the bulkhead is not one of calls:NUMBER, gradient:NUMBER, aimd:NUMBER",
+            Self::Parameter => {
+                "the bulkhead has an unknown parameter; write calls:50,waiting:100,max-wait:1s,\
+                 order:lifo, or gradient:20,min:1,max:200,tolerance:1.25,window:100ms,probe:1m, \
+                 or aimd:20,min:1,max:200,backoff:0.9,slow:1s"
+            }
+            Self::Calls => {
+                "the bulkhead's calls must be from 1 to 1000000; leave it out for no bound"
+            }
+            Self::Bounds => {
+                "the bulkhead's min must be at least 1, its number from min to max, and its max at \
+                 most 1000000"
+            }
+            Self::Backoff => "the bulkhead's backoff must be from 0.1 to 0.99; use 0.9",
+            Self::Slow => {
+                "the bulkhead's slow must be above zero; leave it out to count drops alone"
+            }
+            Self::Tolerance => "the bulkhead's tolerance must be from 1 to 10; use 1.25",
+            Self::Window => "the bulkhead's window must be from 1ms to 1m; use 100ms",
+            Self::Probe => "the bulkhead's probe must be from 10 windows to 1 day; use 1m",
+            Self::Waiting => "the bulkhead's waiting must be at most 1000000 calls",
+            Self::MaxWait => {
+                "the bulkhead's max-wait must be above zero; use waiting:0 where nobody may wait"
+            }
+            Self::NobodyWaits => {
+                "the bulkhead has a max-wait but no place to wait in; add waiting, or leave out \
+                 max-wait"
+            }
+        })
+    }
+}
+
+impl core::error::Error for InvalidBulkhead {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn aimd(change: impl FnOnce(&mut Aimd)) -> Bulkhead {
+        let mut aimd = Aimd::default();
+        change(&mut aimd);
+        Bulkhead::limited(Limit::Aimd(aimd))
+    }
+
+    fn gradient(change: impl FnOnce(&mut Gradient)) -> Bulkhead {
+        let mut gradient = Gradient::default();
+        change(&mut gradient);
+        Bulkhead::limited(Limit::Gradient(gradient))
+    }
+
+    #[test]
+    fn the_defaults_are_valid() {
+        for bulkhead in [
+            Bulkhead::default(),
+            Bulkhead::calls(1),
+            Bulkhead::calls(MOST).waiting(MOST).max_wait(Duration::MAX),
+            aimd(|_| {}),
+            gradient(|_| {}),
+        ] {
+            assert_eq!(bulkhead.validate(), Ok(()), "{bulkhead:?}");
+        }
+    }
+
+    #[test]
+    fn out_of_range_is_refused_by_name() {
+        for (bulkhead, reason) in [
+            (Bulkhead::calls(0), InvalidBulkhead::Calls),
+            (Bulkhead::calls(MOST + 1), InvalidBulkhead::Calls),
+            (
+                Bulkhead::calls(1).waiting(MOST + 1),
+                InvalidBulkhead::Waiting,
+            ),
+            (
+                Bulkhead::calls(1).waiting(1).max_wait(Duration::ZERO),
+                InvalidBulkhead::MaxWait,
+            ),
+            (
+                Bulkhead::calls(1).max_wait(Duration::from_secs(1)),
+                InvalidBulkhead::NobodyWaits,
+            ),
+            (aimd(|aimd| aimd.min = 0), InvalidBulkhead::Bounds),
+            (aimd(|aimd| aimd.min = 21), InvalidBulkhead::Bounds),
+            (aimd(|aimd| aimd.max = 19), InvalidBulkhead::Bounds),
+            (aimd(|aimd| aimd.max = MOST + 1), InvalidBulkhead::Bounds),
+            (
+                aimd(|aimd| aimd.backoff = f64::NAN),
+                InvalidBulkhead::Backoff,
+            ),
+            (aimd(|aimd| aimd.backoff = 1.0), InvalidBulkhead::Backoff),
+            (
+                aimd(|aimd| aimd.slow = Some(Duration::ZERO)),
+                InvalidBulkhead::Slow,
+            ),
+            (
+                gradient(|gradient| gradient.initial = 0),
+                InvalidBulkhead::Bounds,
+            ),
+            (
+                gradient(|gradient| gradient.tolerance = 0.99),
+                InvalidBulkhead::Tolerance,
+            ),
+            (
+                gradient(|gradient| gradient.tolerance = f64::NAN),
+                InvalidBulkhead::Tolerance,
+            ),
+            (
+                gradient(|gradient| gradient.window = Duration::ZERO),
+                InvalidBulkhead::Window,
+            ),
+            (
+                gradient(|gradient| gradient.window = Duration::MAX),
+                InvalidBulkhead::Window,
+            ),
+            (
+                gradient(|gradient| gradient.probe = Duration::from_millis(999)),
+                InvalidBulkhead::Probe,
+            ),
+            (
+                gradient(|gradient| gradient.probe = Duration::MAX),
+                InvalidBulkhead::Probe,
+            ),
+        ] {
+            assert_eq!(bulkhead.validate(), Err(reason), "{bulkhead:?}");
+        }
+    }
+}

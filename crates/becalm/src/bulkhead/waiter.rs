@@ -1,0 +1,150 @@
+//! How does a call wait for a place, and how does it stop waiting?
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::task::{Poll, Waker};
+
+use super::Semaphore;
+use super::semaphore::Core;
+
+/// The wait of one call for a place.
+///
+/// It enters the queue when it is first [polled](Semaphore::poll_acquire). Dropped or
+/// [cancelled](Self::cancel), it leaves it; a place that it had been handed meanwhile goes to the
+/// next. So a future that owns one may be dropped at any moment.
+#[derive(Debug, Default)]
+#[must_use = "a dropped waiter leaves the queue"]
+pub struct Waiter {
+    seat: Option<(Arc<Core>, usize)>,
+}
+
+/// Neither a place is free, nor one to wait in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "as many calls run and wait as the bulkhead allows; try later, or raise calls or \
+             waiting",
+        )
+    }
+}
+
+impl core::error::Error for Full {}
+
+impl Waiter {
+    /// A wait that has not begun.
+    pub const fn new() -> Self {
+        Self { seat: None }
+    }
+
+    /// Whether it is in a queue, or has been handed a place that it did not fetch yet.
+    pub fn is_waiting(&self) -> bool {
+        self.seat.is_some()
+    }
+
+    /// Stops waiting: leaves the queue, or passes on the place that it had been handed.
+    pub fn cancel(&mut self) {
+        let Some((core, seat)) = self.seat.take() else {
+            return;
+        };
+        let mut queue = core.queue();
+        let waker = queue.leave(seat);
+        if waker.is_none() {
+            drop(queue);
+            core.give_back();
+            return;
+        }
+        if queue.is_empty() {
+            core.unmark();
+        }
+        drop(queue);
+        // Without the lock: what it would wake may end with it, and cancel a wait of its own.
+        drop(waker);
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+impl Semaphore {
+    /// Takes a place, or waits for one.
+    ///
+    /// `Ready(Ok)`: the call has its place, to be given back by [`release`](Self::release).
+    /// `Pending`: it is in the queue, and `waker` is woken when a place has been handed to it.
+    /// How long to wait is the driver's to decide, within [`max_wait`](Self::max_wait): it drops or
+    /// cancels the waiter.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] when no place is free and the queue is at its bound.
+    pub fn poll_acquire(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
+        match &waiter.seat {
+            Some((core, seat)) if Arc::ptr_eq(core, &self.core) => {
+                let seat = *seat;
+                self.core.poll_seat(waiter, seat, waker)
+            }
+            // It waited elsewhere, or nowhere.
+            _ => {
+                waiter.cancel();
+                self.enter(waiter, waker)
+            }
+        }
+    }
+
+    /// Stops the wait: the same as [`Waiter::cancel`], whichever semaphore it waits at.
+    pub fn cancel(&self, waiter: &mut Waiter) {
+        waiter.cancel();
+    }
+
+    fn enter(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
+        if self.try_acquire() {
+            return Poll::Ready(Ok(()));
+        }
+        // Before the lock: a waker's clone may run anything.
+        let waker = waker.clone();
+        let mut queue = self.core.queue();
+        let is_full = queue.is_full();
+        if queue.is_empty() {
+            let has_place = if is_full {
+                self.try_acquire()
+            } else {
+                self.core.take_or_mark()
+            };
+            if has_place {
+                drop(queue);
+                return Poll::Ready(Ok(()));
+            }
+        }
+        if is_full {
+            drop(queue);
+            return Poll::Ready(Err(Full));
+        }
+        let seat = queue.enter(waker);
+        drop(queue);
+        waiter.seat = Some((Arc::clone(&self.core), seat));
+        Poll::Pending
+    }
+}
+
+impl Core {
+    fn poll_seat(&self, waiter: &mut Waiter, seat: usize, waker: &Waker) -> Poll<Result<(), Full>> {
+        let waker = waker.clone();
+        let mut queue = self.queue();
+        if queue.is_granted(seat) {
+            queue.leave(seat);
+            drop(queue);
+            waiter.seat = None;
+            return Poll::Ready(Ok(()));
+        }
+        let old = queue.rewake(seat, waker);
+        drop(queue);
+        drop(old);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,123 @@
+//! What is there to know of a call before anything has failed?
+
+use core::time::Duration;
+
+#[cfg(feature = "std")]
+use super::attempt::{Attempt, remaining};
+use super::options::CallOptions;
+use crate::duration::nanos;
+use crate::scope::Scope;
+use crate::shared::Shared;
+#[cfg(feature = "std")]
+use crate::stop::StopReason;
+use crate::time::Instant;
+
+/// The first try, before anything has failed: all that a successful call ever needs.
+///
+/// A *plain* call is at the top and has nothing to look after but the ratio budget: no time limit,
+/// no options, no observer, no guard, no other budget. For it there is nothing to note but one
+/// word, and it is begun in a handful of instructions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstTry {
+    pub above: Scope,
+    /// The end of the whole call; `NEVER` without one.
+    pub deadline: Instant,
+    /// When it started, if the clock was read.
+    pub started: Option<Instant>,
+    /// Nanoseconds; `u64::MAX` for none. Fixed here, since a limit that comes with a reload has no
+    /// start from which to measure an attempt under way.
+    pub attempt_timeout: u64,
+    may_repeat: bool,
+}
+
+impl FirstTry {
+    /// Fixes the deadline. The clock is read at most once, and only if the call has a deadline or
+    /// an attempt timeout, or the budget or a guard wants it.
+    #[inline]
+    pub fn begin(
+        shared: &Shared,
+        options: &CallOptions,
+        above: Scope,
+        now: impl FnOnce() -> Instant,
+    ) -> Self {
+        let own = options.deadline.map_or_else(|| shared.deadline(), nanos);
+        let outer = above.deadline(shared.clock());
+        let attempt_timeout = shared.attempt_timeout();
+        let timed = own != u64::MAX || attempt_timeout != u64::MAX || outer.is_some();
+        let started = (timed || shared.reads_clock_at_start()).then(now);
+        let mut deadline = outer.unwrap_or(Instant::NEVER);
+        if own != u64::MAX {
+            let start = started.unwrap_or(Instant::ZERO);
+            deadline = deadline.min(start.after(Duration::from_nanos(own)));
+        }
+        let may_repeat = shared.repeats(options.attempts) && options.operation.is_repeatable();
+        Self {
+            above,
+            deadline,
+            started,
+            attempt_timeout,
+            may_repeat,
+        }
+    }
+
+    /// The scope of what runs inside this attempt.
+    #[inline]
+    pub fn inside(&self, shared: &Shared, attempt: u32) -> Scope {
+        let (payer, clock) = (shared.payer(self.above), shared.clock());
+        self.above
+            .inside(payer, clock, self.deadline, self.may_repeat, attempt)
+    }
+}
+
+/// What the engines of the standard library ask of a first try.
+#[cfg(feature = "std")]
+impl FirstTry {
+    /// Begins a call without options of its own, if it is plain: deposits, and tells the scope
+    /// inside. There is nothing to note of it: [`FirstTry::plain`] tells it again.
+    #[inline]
+    pub fn begin_plain(shared: &Shared, above: Scope) -> Option<Scope> {
+        if !above.is_none() {
+            return None;
+        }
+        let inside = shared.plain()?;
+        shared.deposit_plain();
+        Some(inside)
+    }
+
+    /// The first try of a plain call.
+    pub fn plain(shared: &Shared) -> Self {
+        let may_repeat = shared.repeats(None);
+        Self {
+            above: Scope::NONE,
+            deadline: Instant::NEVER,
+            started: None,
+            attempt_timeout: u64::MAX,
+            may_repeat,
+        }
+    }
+
+    /// When it started; the clock's zero where nobody wanted to know.
+    #[inline]
+    pub fn start(&self) -> Instant {
+        self.started.unwrap_or(Instant::ZERO)
+    }
+
+    /// Whether no attempt of the call needs a timer for its end.
+    #[inline]
+    pub fn is_untimed(&self) -> bool {
+        self.deadline == Instant::NEVER && self.attempt_timeout == u64::MAX
+    }
+
+    /// The first attempt, unless the deadline has passed already.
+    #[inline]
+    pub fn attempt(&self, options: &CallOptions) -> Result<Attempt, StopReason> {
+        let remaining = remaining(self.deadline, self.start())?;
+        Ok(Attempt::new(1, remaining, options.operation.key()))
+    }
+
+    /// The first attempt of a plain call.
+    #[inline]
+    pub const fn plain_attempt() -> Attempt {
+        Attempt::new(1, u64::MAX, None)
+    }
+}

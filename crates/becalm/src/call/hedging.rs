@@ -1,0 +1,195 @@
+//! When is a second copy started beside a slow attempt, and what becomes of the others?
+
+use super::attempt::{Attempt, remaining};
+use super::flight::{Flight, Paid};
+use super::{Call, attempts_allowed, payer};
+use crate::classify::{Class, Failure};
+use crate::guard::{Asking, Ended, Gate};
+use crate::hint::Hint;
+use crate::rng::Random;
+use crate::scope::Nested;
+use crate::shared::Shared;
+use crate::time::Instant;
+
+impl<H: AsRef<Shared>> Call<H> {
+    /// When a hedge is due beside the attempt under way, if that gets no answer by then; `None` if
+    /// none may follow.
+    ///
+    /// Only operations that may be repeated are hedged. Every copy counts as an attempt and is paid
+    /// from the retry budget before it starts.
+    pub fn hedge_at(&mut self, now: Instant) -> Option<Instant> {
+        self.hedge_at_lazily(|| now)
+    }
+
+    /// The same, and reads the clock only where a hedge may follow.
+    pub(crate) fn hedge_at_lazily(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
+        let shared = self.handle.as_ref();
+        let hedging = shared.guards().hedging()?;
+        let is_allowed = self.options.operation.is_repeatable()
+            && self.body_replayable
+            && !self.forbidden_below
+            && !self.flights.no_more
+            && self.flights.hedged < hedging.copies();
+        if !is_allowed {
+            return None;
+        }
+        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let attempts = attempts_allowed(shared, &self.options, rules);
+        let is_repeated_above =
+            self.first.above.is_repeated_above() && rules.policy.nested == Nested::Suppress;
+        if self.attempt >= attempts || is_repeated_above {
+            return None;
+        }
+        let last = self.flights.iter().map(|flight| flight.started).max()?;
+        Some(last.after(hedging.delay(now())?))
+    }
+
+    /// Starts a hedge, which is due; `None` if the budget or a guard refuses it, and then no other
+    /// follows before the next attempt.
+    ///
+    /// Its outcome is told to [`on_outcome_of`](Self::on_outcome_of) by its number.
+    pub fn start_hedge<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        random: &mut R,
+    ) -> Option<Attempt> {
+        self.hedge_at(now)?;
+        let remaining = remaining(self.first.deadline, now).ok()?;
+        // Until all is granted.
+        self.flights.no_more = true;
+        let shared = self.handle.as_ref();
+        let nested = self.rules.as_ref()?.policy.nested;
+        let payer = payer(nested, self.first.above, shared.clock());
+        let paid = Paid::withdraw(shared, payer, now, &Failure::transient())?;
+        let nobody_waits = Asking {
+            priority: self.options.priority,
+            is_first_try: false,
+            waker: None,
+        };
+        let mut admission = crate::guard::Admission::default();
+        let asked = shared
+            .guards()
+            .admit(&mut admission, nobody_waits, || now, random);
+        let Ok(Gate::Open(pass)) = asked else {
+            shared.guards().leave(&mut admission);
+            paid.refund(shared);
+            return None;
+        };
+        shared.count_attempt(false);
+        self.flights.no_more = false;
+        self.flights.hedged += 1;
+        self.attempt = self.attempt.saturating_add(1);
+        self.flights.hedges.push(Flight {
+            number: self.attempt,
+            started: now,
+            pass: pass.of_hedge(),
+            paid: Some(paid),
+        });
+        let key = self.options.operation.key();
+        Some(Attempt::new(self.attempt, remaining, key).hedge())
+    }
+
+    /// The attempts under way, the one that the decision started first.
+    #[cfg(feature = "std")]
+    pub(crate) fn flights(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
+    /// Whether this failure of the attempt of this number is followed by a decision, and not by the
+    /// wait for another copy.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_decided_by(&self, number: u32, failure: &Failure) -> bool {
+        let is_alone = self.flights.iter().all(|flight| flight.number == number);
+        is_alone || self.is_final(failure)
+    }
+
+    /// A failure that ends the call although another copy is under way: what cannot succeed will
+    /// not, and what harms is not waited for.
+    pub(super) fn is_final(&self, failure: &Failure) -> bool {
+        failure.class == Class::Permanent
+            || failure.hint == Some(Hint::Stop)
+            || self.forbidden_below
+    }
+
+    /// The attempt of this number has brought the success: the others are not wanted any more.
+    pub(super) fn succeed<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        now: Instant,
+        random: &mut R,
+    ) {
+        let mut last = self.land(number, Ended::Success, now, random);
+        while let Some(flight) = self.flights.take_any() {
+            let paid = self.land_flight(flight, Ended::Cancelled, now, random);
+            // What a call has paid last is what its winner did, or else a hedge.
+            match (paid, &last) {
+                (Some(paid), Some(_)) => paid.spent(self.handle.as_ref()),
+                (Some(paid), None) => last = Some(paid),
+                (None, _) => (),
+            }
+        }
+        let shared = self.handle.as_ref();
+        match last {
+            Some(paid) => paid.succeeded(shared, now),
+            None => shared.on_success(now, None),
+        }
+        self.leave();
+    }
+
+    /// The attempt of this number has failed: what was paid for it is gone.
+    pub(super) fn land_failed<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) {
+        let paid = self.land(number, Ended::Failure(*failure), now, random);
+        let shared = self.handle.as_ref();
+        if let Some(paid) = paid {
+            paid.spent(shared);
+        }
+        shared.on_failure(now, failure);
+        if failure.class == Class::Permanent {}
+    }
+
+    /// Nobody wants to know how the attempts under way end.
+    pub(super) fn land_all<R: Random + ?Sized>(
+        &mut self,
+        ended: Ended,
+        now: Instant,
+        random: &mut R,
+    ) {
+        while let Some(flight) = self.flights.take_any() {
+            if let Some(paid) = self.land_flight(flight, ended, now, random) {
+                paid.spent(self.handle.as_ref());
+            }
+        }
+    }
+
+    fn land<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        ended: Ended,
+        now: Instant,
+        random: &mut R,
+    ) -> Option<Paid> {
+        let flight = self.flights.take(number)?;
+        self.land_flight(flight, ended, now, random)
+    }
+
+    fn land_flight<R: Random + ?Sized>(
+        &mut self,
+        flight: Flight,
+        ended: Ended,
+        now: Instant,
+        random: &mut R,
+    ) -> Option<Paid> {
+        let guards = self.handle.as_ref().guards();
+        let Flight { pass, paid, .. } = flight;
+        if let Some(transition) = guards.finish(pass, ended, || now, || random.next_u64()) {
+            self.transition = Some(transition);
+        }
+        paid
+    }
+}

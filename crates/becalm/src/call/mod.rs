@@ -1,0 +1,384 @@
+//! Where does one call stand, and what does it hold?
+//!
+//! The sans-IO state of one call: every driver, from the async engine to the simulator, drives
+//! this one. It reads no clock, sleeps nowhere and allocates nothing (but for hedges); what it
+//! holds, tokens, passes and a place in the waiting room, it returns when it is dropped.
+
+mod attempt;
+mod first_try;
+mod flight;
+mod hedging;
+mod options;
+mod start;
+
+pub use attempt::Attempt;
+pub(crate) use first_try::FirstTry;
+#[cfg(feature = "std")]
+pub(crate) use flight::Flight;
+pub use options::CallOptions;
+pub use start::Start;
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use crate::breaker::Transition;
+#[cfg(feature = "std")]
+use crate::classify::{Class, Effect};
+use crate::classify::{Failure, Verdict};
+use crate::decide::{Decision, Rules, Standing, decide};
+use crate::guard::{Admission, Ended};
+use crate::hedge::joined;
+use crate::rng::Random;
+use crate::scope::{ClockId, Nested, Scope};
+use crate::shared::Shared;
+use crate::stop::StopReason;
+use crate::time::Instant;
+use flight::{Flights, Paid};
+
+/// The state of one call.
+///
+/// `H` is how it holds the shared state: `&Shared`, `&Retrier`, a `Retrier` of its own.
+///
+/// ```
+/// use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared};
+/// use core::time::Duration;
+///
+/// let shared = Shared::new(Policy::default(), Duration::ZERO)?;
+/// let mut now = Instant::ZERO; // a simulator's
+/// let mut random = becalm::rng::SplitMix64::new(7);
+///
+/// let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
+/// assert_eq!(call.start(now, &mut random).unwrap().number(), 1);
+/// match call.on_outcome(now, Failure::transient().into(), &mut random) {
+///     Decision::RetryIn(delay) => now = now.after(delay),
+///     other => panic!("{other:?}"),
+/// }
+/// assert_eq!(call.start(now, &mut random).unwrap().number(), 2);
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools)] // facts that do not depend on each other
+pub struct Call<H: AsRef<Shared>> {
+    handle: H,
+    first: FirstTry,
+    options: CallOptions,
+    /// The policy from the first failure on: a reload does not change a call in its middle.
+    rules: Option<Arc<Rules>>,
+    attempt: u32,
+    step: u32,
+    previous: Option<u64>,
+    /// What the attempt to come holds already.
+    held: Held,
+    /// The attempts under way: one, and its hedges.
+    flights: Flights,
+    /// The budget has been told of its beginning, and is to be told of its end.
+    is_enrolled: bool,
+    body_replayable: bool,
+    forbidden_below: bool,
+    /// Refused before its first attempt.
+    is_over: bool,
+    next_probe: Option<Instant>,
+    transition: Option<Transition>,
+}
+
+/// What a waiting call holds.
+#[derive(Debug, Default)]
+struct Held {
+    paid: Option<Paid>,
+    place: bool,
+    admission: Admission,
+}
+
+impl<H: AsRef<Shared>> Call<H> {
+    /// Begins a call: fixes the deadline. Its first try deposits when it [starts](Self::start).
+    pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
+        let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
+        first.started = Some(now);
+        Self::of_first_try(handle, options, first)
+    }
+
+    /// A call whose first try is about to start.
+    pub(crate) fn of_first_try(handle: H, options: CallOptions, first: FirstTry) -> Self {
+        Self {
+            handle,
+            first,
+            options,
+            rules: None,
+            attempt: 0,
+            step: 0,
+            previous: None,
+            held: Held::default(),
+            flights: Flights::default(),
+            is_enrolled: false,
+            body_replayable: true,
+            forbidden_below: false,
+            is_over: false,
+            next_probe: None,
+            transition: None,
+        }
+    }
+
+    /// A call whose first try waits for a guard.
+    #[cfg(feature = "std")]
+    pub(crate) fn of_admission(
+        handle: H,
+        options: CallOptions,
+        first: FirstTry,
+        admission: Admission,
+    ) -> Self {
+        let mut call = Self::of_first_try(handle, options, first);
+        call.held.admission = admission;
+        call
+    }
+
+    /// A call whose first try is under way already.
+    #[cfg(feature = "std")]
+    pub(crate) fn of_flight(
+        handle: H,
+        options: CallOptions,
+        first: FirstTry,
+        flight: Flight,
+        is_enrolled: bool,
+    ) -> Self {
+        let mut call = Self::of_first_try(handle, options, first);
+        call.attempt = 1;
+        call.flights = Flights::of(flight);
+        call.is_enrolled = is_enrolled;
+        call
+    }
+
+    /// Decides what follows the attempt that just ended.
+    ///
+    /// `random` should be a stream of this call's own, seeded from entropy at its first failure:
+    /// two calls that share one retry in step.
+    #[inline]
+    pub fn on_outcome<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        verdict: Verdict,
+        random: &mut R,
+    ) -> Decision {
+        let number = self
+            .flights
+            .primary
+            .as_ref()
+            .map_or(0, |flight| flight.number);
+        self.on_outcome_of(number, now, verdict, random)
+    }
+
+    /// Decides what follows the attempt of this number, which just ended, where hedges are under
+    /// way beside it.
+    ///
+    /// The first success ends the call, and a failure that must not be repeated does. Any other
+    /// failure waits for the copies that are still under way
+    /// ([`Decision::AwaitOthers`]).
+    pub fn on_outcome_of<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        now: Instant,
+        verdict: Verdict,
+        random: &mut R,
+    ) -> Decision {
+        let failure = match verdict {
+            Verdict::Success => {
+                self.succeed(number, now, random);
+                return Decision::Done;
+            }
+            Verdict::Failure(failure) => failure,
+        };
+        self.land_failed(number, now, &failure, random);
+        // What one copy was told holds for all: a hint of the first is not lost with the last.
+        let failure = match self.flights.failed.take() {
+            Some((earlier, at)) => joined(earlier, now.since(at), failure),
+            None => failure,
+        };
+        self.flights.failed = Some((failure, now));
+        self.flights.no_more = true;
+        if self.flights.are_under_way() && !self.is_final(&failure) {
+            return Decision::AwaitOthers;
+        }
+        self.land_all(Ended::Cancelled, now, random);
+        match self.decide(now, &failure, random) {
+            Ok(delay) => Decision::RetryIn(delay),
+            Err(reason) => {
+                self.leave();
+                self.handle.as_ref().count_stop(reason);
+                Decision::Stop(reason)
+            }
+        }
+    }
+
+    fn decide<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<Duration, StopReason> {
+        self.give_back();
+        let shared = self.handle.as_ref();
+        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let standing = Standing {
+            now,
+            deadline: self.first.deadline,
+            attempt: self.attempt,
+            attempts: attempts_allowed(shared, &self.options, rules),
+            operation: self.options.operation,
+            body_replayable: self.body_replayable,
+            forbidden_below: self.forbidden_below,
+            repeated_above: self.first.above.is_repeated_above(),
+            step: self.step,
+            previous: self.previous,
+        };
+        let wait = decide(rules, &standing, failure, random)?;
+        let starts = now.after(Duration::from_nanos(wait.delay));
+        if let Err(refused) = shared.guards().would_admit(starts) {
+            self.next_probe = refused.until;
+            return Err(refused.reason);
+        }
+        if !shared.start_waiting(rules.policy.max_waiting) {
+            return Err(StopReason::TooManyWaiting);
+        }
+        self.held.place = true;
+        let payer = payer(rules.policy.nested, self.first.above, shared.clock());
+        self.held.paid = Paid::withdraw(shared, payer, now, failure);
+        if self.held.paid.is_none() {
+            self.give_back();
+            return Err(StopReason::BudgetExhausted);
+        }
+        (self.step, self.previous) = (wait.step, wait.previous);
+        Ok(Duration::from_nanos(wait.delay))
+    }
+
+    /// Returns the place in the waiting room.
+    fn leave_waiting_room(&mut self) {
+        if core::mem::take(&mut self.held.place) {
+            self.handle.as_ref().stop_waiting();
+        }
+    }
+
+    /// Returns what is held for the attempt to come.
+    fn give_back(&mut self) {
+        self.leave_waiting_room();
+        let shared = self.handle.as_ref();
+        shared.guards().leave(&mut self.held.admission);
+        if let Some(paid) = self.held.paid.take() {
+            paid.refund(shared);
+        }
+    }
+
+    /// Tells the budget that the call is over.
+    fn leave(&mut self) {
+        if core::mem::take(&mut self.is_enrolled) {
+            self.handle.as_ref().call_ended();
+        }
+    }
+
+    /// Says that the body of the request is gone: a further attempt stops with
+    /// [`StopReason::BodyNotReplayable`].
+    pub fn body_is_consumed(&mut self) {
+        self.body_replayable = false;
+    }
+
+    /// Says that a layer below forbids more attempts: this failure stops with
+    /// [`StopReason::DoNotRetry`].
+    pub fn forbid_retry(&mut self) {
+        self.forbidden_below = true;
+    }
+
+    /// The number of the attempt under way, or of the last one; 0 before the first.
+    pub fn attempt_number(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The end of the whole call, the earlier of its own and the one above.
+    pub fn deadline(&self) -> Option<Instant> {
+        (self.first.deadline != Instant::NEVER).then_some(self.first.deadline)
+    }
+
+    /// The longest time of one attempt, as the policy had it when the call began.
+    pub fn attempt_timeout(&self) -> Option<Duration> {
+        match self.first.attempt_timeout {
+            u64::MAX => None,
+            nanos => Some(Duration::from_nanos(nanos)),
+        }
+    }
+
+    /// When the breaker that stopped this call will let a probe through, if it knows.
+    pub fn next_probe(&self) -> Option<Instant> {
+        self.next_probe
+    }
+
+    /// The change of the breaker's state that the last step of this call brought about, once: for
+    /// observers.
+    pub fn take_transition(&mut self) -> Option<Transition> {
+        self.transition.take()
+    }
+
+    /// The scope of what runs inside the attempt that started last, for layers below.
+    pub fn scope(&self) -> Scope {
+        self.scope_of(self.attempt)
+    }
+
+    /// The scope of what runs inside the attempt of this number, where hedges are under way.
+    pub fn scope_of(&self, number: u32) -> Scope {
+        self.first.inside(self.handle.as_ref(), number)
+    }
+
+    /// The owner has lost interest in the middle of the call: what it holds is returned, and the
+    /// breaker learns how long the attempt under way had lasted.
+    ///
+    /// Dropping a call returns what it holds as well, but tells nobody for how long.
+    pub fn cancel<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
+        self.end(Ended::Cancelled, now, random);
+    }
+
+    /// The operation has panicked, which the breaker counts as a failure.
+    pub fn panicked<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
+        self.end(Ended::Panicked, now, random);
+    }
+
+    fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
+        self.land_all(ended, now, random);
+        self.give_back();
+        self.leave();
+    }
+}
+
+/// Dropped, a call returns its tokens, its passes and its place.
+impl<H: AsRef<Shared>> Drop for Call<H> {
+    fn drop(&mut self) {
+        // At the clock's zero no time has passed, so no breaker opens, and no bits are drawn.
+        self.end(Ended::Cancelled, Instant::ZERO, &mut || 0);
+    }
+}
+
+/// How many attempts a call may make in all.
+fn attempts_allowed(shared: &Shared, options: &CallOptions, rules: &Rules) -> u32 {
+    if shared.retries_are_disabled() {
+        1
+    } else {
+        options.attempts.unwrap_or(rules.policy.attempts)
+    }
+}
+
+/// Whose budget pays for a nested retry, if not its own: that of the retrier above (of the outermost
+/// of those that share one), if there is one on the same clock (a budget with a floor reads the
+/// time).
+#[cfg_attr(not(feature = "std"), expect(unused_variables))]
+fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
+    match nested {
+        #[cfg(feature = "std")]
+        Nested::ShareBudget => {
+            crate::registry::above(above).filter(|outer| outer.clock().agrees(clock))
+        }
+        _ => None,
+    }
+}
+
+/// The attempt timed out: transient, and it may have taken effect.
+#[cfg(feature = "std")]
+pub(crate) const TIMED_OUT: Failure = Failure {
+    class: Class::Transient,
+    effect: Effect::Unknown,
+    hint: None,
+};

@@ -1,0 +1,32 @@
+//! What may one call set for itself?
+
+use core::time::Duration;
+
+use crate::idempotency::Operation;
+use crate::throttle::Priority;
+
+/// What one call sets for itself; the rest is its policy's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// What repeating the operation would do. Default [`Operation::Idempotent`].
+    pub operation: Operation,
+    /// All attempts of this call; `None` (the default) means the policy's. 0 is read as 1.
+    pub attempts: Option<u32>,
+    /// The longest time of this call; `None` (the default) means the policy's.
+    pub deadline: Option<Duration>,
+    /// How soon the adaptive throttle may shed this call. Default [`Priority::Critical`].
+    pub priority: Priority,
+}
+
+impl CallOptions {
+    /// Nothing but the policy.
+    pub const fn new() -> Self {
+        Self {
+            operation: Operation::Idempotent,
+            attempts: None,
+            deadline: None,
+            priority: Priority::Critical,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! May the attempt that was decided start now? It is spent from here on.
+
+use core::task::Waker;
+
+use super::attempt::{Attempt, remaining};
+use super::flight::{Flight, Flights};
+use super::{Call, Held};
+use crate::guard::{Asking, Gate};
+use crate::rng::Random;
+use crate::shared::Shared;
+use crate::stop::StopReason;
+use crate::time::Instant;
+
+/// Whether an attempt starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Start {
+    /// Now.
+    Go(Attempt),
+    /// Not yet: ask again at this instant ([`Instant::NEVER`] for no time of its own), or when the
+    /// waker is woken.
+    Wait(Instant),
+}
+
+impl<H: AsRef<Shared>> Call<H> {
+    /// Starts the first attempt, or the one that was decided: its token is spent, its place in the
+    /// waiting room is free again. Does not wait for anybody; see [`poll_start`](Self::poll_start).
+    ///
+    /// `random` decides only what an adaptive throttle sheds.
+    ///
+    /// # Errors
+    ///
+    /// [`StopReason::DeadlineExceeded`] if the deadline has passed,
+    /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait, and the word of
+    /// the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
+    /// as [`StopReason::Cancelled`]: after a stop, after a success, or while another is under way.
+    pub fn start<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        random: &mut R,
+    ) -> Result<Attempt, StopReason> {
+        match self.start_announced(now, None, random, |_| ())? {
+            Start::Go(attempt) => Ok(attempt),
+            // Nobody is there to be woken, so nobody was told to wait.
+            Start::Wait(_) => Err(StopReason::Cancelled),
+        }
+    }
+
+    /// The same, and waits where the policy says so: for a place in the bulkhead, for the adaptive
+    /// rate.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start), also in a later poll.
+    pub fn poll_start<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        waker: &Waker,
+        random: &mut R,
+    ) -> Result<Start, StopReason> {
+        self.start_announced(now, Some(waker), random, |_| ())
+    }
+
+    /// The same, with a last word before the operation is invoked: should that panic, the operation
+    /// never is, and what is held comes back with the call.
+    pub(crate) fn start_announced<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        waker: Option<&Waker>,
+        random: &mut R,
+        announce: impl FnOnce(Attempt),
+    ) -> Result<Start, StopReason> {
+        let is_decided = if self.attempt == 0 {
+            !self.is_over
+        } else {
+            self.held.place
+        };
+        if !is_decided {
+            return Err(StopReason::Cancelled);
+        }
+        let started = self.admit(now, waker, random);
+        let (remaining, gate) = started.map_err(|reason| self.refused(reason))?;
+        let pass = match gate {
+            Gate::Open(pass) => pass,
+            Gate::Wait(until) => return Ok(Start::Wait(until.min(self.first.deadline))),
+        };
+        let is_first = self.attempt == 0;
+        self.leave_waiting_room();
+        self.attempt = self.attempt.saturating_add(1);
+        self.forbidden_below = false;
+        self.flights = Flights::of(Flight {
+            number: self.attempt,
+            started: now,
+            pass,
+            paid: None,
+        });
+        let shared = self.handle.as_ref();
+        if is_first {
+            self.is_enrolled = shared.first_attempt(self.first.above, now);
+        } else {
+            shared.count_attempt(false);
+        }
+        let key = self.options.operation.key();
+        let attempt = Attempt::new(self.attempt, remaining, key);
+        announce(attempt);
+        let held = core::mem::take(&mut self.held);
+        if let (Some(flight), Held { paid, .. }) = (&mut self.flights.primary, held) {
+            flight.paid = paid;
+        }
+        Ok(Start::Go(attempt))
+    }
+
+    /// The time that is left, and what the guards say.
+    fn admit<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        waker: Option<&Waker>,
+        random: &mut R,
+    ) -> Result<(u64, Gate), StopReason> {
+        let is_first = self.attempt == 0;
+        let shared = self.handle.as_ref();
+        if !is_first && shared.retries_are_disabled() {
+            return Err(StopReason::AttemptsExhausted);
+        }
+        let remaining = remaining(self.first.deadline, now)?;
+        let asking = Asking {
+            priority: self.options.priority,
+            is_first_try: is_first,
+            waker,
+        };
+        let gate = shared
+            .guards()
+            .admit(&mut self.held.admission, asking, || now, random);
+        match gate {
+            Ok(gate) => Ok((remaining, gate)),
+            Err(refused) => {
+                self.next_probe = refused.until;
+                Err(refused.reason)
+            }
+        }
+    }
+
+    /// The call is over before this attempt.
+    fn refused(&mut self, reason: StopReason) -> StopReason {
+        self.is_over = true;
+        self.give_back();
+        self.leave();
+        self.handle.as_ref().count_stop(reason);
+        reason
+    }
+}

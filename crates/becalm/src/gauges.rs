@@ -1,0 +1,140 @@
+//! How is a dependency doing, in figures that can be read at any time?
+//!
+//! Stops are always counted, by reason: a call that stops is in no hurry. First tries and attempts
+//! are counted only where a retrier was [built](crate::run::RetrierBuilder::count_demand) to do so,
+//! for that writes memory on every call.
+
+use alloc::boxed::Box;
+
+use crate::atomic::{AtomicU64, Ordering};
+use crate::stop::StopReason;
+
+/// How often calls stopped, by reason. Written only when a call stops.
+#[derive(Debug)]
+pub(crate) struct StopCounts([AtomicU64; StopReason::ALL.len()]);
+
+impl StopCounts {
+    pub fn new() -> Self {
+        Self(core::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    pub fn count(&self, reason: StopReason) {
+        if let Some(count) = self.of(reason) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn get(&self, reason: StopReason) -> u64 {
+        self.of(reason)
+            .map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    fn of(&self, reason: StopReason) -> Option<&AtomicU64> {
+        let at = StopReason::ALL.iter().position(|other| *other == reason)?;
+        self.0.get(at)
+    }
+}
+
+/// What was asked of a dependency since its retrier was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Demand {
+    /// First tries that started: calls, but for those inside a retry above.
+    pub first_tries: u64,
+    /// All attempts that started, first tries, retries and hedges.
+    pub attempts: u64,
+    /// Retries and hedges that asked the budget, whether it granted them or not.
+    pub wanted: u64,
+}
+
+impl Demand {
+    /// Attempts over first tries: 1 where nothing was retried; `None` before the first try.
+    ///
+    /// ```
+    /// use becalm::Policy;
+    /// let orders = Policy::default().builder().count_demand().build()?;
+    /// let _ = orders.retry_blocking(|_| Ok::<_, std::io::Error>(17));
+    /// let demand = orders.demand().expect("it is counted");
+    /// assert_eq!((demand.first_tries, demand.amplification()), (1, Some(1.0)));
+    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// ```
+    #[expect(clippy::cast_precision_loss)] // counts beyond 2^53 take centuries
+    pub fn amplification(&self) -> Option<f64> {
+        (self.first_tries > 0).then(|| self.attempts as f64 / self.first_tries as f64)
+    }
+}
+
+/// Threads that count without meeting: more than this many share.
+const SHARDS: usize = 16;
+
+/// Counts of demand, sharded by thread so that calls on two threads write no common cache line.
+#[derive(Debug)]
+pub(crate) struct DemandCounts(Box<[Shard; SHARDS]>);
+
+#[derive(Debug)]
+#[repr(align(128))] // two cache lines: neighbours must not share one
+struct Shard {
+    first_tries: AtomicU64,
+    attempts: AtomicU64,
+    wanted: AtomicU64,
+}
+
+impl DemandCounts {
+    pub fn new() -> Self {
+        Self(Box::new(core::array::from_fn(|_| Shard {
+            first_tries: AtomicU64::new(0),
+            attempts: AtomicU64::new(0),
+            wanted: AtomicU64::new(0),
+        })))
+    }
+
+    pub fn attempt(&self, is_first_try: bool) {
+        let shard = &self.0[shard()];
+        shard.attempts.fetch_add(1, Ordering::Relaxed);
+        if is_first_try {
+            shard.first_tries.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub fn wanted(&self) {
+        self.0[shard()].wanted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The sums. First tries before attempts, so that the amplification is never below what it is.
+    pub fn sum(&self) -> Demand {
+        let sum = |count: fn(&Shard) -> &AtomicU64| {
+            let shards = self.0.iter();
+            shards
+                .map(|shard| count(shard).load(Ordering::Relaxed))
+                .sum()
+        };
+        let first_tries = sum(|shard| &shard.first_tries);
+        Demand {
+            first_tries,
+            attempts: sum(|shard| &shard.attempts),
+            wanted: sum(|shard| &shard.wanted),
+        }
+    }
+}
+
+/// The shard of this thread: the next of them, for each thread that comes.
+#[cfg(feature = "std")]
+fn shard() -> usize {
+    use core::cell::Cell;
+    // The order of threads, not shared state that a model would have to check.
+    static NEXT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+    thread_local! {
+        static MINE: Cell<usize> = const { Cell::new(SHARDS) };
+    }
+    MINE.with(|mine| {
+        if mine.get() == SHARDS {
+            mine.set(NEXT.fetch_add(1, core::sync::atomic::Ordering::Relaxed) % SHARDS);
+        }
+        mine.get()
+    })
+}
+
+#[cfg(not(feature = "std"))]
+fn shard() -> usize {
+    0
+}

@@ -1,0 +1,167 @@
+//! What does an attempt hold of the guards, and what do they learn from its end?
+
+use core::time::Duration;
+
+use super::Guards;
+use crate::breaker::{Outcome, Permit, Transition};
+use crate::bulkhead::{self, Sample};
+use crate::classify::{Class, Effect, Failure};
+use crate::hedge::Hedging;
+use crate::rate::RateLimiter;
+use crate::throttle::Priority;
+use crate::time::Instant;
+
+/// What an attempt under way holds of the guards.
+#[derive(Debug, Default)]
+#[must_use = "what it holds is returned by `finish`"]
+pub(crate) struct Pass {
+    permit: Option<Permit>,
+    has_place: bool,
+    is_hedge: bool,
+    priority: Priority,
+    /// The clock's zero where nobody wants to know.
+    started: Instant,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ended {
+    Success,
+    Failure(Failure),
+    /// Its owner lost interest: dropped, cut by the deadline, beaten by another copy.
+    Cancelled,
+    /// The operation panicked.
+    Panicked,
+}
+
+impl Ended {
+    /// Whether the dependency gave an answer that it stands by: what cannot be mended by repeating
+    /// it speaks for its health.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::Success => true,
+            Self::Failure(failure) => failure.class == Class::Permanent,
+            Self::Cancelled | Self::Panicked => false,
+        }
+    }
+
+    fn for_breaker(&self) -> Outcome {
+        match self {
+            _ if self.is_answer() => Outcome::Success,
+            Self::Cancelled => Outcome::Cancelled,
+            _ => Outcome::Failure,
+        }
+    }
+
+    /// What it teaches an adaptive limit. A connection that was refused says nothing about how many
+    /// calls fit, nor does one whose end was not awaited.
+    fn for_limit(&self) -> Option<bulkhead::Outcome> {
+        match self {
+            _ if self.is_answer() => Some(bulkhead::Outcome::Completed),
+            Self::Failure(failure) if failure.effect == Effect::Unknown => {
+                Some(bulkhead::Outcome::Dropped)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Pass {
+    #[inline]
+    pub(super) fn new(
+        permit: Option<Permit>,
+        has_place: bool,
+        started: Instant,
+        priority: Priority,
+    ) -> Self {
+        Self {
+            permit,
+            has_place,
+            is_hedge: false,
+            priority,
+            started,
+        }
+    }
+
+    /// The same for a hedge, whose latency is not one of first copies.
+    pub fn of_hedge(mut self) -> Self {
+        self.is_hedge = true;
+        self
+    }
+}
+
+impl Guards {
+    /// An attempt has ended. Returns the change of the breaker's state that it brought about.
+    ///
+    /// The clock is read through `now` where something [wants to
+    /// know](Self::reads_clock_at_end), and where the breaker opens.
+    #[inline]
+    pub fn finish(
+        &self,
+        pass: Pass,
+        ended: Ended,
+        now: impl Fn() -> Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
+        if pass.has_place || self.learns() {
+            self.teach(&pass, ended, &now);
+        }
+        let permit = pass.permit?;
+        let breaker = self.breaker.get()?;
+        let took = if self.reads_clock_at_start() {
+            now().since(pass.started)
+        } else {
+            Duration::ZERO
+        };
+        breaker.record(permit, ended.for_breaker(), now, took, random)
+    }
+
+    /// Returns the place, and tells throttle, rate and hedging of the end.
+    fn teach(&self, pass: &Pass, ended: Ended, now: &impl Fn() -> Instant) {
+        if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
+            let outcome = ended.for_limit().filter(|_| places.reads_clock());
+            places.release(outcome.map(|outcome| {
+                let now = now();
+                Sample {
+                    took: now.since(pass.started),
+                    now,
+                    outcome,
+                }
+            }));
+        }
+        if let Some(throttle) = self.throttle() {
+            match ended {
+                _ if ended.is_answer() => throttle.on_accepted(now(), pass.priority),
+                Ended::Failure(_) => throttle.on_rejected(now(), pass.priority),
+                _ => (),
+            }
+        }
+        if let Some(rate) = self.rate() {
+            teach_rate(rate, ended, now());
+        }
+        match self.hedging() {
+            Some(hedging) if hedging.reads_clock() && !pass.is_hedge => {
+                teach_hedging(hedging, pass, ended, now());
+            }
+            _ => (),
+        }
+    }
+}
+
+fn teach_rate(rate: &RateLimiter, ended: Ended, now: Instant) {
+    match ended {
+        Ended::Failure(failure) if failure.class == Class::Throttled => rate.on_throttle(now),
+        Ended::Failure(failure) if failure.effect == Effect::Unsent => (),
+        Ended::Success | Ended::Failure(_) => rate.on_success(now),
+        Ended::Cancelled | Ended::Panicked => (),
+    }
+}
+
+fn teach_hedging(hedging: &Hedging, pass: &Pass, ended: Ended, now: Instant) {
+    let took = now.since(pass.started);
+    if ended.is_answer() {
+        hedging.record(now, took);
+    } else {
+        hedging.record_at_least(now, took);
+    }
+}

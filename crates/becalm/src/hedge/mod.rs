@@ -1,0 +1,65 @@
+//! When may a slow attempt be repeated before it has ended?
+//!
+//! A hedge is a copy of an attempt that is slow: it starts beside the first one, and the first
+//! good answer wins (Dean, Barroso: *The Tail at Scale*, CACM 2013). [`Hedge`] is the
+//! configuration, plain data; [`Hedging`] is the state that all calls to one dependency share; it
+//! says when a copy may start and learns from how long attempts took. Running the copies is an
+//! engine's part. Its rules:
+//!
+//! - **Only what may be repeated is hedged.** The operation is idempotent, or carries the same key
+//!   in every copy ([`Operation`](crate::Operation)). A hedge repeats what has not even failed, so
+//!   no proof that nothing was sent can lift this gate.
+//! - **A copy pays before it starts.** It withdraws from the budget that the retries draw on, and
+//!   counts as an attempt of the call; where either is at its end, no copy starts and the attempt
+//!   goes on alone: that is no reason to stop. A copy deposits nothing. What it took is refunded if
+//!   it never reached the operation (the bulkhead or the breaker refused it, the call was
+//!   dropped), and spent otherwise, also if it loses. Where nested retries are suppressed, so are
+//!   hedges.
+//! - **The delay is counted from the start of the copy before**, and copies are at most
+//!   [`copies`](Hedge::copies). No copy starts that the deadline would end at once.
+//! - **The first good answer wins.** The others are cancelled, by dropping them, and observed:
+//!   that they lost, and how long they had run. They are neither failures to the breaker nor
+//!   samples of a latency.
+//! - **A failing copy waits for the others.** While another copy is under way, a transient or
+//!   throttled failure is kept and the others go on; no further copy starts, for what has failed
+//!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed, with
+//!   what all of them say about a retry ([`joined`]).
+//! - **A permanent failure ends it**, and so does the server's word not to retry: all copies are
+//!   cancelled and the failure is the attempt's (gRFC A6, *Summary of Retry and Hedging Logic*,
+//!   "fatal status code").
+//! - **One latency for each attempt**, that of its first copy; see [`Hedging`].
+//!
+//! gRFC A6 differs in two points. There a non-fatal failure starts the next copy at once; here the
+//! wait of a failed attempt belongs to the retry, or a service that fails fast would get all its
+//! copies in one burst. There the server's word not to retry stops only copies that are yet to
+//! start; here it stops those under way, too, for they load the server that asked for less.
+//!
+//! ```
+//! use becalm::hedge::{Hedge, Hedging};
+//! use becalm::Instant;
+//! use std::time::Duration;
+//!
+//! let hedging = Box::new(Hedging::new(Hedge::at_quantile(0.95)));
+//! let mut now = Instant::ZERO;
+//! assert_eq!(hedging.delay(now), None); // nothing is known yet
+//! for call in 0..1000 {
+//!     let took = Duration::from_millis(if call % 10 == 0 { 80 } else { 20 });
+//!     now = now.after(took);
+//!     hedging.record(now, took);
+//! }
+//! let delay = hedging.delay(now).expect("enough latencies");
+//! assert!(delay.abs_diff(Duration::from_millis(80)) <= Duration::from_millis(5));
+//! ```
+
+mod buckets;
+mod config;
+mod hedging;
+mod joined;
+mod latency;
+mod survival;
+mod text;
+
+pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
+pub use hedging::Hedging;
+pub use joined::joined;
+pub use latency::Latencies;

@@ -1,0 +1,143 @@
+//! What do headers carry between the layers of different processes?
+
+use std::time::Duration;
+
+use ::http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::scope::{ClockId, DoNotRetry, Scope, ScopeHeader};
+use crate::stop::StopReason;
+use crate::time::Instant;
+
+const SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
+const RETRY: HeaderName = HeaderName::from_static(DoNotRetry::NAME);
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// The scope of a request that came with these headers at `now` on this clock: [`Scope::decode`]
+/// of `becalm-scope`, and what other systems say of the same things.
+///
+/// | header | from | says |
+/// |---|---|---|
+/// | `x-envoy-attempt-count: N` | Envoy | attempt N |
+/// | `x-envoy-is-timeout-retry: true` | Envoy | a retry |
+/// | `x-envoy-expected-rq-timeout-ms: N` | Envoy | N ms remain (0 means no limit) |
+/// | `grpc-previous-rpc-attempts: N` | gRPC (proposal A6) | attempt N + 1 |
+/// | `grpc-timeout: 100m` | gRPC over HTTP/2 | 100 ms remain |
+/// | `x-stainless-retry-count: N` | OpenAI, Anthropic and other SDKs built with Stainless | attempt N + 1 |
+/// | `amz-sdk-request: attempt=N; max=M` | AWS SDKs | attempt N |
+///
+/// Of several the latest attempt and the shortest time count. None of them says that a retry above
+/// is still to come: only `becalm-scope` suppresses. Garbage is ignored. Like [`Scope::decode`], this
+/// has somebody above to tell even if there is no such header.
+///
+/// ```
+/// use becalm::{http, time::StdSleeper, Sleeper};
+/// # use ::http::Request;
+/// let clock = StdSleeper::new();
+/// let request = Request::get("/orders/17")
+///     .header("becalm-scope", "attempt=1, repeated")
+///     .header("x-envoy-attempt-count", "2")
+///     .body(())?;
+/// let scope = http::scope(request.headers(), clock.now(), clock.clock());
+/// assert_eq!(scope.attempt(), 2);
+/// assert!(scope.is_repeated_above() && !scope.is_first_try());
+/// # Ok::<(), ::http::Error>(())
+/// ```
+pub fn scope(headers: &HeaderMap, now: Instant, clock: ClockId) -> Scope {
+    let mut said = own(headers);
+    for (name, offset) in [
+        ("x-envoy-attempt-count", 0),
+        ("grpc-previous-rpc-attempts", 1),
+        ("x-stainless-retry-count", 1),
+    ] {
+        for count in texts(headers, name).filter_map(number) {
+            said.at_attempt(count.saturating_add(offset));
+        }
+    }
+    for attempt in texts(headers, "amz-sdk-request").filter_map(amz_attempt) {
+        said.at_attempt(attempt);
+    }
+    if texts(headers, "x-envoy-is-timeout-retry").any(|text| text == "true") {
+        said.at_retry();
+    }
+    let of_envoy = texts(headers, "x-envoy-expected-rq-timeout-ms")
+        .filter_map(number)
+        .filter(|millis| *millis > 0)
+        .map(Duration::from_millis);
+    let of_grpc = texts(headers, "grpc-timeout").filter_map(grpc_timeout);
+    if let Some(remaining) = of_envoy.chain(of_grpc).min() {
+        said.within(remaining);
+    }
+    Scope::from_remote(&said, now, clock)
+}
+
+/// Writes the scope into the headers of a request that is sent at `now` on this clock: see
+/// [`Scope::encode`].
+///
+/// Replaces the field that may be there: one that came with an incoming request speaks of the
+/// layers above that one, and must not be forwarded as it is.
+pub fn write_scope(headers: &mut HeaderMap, scope: Scope, now: Instant, clock: ClockId) {
+    headers.remove(SCOPE);
+    let header = scope.encode(now, clock).map(|header| header.to_string());
+    if let Some(Ok(value)) = header.map(HeaderValue::try_from) {
+        headers.insert(SCOPE, value);
+    }
+}
+
+/// Writes into the headers of a failed response that no layer above should retry, if the reason
+/// [says so](StopReason::forbids_retry_above): `becalm-retry`, and `x-should-retry: false` for SDKs
+/// built with Stainless.
+///
+/// The reason is [`GaveUp::reason`](crate::GaveUp::reason), or
+/// [`Scope::forbidden_because`] of the request's scope after the work.
+pub fn write_do_not_retry(headers: &mut HeaderMap, reason: StopReason) {
+    let answer = DoNotRetry::because(reason).map(|answer| answer.to_string());
+    if let Some(Ok(value)) = answer.map(HeaderValue::try_from) {
+        headers.insert(RETRY, value);
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+}
+
+/// Several lines of one field are one list (RFC 9651 section 4.2).
+fn own(headers: &HeaderMap) -> ScopeHeader {
+    let mut lines = headers.get_all(SCOPE).iter().map(HeaderValue::as_bytes);
+    match (lines.next(), lines.next()) {
+        (None, _) => ScopeHeader::default(),
+        (Some(line), None) => ScopeHeader::read(line),
+        (Some(first), Some(second)) => {
+            let all: Vec<_> = [first, second].into_iter().chain(lines).collect();
+            ScopeHeader::read(&all.join(&b", "[..]))
+        }
+    }
+}
+
+fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(name).into_iter();
+    lines.filter_map(|line| line.to_str().ok()).map(str::trim)
+}
+
+/// Digits and nothing else; more than fit saturate.
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+/// AWS SDKs' `attempt=2; max=3`.
+fn amz_attempt(text: &str) -> Option<u64> {
+    let mut parts = text.split(';').map(str::trim);
+    number(parts.find_map(|part| part.strip_prefix("attempt="))?)
+}
+
+/// At most 8 digits and a unit (gRPC over HTTP/2, `Timeout`).
+fn grpc_timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let count = number(digits).filter(|_| digits.len() <= 8)?;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 3600),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    })
+}

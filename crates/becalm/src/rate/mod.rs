@@ -1,0 +1,16 @@
+//! How fast may first tries be sent, once the server has said "too many"?
+//!
+//! [`AdaptiveRate`] is the configuration, plain data; [`RateLimiter`] keeps the state: the client
+//! rate limiter of the AWS SDKs' adaptive retry mode. A token bucket, whose rate CUBIC cuts at a
+//! throttle and lets grow again, bounded by twice the rate that is measured.
+
+mod bucket;
+mod config;
+mod cubic;
+mod guarded;
+mod limiter;
+mod measure;
+
+pub use bucket::Place;
+pub use config::{AdaptiveRate, InvalidAdaptiveRate};
+pub use limiter::{RateLimited, RateLimiter};

@@ -1,0 +1,133 @@
+//! What may an operator read and change while calls are running?
+
+use super::Retrier;
+use crate::breaker::{CircuitBreaker, State, Transition};
+use crate::budget::Gauge;
+use crate::gauges::Demand;
+use crate::policy::{InvalidPolicy, Policy};
+use crate::rng::Random;
+use crate::stop::StopReason;
+
+impl<C> Retrier<C> {
+    /// Switches retries off for all calls, for an incident: a failed first try stops with
+    /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
+    pub fn disable_retries(&self) {
+        self.parts.shared.disable_retries();
+    }
+
+    /// Switches retries on again.
+    pub fn enable_retries(&self) {
+        self.parts.shared.enable_retries();
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> Policy {
+        self.parts.shared.policy()
+    }
+
+    /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
+    /// reload mints no burst. A call that has failed already goes on under the old one.
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, and the old one stays in force.
+    pub fn replace_policy(&self, policy: Policy) -> Result<(), InvalidPolicy> {
+        self.parts
+            .shared
+            .replace_policy(policy, self.parts.engine.sleeper.now())
+    }
+
+    /// How full the budget is, from 0 to 1; 1 where there is none.
+    pub fn budget_fill(&self) -> f64 {
+        self.parts
+            .shared
+            .budget_fill(self.parts.engine.sleeper.now())
+    }
+
+    /// Calls that are waiting for their next attempt.
+    pub fn waiting(&self) -> u64 {
+        self.parts.shared.waiting()
+    }
+
+    /// How often calls stopped for this reason: where it is
+    /// [`BudgetExhausted`](crate::StopReason::BudgetExhausted), how many retries were denied.
+    pub fn stops(&self, reason: StopReason) -> u64 {
+        self.parts.shared.stops(reason)
+    }
+
+    /// What was asked of the dependency, if the retrier was built to
+    /// [count](super::RetrierBuilder::count_demand) it.
+    pub fn demand(&self) -> Option<Demand> {
+        self.parts.shared.demand()
+    }
+
+    /// What is left of each kind in the policy's budget, and how often it denied a retry; nothing
+    /// where the budget was given as an object.
+    pub fn budget_gauges(&self) -> impl Iterator<Item = Gauge> {
+        let now = self.parts.engine.sleeper.now();
+        self.parts.shared.budget_gauges(now)
+    }
+
+    /// Attempts that have a place in the bulkhead; `None` where there is none.
+    pub fn in_flight(&self) -> Option<u32> {
+        let places = self.parts.shared.guards().places()?;
+        Some(places.in_flight())
+    }
+
+    /// Attempts that may have a place in the bulkhead at once, as of now; `None` where there is none.
+    pub fn concurrency_limit(&self) -> Option<u32> {
+        let places = self.parts.shared.guards().places()?;
+        Some(places.limit())
+    }
+
+    /// The state of the breaker; `None` where there is none.
+    pub fn breaker_state(&self) -> Option<State> {
+        let breaker = self.parts.shared.guards().breaker()?;
+        Some(breaker.state(self.parts.engine.sleeper.now()))
+    }
+}
+
+/// The breaker by hand. Nothing happens where there is none, or where it is in that state already;
+/// observers are told of changes.
+///
+/// ```
+/// use becalm::{Breaker, Policy, StopReason};
+/// let orders = Policy::default().breaker(Breaker::consecutive(5)).retrier()?;
+/// orders.isolate(); // it is being migrated: nobody calls it
+/// let gave_up = orders.retry_blocking(|_| Ok::<_, std::io::Error>(17)).unwrap_err();
+/// assert_eq!(gave_up.reason(), StopReason::BreakerOpen);
+/// orders.end_isolation();
+/// assert!(orders.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+impl<C> Retrier<C> {
+    /// Opens the breaker as if it had tripped: its open time begins, and probes follow.
+    pub fn force_open(&self) {
+        let engine = &self.parts.engine;
+        let random = || engine.seed.stream().next_u64();
+        self.shift(|breaker| breaker.force_open(engine.sleeper.now(), random));
+    }
+
+    /// Closes the breaker, and counts anew.
+    pub fn force_close(&self) {
+        self.shift(CircuitBreaker::force_close);
+    }
+
+    /// Lets no call pass until [`end_isolation`](Self::end_isolation) or
+    /// [`force_close`](Self::force_close).
+    pub fn isolate(&self) {
+        self.shift(CircuitBreaker::isolate);
+    }
+
+    /// Ends the isolation: probes decide what follows.
+    pub fn end_isolation(&self) {
+        self.shift(CircuitBreaker::end_isolation);
+    }
+
+    fn shift(&self, shift: impl FnOnce(&CircuitBreaker) -> Option<Transition>) {
+        let breaker = self.parts.shared.guards().breaker();
+        if let Some(transition) = breaker.and_then(shift) {
+            self.parts.engine.tell_transition(transition);
+        }
+    }
+}

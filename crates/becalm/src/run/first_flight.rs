@@ -1,0 +1,108 @@
+//! What does the first attempt of a guarded call hold, until it succeeds, fails or is dropped?
+
+use std::sync::Arc;
+
+use super::retrier::Parts;
+use crate::call::{Call, CallOptions, FirstTry, Flight};
+use crate::guard::{Ended, Pass};
+use crate::rng::Random;
+use crate::shared::Shared;
+use crate::time::Instant;
+
+/// The first attempt under way. Dropped, it returns its pass, and the guards learn how long it
+/// had lasted.
+pub(super) struct FirstFlight<'r> {
+    parts: &'r Parts,
+    pass: Option<Pass>,
+    /// The budget is to be told of the call's end.
+    is_enrolled: bool,
+    /// The operation is being executed: if that unwinds, the operation has panicked.
+    pub is_running: bool,
+}
+
+impl<'r> FirstFlight<'r> {
+    pub fn new(parts: &'r Parts, pass: Option<Pass>, is_enrolled: bool) -> Self {
+        Self {
+            parts,
+            pass,
+            is_enrolled,
+            is_running: false,
+        }
+    }
+
+    /// The attempt has succeeded, and with it the call.
+    #[inline]
+    pub fn succeeded(&mut self) {
+        let Parts { shared, engine } = self.parts;
+        self.is_running = false;
+        if self.pass.is_none() && !self.is_enrolled {
+            return;
+        }
+        let known = shared.reads_clock_at_end().then(|| engine.sleeper.now());
+        if self.is_enrolled {
+            self.is_enrolled = false;
+            shared.on_success(known.unwrap_or(Instant::ZERO), None);
+            shared.call_ended();
+        }
+        if let Some(pass) = self.pass.take() {
+            let guards = shared.guards();
+            let random = || engine.seed.stream().next_u64();
+            let now = || known.unwrap_or_else(|| engine.sleeper.now());
+            if let Some(transition) = guards.finish(pass, Ended::Success, now, random) {
+                engine.tell_transition(transition);
+            }
+        }
+    }
+
+    /// What it holds, as a call, for what follows a failure or a wait.
+    pub fn take_call(&mut self, options: CallOptions, first: FirstTry) -> Call<Arc<Shared>> {
+        let flight = Flight {
+            number: 1,
+            started: first.start(),
+            pass: self.pass.take().unwrap_or_default(),
+            paid: None,
+        };
+        let is_enrolled = core::mem::take(&mut self.is_enrolled);
+        Call::of_flight(
+            Arc::clone(&self.parts.shared),
+            options,
+            first,
+            flight,
+            is_enrolled,
+        )
+    }
+}
+
+impl Drop for FirstFlight<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.pass.is_some() || self.is_enrolled {
+            self.dropped();
+        }
+    }
+}
+
+impl FirstFlight<'_> {
+    #[cold]
+    fn dropped(&mut self) {
+        let Parts { shared, engine } = self.parts;
+        if core::mem::take(&mut self.is_enrolled) {
+            shared.call_ended();
+        }
+        let Some(pass) = self.pass.take() else {
+            return;
+        };
+        let ended = if self.is_running {
+            Ended::Panicked
+        } else {
+            Ended::Cancelled
+        };
+        let now = engine.sleeper.now();
+        let random = || engine.seed.stream().next_u64();
+        let transition = shared.guards().finish(pass, ended, || now, random);
+        // An observer that panics while another panic unwinds would abort the process.
+        if let (Some(transition), false) = (transition, std::thread::panicking()) {
+            engine.tell_transition(transition);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Which scope is the thread's at present? The engines swap it while they run or poll an operation.
+
+use core::cell::Cell;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use super::Scope;
+use crate::stop::StopReason;
+
+thread_local! {
+    static CURRENT: Cell<Scope> = const { Cell::new(Scope::NONE) };
+}
+
+impl Scope {
+    /// The scope of the running attempt, [`Scope::NONE`] outside of any.
+    ///
+    /// It does not follow `spawn`: carry it over with [`Scope::wrap`].
+    #[inline]
+    pub fn current() -> Self {
+        CURRENT.get()
+    }
+
+    /// Runs the closure in this scope.
+    ///
+    /// What is said in it is forgotten: see [`enter_with_scope`](Self::enter_with_scope).
+    pub fn enter<R>(self, inside: impl FnOnce() -> R) -> R {
+        self.enter_with_scope(inside).0
+    }
+
+    /// Runs the closure in this scope, and tells what the scope has become: whether a layer in it
+    /// [forbids](Self::is_retry_forbidden) more attempts.
+    pub fn enter_with_scope<R>(self, inside: impl FnOnce() -> R) -> (R, Self) {
+        let entered = Entered::new(self);
+        let result = inside();
+        (result, entered.leave())
+    }
+
+    /// The future in this scope, wherever it is polled: for `spawn`.
+    ///
+    /// ```no_run
+    /// # async fn run() {
+    /// use becalm::Scope;
+    /// let task = tokio::spawn(Scope::current().wrap(async { /* knows the retries above */ }));
+    /// # }
+    /// ```
+    ///
+    /// What is said in it stays with it: see [`Wrapped::with_scope`].
+    pub fn wrap<F: Future>(self, future: F) -> Wrapped<F> {
+        Wrapped {
+            future,
+            scope: self,
+        }
+    }
+
+    /// Passes on to the running attempt that more attempts harm, if that was said in this scope:
+    /// for what a task or thread has brought back.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// use becalm::Scope;
+    /// # async fn work() {}
+    /// let task = tokio::spawn(Scope::current().wrap(work()).with_scope());
+    /// if let Ok((_done, scope)) = task.await {
+    ///     scope.report();
+    /// }
+    /// # }
+    /// ```
+    pub fn report(self) {
+        if let Some(reason) = self.forbidden_because() {
+            forbid_retry_in_current(reason);
+        }
+    }
+}
+
+/// Tells the layer above, if there is one, that more attempts harm.
+pub(crate) fn forbid_retry_in_current(reason: StopReason) {
+    let above = CURRENT.get();
+    if !above.is_none() {
+        CURRENT.set(above.forbidding_retry_because(reason));
+    }
+}
+
+/// While it lives, its scope is the thread's current one; dropping it, by a panic too, puts
+/// back the one before.
+pub(crate) struct Entered {
+    before: Scope,
+}
+
+impl Entered {
+    #[inline]
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            before: CURRENT.replace(scope),
+        }
+    }
+
+    /// The same where it is known that there is nothing above: what is put back is then a
+    /// constant, and one call does not wait for the one before to have left.
+    #[inline]
+    pub fn from_top(scope: Scope) -> Self {
+        CURRENT.set(scope);
+        Self {
+            before: Scope::NONE,
+        }
+    }
+
+    /// Leaves, and tells what the scope has become inside.
+    #[inline]
+    pub fn leave(self) -> Scope {
+        let inside = CURRENT.get();
+        drop(self);
+        inside
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A future that carries a scope along: see [`Scope::wrap`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Wrapped<F> {
+        #[pin]
+        future: F,
+        scope: Scope,
+    }
+}
+
+impl<F> Wrapped<F> {
+    /// The scope as it is by now: whether a layer inside [forbids](Scope::is_retry_forbidden) more
+    /// attempts.
+    pub const fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The same future, which resolves to its output and to what the scope has become.
+    pub const fn with_scope(self) -> WithScope<F> {
+        WithScope { wrapped: self }
+    }
+}
+
+impl<F: Future> Future for Wrapped<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let entered = Entered::new(*this.scope);
+        let polled = this.future.poll(context);
+        *this.scope = entered.leave();
+        polled
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A future that brings its scope back: see [`Wrapped::with_scope`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct WithScope<F> {
+        #[pin]
+        wrapped: Wrapped<F>,
+    }
+}
+
+impl<F: Future> Future for WithScope<F> {
+    type Output = (F::Output, Scope);
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        this.wrapped
+            .as_mut()
+            .poll(context)
+            .map(|output| (output, this.wrapped.scope))
+    }
+}

@@ -1,0 +1,208 @@
+//! Is there a retry around this one, and what has it decided?
+//!
+//! A [`Scope`] is an explicit value. The sans-IO [`Call`](crate::Call) takes it as an argument;
+//! only the engines keep the current one per thread while they run or poll the operation, so that
+//! a retry inside a retry is seen across `.await` points and joined futures of one task, and does
+//! not leak to other tasks.
+//!
+//! Between processes it travels as one header field of the request ([`ScopeHeader`]), and "do not
+//! retry" comes back as one of the response ([`DoNotRetry`]). Any transport that carries text can
+//! carry them; the feature `http` reads and writes them in header maps.
+
+mod answer;
+mod clock;
+#[cfg(feature = "std")]
+mod current;
+mod header;
+mod nested;
+mod structured;
+
+pub use answer::DoNotRetry;
+pub use clock::ClockId;
+#[cfg(feature = "std")]
+pub(crate) use current::{Entered, forbid_retry_in_current};
+#[cfg(feature = "std")]
+pub use current::{WithScope, Wrapped};
+pub use header::ScopeHeader;
+pub use nested::{Nested, UnknownNested};
+
+use crate::stop::StopReason;
+use crate::time::Instant;
+
+/// What a call knows of the retries around it.
+///
+/// Two words, so that entering and leaving one costs an operation nothing that can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    deadline: Instant,
+    /// From the top: the number of the retrier that pays (32 bits), the deadline's clock (16), the
+    /// attempt (8), why more attempts harm (4), flags (4). 0 means nothing above.
+    meta: u64,
+}
+
+/// A retry above may still repeat this work.
+const REPEATED: u64 = 1;
+/// Some layer above is past its first attempt.
+const RETRYING: u64 = 2;
+/// The layer above is in another process: nothing else need be known of it to have it told.
+const REMOTE: u64 = 4;
+
+const REASON_AT: u32 = 4;
+const REASON: u64 = 0xf << REASON_AT;
+const ATTEMPT_AT: u32 = 8;
+const CLOCK_AT: u32 = 16;
+const PAYER_AT: u32 = 32;
+
+impl Scope {
+    /// Nothing above: what a call at the top has.
+    pub const NONE: Self = Self {
+        deadline: Instant::NEVER,
+        meta: 0,
+    };
+
+    /// The number of the attempt right above, from 1; 255 stands for that and more. 0 where there
+    /// is none, or where another process did not say.
+    pub const fn attempt(self) -> u32 {
+        (self.meta >> ATTEMPT_AT & 0xff) as u32
+    }
+
+    /// Whether a retry above may still repeat this work.
+    pub const fn is_repeated_above(self) -> bool {
+        self.meta & REPEATED != 0
+    }
+
+    /// Whether every layer above is at its first attempt: only then does a call count as a first
+    /// try and deposit into its budget.
+    pub const fn is_first_try(self) -> bool {
+        self.meta & RETRYING == 0
+    }
+
+    /// Whether a layer below has learnt that more attempts harm (its budget is spent, its breaker
+    /// is open, the server said so).
+    pub const fn is_retry_forbidden(self) -> bool {
+        self.meta & REASON != 0
+    }
+
+    /// Why more attempts harm, if a layer below has learnt that they do: what an answer passes on
+    /// to the caller in [`DoNotRetry`].
+    pub const fn forbidden_because(self) -> Option<StopReason> {
+        match (self.meta & REASON) >> REASON_AT {
+            0 => None,
+            2 => Some(StopReason::BudgetExhausted),
+            3 => Some(StopReason::BreakerOpen),
+            _ => Some(StopReason::DoNotRetry),
+        }
+    }
+
+    /// The earliest deadline above, if it is on this clock.
+    ///
+    /// Tokio's clock and the process's are one clock while they agree; under a paused one they
+    /// are two.
+    pub fn deadline(self, clock: ClockId) -> Option<Instant> {
+        (self.deadline != Instant::NEVER && self.clock().agrees(clock)).then_some(self.deadline)
+    }
+
+    /// The same, with word that nobody above may retry.
+    #[must_use]
+    pub const fn forbidding_retry(self) -> Self {
+        self.forbidding_retry_because(StopReason::DoNotRetry)
+    }
+
+    /// The same, with the reason; the first one said stays. A reason that does not
+    /// [forbid](StopReason::forbids_retry_above) retries above reads as
+    /// [`DoNotRetry`](StopReason::DoNotRetry).
+    #[must_use]
+    pub const fn forbidding_retry_because(mut self, reason: StopReason) -> Self {
+        if self.meta & REASON == 0 {
+            let code = match reason {
+                StopReason::BudgetExhausted => 2,
+                StopReason::BreakerOpen => 3,
+                _ => 1,
+            };
+            self.meta |= code << REASON_AT;
+        }
+        self
+    }
+
+    /// Whether there is nothing above.
+    #[cfg(feature = "std")]
+    pub(crate) const fn is_none(self) -> bool {
+        self.meta == 0
+    }
+
+    /// The number of the retrier above whose budget pays for what shares one, 0 where there is
+    /// none in this process.
+    pub(crate) const fn payer(self) -> u32 {
+        (self.meta >> PAYER_AT) as u32
+    }
+
+    #[expect(clippy::cast_possible_truncation)] // the middle 16 bits
+    const fn clock(self) -> ClockId {
+        ClockId::from_bits((self.meta >> CLOCK_AT) as u16)
+    }
+
+    /// The scope of what runs inside this attempt of a call; `payer` is the number of the retrier
+    /// that pays for what shares a budget there.
+    ///
+    /// A call without a deadline, or on a clock of which nothing is known, hands on the one above:
+    /// somebody further down may share its clock.
+    pub(crate) const fn inside(
+        self,
+        payer: u32,
+        clock: ClockId,
+        deadline: Instant,
+        may_repeat: bool,
+        attempt: u32,
+    ) -> Self {
+        let attempt = if attempt < 255 { attempt } else { 255 };
+        let mut meta = (payer as u64) << PAYER_AT | (attempt as u64) << ATTEMPT_AT;
+        meta |= self.meta & (REPEATED | RETRYING);
+        if may_repeat {
+            meta |= REPEATED;
+        }
+        if attempt > 1 {
+            meta |= RETRYING;
+        }
+        let own = deadline.as_nanos() != Instant::NEVER.as_nanos() && clock.is(clock);
+        let (deadline, clock) = if own {
+            (deadline, clock)
+        } else {
+            (self.deadline, self.clock())
+        };
+        meta |= (clock.to_bits() as u64) << CLOCK_AT;
+        Self { deadline, meta }
+    }
+
+    /// What another process said of the layers above it.
+    pub(crate) fn from_remote(said: &ScopeHeader, now: Instant, clock: ClockId) -> Self {
+        let mut meta = REMOTE | u64::from(said.attempt()) << ATTEMPT_AT;
+        if said.is_repeated() {
+            meta |= REPEATED;
+        }
+        if said.is_retry() {
+            meta |= RETRYING;
+        }
+        let deadline = match said.remaining() {
+            Some(remaining) => now.after(remaining),
+            None => Instant::NEVER,
+        };
+        if deadline != Instant::NEVER {
+            meta |= u64::from(clock.to_bits()) << CLOCK_AT;
+        }
+        Self { deadline, meta }
+    }
+
+    /// The word that tells scopes without a deadline apart; 0 for [`Scope::NONE`].
+    pub(crate) const fn word(self) -> u64 {
+        self.meta
+    }
+
+    /// The scope without a deadline that has this word.
+    #[cfg(feature = "std")]
+    pub(crate) const fn of_word(meta: u64) -> Self {
+        Self {
+            deadline: Instant::NEVER,
+            meta,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! How is the adaptive throttle configured?
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use crate::duration::{self, Human, InvalidDuration};
+
+/// The configuration of the adaptive throttle: plain data.
+///
+/// A call is shed with probability min(`max`, (requests - `k` x accepts) / (requests + 1)), over
+/// the last `window`, if that is above 0. Read and written as `accepts:2,within:2m` or
+/// `accepts:2,within:2m,max:0.75`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Throttle {
+    /// How many requests are sent for each that the server accepts. From 1 to 1000. Default 2
+    /// (Google SRE book, ch. 21): the server's accepts are seen soon after it recovers, for as many
+    /// requests rejected. Nearer to 1, the server rejects less and recovery is seen later.
+    pub k: f64,
+    /// The time over which is counted, in ten slices. From a second to an hour. Default 2 minutes
+    /// (SRE book).
+    pub window: Duration,
+    /// The largest probability: what is left probes a server that accepts nothing. From 0.01 to 1.
+    /// Default 0.9, as in failsafe-go 0.6. The SRE book has no such bound, which is 1: then a busy
+    /// client probes a dead server once a window, and needs several windows to see it recover.
+    pub max: f64,
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self {
+            k: 2.0,
+            window: Duration::from_secs(120),
+            max: Self::DEFAULT_MAX,
+        }
+    }
+}
+
+impl Throttle {
+    const DEFAULT_MAX: f64 = 0.9;
+
+    /// As many requests for each that is accepted; else the default.
+    #[must_use]
+    pub fn accepts(k: f64) -> Self {
+        Self {
+            k,
+            ..Self::default()
+        }
+    }
+
+    /// The same over another window.
+    #[must_use]
+    pub const fn within(mut self, window: Duration) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The same with another largest probability.
+    #[must_use]
+    pub const fn max(mut self, probability: f64) -> Self {
+        self.max = probability;
+        self
+    }
+
+    /// Refuses what the throttle cannot keep.
+    pub fn validate(self) -> Result<(), InvalidThrottle> {
+        let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
+        // Written so that NaN fails each of them.
+        if !(1.0..=1e3).contains(&self.k) {
+            Err(InvalidThrottle::Accepts)
+        } else if !windows.contains(&self.window) {
+            Err(InvalidThrottle::Window)
+        } else if !(0.01..=1.0).contains(&self.max) {
+            Err(InvalidThrottle::Max)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Why an adaptive throttle is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidThrottle {
+    /// The kind is not known.
+    Kind,
+    /// A parameter is not known, or has no number behind its colon.
+    Parameter,
+    /// The window is not a duration.
+    Duration(InvalidDuration),
+    /// The requests per accept are out of range.
+    Accepts,
+    /// The window is out of range.
+    Window,
+    /// The largest probability is out of range.
+    Max,
+}
+
+impl fmt::Display for InvalidThrottle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "the throttle does not begin with accepts:REQUESTS; write accepts:2",
+            Self::Parameter => {
+                "the throttle has an unknown parameter; write accepts:2,within:2m,max:0.9"
+            }
+            Self::Duration(reason) => return write!(f, "the throttle's window: {reason}"),
+            Self::Accepts => {
+                "the throttle's accepts must be from 1 to 1000 requests per accept; below 1 it \
+                 would shed calls of a healthy server"
+            }
+            Self::Window => "the throttle's window must be from 1s to 1h",
+            Self::Max => "the throttle's max must be from 0.01 to 1",
+        })
+    }
+}
+
+impl core::error::Error for InvalidThrottle {}
+
+impl fmt::Display for Throttle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "accepts:{},within:{}", self.k, Human(self.window))?;
+        if self.max.to_bits() == Self::DEFAULT_MAX.to_bits() {
+            return Ok(());
+        }
+        write!(f, ",max:{}", self.max)
+    }
+}
+
+impl FromStr for Throttle {
+    type Err = InvalidThrottle;
+
+    fn from_str(text: &str) -> Result<Self, InvalidThrottle> {
+        let mut parts = text.split(',').map(str::trim);
+        let number = |text: &str| text.parse::<f64>().map_err(|_| InvalidThrottle::Parameter);
+        let accepts = parts.next().and_then(|part| part.strip_prefix("accepts:"));
+        let mut throttle = Self::accepts(number(accepts.ok_or(InvalidThrottle::Kind)?)?);
+        for part in parts {
+            match part.split_once(':').ok_or(InvalidThrottle::Parameter)? {
+                ("within", window) => {
+                    throttle.window = duration::parse(window).map_err(InvalidThrottle::Duration)?;
+                }
+                ("max", probability) => throttle.max = number(probability)?,
+                _ => return Err(InvalidThrottle::Parameter),
+            }
+        }
+        throttle.validate().map(|()| throttle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn it_reads_back_what_it_displays() {
+        for text in [
+            "accepts:2,within:2m",
+            "accepts:1.1,within:30s",
+            "accepts:2,within:2m,max:1",
+        ] {
+            assert_eq!(text.parse::<Throttle>().unwrap().to_string(), text);
+        }
+        assert_eq!("accepts:2".parse(), Ok(Throttle::default()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_by_name() {
+        for (text, reason) in [
+            ("", InvalidThrottle::Kind),
+            ("requests:2", InvalidThrottle::Kind),
+            ("accepts:two", InvalidThrottle::Parameter),
+            ("accepts:2,with:2m", InvalidThrottle::Parameter),
+            ("accepts:2,within", InvalidThrottle::Parameter),
+            (
+                "accepts:2,within:2",
+                InvalidThrottle::Duration(InvalidDuration::MissingUnit),
+            ),
+            ("accepts:0.9", InvalidThrottle::Accepts),
+            ("accepts:nan", InvalidThrottle::Accepts),
+            ("accepts:inf", InvalidThrottle::Accepts),
+            ("accepts:2,within:999ms", InvalidThrottle::Window),
+            ("accepts:2,within:61m", InvalidThrottle::Window),
+            ("accepts:2,max:0", InvalidThrottle::Max),
+            ("accepts:2,max:nan", InvalidThrottle::Max),
+            ("accepts:2,max:1.01", InvalidThrottle::Max),
+        ] {
+            assert_eq!(text.parse::<Throttle>(), Err(reason), "{text}");
+        }
+    }
+}
