@@ -32,11 +32,16 @@ const MUCH_FASTER: f64 = 0.5;
 /// The limit shrinks when calls take longer than without a queue, and grows while they do not.
 ///
 /// For any dependency whose latency rises with its load, before it drops anything. The formula is
-/// that of Envoy's adaptive concurrency filter (gradient controller, 1.40: tolerance is 1 + its
+/// that of Envoy's adaptive concurrency filter (gradient controller; tolerance is 1 + its
 /// `buffer`) and in shape Netflix's `Gradient2` (concurrency-limits 0.5; *Performance Under Load*,
 /// 2018), whose baseline, a slow average, drifts up under lasting overload; this one does not.
 ///
-/// Against a server of c workers, with calls enough, it settles where L = tolerance x c + sqrt(L).
+/// Against a server of c workers, with calls enough, it settles where L = tolerance x c + sqrt(L):
+/// 16 or 17 for ten. When calls of 10 ms begin to take 100 ms, it is at its minimum within 2 s;
+/// measured anew there, it is at the capacity of the slower server within another 8 s.
+///
+/// Where others overload the dependency too, the baseline that a probe measures holds their queue
+/// as well.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Gradient {
@@ -50,11 +55,12 @@ pub struct Gradient {
     /// (Envoy).
     pub tolerance: f64,
     /// How long calls are collected before the limit is judged, ten of them at least. From 1 ms to
-    /// 1 min. Default 100 ms (Envoy).
+    /// 1 min. Default 100 ms (the example of Envoy's documentation).
     pub window: Duration,
     /// How often the baseline is measured again: for a window or two the limit is then halved (as
-    /// BBR v2 does its congestion window, draft-ietf-ccwg-bbr, `ProbeRTT`). From 10 windows to 1
-    /// day. Default 1 min (Envoy). Not jittered: probes that coincide only measure better.
+    /// BBR does its congestion window since version 2: draft-ietf-ccwg-bbr, `ProbeRTT`). From 10
+    /// windows to 1 day. Default 1 min (the example of Envoy's documentation). Not jittered:
+    /// probes that coincide measure better.
     pub probe: Duration,
 }
 
