@@ -36,11 +36,8 @@ pub struct Shared {
     plain: AtomicU64,
     disabled: AtomicU64,
     waiting: AtomicU64,
-    /// Whether the budget wants to hear of calls and outcomes, and whether it, or a guard, wants
-    /// to know when a call starts.
-    hears_calls: AtomicU64,
-    reads_clock_at_start: AtomicU64,
-    reads_clock_at_end: AtomicU64,
+    /// What every call looks at: [`HEARS_CALLS`] and its kin.
+    wants: AtomicU64,
     foreign_budget: Option<Arc<dyn RetryBudget>>,
     guards: Guards,
     stops: StopCounts,
@@ -53,6 +50,15 @@ pub struct Shared {
     clock: ClockId,
     id: u32,
 }
+
+/// The budget wants to hear of calls and outcomes.
+const HEARS_CALLS: u64 = 1;
+/// There is no budget but a ratio, or none.
+const RATIO_ALONE: u64 = 2;
+/// The budget or a guard wants to know when a call starts.
+const STARTS: u64 = 4;
+/// The budget or a guard wants to know when a call ends.
+const ENDS: u64 = 8;
 
 impl Shared {
     /// The state of a policy on a timer of this tick (zero where the timer is exact).
@@ -105,9 +111,7 @@ impl Shared {
             plain: AtomicU64::new(0),
             disabled: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-            hears_calls: AtomicU64::new(0),
-            reads_clock_at_start: AtomicU64::new(0),
-            reads_clock_at_end: AtomicU64::new(0),
+            wants: AtomicU64::new(0),
             foreign_budget,
             guards: Guards::new(&policy),
             stops: StopCounts::new(),
@@ -191,18 +195,20 @@ impl Shared {
         self.shares.store(u64::from(shares), Ordering::Relaxed);
         let untimed = policy.deadline.is_none() && policy.attempt_timeout.is_none();
         let hears_calls = self.budget().hears_calls();
-        self.hears_calls
-            .store(u64::from(hears_calls), Ordering::Relaxed);
-        let reads_clock = self.deposit_reads_clock() || self.guards.reads_clock_at_start();
-        self.reads_clock_at_start
-            .store(u64::from(reads_clock), Ordering::Relaxed);
-        let reads_clock =
-            hears_calls && self.deposit_reads_clock() || self.guards.reads_clock_at_end();
-        self.reads_clock_at_end
-            .store(u64::from(reads_clock), Ordering::Relaxed);
+        let reads_clock = self.budget().deposit_reads_clock();
+        let has_ratio_alone = self.foreign_budget.is_none() && self.budgets.is_plain();
+        let mut wants = 0;
+        let mut add = |is_wanted: bool, bit| wants |= if is_wanted { bit } else { 0 };
+        add(hears_calls, HEARS_CALLS);
+        add(has_ratio_alone, RATIO_ALONE);
+        add(reads_clock || self.guards.reads_clock_at_start(), STARTS);
+        add(
+            hears_calls && reads_clock || self.guards.reads_clock_at_end(),
+            ENDS,
+        );
+        self.wants.store(wants, Ordering::Relaxed);
         let is_plain = untimed
-            && self.foreign_budget.is_none()
-            && self.budgets.is_plain()
+            && has_ratio_alone
             && self.guards.are_idle()
             && self.demand.is_none()
             && !self.observed;
@@ -321,14 +327,14 @@ impl Shared {
     /// Whether the budget or a guard wants to know when a call starts.
     #[inline]
     pub(crate) fn reads_clock_at_start(&self) -> bool {
-        self.reads_clock_at_start.load(Ordering::Relaxed) != 0
+        self.wants(STARTS)
     }
 
     /// Whether the budget or a guard wants to know when a call ends.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn reads_clock_at_end(&self) -> bool {
-        self.reads_clock_at_end.load(Ordering::Relaxed) != 0
+        self.wants(ENDS)
     }
 
     /// Whether slow attempts are hedged.
@@ -337,8 +343,9 @@ impl Shared {
         self.guards.hedging().is_some()
     }
 
-    fn deposit_reads_clock(&self) -> bool {
-        self.budget().deposit_reads_clock()
+    #[inline]
+    fn wants(&self, bit: u64) -> bool {
+        self.wants.load(Ordering::Relaxed) & bit != 0
     }
 
     /// The first attempt of a call starts, which deposits if it is a first try. Returns whether the
@@ -346,7 +353,9 @@ impl Shared {
     #[inline]
     pub(crate) fn first_attempt(&self, above: Scope, now: Instant) -> bool {
         let is_first_try = above.is_first_try();
-        if is_first_try {
+        if is_first_try && self.wants(RATIO_ALONE) {
+            self.budgets.ratio().deposit();
+        } else if is_first_try {
             self.budget().deposit(now);
         }
         self.count_attempt(is_first_try);
@@ -360,7 +369,7 @@ impl Shared {
     /// Whether the budget wants to hear of calls and outcomes.
     #[inline]
     pub(crate) fn hears_calls(&self) -> bool {
-        self.hears_calls.load(Ordering::Relaxed) != 0
+        self.wants(HEARS_CALLS)
     }
 
     /// A call of which the budget was told has ended.

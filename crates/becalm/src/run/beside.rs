@@ -6,9 +6,9 @@ use core::task::{Context, Poll, ready};
 
 use super::course::{Alarm, Next};
 use super::gave_up::{GaveUp, Outcome};
-use super::hedges::Ended;
+use super::hedges::{Ended, Hedges};
 use super::progress::Progress;
-use super::retry::{Stage, StageProjection};
+use super::retry::Stage;
 use crate::call::{Attempt, TIMED_OUT};
 use crate::classify::{Classifier, Failure, Verdict};
 use crate::scope::{Entered, Scope};
@@ -31,6 +31,19 @@ pub(super) struct Failed<E, T> {
     pub outcome: Outcome<E, T>,
 }
 
+impl<E, T> Failed<E, T> {
+    /// The attempt that the last decision started has failed with this.
+    #[inline]
+    pub fn primary(inside: Scope, verdict: Verdict, result: Result<T, E>) -> Self {
+        Self {
+            number: None,
+            inside,
+            failure: verdict.into_failure(),
+            outcome: result.map_or_else(Outcome::Error, Outcome::Value),
+        }
+    }
+}
+
 /// Polls what is beside the attempt, up to what follows.
 #[cold]
 pub(super) fn poll<F, Fut, T, E, C>(
@@ -38,6 +51,7 @@ pub(super) fn poll<F, Fut, T, E, C>(
     operation: &mut F,
     classifier: &C,
     mut stage: Pin<&mut Stage<Fut>>,
+    hedges: &mut Hedges<Fut>,
     context: &mut Context<'_>,
 ) -> Poll<Followed<E, T>>
 where
@@ -46,7 +60,7 @@ where
     C: Classifier<T, E>,
 {
     loop {
-        if let Some(ended) = poll_hedges(progress, stage.as_mut(), context) {
+        if let Some(ended) = poll_hedges(progress, hedges, context) {
             let Ended {
                 number,
                 inside,
@@ -55,13 +69,14 @@ where
             let followed = match (classifier.verdict(output.as_ref()), output) {
                 (Verdict::Success, Ok(value)) => {
                     // The losers are cancelled before anybody is told.
-                    stage.set(Stage::Over);
+                    end(stage.as_mut(), hedges);
                     progress.won(number);
                     return Poll::Ready(Followed::Success(value));
                 }
                 (verdict, output) => settle(
                     progress,
                     stage.as_mut(),
+                    hedges,
                     Failed {
                         number: Some(number),
                         inside,
@@ -82,7 +97,7 @@ where
         match alarm {
             Alarm::Deadline => {
                 // What the attempts hold is returned before anybody is told.
-                stage.set(Stage::Over);
+                end(stage.as_mut(), hedges);
                 return Poll::Ready(Followed::GaveUp(progress.cut()));
             }
             Alarm::Timeout(number) => {
@@ -92,11 +107,11 @@ where
                     failure: TIMED_OUT,
                     outcome: Outcome::TimedOut,
                 };
-                if let Some(followed) = settle(progress, stage.as_mut(), timed_out) {
+                if let Some(followed) = settle(progress, stage.as_mut(), hedges, timed_out) {
                     return Poll::Ready(followed);
                 }
             }
-            Alarm::Hedge => start_hedge(progress, operation, stage.as_mut()),
+            Alarm::Hedge => start_hedge(progress, operation, hedges),
         }
     }
 }
@@ -107,6 +122,7 @@ where
 pub(super) fn settle<Fut, T, E>(
     progress: &mut Progress<'_, E, T>,
     mut stage: Pin<&mut Stage<Fut>>,
+    hedges: &mut Hedges<Fut>,
     failed: Failed<E, T>,
 ) -> Option<Followed<E, T>> {
     let primary = progress.course().primary();
@@ -118,9 +134,12 @@ pub(super) fn settle<Fut, T, E>(
         ..
     } = failed;
     if progress.is_final(number, inside, &failure) {
-        stage.set(Stage::Over);
+        end(stage, hedges);
     } else {
-        remove(stage.as_mut(), number, number == primary);
+        hedges.remove(number);
+        if number == primary {
+            stage.set(Stage::Hedged);
+        }
     }
     match progress.failed_of(number, inside, failure, outcome) {
         Ok(Next::Retry(_)) => Some(Followed::Retry),
@@ -129,32 +148,23 @@ pub(super) fn settle<Fut, T, E>(
     }
 }
 
-/// Drops the attempt of this number.
-fn remove<Fut>(mut stage: Pin<&mut Stage<Fut>>, number: u32, is_primary: bool) {
-    let rest = match stage.as_mut().project() {
-        StageProjection::Running { hedges, .. } if is_primary => hedges.take(),
-        StageProjection::Running { hedges, .. } | StageProjection::Hedges { hedges } => {
-            hedges.remove(number);
-            return;
-        }
-        _ => return,
-    };
-    stage.set(Stage::Hedges { hedges: rest });
+/// Drops all attempts that are under way.
+fn end<Fut>(mut stage: Pin<&mut Stage<Fut>>, hedges: &mut Hedges<Fut>) {
+    stage.set(Stage::Over);
+    hedges.clear();
 }
 
 fn poll_hedges<Fut, T, E>(
     progress: &mut Progress<'_, E, T>,
-    stage: Pin<&mut Stage<Fut>>,
+    hedges: &mut Hedges<Fut>,
     context: &mut Context<'_>,
 ) -> Option<Ended<Result<T, E>>>
 where
     Fut: Future<Output = Result<T, E>>,
 {
-    let (StageProjection::Running { hedges, .. } | StageProjection::Hedges { hedges }) =
-        stage.project()
-    else {
+    if hedges.are_none() {
         return None;
-    };
+    }
     let mut is_forbidden = false;
     progress.is_running(true);
     let ended = hedges.poll(
@@ -173,7 +183,7 @@ where
 fn start_hedge<F, Fut, T, E>(
     progress: &mut Progress<'_, E, T>,
     operation: &mut F,
-    stage: Pin<&mut Stage<Fut>>,
+    hedges: &mut Hedges<Fut>,
 ) where
     F: FnMut(Attempt) -> Fut,
 {
@@ -185,10 +195,5 @@ fn start_hedge<F, Fut, T, E>(
     let future = operation(attempt);
     progress.is_running(false);
     drop(entered);
-    match stage.project() {
-        StageProjection::Running { hedges, .. } | StageProjection::Hedges { hedges } => {
-            hedges.push(attempt.number(), future);
-        }
-        _ => (),
-    }
+    hedges.push(attempt.number(), future);
 }

@@ -33,6 +33,10 @@ impl<Fut> Hedges<Fut> {
         Self(None)
     }
 
+    pub fn are_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub fn push(&mut self, number: u32, future: Fut) {
         let hedge = Hedge {
             number,
@@ -52,8 +56,9 @@ impl<Fut> Hedges<Fut> {
         }
     }
 
-    pub fn take(&mut self) -> Self {
-        Self(self.0.take())
+    /// Drops all of them.
+    pub fn clear(&mut self) {
+        self.0 = None;
     }
 }
 

@@ -11,11 +11,12 @@ use super::retrier::Parts;
 use super::watch::Watch;
 use crate::call::{Attempt, Call, CallOptions, FirstTry, Start, TIMED_OUT};
 use crate::classify::Failure;
-use crate::guard::{Admission, Asking, Gate, Refused};
+use crate::guard::{Admission, Asking, Gate, Pass, Refused};
 use crate::observe::Event;
 use crate::rng::Random;
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
+use crate::throttle::Priority;
 use crate::time::Instant;
 
 /// A call under an engine. A [plain](FirstTry) one that succeeds leaves it untouched.
@@ -44,6 +45,33 @@ struct Begun<'r> {
     first: FirstTry,
     flight: FirstFlight<'r>,
     watch: Option<Watch<'r>>,
+}
+
+/// Why a first attempt does not start at once.
+enum Halt {
+    Refused(Refused),
+    /// It waits; what it has gained already.
+    Queued(Box<Admission>),
+}
+
+/// The pass of a first attempt.
+#[inline]
+fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Result<Pass, Halt> {
+    let Parts { shared, engine } = parts;
+    let mut admission = Admission::default();
+    let asking = Asking {
+        priority,
+        is_first_try: true,
+        waker: Some(Waker::noop()), // asked again where it has to wait
+    };
+    let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
+    let mut random = || engine.seed.stream().next_u64();
+    let guards = shared.guards();
+    match guards.admit(&mut admission, asking, now, &mut random) {
+        Ok(Gate::Open(pass)) => Ok(pass),
+        Ok(Gate::Wait(_)) => Err(Halt::Queued(Box::new(admission))),
+        Err(refused) => Err(Halt::Refused(refused)),
+    }
 }
 
 impl<'r, E, T> Progress<'r, E, T> {
@@ -99,48 +127,65 @@ impl<'r, E, T> Progress<'r, E, T> {
         let Parts { shared, engine } = self.parts;
         let options = self.options();
         let first = FirstTry::begin(shared, &options, Scope::current(), || engine.sleeper.now());
+        let attempt = match first.attempt(&options) {
+            Ok(attempt) => attempt,
+            Err(reason) => return Err(self.halted(first, Halt::Refused(reason.into()))),
+        };
+        let pass = if shared.guards().are_idle() {
+            None
+        } else {
+            match admit(self.parts, options.priority, &first) {
+                Ok(pass) => Some(pass),
+                Err(halt) => return Err(self.halted(first, halt)),
+            }
+        };
+        let is_enrolled = shared.first_attempt(first.above, first.start());
+        let inside = first.inside(shared, 1);
         self.kind = Kind::Begun(Begun {
             options,
             first,
-            flight: FirstFlight::new(self.parts, None, false),
-            watch: Watch::new(engine, first.started),
+            flight: FirstFlight::new(self.parts, pass, is_enrolled),
+            watch: None,
         });
-        let attempt = first
-            .attempt(&options)
-            .map_err(|reason| self.stop(reason))?;
-        let mut pass = None;
-        if !shared.guards().are_idle() {
-            let mut admission = Admission::default();
-            let asking = Asking {
-                priority: options.priority,
-                is_first_try: true,
-                waker: Some(Waker::noop()), // asked again where it has to wait
-            };
-            let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
-            let mut random = || engine.seed.stream().next_u64();
-            match shared
-                .guards()
-                .admit(&mut admission, asking, now, &mut random)
-            {
-                Ok(Gate::Open(open)) => pass = Some(open),
-                Ok(Gate::Wait(_)) => return Err(self.queue(admission)),
-                Err(refused) => return Err(Some(self.refused(refused))),
-            }
-        }
-        let is_enrolled = shared.first_attempt(first.above, first.start());
+        self.under_way();
+        Ok((Entered::new(inside), attempt))
+    }
+
+    /// The operation is about to be invoked for the first time: the observer is told first.
+    #[inline]
+    fn under_way(&mut self) {
         if let Kind::Begun(begun) = &mut self.kind {
-            begun.flight = FirstFlight::new(self.parts, pass, is_enrolled);
-            if let Some(watch) = &mut begun.watch {
-                watch.first_attempt();
+            if self.parts.engine.observer.is_some() {
+                let watch = Watch::new(&self.parts.engine, begun.first.started);
+                begun.watch.insert(watch).first_attempt();
             }
             begun.flight.is_running = true;
         }
-        Ok((Entered::new(first.inside(shared, 1)), attempt))
+    }
+
+    /// The first attempt may not be, or has to wait, which is `None`.
+    #[cold]
+    fn halted(&mut self, first: FirstTry, halt: Halt) -> Option<GaveUp<E, T>> {
+        let engine = &self.parts.engine;
+        let is_observed = engine.observer.is_some();
+        self.kind = Kind::Begun(Begun {
+            options: self.options(),
+            first,
+            flight: FirstFlight::new(self.parts, None, false),
+            watch: is_observed.then(|| Watch::new(engine, first.started)),
+        });
+        match halt {
+            Halt::Refused(refused) => Some(self.refused(refused)),
+            Halt::Queued(admission) => {
+                self.queue(*admission);
+                None
+            }
+        }
     }
 
     /// The first attempt has to wait for a guard.
     #[cold]
-    fn queue(&mut self, admission: Admission) -> Option<GaveUp<E, T>> {
+    fn queue(&mut self, admission: Admission) {
         let (options, first) = (self.options(), self.first());
         let shared = Arc::clone(&self.parts.shared);
         let call = Call::of_admission(shared, options, first, admission);
@@ -149,7 +194,6 @@ impl<'r, E, T> Progress<'r, E, T> {
             .unwrap_or_else(|| self.parts.engine.sleeper.now());
         let course = Course::new(self.parts, call, began);
         self.details = Some(Details::new(course, first.started));
-        None
     }
 
     fn first(&self) -> FirstTry {
@@ -232,18 +276,29 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The call has succeeded.
     #[inline]
     pub fn succeeded(&mut self) {
-        match (&mut self.kind, &self.details) {
-            (Kind::Plain, None) => (),
-            (Kind::Begun(begun), None) => {
-                begun.flight.succeeded();
-                if let Some(watch) = begun.watch.take() {
-                    watch.disarm();
-                }
+        if !matches!((&self.kind, &self.details), (Kind::Plain, None)) {
+            self.succeeded_in_full();
+        }
+    }
+
+    /// The first attempt has succeeded at its first poll.
+    #[inline]
+    pub fn succeeded_at_once(&mut self) {
+        if !matches!(self.kind, Kind::Plain) {
+            self.succeeded_in_full();
+        }
+    }
+
+    #[inline(never)] // keeps a plain call small
+    fn succeeded_in_full(&mut self) {
+        if let (Kind::Begun(begun), None) = (&mut self.kind, &self.details) {
+            begun.flight.succeeded();
+            if let Some(watch) = begun.watch.take() {
+                watch.disarm();
             }
-            _ => {
-                let number = self.course().primary();
-                self.won(number);
-            }
+        } else {
+            let number = self.course().primary();
+            self.won(number);
         }
     }
 
