@@ -49,7 +49,7 @@ impl Scope {
     /// attempt.
     ///
     /// ```
-    /// use becalm::time::ClockId;
+    /// use becalm::{rng::SplitMix64, time::ClockId};
     /// use becalm::{Call, CallOptions, Instant, Policy, Scope, ScopeHeader, Shared};
     /// use core::time::Duration;
     ///
@@ -58,7 +58,7 @@ impl Scope {
     /// let orders = Shared::new(policy, Duration::ZERO)?.on_clock(clock);
     ///
     /// let mut call = Call::begin(&orders, CallOptions::new(), Scope::NONE, Instant::ZERO);
-    /// let _attempt = call.start(Instant::ZERO);
+    /// let _attempt = call.start(Instant::ZERO, &mut SplitMix64::new(7));
     /// let now = Instant::ZERO.after(Duration::from_millis(800));
     /// let header = call.scope().encode(now, clock).expect("an attempt above");
     /// assert_eq!(header.to_string(), "attempt=1, repeated, remaining=1200");

@@ -240,6 +240,27 @@ fn a_shared_budget_is_ones_own_where_the_layer_above_is_elsewhere() {
     );
 }
 
+/// The first of them in this process pays for all.
+#[test]
+fn layers_below_a_request_share_the_budget_of_the_first_of_their_process() {
+    let policy = || fixed(MS).attempts(2).nested(Nested::ShareBudget);
+    let first = Process::new(policy(), 100);
+    let ledger = Ledger::of(100);
+    let builder = policy().builder().sleeper(first.clock.clone());
+    let second = builder.retry_budget(ledger.clone()).build().unwrap();
+    let served = first.serve("attempt=1, repeated", || {
+        let call = first
+            .retrier
+            .retry_blocking(|_| second.retry_blocking(|_| Err::<(), _>(Fault::DOWN)));
+        call.map_err(|_| Fault::DOWN)
+    });
+    assert_eq!(served, Err(Answer(None)));
+    assert_eq!(
+        (first.ledger.book().spent(), ledger.book().spent()),
+        (1 + 2, 0)
+    );
+}
+
 /// What a layer at the bottom has learnt, through two errors that know nothing of it.
 #[test]
 fn do_not_retry_from_below_stops_all_layers_above() {
