@@ -37,10 +37,22 @@ pub(crate) fn load_to_exchange(word: &AtomicU64) -> u64 {
     word.load(Ordering::Acquire)
 }
 
+/// The same of a word with a sign.
+#[cfg(not(becalm_loom))]
+#[inline]
+pub(crate) fn load_signed_to_exchange(word: &AtomicI64) -> i64 {
+    word.load(Ordering::Acquire)
+}
+
 /// The model checker (loom 0.7.2) remembers only the last access to a word. After a thread's own
 /// load it no longer sees that the thread's exchange conflicts with another's access before, and
 /// leaves out what would come of it. A change of nothing is a conflict itself.
 #[cfg(becalm_loom)]
 pub(crate) fn load_to_exchange(word: &AtomicU64) -> u64 {
+    word.fetch_or(0, Ordering::AcqRel)
+}
+
+#[cfg(becalm_loom)]
+pub(crate) fn load_signed_to_exchange(word: &AtomicI64) -> i64 {
     word.fetch_or(0, Ordering::AcqRel)
 }

@@ -121,6 +121,27 @@ fn a_window_of_the_same_length_keeps_its_first_tries() {
     assert_left(&budget, Kind::Window, 0.0);
 }
 
+/// So many that the short number by which a slice knows its generation comes round again.
+#[test]
+fn what_outlives_256_reloads_mints_nothing_either() {
+    for (config, kind) in [
+        ("per-minute:4", Kind::PerMinute),
+        ("window:0,ttl:10s,floor:0.4", Kind::Window),
+        ("tokens:56", Kind::Tokens),
+    ] {
+        let budget = of(config);
+        let taken = take(&budget, 2, Instant::ZERO);
+        for _ in 0..256 {
+            budget.reconfigure(&parsed(config), Instant::ZERO);
+        }
+        let left = gauge(&budget, kind, Instant::ZERO).left;
+        for withdrawal in taken {
+            budget.refund(withdrawal);
+        }
+        assert_left(&budget, kind, left);
+    }
+}
+
 #[test]
 fn a_slot_is_given_back_whatever_is_in_force_by_then() {
     let budget = of("concurrency:0,floor:2");

@@ -247,7 +247,11 @@ fn a_withdrawal_that_outlives_a_reload_mints_nothing() {
         // Refunded before the reload: full. In its middle or after it: half, as it was left.
         let tokens = left(&budget, Kind::Tokens, 0);
         let retries = left(&budget, Kind::PerMinute, 0);
-        assert!([(14_000, 2_000), (7_000, 1_000)].contains(&(tokens, retries)));
+        let found = (tokens, retries);
+        assert!(
+            [(14_000, 2_000), (7_000, 1_000)].contains(&found),
+            "{found:?}"
+        );
     });
 }
 

@@ -5,7 +5,7 @@
 //! generation: what was begun under the old one then finds nothing to change.
 
 use super::ratio::step_aside;
-use crate::atomic::{AtomicU64, Ordering};
+use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
 
 /// An amount that is open, in some generation, or closed.
 #[derive(Debug)]
@@ -22,7 +22,8 @@ impl Balance {
 
     /// Opens a closed balance in this generation, which is not 0.
     pub fn open(&self, generation: u32, amount: u32) {
-        self.0.store(word(generation, amount), Ordering::Release);
+        // Not a plain store: the model checker orders only exchanges of a word with each other.
+        self.0.swap(word(generation, amount), Ordering::AcqRel);
     }
 
     /// Refuses every change until it is opened, and tells what is in it.
@@ -40,7 +41,7 @@ impl Balance {
     /// changed.
     #[inline]
     pub fn change(&self, of: Option<u32>, mut change: impl FnMut(u32) -> Option<u32>) -> bool {
-        let mut seen = self.0.load(Ordering::Acquire);
+        let mut seen = load_to_exchange(&self.0);
         loop {
             let generation = generation(seen);
             if generation == CLOSED || of.is_some_and(|of| of != generation) {

@@ -1,7 +1,7 @@
 //! How are the retries under way kept to a share of the calls under way, as in Envoy?
 
 use super::config::Concurrency;
-use crate::atomic::{AtomicU64, Ordering};
+use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
 
 /// In millionths, the unit of the share.
 const ONE: u64 = 1_000_000;
@@ -46,10 +46,7 @@ impl ConcurrencyBudget {
     /// Takes a slot, if one is free.
     pub fn take(&self) -> bool {
         let limit = self.limit();
-        let next = |taken: u64| (taken < limit).then(|| taken + 1);
-        self.taken
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next)
-            .is_ok()
+        change(&self.taken, |taken| (taken < limit).then(|| taken + 1))
     }
 
     /// A retry that held a slot has ended, or never starts.
@@ -79,6 +76,17 @@ impl ConcurrencyBudget {
 
 /// Never below zero: a caller that tells of an end without a beginning must not free slots for ever.
 fn decrement(count: &AtomicU64) {
-    let less = |count: u64| count.checked_sub(1);
-    let _ = count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    change(count, |count| count.checked_sub(1));
+}
+
+/// Whether `next` named another count, and it was set.
+fn change(count: &AtomicU64, next: impl Fn(u64) -> Option<u64>) -> bool {
+    let mut seen = load_to_exchange(count);
+    while let Some(next) = next(seen) {
+        match count.compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return true,
+            Err(other) => seen = other,
+        }
+    }
+    false
 }

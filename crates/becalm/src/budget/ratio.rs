@@ -6,7 +6,7 @@
 //! only grows, therefore capping it at the burst when it is read equals capping it all the time.
 
 use super::{Budget, Ratio, RetryBudget, Withdrawal};
-use crate::atomic::{AtomicI64, Ordering};
+use crate::atomic::{AtomicI64, Ordering, load_signed_to_exchange};
 use crate::classify::Failure;
 use crate::time::Instant;
 
@@ -95,7 +95,7 @@ impl RatioBudget {
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
         let balance = (burst as f64 * fill) as i64;
         let word = balance.saturating_sub(self.accrued(now));
-        self.word.store(word, Ordering::Release);
+        self.word.swap(word, Ordering::AcqRel);
     }
 
     /// A first try begins.
@@ -123,7 +123,7 @@ impl RatioBudget {
 
     /// A retry asks for its token.
     pub fn withdraw(&self, now: Instant) -> Option<Withdrawal> {
-        let mut word = self.word.load(Ordering::Acquire);
+        let mut word = load_signed_to_exchange(&self.word);
         loop {
             // Read after the word: if a reload changes them in between, the exchange fails.
             if self.bounded.load(Ordering::Acquire) == 0 {

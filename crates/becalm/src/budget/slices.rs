@@ -4,7 +4,7 @@
 //! counts for nothing, and is taken over by the first event of a newer slice. So nothing has to be
 //! swept, and an idle time of any length is as good as a sweep.
 
-use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::atomic::{AtomicU64, Ordering, fence, load_to_exchange};
 
 /// Counts of the last `N` slices.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl<const N: usize> Slices<N> {
 
     /// Counts this many in a slice that has no other.
     pub fn set(&self, slice: Slice, count: u64) {
-        self.0[Self::index(slice)].store(word_of(slice, count.min(MOST)), Ordering::Release);
+        self.0[Self::index(slice)].swap(word_of(slice, count.min(MOST)), Ordering::AcqRel);
     }
 
     fn sum_besides(&self, slice: Slice, own: usize) -> u64 {
@@ -116,7 +116,7 @@ impl<const N: usize> Slices<N> {
     /// over.
     fn change(&self, slice: Slice, change: impl Fn(usize, u64) -> Option<u64>) -> Option<Slice> {
         let own = Self::index(slice);
-        let mut seen = self.0[own].load(Ordering::Acquire);
+        let mut seen = load_to_exchange(&self.0[own]);
         loop {
             let there = slice_of(seen);
             let (counted, count) = match age(there, slice)? {
