@@ -136,6 +136,20 @@ fn never_more_than_its_probes_are_under_way_and_a_cancelled_one_gives_its_place_
     }
 }
 
+/// Half-open since 5 s, so that a probe of then would be given up at 65 s; the one of 100 s is not.
+#[test]
+fn a_new_probe_is_not_given_up_for_the_age_of_the_half_open_state() {
+    loom::model(|| {
+        let breaker = open(Breaker::consecutive(1));
+        let first = admit(&breaker, 5).unwrap();
+        record(&breaker, first, Outcome::Cancelled, 5);
+        let other = Arc::clone(&breaker);
+        let there = thread::spawn(move || admit(&other, 100));
+        let here = admit(&breaker, 100);
+        assert!(here.is_some() != there.join().unwrap().is_some());
+    });
+}
+
 #[test]
 fn the_place_of_one_probe_is_taken_once_though_two_ask_and_it_is_kept() {
     loom::model(|| {
@@ -232,6 +246,24 @@ fn a_late_result_is_in_no_count_of_the_next_closed_period() {
     }
 }
 
+/// A success looks at the failures of its own period, whoever failed before.
+#[test]
+fn a_late_failure_hides_none_of_the_next_closed_period() {
+    loom::model(|| {
+        let breaker = breaker(Breaker::share(0.5, Span::Calls(2)));
+        let late = admit(&breaker, 0).unwrap();
+        let other = Arc::clone(&breaker);
+        let there = thread::spawn(move || {
+            record(&other, late, Outcome::Failure, 0);
+        });
+        breaker.isolate();
+        breaker.force_close();
+        assert_eq!(call(&breaker, Outcome::Failure, 0), None);
+        there.join().unwrap();
+        assert!(call(&breaker, Outcome::Success, 0).is_some());
+    });
+}
+
 /// The time that is told belongs to the opening that is in force.
 #[test]
 fn the_end_of_the_open_time_is_that_of_the_last_opening() {
@@ -248,6 +280,25 @@ fn the_end_of_the_open_time_is_that_of_the_last_opening() {
     });
 }
 
+/// Of the old figures and the new ones together, one failure would be enough: a share of 0.000003
+/// of one call.
+#[test]
+fn a_reload_never_judges_by_old_and_new_figures_at_once() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let breaker = breaker(Breaker::share(1.0, Span::Calls(100)).min_calls(100));
+        let late = admit(&breaker, 0).unwrap();
+        call(&breaker, Outcome::Success, 0);
+        let other = Arc::clone(&breaker);
+        let there = thread::spawn(move || record(&other, late, Outcome::Failure, 0));
+        let new = Breaker::consecutive(3).min_calls(1);
+        breaker.reconfigure(new, at(0)).unwrap();
+        assert_eq!(there.join().unwrap(), None);
+        assert_eq!(breaker.state(at(0)), State::Closed);
+    });
+}
+
 /// Five calls were counted; read as failures in a row they would open the new configuration.
 #[test]
 fn a_reload_never_judges_old_counts_by_new_figures() {
@@ -261,7 +312,8 @@ fn a_reload_never_judges_old_counts_by_new_figures() {
         }
         let other = Arc::clone(&breaker);
         let there = thread::spawn(move || record(&other, late, Outcome::Failure, 0));
-        breaker.reconfigure(Breaker::consecutive(3), at(0)).unwrap();
+        let new = Breaker::consecutive(3);
+        breaker.reconfigure(new, at(0)).unwrap();
         assert_eq!(there.join().unwrap(), None);
         assert_eq!(breaker.state(at(0)), State::Closed);
     });
