@@ -1,6 +1,6 @@
 //! What does the call cost without any library?
 
-use super::{AsyncPeer, BlockingPeer};
+use super::{AsyncPeer, BlockingPeer, Through};
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation};
 
@@ -56,5 +56,14 @@ impl BlockingPeer for Bare {
                 }
             }
         })
+    }
+}
+
+impl Through for Bare {
+    const PACKAGE: &'static str = "the bare call";
+    const GUARDS: bool = false;
+
+    fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
+        drive.drive(operation)
     }
 }
