@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use becalm::budget::RatioBudget;
@@ -14,7 +13,7 @@ use crate::measure::{Case, Group};
 use crate::operation::succeed;
 use crate::ours::{exponential, retrier};
 use crate::peers::execution_policy;
-use crate::together::together;
+use crate::together::{atomic_add, together};
 use crate::versions::with_version;
 
 /// A full budget.
@@ -29,7 +28,7 @@ pub const OWN_RETRIERS: &str = "whole calls, a retrier for each thread";
 /// The rows of the table; the first one is the shared atomic add.
 pub fn cases() -> Vec<Case> {
     vec![
-        atomic_add(),
+        atomic_add(Group::Budget),
         full(),
         draining(),
         calls(ONE_RETRIER, [retrier(exponential()); 2]),
@@ -56,13 +55,6 @@ fn case<S: Send + Sync + 'static>(
             let shared = Arc::clone(&shared);
             move |operation| work(black_box(&*shared), (thread, operation))
         })
-    })
-}
-
-fn atomic_add() -> Case {
-    let prepare = || AtomicU64::new(0);
-    case("a shared atomic add", "", prepare, |counter, _| {
-        counter.fetch_add(1, Ordering::Relaxed);
     })
 }
 

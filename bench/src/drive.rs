@@ -9,6 +9,7 @@ use std::future::Future;
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -146,6 +147,9 @@ impl Drive for TimerLoop {
     }
 }
 
+/// A call that is stuck for so long has failed.
+const PATIENCE: Duration = Duration::from_hours(24);
+
 /// Makes the call once, on a paused clock.
 pub struct Once;
 
@@ -158,7 +162,10 @@ impl Drive for Once {
         F: Future<Output = Result<u64, E>>,
         E: Debug,
     {
-        runtime(true).block_on(async { call().await.is_ok() })
+        runtime(true).block_on(async {
+            let ended = tokio::time::timeout(PATIENCE, call()).await;
+            ended.is_ok_and(|result| result.is_ok())
+        })
     }
 }
 

@@ -132,7 +132,7 @@ pub const HEADINGS: [Heading; 15] = [
         title: "Two threads, one budget or throttle",
         explanation: "Calls that succeed at once, both threads together.",
         unit: "million calls per second",
-        compared: Compared::Alone,
+        compared: Compared::Of("of the atomic add"),
     },
     Heading {
         group: Group::Budget,

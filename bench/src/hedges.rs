@@ -3,6 +3,7 @@
 use crate::drive::{Once, TimerLoop};
 use crate::measure::{Case, Group};
 use crate::operation::{Flaky, succeed};
+use crate::ours::guarded::{HedgeAfter, HedgeAt, HedgeAtWithoutClock};
 use crate::peers::{Bare, Through, TowerHedge, TowerResilienceHedge};
 use crate::versions::with_version;
 
@@ -11,6 +12,9 @@ macro_rules! of_each {
     ($function:ident) => {
         vec![
             $function::<Bare>(),
+            $function::<HedgeAfter>(),
+            $function::<HedgeAt>(),
+            $function::<HedgeAtWithoutClock>(),
             $function::<TowerHedge>(),
             $function::<TowerResilienceHedge>(),
         ]
@@ -39,5 +43,28 @@ fn fires<P: Through>() {
         let hedged = P::through(flaky.stalling(), Once);
         assert!(hedged, "{} failed a call that a hedge serves", P::PACKAGE);
         assert_eq!(flaky.attempts(), 2, "{} hedged otherwise", P::PACKAGE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::Drive;
+    use crate::operation::AsyncOperation;
+
+    struct Idle;
+
+    impl Through for Idle {
+        const PACKAGE: &'static str = "nothing";
+
+        fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
+            drive.drive(operation)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "failed a call that a hedge serves")]
+    fn what_never_hedges_is_not_measured() {
+        fires::<Idle>();
     }
 }

@@ -6,6 +6,7 @@
 use crate::drive::{Many, Once, TimerLoop};
 use crate::measure::{Case, Group};
 use crate::operation::{Flaky, succeed};
+use crate::ours::guarded::{Stack, StackWithoutClock};
 use crate::peers::execution_policy::ExecutionPolicyStack;
 use crate::peers::tower::TowerStack;
 use crate::peers::tower_resilience::TowerResilienceStack;
@@ -17,6 +18,8 @@ macro_rules! of_each {
     ($function:ident) => {
         vec![
             $function::<Bare>(),
+            $function::<Stack>(),
+            $function::<StackWithoutClock>(),
             $function::<ExecutionPolicyStack>(),
             $function::<TowerStack>(),
             $function::<TowerResilienceStack>(),
@@ -73,5 +76,41 @@ fn breaks<P: Through>() {
             "{CALLS} calls of {} made {attempts} attempts at a server that fails",
             P::PACKAGE
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::Drive;
+    use crate::operation::AsyncOperation;
+
+    struct Idle;
+
+    impl Through for Idle {
+        const PACKAGE: &'static str = "nothing";
+        const BREAKS: bool = true;
+
+        fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
+            drive.drive(operation)
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "gave up on a call")]
+    fn what_never_retries_is_not_measured() {
+        retries::<Idle>();
+    }
+
+    #[test]
+    #[should_panic(expected = "waited for a stalled attempt")]
+    fn what_never_ends_an_attempt_is_not_measured() {
+        ends_a_slow_attempt::<Idle>();
+    }
+
+    #[test]
+    #[should_panic(expected = "attempts at a server that fails")]
+    fn what_never_breaks_is_not_measured() {
+        breaks::<Idle>();
     }
 }

@@ -1,10 +1,11 @@
 //! What does a budget or a throttle cost a call that succeeds, and one that is retried?
 
 use crate::measure::{Case, Group};
+use crate::ours::throttle as ours;
 use crate::peers::tower::tps_budget;
 use crate::peers::tower_resilience::retry as tower_resilience;
 use crate::peers::{aws_smithy, google_gax};
-use crate::together::together;
+use crate::together::{atomic_add, together};
 use crate::versions::with_version;
 
 /// What decides whether a call may be retried, as one thread holds it; clones share its state.
@@ -17,19 +18,46 @@ pub trait Throttle: Clone + Send + 'static {
     /// A call whose first attempt fails and whose retry, if it is granted, succeeds.
     fn recovery(&mut self) -> bool;
 
-    /// A call whose first attempt fails and whose retry, if it is granted, fails.
+    /// An attempt fails; whether a retry is granted, which is then under way for ever.
     fn failure(&mut self) -> bool;
 }
 
-/// Failed calls in a row within which each of them denies a retry: the largest holds 500 tokens.
-const ENOUGH_FAILURES: u64 = 10_000;
+/// Failures in a row within which each of them denies a retry.
+const ENOUGH_FAILURES: u64 = 1_000_000;
 
 /// Successes before the calls that are measured.
 const SERVED: u64 = 1000;
 
 /// The rows of the three tables.
 pub fn cases() -> Vec<Case> {
-    let peers = [
+    let mut cases = vec![atomic_add(Group::ThrottleTogether)];
+    cases.extend(becalm().into_iter().chain(peers()).flatten());
+    cases
+}
+
+/// What reads a clock on a success has a row with it and one besides it.
+fn becalm() -> Vec<[Case; 3]> {
+    vec![
+        rows("becalm", "ratio", ours::ratio),
+        rows("becalm", "tokens", ours::tokens),
+        rows("becalm", "gRPC", ours::grpc),
+        rows("becalm", "concurrency", ours::concurrency),
+        rows("becalm", "per minute", ours::per_minute),
+        rows("becalm", "ratio + concurrency", ours::all_of),
+        rows("becalm", "window", ours::window_and_clock),
+        rows("becalm", "window, besides its clock reads", ours::window),
+        rows("becalm", "adaptive throttle", ours::adaptive_and_clock),
+        rows(
+            "becalm",
+            "adaptive throttle, besides its clock reads",
+            ours::adaptive,
+        ),
+        rows("becalm", "adaptive rate, not throttled yet", ours::rate),
+    ]
+}
+
+fn peers() -> Vec<[Case; 3]> {
+    vec![
         rows("tower", "`TpsBudget`", tps_budget),
         rows(
             tower_resilience::PACKAGE,
@@ -57,8 +85,7 @@ pub fn cases() -> Vec<Case> {
             "`AdaptiveThrottler`",
             google_gax::adaptive,
         ),
-    ];
-    peers.into_iter().flatten().collect()
+    ]
 }
 
 /// A row in each of the tables, of a throttle that has proved that it denies.
@@ -98,4 +125,30 @@ fn served<T: Throttle>(throttle: &mut T) {
 fn denies<T: Throttle>(package: &str, note: &str, mut throttle: T) {
     let mut granted = (0..ENOUGH_FAILURES).map(|_| throttle.failure());
     assert!(granted.any(|is| !is), "{package}, {note}, denies nothing");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone)]
+    struct Generous;
+
+    impl Throttle for Generous {
+        fn success(&mut self) {}
+
+        fn recovery(&mut self) -> bool {
+            true
+        }
+
+        fn failure(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "denies nothing")]
+    fn a_throttle_that_grants_everything_is_not_measured() {
+        denies("a throttle", "generous", Generous);
+    }
 }

@@ -1,11 +1,15 @@
 //! How many operations per second do two threads reach together on one shared thing?
 
 use std::hint::black_box;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::measure::{Case, Effort, Group, median};
+
+/// The name of that row.
+pub const ATOMIC_ADD: &str = "a shared atomic add";
 
 /// Operations of one thread where only their running is wanted.
 const FEW: u64 = 1000;
@@ -30,6 +34,18 @@ pub fn together<W: FnMut(u64) + Send>(
             let all = (2 * operations) as f64;
             all / span.as_secs_f64() / 1e6
         }))
+    })
+}
+
+/// What the others are compared with: the least that two threads can do to one word.
+pub fn atomic_add(group: Group) -> Case {
+    together(group, ATOMIC_ADD, "", || {
+        let counter = Arc::new(AtomicU64::new(0));
+        [Arc::clone(&counter), counter].map(|counter| {
+            move |_| {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        })
     })
 }
 

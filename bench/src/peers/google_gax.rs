@@ -145,10 +145,6 @@ impl Throttle for Locked {
     }
 
     fn failure(&mut self) -> bool {
-        let granted = self.grants();
-        if granted {
-            self.lock().on_retry_failure(&self.failure);
-        }
-        granted
+        self.grants()
     }
 }

@@ -36,6 +36,8 @@ pub use self::tryhard::Tryhard;
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation};
 
+/// The name of the row without a library.
+pub const BARE: &str = "the bare call";
 /// Retries after the first try.
 pub const RETRIES: u32 = 3;
 /// The first ceiling.
