@@ -41,6 +41,16 @@ impl Bar {
         }
     }
 
+    /// Kept when the count is no more than the bar.
+    pub fn at_most_count(what: &'static str, found: u64, bar: u64) -> Self {
+        Self {
+            what,
+            found: found.to_string(),
+            promised: format!("at most {bar}"),
+            met: found <= bar,
+        }
+    }
+
     /// Whether it is kept.
     pub fn met(&self) -> bool {
         self.met
@@ -86,6 +96,8 @@ mod tests {
         assert!(Bar::at_least("", 0.5, 0.5, "").met());
         assert!(!Bar::at_least("", 0.49, 0.5, "").met());
         assert!(!Bar::exactly("", 1, 0).met());
+        assert!(Bar::at_most_count("", 2, 2).met());
+        assert!(!Bar::at_most_count("", 3, 2).met());
         assert!(!Bar::at_most("", f64::NAN, 2.0, "ns").met());
         assert!(!Bar::at_least("", f64::NAN, 2.0, "ns").met());
     }

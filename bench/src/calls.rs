@@ -8,9 +8,10 @@ use crate::peers::execution_policy::{
     ExecutionPolicy, ExecutionPolicyBudget, ExecutionPolicyDeadline,
 };
 use crate::peers::tower::{Tower, TowerBudget};
+use crate::peers::tower_resilience::{TowerResilience, TowerResilienceBudget};
 use crate::peers::{
-    AsyncPeer, Backoff, Backon, Bare, BlockingPeer, Mettle, MettleDeadline, Retry, TokioRetry,
-    Tryhard,
+    AsyncPeer, Backoff, Backon, Bare, BlockingPeer, GoogleGax, Mettle, MettleDeadline, Retry,
+    TokioRetry, Tryhard,
 };
 use crate::versions::with_version;
 
@@ -22,8 +23,8 @@ macro_rules! of_each {
 macro_rules! of_each_async {
     ($function:ident) => {
         of_each!($function: Bare, Becalm, BecalmWithoutBudget, BecalmDeadline, Tryhard, TokioRetry,
-            Backon, Mettle, MettleDeadline, Tower, TowerBudget, Backoff, ExecutionPolicy,
-            ExecutionPolicyBudget, ExecutionPolicyDeadline)
+            Backon, Mettle, MettleDeadline, Tower, TowerBudget, TowerResilience,
+            TowerResilienceBudget, GoogleGax, Backoff, ExecutionPolicy, ExecutionPolicyBudget, ExecutionPolicyDeadline)
     };
 }
 

@@ -9,6 +9,7 @@ use std::future::Future;
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -105,7 +106,7 @@ impl Drive for TokioLoop {
         F: Future<Output = Result<u64, E>>,
         E: Debug,
     {
-        let runtime = paused_runtime();
+        let runtime = runtime(true);
         Case::timed(Group::RecoveryTimer, self.name, "", move |calls| {
             checked(Some(self.flaky), calls, || {
                 runtime.block_on(async {
@@ -117,6 +118,37 @@ impl Drive for TokioLoop {
         })
     }
 }
+
+/// Times it in a tight loop, within reach of a tokio runtime's timer: what makes one for each call
+/// can, and none is waited for.
+pub struct TimerLoop {
+    /// The table.
+    pub group: Group,
+    /// The row.
+    pub name: String,
+}
+
+impl Drive for TimerLoop {
+    type Output = Case;
+
+    fn drive<C, F, E>(self, mut call: C) -> Case
+    where
+        C: FnMut() -> F + 'static,
+        F: Future<Output = Result<u64, E>>,
+        E: Debug,
+    {
+        let runtime = runtime(false);
+        Case::timed(self.group, self.name, "", move |calls| {
+            let _entered = runtime.enter();
+            for _ in 0..calls {
+                succeeded(&complete(call()));
+            }
+        })
+    }
+}
+
+/// A call that is stuck for so long has failed.
+const PATIENCE: Duration = Duration::from_hours(24);
 
 /// Makes the call once, on a paused clock.
 pub struct Once;
@@ -130,7 +162,30 @@ impl Drive for Once {
         F: Future<Output = Result<u64, E>>,
         E: Debug,
     {
-        paused_runtime().block_on(async { call().await.is_ok() })
+        runtime(true).block_on(async {
+            let ended = tokio::time::timeout(PATIENCE, call()).await;
+            ended.is_ok_and(|result| result.is_ok())
+        })
+    }
+}
+
+/// Makes that many calls on a paused clock, whatever becomes of them.
+pub struct Many(pub u64);
+
+impl Drive for Many {
+    type Output = ();
+
+    fn drive<C, F, E>(self, mut call: C)
+    where
+        C: FnMut() -> F + 'static,
+        F: Future<Output = Result<u64, E>>,
+        E: Debug,
+    {
+        runtime(true).block_on(async {
+            for _ in 0..self.0 {
+                let _whatever = call().await;
+            }
+        });
     }
 }
 
@@ -146,10 +201,11 @@ impl DriveBlocking for Once {
     }
 }
 
-fn paused_runtime() -> Runtime {
+/// A runtime of this thread, with its clock paused or not.
+pub fn runtime(paused: bool) -> Runtime {
     Builder::new_current_thread()
         .enable_time()
-        .start_paused(true)
+        .start_paused(paused)
         .build()
         .expect("a runtime of one thread needs nothing that could be missing")
 }

@@ -6,19 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod bars;
+mod breakers;
 mod budgets;
 mod calls;
 mod clock;
 mod decisions;
 mod delays;
 mod drive;
+mod headings;
+mod hedges;
 mod machine;
 mod measure;
 mod operation;
 mod ours;
 mod peers;
 mod promises;
+mod stack;
 mod table;
+mod throttles;
+mod together;
 mod versions;
 
 use std::process::ExitCode;
@@ -47,11 +53,11 @@ fn main() -> ExitCode {
 
     let (report, kept) = measure_all(effort);
     print!("{report}");
-    if given("--write") {
-        if let Err(error) = write_readme(&report) {
-            eprintln!("{README} could not be written: {error}");
-            return ExitCode::FAILURE;
-        }
+    if given("--write")
+        && let Err(error) = write_readme(&report)
+    {
+        eprintln!("{README} could not be written: {error}");
+        return ExitCode::FAILURE;
     }
     if given("--check") && !kept {
         ExitCode::FAILURE
@@ -66,6 +72,10 @@ fn measure_all(effort: Effort) -> (String, bool) {
     cases.extend(delays::cases());
     cases.extend(decisions::cases());
     cases.extend(budgets::cases());
+    cases.extend(breakers::cases());
+    cases.extend(hedges::cases());
+    cases.extend(throttles::cases());
+    cases.extend(stack::cases());
     measure::run(&mut cases, effort);
     let bars = promises::bars(&cases);
 
@@ -73,6 +83,8 @@ fn measure_all(effort: Effort) -> (String, bool) {
     measure::run(&mut timer_cases, effort);
     cases.append(&mut timer_cases);
     calls::check_that_all_retry();
+    hedges::check_that_all_hedge();
+    stack::check_that_all_protect();
 
     let report = format!(
         "{}\n\n{}\n{}",

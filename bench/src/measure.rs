@@ -59,6 +59,20 @@ pub enum Group {
     Decision,
     /// Two threads that share one budget.
     Budget,
+    /// A call through a breaker that stays closed.
+    Breaker,
+    /// Two threads that call through one breaker that stays closed.
+    BreakerTogether,
+    /// A call that succeeds before its hedge would fire.
+    Hedge,
+    /// What a budget or a throttle costs a call that succeeds at once.
+    ThrottleSuccess,
+    /// What a budget or a throttle costs a call whose retry succeeds.
+    ThrottleRecovery,
+    /// Two threads whose calls succeed at once, on one budget or throttle.
+    ThrottleTogether,
+    /// A call with every protection that succeeds at once.
+    Stack,
 }
 
 /// One row of a table.
@@ -106,6 +120,28 @@ impl Case {
             if calls == 0 {
                 calls = calls_within(effort.batch, &mut repeat);
             }
+            (0..effort.batches)
+                .map(|_| nanoseconds(calls, &mut repeat))
+                .fold(f64::INFINITY, f64::min)
+        };
+        Self {
+            allocations: Some(allocations),
+            ..Self::new(group, name, note, round)
+        }
+    }
+
+    /// A row like [`timed`](Self::timed) whose state must not grow from round to round: each round
+    /// measures what `prepare` makes for it, in batches of no more than `calls`.
+    pub fn prepared<R: FnMut(u64)>(
+        group: Group,
+        name: impl Into<String>,
+        note: &'static str,
+        calls: u64,
+        prepare: impl Fn() -> R + 'static,
+    ) -> Self {
+        let allocations = allocations(&mut prepare());
+        let round = move |effort: Effort| {
+            let mut repeat = prepare();
             (0..effort.batches)
                 .map(|_| nanoseconds(calls, &mut repeat))
                 .fold(f64::INFINITY, f64::min)

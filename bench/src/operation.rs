@@ -1,9 +1,9 @@
 //! What is retried? The same few operations for every library.
 
-use std::cell::Cell;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The one error of every operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,16 +20,18 @@ impl std::error::Error for Failed {}
 /// What every operation returns.
 pub type Outcome = Result<u64, Failed>;
 
-/// An operation that a library may call as often as it likes.
-pub trait AsyncOperation: FnMut() -> <Self as AsyncOperation>::Attempt + Copy + 'static {
+/// An operation that a library may call as often as it likes, from any thread.
+pub trait AsyncOperation:
+    FnMut() -> <Self as AsyncOperation>::Attempt + Copy + Send + Sync + 'static
+{
     /// One attempt.
-    type Attempt: Future<Output = Outcome> + 'static;
+    type Attempt: Future<Output = Outcome> + Send + 'static;
 }
 
 impl<F, A> AsyncOperation for F
 where
-    F: FnMut() -> A + Copy + 'static,
-    A: Future<Output = Outcome> + 'static,
+    F: FnMut() -> A + Copy + Send + Sync + 'static,
+    A: Future<Output = Outcome> + Send + 'static,
 {
     type Attempt = A;
 }
@@ -53,12 +55,19 @@ pub fn succeed_blocking() -> Outcome {
     Ok(black_box(7))
 }
 
+/// What the caller asks for: a success or a failure.
+#[inline]
+pub fn reply(request: Outcome) -> Outcome {
+    black_box(request)
+}
+
 /// Counts the attempts of an operation that fails a given number of times in every call.
 ///
-/// Leaked, so that operations are `Copy` and `'static` as every library wants them.
+/// Leaked, so that operations are `Copy` and `'static` as every library wants them. One thread at a
+/// time makes attempts; the counter is atomic because some libraries want operations to be `Send`.
 #[derive(Clone, Copy)]
 pub struct Flaky {
-    attempts: &'static Cell<u64>,
+    attempts: &'static AtomicU64,
     attempts_per_call: u64,
 }
 
@@ -73,7 +82,7 @@ impl Flaky {
 
     /// How many attempts were made until now.
     pub fn attempts(self) -> u64 {
-        self.attempts.get()
+        self.attempts.load(Ordering::Relaxed)
     }
 
     /// How many attempts every call makes.
@@ -81,11 +90,17 @@ impl Flaky {
         self.attempts_per_call
     }
 
+    /// A load and a store: no dearer than a plain counter.
+    #[inline]
+    fn count(self) -> u64 {
+        let attempts = self.attempts.load(Ordering::Relaxed) + 1;
+        self.attempts.store(attempts, Ordering::Relaxed);
+        attempts
+    }
+
     #[inline]
     fn attempt(self) -> Outcome {
-        let attempts = self.attempts.get() + 1;
-        self.attempts.set(attempts);
-        if attempts % self.attempts_per_call == 0 {
+        if self.count().is_multiple_of(self.attempts_per_call) {
             Ok(black_box(7))
         } else {
             Err(black_box(Failed))
@@ -95,6 +110,18 @@ impl Flaky {
     /// The operation, as a closure that returns a future.
     pub fn asynchronous(self) -> impl AsyncOperation {
         move || async move { self.attempt() }
+    }
+
+    /// An operation of which every first attempt never ends and every second one succeeds: a hedge
+    /// that fires is all that ends the call.
+    pub fn stalling(self) -> impl AsyncOperation {
+        move || async move {
+            if self.count().is_multiple_of(2) {
+                Ok(black_box(7))
+            } else {
+                pending().await
+            }
+        }
     }
 
     /// The operation, as a closure.

@@ -1,24 +1,32 @@
 //! What does becalm promise of itself, and does this run keep it?
 
 use crate::bars::Bar;
+use crate::breakers::{CONSECUTIVE, COUNTS, SLOW, TIMES};
 use crate::budgets::{DRAINING, FULL, ONE_RETRIER, OWN_RETRIERS};
 use crate::clock;
 use crate::decisions::{FIRST, FURTHER};
 use crate::measure::{Case, Group, find};
+use crate::ours::guarded::{self, HedgeAfter, HedgeAtWithoutClock, StackWithoutClock};
 use crate::ours::{Becalm, exponential};
-use crate::peers::{AsyncPeer, Bare, DEADLINE};
+use crate::peers::{AsyncPeer, BARE, DEADLINE, Through};
+use crate::together::ATOMIC_ADD;
 use crate::versions::with_version;
 
 /// Every promise with what this run found. Differences and shares are taken within one run; no
 /// promise is a property of the machine alone but the three that are given in time.
 pub fn bars(cases: &[Case]) -> Vec<Bar> {
+    let all = [calls(cases), breakers(cases), hedges(cases), stack(cases)];
+    all.into_iter().flatten().collect()
+}
+
+fn calls(cases: &[Case]) -> Vec<Bar> {
     let becalm = with_version(Becalm::PACKAGE);
     let ours = |group, note| find(cases, group, &becalm, note);
-    let bare = find(cases, Group::SuccessAsync, Bare::PACKAGE, Bare::NOTE);
+    let bare = find(cases, Group::SuccessAsync, BARE, "");
     let success = ours(Group::SuccessAsync, Becalm::NOTE);
-    let add = find(cases, Group::Budget, "a shared atomic add", "");
+    let add = find(cases, Group::Budget, ATOMIC_ADD, "");
     let [one, own] = [ONE_RETRIER, OWN_RETRIERS].map(|note| ours(Group::Budget, note));
-    let reads = [exponential(), exponential().deadline(DEADLINE)].map(clock::reads_per_success);
+    let uses = [exponential(), exponential().deadline(DEADLINE)].map(clock::uses_per_success);
 
     vec![
         Bar::at_most(
@@ -33,8 +41,8 @@ pub fn bars(cases: &[Case]) -> Vec<Bar> {
             0.0,
             "",
         ),
-        Bar::exactly("clock reads of a success", reads[0], 0),
-        Bar::exactly("clock reads of a success with a deadline", reads[1], 1),
+        Bar::exactly("clock reads of a success", uses[0].reads, 0),
+        Bar::exactly("clock reads of a success with a deadline", uses[1].reads, 1),
         Bar::at_least(
             "two threads on one retrier, of what they reach on two (nothing shared is written)",
             one.share_of(own),
@@ -71,5 +79,100 @@ pub fn bars(cases: &[Case]) -> Vec<Bar> {
             0.5,
             "",
         ),
+    ]
+}
+
+/// The most of these rows: a promise about all of them.
+fn most(rows: &[&Case], figure: impl Fn(&Case) -> f64) -> f64 {
+    rows.iter().map(|row| figure(row)).fold(f64::NAN, f64::max)
+}
+
+fn no_allocation(what: &'static str, rows: &[&Case]) -> Bar {
+    let most = most(rows, |row| row.allocations.unwrap_or(f64::INFINITY));
+    Bar::at_most(what, most, 0.0, "")
+}
+
+fn breakers(cases: &[Case]) -> Vec<Bar> {
+    let becalm = with_version(Becalm::PACKAGE);
+    let row = |group, note| find(cases, group, &becalm, note);
+    let bare = find(cases, Group::Breaker, BARE, "");
+    let add = find(cases, Group::BreakerTogether, ATOMIC_ADD, "");
+    let counts = [CONSECUTIVE, COUNTS[0], COUNTS[1], COUNTS[2]];
+    let timed = [TIMES[0], TIMES[1], TIMES[2], SLOW];
+    let [counts, timed, counts_together, timed_together] = [
+        (Group::Breaker, counts),
+        (Group::Breaker, timed),
+        (Group::BreakerTogether, counts),
+        (Group::BreakerTogether, timed),
+    ]
+    .map(|(group, notes)| notes.map(|note| row(group, note)));
+    let slowest = |rows: [&Case; 4]| most(&rows, |row| -row.share_of(add)).abs();
+
+    vec![
+        Bar::at_most(
+            "a breaker that stays closed, of failures in a row or a share of 100 to 1 000 000 calls",
+            most(&counts, |row| row.above(bare)),
+            10.0,
+            "ns",
+        ),
+        Bar::at_most(
+            "one over 10 ms to a day, or with slow calls, besides its clock reads",
+            most(&timed, |row| row.above(bare)),
+            10.0,
+            "ns",
+        ),
+        no_allocation("allocations of all these", &[counts, timed].concat()),
+        Bar::at_least(
+            "two threads on a breaker that counts calls, of a shared atomic add's rate",
+            slowest(counts_together),
+            0.5,
+            "",
+        ),
+        Bar::at_least(
+            "the same on one that reads a clock, besides that",
+            slowest(timed_together),
+            0.5,
+            "",
+        ),
+    ]
+}
+
+fn hedges(cases: &[Case]) -> Vec<Bar> {
+    let becalm = with_version(Becalm::PACKAGE);
+    let bare = find(cases, Group::Hedge, BARE, "");
+    let notes = [HedgeAfter::NOTE, HedgeAtWithoutClock::NOTE];
+    let [after, at] = notes.map(|note| find(cases, Group::Hedge, &becalm, note));
+    vec![
+        Bar::at_most(
+            "a hedge after a fixed delay that does not fire",
+            after.above(bare),
+            60.0,
+            "ns",
+        ),
+        Bar::at_most(
+            "a hedge at a quantile that does not fire, besides its clock reads",
+            at.above(bare),
+            60.0,
+            "ns",
+        ),
+        no_allocation("allocations of both", &[after, at]),
+    ]
+}
+
+fn stack(cases: &[Case]) -> Vec<Bar> {
+    let becalm = with_version(Becalm::PACKAGE);
+    let bare = find(cases, Group::Stack, BARE, "");
+    let stack = find(cases, Group::Stack, &becalm, StackWithoutClock::NOTE);
+    let uses = clock::uses_per_success(guarded::every_protection());
+    vec![
+        Bar::at_most(
+            "a success with deadline, breaker, budget and attempt timeout, besides its clock reads",
+            stack.above(bare),
+            30.0,
+            "ns",
+        ),
+        no_allocation("its allocations", &[stack]),
+        Bar::at_most_count("its clock reads", uses.reads, 2),
+        Bar::exactly("its timers", uses.timers, 0),
     ]
 }

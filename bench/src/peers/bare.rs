@@ -1,6 +1,6 @@
 //! What does the call cost without any library?
 
-use super::{AsyncPeer, BlockingPeer};
+use super::{AsyncPeer, BARE, BlockingPeer, Through};
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation};
 
@@ -8,7 +8,7 @@ use crate::operation::{AsyncOperation, BlockingOperation};
 pub struct Bare;
 
 impl AsyncPeer for Bare {
-    const PACKAGE: &'static str = "the bare call";
+    const PACKAGE: &'static str = BARE;
     const RETRIES: bool = false;
 
     fn usual<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
@@ -38,7 +38,7 @@ impl AsyncPeer for Bare {
 }
 
 impl BlockingPeer for Bare {
-    const PACKAGE: &'static str = "the bare call";
+    const PACKAGE: &'static str = BARE;
     const RETRIES: bool = false;
 
     fn usual<O: BlockingOperation, D: DriveBlocking>(operation: O, drive: D) -> D::Output {
@@ -56,5 +56,14 @@ impl BlockingPeer for Bare {
                 }
             }
         })
+    }
+}
+
+impl Through for Bare {
+    const PACKAGE: &'static str = BARE;
+    const GUARDS: bool = false;
+
+    fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
+        drive.drive(operation)
     }
 }

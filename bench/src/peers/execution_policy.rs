@@ -1,16 +1,18 @@
 //! execution-policy: one pipeline, built once, that runs operations.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use execution_policy::{
-    BoxFuture, Core, DefaultCore, ExecutionPolicy as Pipeline, ExecutionPolicyBuilder, Jitter,
-    Retry, RetryBudget,
+    BoxFuture, CircuitBreaker, Core, DefaultCore, ExecutionPolicy as Pipeline,
+    ExecutionPolicyBuilder, Jitter, Retry, RetryBudget,
 };
 
-use super::{AsyncPeer, BASE, CAP, DEADLINE, RETRIES, WAIT};
-use crate::drive::Drive;
-use crate::operation::{AsyncOperation, Failed};
+use super::{ATTEMPT_TIMEOUT, AsyncPeer, BASE, CAP, DEADLINE, RETRIES, Through, WAIT};
+use crate::breakers::Breaker;
+use crate::drive::{Drive, complete};
+use crate::operation::{AsyncOperation, Failed, Outcome, reply};
 
 /// Retries alone.
 pub struct ExecutionPolicy;
@@ -105,3 +107,53 @@ macro_rules! pipeline {
 pipeline!(ExecutionPolicy, "", retry => retry, builder => builder);
 pipeline!(ExecutionPolicyBudget, "shared budget", retry => retry.budget(budget()), builder => builder);
 pipeline!(ExecutionPolicyDeadline, "deadline", retry => retry, builder => builder.total_timeout(DEADLINE));
+
+/// A pipeline that is nothing but a breaker: it has none outside of one.
+#[derive(Clone)]
+struct Breaking(Arc<Pipeline<DefaultCore, u64, Failed>>);
+
+/// Five failures in a row.
+pub fn consecutive() -> impl Breaker {
+    breaking(CircuitBreaker::consecutive_failures(5))
+}
+
+/// Half of the calls of ten seconds, from ten calls on.
+pub fn time() -> impl Breaker {
+    breaking(CircuitBreaker::failure_ratio().sampling_window(Duration::from_secs(10)))
+}
+
+fn breaking(breaker: CircuitBreaker<Failed>) -> impl Breaker {
+    Breaking(Arc::new(Builder::new().circuit_breaker(breaker).build()))
+}
+
+impl Breaker for Breaking {
+    #[inline]
+    fn call(&mut self, request: Outcome) -> Option<Outcome> {
+        match complete(self.0.run(async || reply(request))) {
+            Err(error) if error.is_circuit_open() => None,
+            Err(_) => Some(Err(Failed)),
+            Ok(value) => Some(Ok(value)),
+        }
+    }
+}
+
+/// Deadline, retry with a budget, breaker, attempt timeout: one pipeline.
+pub struct ExecutionPolicyStack;
+
+impl Through for ExecutionPolicyStack {
+    const PACKAGE: &'static str = "execution-policy";
+    const BREAKS: bool = true;
+
+    fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output {
+        let breaker = CircuitBreaker::failure_ratio();
+        // Its breaker does not hear of a call that the budget ends, and opens only if the budget
+        // lasts for the ten calls that it wants to see.
+        let budget = RetryBudget::new(1.0, 100);
+        let pipeline = Builder::new()
+            .total_timeout(DEADLINE)
+            .retry(exponential().budget(budget))
+            .circuit_breaker(breaker)
+            .attempt_timeout(ATTEMPT_TIMEOUT);
+        run(pipeline.build(), operation, drive)
+    }
+}

@@ -5,14 +5,19 @@
 //! policy, a retrier) is prepared once here; what a user writes for each call is written for each
 //! call.
 
+pub mod aws_smithy;
 mod backoff;
 mod backon;
 mod bare;
 pub mod execution_policy;
+pub mod failsafe;
+pub mod google_gax;
 mod mettle;
+pub mod recloser;
 mod retry;
 mod tokio_retry;
 pub mod tower;
+pub mod tower_resilience;
 mod tryhard;
 
 use std::time::Duration;
@@ -20,14 +25,19 @@ use std::time::Duration;
 pub use self::backoff::Backoff;
 pub use self::backon::Backon;
 pub use self::bare::Bare;
+pub use self::google_gax::GoogleGax;
 pub use self::mettle::{Mettle, MettleDeadline};
 pub use self::retry::Retry;
 pub use self::tokio_retry::TokioRetry;
+pub use self::tower::TowerHedge;
+pub use self::tower_resilience::TowerResilienceHedge;
 pub use self::tryhard::Tryhard;
 
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation};
 
+/// The name of the row without a library.
+pub const BARE: &str = "the bare call";
 /// Retries after the first try.
 pub const RETRIES: u32 = 3;
 /// The first ceiling.
@@ -38,6 +48,26 @@ pub const CAP: Duration = Duration::from_secs(20);
 pub const WAIT: Duration = Duration::from_millis(1);
 /// The deadline of the rows that have one.
 pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The timeout of an attempt, of the rows that have one.
+pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
+/// When a hedge is sent.
+pub const HEDGE_AFTER: Duration = Duration::from_millis(100);
+
+/// A way to make an async call through something that leaves a fast success alone.
+pub trait Through {
+    /// The package.
+    const PACKAGE: &'static str;
+    /// What is particular about this way of using it.
+    const NOTE: &'static str = "";
+    /// Whether there is anything.
+    const GUARDS: bool = true;
+    /// Whether a breaker is part of it.
+    const BREAKS: bool = false;
+
+    /// The call, as a user would write it.
+    fn through<O: AsyncOperation, D: Drive>(operation: O, drive: D) -> D::Output;
+}
 
 /// A library with an async interface.
 pub trait AsyncPeer {

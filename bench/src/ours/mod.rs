@@ -1,5 +1,10 @@
 //! How is the same call written with becalm?
 
+pub mod breaker;
+mod clocks;
+pub mod guarded;
+pub mod throttle;
+
 use std::future::ready;
 use std::time::Duration;
 
