@@ -11,7 +11,7 @@ use becalm_report::{Cell, Colour, Table, format};
 use super::Plan;
 use super::forecast::{self, End, Fate, Forecast, Spread};
 use super::picture;
-use crate::wording::{delays, indented, limits, wrapped};
+use crate::wording::{delays, indented, limits, protection, wrapped};
 
 /// The plan as text, in 80 columns.
 pub fn document(plan: &Plan, painter: Painter) -> String {
@@ -19,12 +19,17 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
         policy, forecast, ..
     } = plan;
     let mut text = wrapped(&delays(policy)) + &wrapped(&limits(policy));
+    let guarded = protection(policy);
+    if !guarded.is_empty() {
+        text.push_str(&wrapped(&guarded));
+    }
     if let Some(preset) = plan.preset {
         text.push_str(&wrapped(&origin(preset)));
     }
     text.push('\n');
     if forecast.rows.is_empty() {
         text.push_str("One attempt, no retry: nothing is waited for.\n");
+        text.push_str(&bounds(plan));
         return text;
     }
     text.push_str(&table(forecast, painter));
@@ -32,6 +37,7 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
     for sentence in sentences(policy, forecast) {
         text.push_str(&wrapped(&sentence));
     }
+    text.push_str(&bounds(plan));
     let picture = picture::terminal(forecast, painter);
     if !picture.is_empty() {
         let _ = write!(text, "\n{picture}");
@@ -43,6 +49,16 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
         text.push_str(&indented("  ", &lint.to_string()));
     }
     text
+}
+
+/// What bounds all calls together.
+fn bounds(plan: &Plan) -> String {
+    let sentences = plan.protection.sentences();
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let sentences = sentences.iter().map(|it| indented("  ", it));
+    format!("\nAll calls together:\n{}", sentences.collect::<String>())
 }
 
 /// Where the policy comes from, and what the system itself does otherwise.
