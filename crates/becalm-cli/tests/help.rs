@@ -99,6 +99,7 @@ fn help_documents_the_real_json() {
     let mut documented: serde_json::Value = serde_json::from_str(document).expect("JSON");
     documented["lints"] = serde_json::json!([]);
     let printed = stdout(&["plan", "--attempts", "2", "--json"]);
+    let printed: String = printed.split_whitespace().collect();
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&printed).expect("JSON"),
         documented

@@ -200,7 +200,10 @@ fn json_has_the_documented_shape_and_no_more() {
             .collect()
     };
     let plan = plan("--attempts 2");
-    assert_eq!(keys(&plan), ["lints", "protection", "retries", "total"]);
+    assert_eq!(
+        keys(&plan),
+        ["lints", "policy", "protection", "retries", "total"]
+    );
     assert_eq!(keys(&plan["total"]), ["max_ms", "mean_ms", "min_ms"]);
     assert_eq!(
         keys(&plan["retries"][0]),
@@ -228,8 +231,8 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "budget ratio:0.2,burst:5 + per-minute:60",
-        "throttle accepts:2,within:2m; rate cubic; hedge ",
-        "bulkhead calls:50,waiting:10; breaker consecutive:5,open:30s",
+        "in order: throttle (accepts:2,within:2m), then rate (cubic), then retry",
+        "bulkhead (calls:50,waiting:10), then breaker (consecutive:5,open:30s), then attempt",
         "All calls together:",
         "5 retries at once, then 20% of first tries",
         "at most 60 retries in any minute",

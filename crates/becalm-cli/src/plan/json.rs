@@ -10,6 +10,7 @@ use super::protection::Protection;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
+    policy: String,
     retries: Vec<Retry>,
     total: Total,
     protection: &'a Protection,
@@ -85,6 +86,7 @@ pub fn document(plan: &Plan) -> String {
     };
     let Spread { least, mean, most } = plan.forecast.total();
     let document = Document {
+        policy: plan.policy.to_string(),
         retries: plan.forecast.rows.iter().map(retry).collect(),
         total: Total {
             min_ms: least.into(),

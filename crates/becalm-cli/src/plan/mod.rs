@@ -64,7 +64,9 @@ that never starts.
 
 The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
-  {\"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
+  {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
+    jitter, budget ratio:0.1,burst:10), then the operation\",
+   \"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
     \"max_ms\":100,\"cumulative_min_ms\":0,\"cumulative_mean_ms\":50,
     \"cumulative_max_ms\":100}],
    \"total\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},

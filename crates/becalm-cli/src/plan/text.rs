@@ -19,9 +19,8 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
         policy, forecast, ..
     } = plan;
     let mut text = wrapped(&delays(policy)) + &wrapped(&limits(policy));
-    let guarded = protection(policy);
-    if !guarded.is_empty() {
-        text.push_str(&wrapped(&guarded));
+    if !protection(policy).is_empty() {
+        text.push_str(&wrapped(&format!("in order: {policy}")));
     }
     if let Some(preset) = plan.preset {
         text.push_str(&wrapped(&origin(preset)));
