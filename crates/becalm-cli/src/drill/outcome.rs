@@ -7,7 +7,7 @@ use becalm_report::{Cell, Colour, Table};
 
 use super::judgement::{Contender, Judgement, Verdict, tenths};
 use super::setup::Setup;
-use super::statistics::{Measured, PhaseFigures};
+use super::statistics::{Measured, Phase, PhaseFigures};
 use super::tail::TailOutcome;
 
 /// What the words over the table mean.
@@ -66,7 +66,7 @@ pub fn table(contenders: &[Contender], setup: &Setup, room: Room) -> Table {
         ];
         if room == Room::Page {
             row.push(plain(measured.most_in_flight.into()).into());
-            row.push(contender.p99.map(milliseconds).join(" > ").into());
+            row.push(milliseconds(contender.p99[Phase::After as usize]).into());
         }
         row.push(ending(contender, setup));
         row

@@ -114,8 +114,7 @@ const WORDS: [(&str, &str); 7] = [
     ),
     (
         "p99 ms",
-        "The latency that 99 % of the calls that succeed do not exceed: of those that begin before > \
-         during > after the fault.",
+        "The latency that 99 % of the calls do not exceed that begin after the fault and succeed.",
     ),
     (
         "outcome",
@@ -163,16 +162,14 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
     .into();
     for contender in &outcome.contenders {
         let policy = &contender.variant.policy;
-        parameters.push((
-            contender.variant.title.clone(),
-            format!(
-                "{}; {}; {} first tries, {} retries",
-                wording::delays(policy),
-                wording::limits(policy),
-                contender.recording.total(Count::FirstTry),
-                contender.recording.total(Count::Retry)
-            ),
+        let mut texts = vec![wording::delays(policy), wording::limits(policy)];
+        texts.extend(Some(wording::protection(policy)).filter(|it| !it.is_empty()));
+        texts.push(format!(
+            "{} first tries, {} retries",
+            contender.recording.total(Count::FirstTry),
+            contender.recording.total(Count::Retry)
         ));
+        parameters.push((contender.variant.title.clone(), texts.join("; ")));
     }
     parameters
 }
@@ -199,6 +196,8 @@ mod tests {
             "1.00 &gt; 1.12 &gt; 1.01",
             "4 workers of 10ms (capacity 400/s)",
             "becalm drill --seed 7",
+            "bulkhead calls:16,waiting:16; ",
+            "the 99th percentile fell from 410.0 ms",
             "2 600 calls",
         ] {
             assert!(html.contains(words), "{words}");
