@@ -224,6 +224,15 @@ fn besides(policy: &Policy) -> Vec<String> {
         .filter_map(|(name, duration)| Some(format!("{name} {}", Human(duration?))))
         .collect();
     besides.extend(policy.max_waiting.map(|most| format!("max waiting {most}")));
+    let guards = [
+        ("throttle", policy.throttle.map(|it| it.to_string())),
+        ("rate", policy.rate.map(|it| it.to_string())),
+        ("hedge", policy.hedge.map(|it| it.to_string())),
+        ("bulkhead", policy.bulkhead.map(|it| it.to_string())),
+        ("breaker", policy.breaker.map(|it| it.to_string())),
+    ];
+    let guards = guards.into_iter();
+    besides.extend(guards.filter_map(|(name, text)| Some(format!("{name} {}", text?))));
     match policy.hint {
         becalm::HintMode::Honor => besides.push(format!("hints up to {}", Human(policy.max_hint))),
         becalm::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),
