@@ -231,6 +231,8 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "budget ratio:0.2,burst:5 + per-minute:60",
+        "no wait for the rate or for a place",
+        "a place comes on top",
         "in order: throttle (accepts:2,within:2m), then rate (cubic), then retry",
         "bulkhead (calls:50,waiting:10), then breaker (consecutive:5,open:30s), then attempt",
         "All calls together:",
@@ -263,10 +265,13 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
     }
     assert_eq!(protection["rate"]["text"], "cubic");
 
-    let none = plan("--budget none");
-    for (name, value) in none["protection"].as_object().expect("an object") {
-        let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
-        assert!(is_empty, "{name}: {value}");
+    for flags in ["--budget none", "--attempts 1"] {
+        let none = plan(flags);
+        for (name, value) in none["protection"].as_object().expect("an object") {
+            let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            assert!(is_empty, "{flags}: {name}: {value}");
+        }
+        assert!(!stdout(&format!("plan {flags}")).contains("All calls together"));
     }
 }
 

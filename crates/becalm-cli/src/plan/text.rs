@@ -126,7 +126,13 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
             brief(mean),
             brief(most)
         ),
-        "(waits only: no attempt's own time, no server's hint, no refusal of the budget)".into(),
+        if queues(policy) {
+            "(waits between attempts only: no attempt's own time, no server's hint, no refusal of the \
+             budget, no wait for the rate or for a place)"
+                .into()
+        } else {
+            "(waits only: no attempt's own time, no server's hint, no refusal of the budget)".into()
+        },
     ];
     match forecast.end {
         End::Complete => {}
@@ -152,6 +158,10 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
             Some(deadline) if deadline <= longest => {
                 "the deadline; a blocking call may end one attempt later"
             }
+            _ if queues(policy) => {
+                "every attempt at its timeout, every wait at its longest; a wait for the rate or for \
+                 a place comes on top"
+            }
             _ => "every attempt at its timeout, every wait at its longest",
         };
         sentences.push(format!(
@@ -166,6 +176,11 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Whether an attempt may wait for something else than the delay before it.
+fn queues(policy: &Policy) -> bool {
+    policy.rate.is_some() || policy.bulkhead.is_some_and(|bulkhead| bulkhead.waiting > 0)
 }
 
 /// What the marks of the table mean, as far as there are any.

@@ -20,7 +20,8 @@ use shed::{Rate, Shedding};
 pub struct Protection {
     throttle: Option<Shedding>,
     rate: Option<Rate>,
-    /// Every kind of the budget, all of which must grant a retry; empty without a bound.
+    /// Every kind of the budget, all of which must grant a retry; empty without a bound, and where
+    /// there is no retry.
     budget: Vec<Grant>,
     hedge: Option<Hedging>,
     bulkhead: Option<Places>,
@@ -30,7 +31,11 @@ pub struct Protection {
 impl Protection {
     /// The figures of a policy.
     pub fn of(policy: &Policy) -> Self {
-        let budget = budget::grants(policy.budget);
+        // One attempt never asks for a retry.
+        let budget = match policy.attempts {
+            1 => Vec::new(),
+            _ => budget::grants(policy.budget),
+        };
         Self {
             throttle: policy.throttle.as_ref().map(Shedding::of),
             rate: policy.rate.as_ref().map(Rate::of),
