@@ -5,14 +5,18 @@
 
 mod file;
 mod preset_name;
+mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use becalm::{Backoff, Budget, HintMode, InvalidPolicy, Jitter, Policy, Preset};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use becalm::{
+    AdaptiveRate, Backoff, Breaker, Budget, Bulkhead, Hedge, HintMode, InvalidPolicy, Jitter,
+    Policy, Preset, Throttle,
+};
 
 pub use preset_name::PresetName;
+use values::{OrNone, attempts, backoff, count_or_none, duration, duration_or_none, hint, or_none};
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
 ///
@@ -36,26 +40,67 @@ pub struct PolicyFlags {
     attempts: Option<u32>,
 
     /// The longest time of the whole call, waits included; or "none" [default: none]
-    #[arg(long, value_name = "DURATION", value_parser = limit, help_heading = LIMITS)]
-    deadline: Option<Limit>,
+    #[arg(long, value_name = "DURATION", value_parser = duration_or_none, help_heading = LIMITS)]
+    deadline: Option<OrNone<Duration>>,
 
     /// The longest time of one attempt; or "none" [default: none]
-    #[arg(long, value_name = "DURATION", value_parser = limit, help_heading = LIMITS)]
-    attempt_timeout: Option<Limit>,
+    #[arg(long, value_name = "DURATION", value_parser = duration_or_none, help_heading = LIMITS)]
+    attempt_timeout: Option<OrNone<Duration>>,
 
     /// What bounds the retries of all calls together [default: ratio:0.1,burst:10]
     ///
     /// "ratio:0.1" keeps retries to a tenth of first tries; "ratio:0.1,burst:10,floor:1" also
-    /// sets how many a full budget allows at once, and how many each second adds. "none" sets no
-    /// bound. Other kinds: "tokens:500,cost:14" (AWS), "grpc:10,ratio:0.1",
-    /// "window:0.2,ttl:10s,floor:10" (Finagle), "concurrency:0.2,floor:3" (Envoy), "per-minute:60"; several are
-    /// joined by "+", as in "ratio:0.1 + per-minute:60".
+    /// sets how many a full budget allows at once, and how many each second adds.
+    /// "tokens:500,cost:14,throttled:5,refund:last,clean:1": the quota of the AWS SDKs.
+    /// "grpc:10,ratio:0.1": gRPC's. "window:0.2,ttl:10s,floor:10": Finagle's.
+    /// "concurrency:0.2,floor:3": Envoy's. "per-minute:60": so many in any minute. "+" between two
+    /// wants both: "ratio:0.1 + per-minute:60". "none" sets no bound.
     #[arg(long, value_name = "BUDGET", help_heading = LIMITS)]
     budget: Option<Budget>,
 
     /// How many calls may wait at once; or "none" [default: none]
     #[arg(long, value_name = "COUNT", value_parser = count_or_none, help_heading = LIMITS)]
-    max_waiting: Option<CountOrNone>,
+    max_waiting: Option<OrNone<u32>>,
+
+    /// When calls stop because the dependency is down; or "none" [default: none]
+    ///
+    /// "consecutive:5,open:30s": after 5 failures in a row, for up to 30 s.
+    /// "share:0.5,within:10s,min:20": when half of at least 20 calls of the last 10 s have failed;
+    /// "calls:100" in place of "within:10s" looks at the last 100. Also "slow:1s" (counts as a
+    /// failure), "open-max:2m", "jitter:0.5", "probes:1", "successes:2".
+    #[arg(long, value_name = "BREAKER", value_parser = or_none::<Breaker>, help_heading = PROTECTION)]
+    breaker: Option<OrNone<Breaker>>,
+
+    /// When a second copy is sent beside a slow attempt; or "none" [default: none]
+    ///
+    /// "after:50ms": after a fixed time. "p95": when the attempt is slower than 95 of 100 are just
+    /// now. Also "copies:2" and, of a quantile, "min:10ms", "max:2s", "samples:100", "window:30s".
+    #[arg(long, value_name = "HEDGE", value_parser = or_none::<Hedge>, help_heading = PROTECTION)]
+    hedge: Option<OrNone<Hedge>>,
+
+    /// How many attempts may be under way at once; or "none" [default: none]
+    ///
+    /// "calls:50,waiting:10": 50, and 10 that wait for a place; also "max-wait:1s", "order:lifo".
+    /// "gradient:20,min:1,max:200" and "aimd:20,min:1,max:200" find the number out, from latency
+    /// and from failures.
+    #[arg(long, value_name = "BULKHEAD", value_parser = or_none::<Bulkhead>,
+          help_heading = PROTECTION)]
+    bulkhead: Option<OrNone<Bulkhead>>,
+
+    /// How many first tries are sent for each that is accepted; or "none" [default: none]
+    ///
+    /// "accepts:2,within:2m": twice as many as were accepted in the last 2 minutes; also
+    /// "max:0.9", the largest share that is shed.
+    #[arg(long, value_name = "THROTTLE", value_parser = or_none::<Throttle>,
+          help_heading = PROTECTION)]
+    throttle: Option<OrNone<Throttle>>,
+
+    /// How attempts keep to the rate that a throttling server leaves; or "none" [default: none]
+    ///
+    /// "cubic", as the AWS SDKs' adaptive mode; "cubic,max-wait:5s" refuses what would wait longer.
+    #[arg(long, value_name = "RATE", value_parser = or_none::<AdaptiveRate>,
+          help_heading = PROTECTION)]
+    rate: Option<OrNone<AdaptiveRate>>,
 
     /// How the ceiling of the delay grows from retry to retry [default: exponential]
     #[arg(long, value_name = "GROWTH", value_parser = backoff(), help_heading = DELAYS)]
@@ -66,8 +111,8 @@ pub struct PolicyFlags {
     base: Option<Duration>,
 
     /// The base after a throttled failure; or "none" for the same base [default: none]
-    #[arg(long, value_name = "DURATION", value_parser = limit, help_heading = DELAYS)]
-    throttled_base: Option<Limit>,
+    #[arg(long, value_name = "DURATION", value_parser = duration_or_none, help_heading = DELAYS)]
+    throttled_base: Option<OrNone<Duration>>,
 
     /// The factor of the exponential growth, from 1 up [default: 2]
     #[arg(long, value_name = "FACTOR", help_heading = DELAYS)]
@@ -110,6 +155,7 @@ pub struct PolicyFlags {
 
 const SOURCE: &str = "Policy: where it starts from";
 const LIMITS: &str = "Policy: limits";
+const PROTECTION: &str = "Policy: protection of what is called";
 const DELAYS: &str = "Policy: delays";
 
 impl PolicyFlags {
@@ -133,6 +179,19 @@ impl PolicyFlags {
         self.budget.is_some()
     }
 
+    /// The flag of a protection that was given and is none of the budgets: for a command whose one
+    /// call has no use for what protects from many.
+    pub fn protection_given(&self) -> Option<&'static str> {
+        fn given<T>(flag: &'static str, value: Option<OrNone<T>>) -> Option<&'static str> {
+            value.and_then(|OrNone(value)| value).map(|_| flag)
+        }
+        given("--breaker", self.breaker)
+            .or_else(|| given("--hedge", self.hedge))
+            .or_else(|| given("--bulkhead", self.bulkhead))
+            .or_else(|| given("--throttle", self.throttle))
+            .or_else(|| given("--rate", self.rate))
+    }
+
     /// The seed of reproducible delays, if one was given.
     pub fn seed(&self) -> Option<u64> {
         self.seed
@@ -145,21 +204,26 @@ impl PolicyFlags {
 
     fn apply(&self, policy: &mut Policy) {
         set(&mut policy.attempts, self.attempts);
-        set(&mut policy.deadline, self.deadline.map(|Limit(it)| it));
+        set(&mut policy.deadline, self.deadline.map(|OrNone(it)| it));
         set(
             &mut policy.attempt_timeout,
-            self.attempt_timeout.map(|Limit(it)| it),
+            self.attempt_timeout.map(|OrNone(it)| it),
         );
         set(&mut policy.budget, self.budget);
         set(
             &mut policy.max_waiting,
-            self.max_waiting.map(|CountOrNone(it)| it),
+            self.max_waiting.map(|OrNone(it)| it),
         );
+        set(&mut policy.breaker, self.breaker.map(|OrNone(it)| it));
+        set(&mut policy.hedge, self.hedge.map(|OrNone(it)| it));
+        set(&mut policy.bulkhead, self.bulkhead.map(|OrNone(it)| it));
+        set(&mut policy.throttle, self.throttle.map(|OrNone(it)| it));
+        set(&mut policy.rate, self.rate.map(|OrNone(it)| it));
         set(&mut policy.backoff, self.backoff);
         set(&mut policy.base, self.base);
         set(
             &mut policy.throttled_base,
-            self.throttled_base.map(|Limit(it)| it),
+            self.throttled_base.map(|OrNone(it)| it),
         );
         set(&mut policy.multiplier, self.multiplier);
         set(&mut policy.cap, self.cap);
@@ -179,52 +243,6 @@ fn set<T>(field: &mut T, given: Option<T>) {
 /// The library's sentence, with the flag that heals it.
 fn refusal(invalid: InvalidPolicy) -> String {
     format!("{invalid} (--{})", invalid.field().replace('_', "-"))
-}
-
-/// A duration, or explicitly none: lifts what the file or the preset sets.
-#[derive(Debug, Clone, Copy)]
-struct Limit(Option<Duration>);
-
-/// A count, or explicitly none: lifts what the file or the preset sets.
-#[derive(Debug, Clone, Copy)]
-struct CountOrNone(Option<u32>);
-
-fn attempts(text: &str) -> Result<u32, String> {
-    if text == "unlimited" {
-        return Ok(Policy::UNLIMITED);
-    }
-    text.parse()
-        .map_err(|_| "write a whole number from 1, or \"unlimited\"".to_owned())
-}
-
-fn duration(text: &str) -> Result<Duration, becalm::duration::InvalidDuration> {
-    becalm::duration::parse(text)
-}
-
-fn limit(text: &str) -> Result<Limit, becalm::duration::InvalidDuration> {
-    match text {
-        "none" => Ok(Limit(None)),
-        _ => duration(text).map(|it| Limit(Some(it))),
-    }
-}
-
-fn count_or_none(text: &str) -> Result<CountOrNone, String> {
-    match text {
-        "none" => Ok(CountOrNone(None)),
-        _ => text
-            .parse()
-            .map(|count| CountOrNone(Some(count)))
-            .map_err(|_| "write a whole number from 1, or \"none\"".to_owned()),
-    }
-}
-
-fn backoff() -> impl TypedValueParser<Value = Backoff> {
-    PossibleValuesParser::new(["exponential", "linear", "fibonacci", "fixed"])
-        .try_map(|text| text.parse::<Backoff>())
-}
-
-fn hint() -> impl TypedValueParser<Value = HintMode> {
-    PossibleValuesParser::new(["honor", "clamp", "ignore"]).try_map(|text| text.parse::<HintMode>())
 }
 
 #[cfg(test)]
@@ -270,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn none_lifts_what_the_file_protects() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("policy.toml");
+        let text = "breaker = \"consecutive:5\"\nhedge = \"p95\"\nbulkhead = \"calls:5\"\n\
+                    throttle = \"accepts:2\"\nrate = \"cubic\"";
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_str().unwrap();
+        let flags =
+            ["breaker", "hedge", "bulkhead", "throttle", "rate"].map(|it| format!("--{it}=none"));
+        let mut arguments = vec!["--policy", file];
+        let protected = policy(&arguments).unwrap();
+        assert!(protected.breaker.is_some() && protected.rate.is_some());
+        arguments.extend(flags.iter().map(String::as_str));
+        assert_eq!(policy(&arguments), Ok(Policy::default()));
+    }
+
+    #[test]
     fn every_flag_sets_its_field_and_no_other() {
         let by_default = Policy::default;
         let second = Duration::from_secs(1);
@@ -289,7 +324,35 @@ mod tests {
                 ["--budget", "ratio:0.2,burst:5"],
                 by_default().budget(Budget::ratio(0.2).burst(5.0)),
             ),
+            (
+                ["--budget", "ratio:0.2+per-minute:60"],
+                by_default().budget(Budget::ratio(0.2).and(Budget::per_minute(60))),
+            ),
+            (
+                ["--budget", "tokens:500"],
+                by_default().budget(Budget::tokens()),
+            ),
             (["--max-waiting", "3"], by_default().max_waiting(3)),
+            (
+                ["--breaker", "consecutive:5,open:30s"],
+                by_default().breaker(Breaker::consecutive(5).open(Duration::from_secs(30))),
+            ),
+            (
+                ["--hedge", "p95"],
+                by_default().hedge(Hedge::at_quantile(0.95)),
+            ),
+            (
+                ["--bulkhead", "calls:50,waiting:10"],
+                by_default().bulkhead(Bulkhead::calls(50).waiting(10)),
+            ),
+            (
+                ["--throttle", "accepts:2,within:2m"],
+                by_default().throttle(Throttle::default()),
+            ),
+            (
+                ["--rate", "cubic"],
+                by_default().rate(AdaptiveRate::cubic()),
+            ),
             (
                 ["--backoff", "fibonacci"],
                 by_default().backoff(Backoff::Fibonacci),
@@ -318,6 +381,26 @@ mod tests {
         }
     }
 
+    /// Each section of the page has the same policy as flags and as a file.
+    #[test]
+    fn the_flags_of_the_page_which_protection_when_are_its_files() {
+        let page = include_str!("../../../docs/which-protection.md");
+        let sections = page.split("\n## ").skip(1);
+        let mut compared = 0;
+        for section in sections {
+            let block = |start: &str| Some(section.split_once(start)?.1.split_once("\n```")?.0);
+            let (Some(file), Some(line)) = (block("```toml\n"), block("$ becalm plan")) else {
+                continue;
+            };
+            let flags = line.split('#').next().unwrap_or_default();
+            let flags: Vec<_> = flags.split_whitespace().collect();
+            let file: Policy = toml::from_str(file).unwrap();
+            assert_eq!(policy(&flags), Ok(file), "{line}");
+            compared += 1;
+        }
+        assert_eq!(compared, 12, "sections with a file and flags");
+    }
+
     #[test]
     fn what_cannot_be_kept_is_refused_with_its_flag() {
         for (arguments, flag) in [
@@ -329,6 +412,16 @@ mod tests {
             (&["--attempt-timeout", "0"], "--attempt-timeout"),
             (&["--budget", "ratio:0"], "--budget"),
             (&["--budget", "10%"], "--budget"),
+            (&["--budget", "ratio:0.1+ratio:0.2"], "--budget"),
+            (&["--budget", "tokens:0"], "--budget"),
+            (&["--breaker", "consecutive:0"], "--breaker"),
+            (&["--breaker", "sometimes"], "--breaker"),
+            (&["--hedge", "p100"], "--hedge"),
+            (&["--hedge", "50ms"], "--hedge"),
+            (&["--bulkhead", "calls:0"], "--bulkhead"),
+            (&["--bulkhead", "50"], "--bulkhead"),
+            (&["--throttle", "accepts:0.5"], "--throttle"),
+            (&["--rate", "reno"], "--rate"),
             (&["--max-waiting", "0"], "--max-waiting"),
             (&["--max-waiting", "few"], "--max-waiting"),
             (&["--backoff", "cubic"], "--backoff"),

@@ -6,7 +6,7 @@ use becalm::Preset;
 
 use crate::policy_flags::PresetName;
 use crate::usage;
-use crate::wording::{delays, indented, limits};
+use crate::wording::{delays, indented, limits, protection};
 
 /// List the presets: the defaults of well-known systems
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,14 @@ fn describe(preset: &Preset) -> String {
     const INDENT: &str = "    ";
     let policy = preset.policy();
     let mut text = format!("{}\n", preset.name());
-    for sentence in [preset.source(), &delays(&policy), &limits(&policy)] {
+    let protection = protection(&policy);
+    let sentences = [
+        preset.source(),
+        &delays(&policy),
+        &limits(&policy),
+        &protection,
+    ];
+    for sentence in sentences.into_iter().filter(|it| !it.is_empty()) {
         text.push_str(&indented(INDENT, sentence));
     }
     if let Some(differs) = preset.differs() {

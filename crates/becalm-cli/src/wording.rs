@@ -43,6 +43,21 @@ pub fn limits(policy: &Policy) -> String {
     line
 }
 
+/// What protects the dependency besides, in the words of its flags; empty where nothing does.
+pub fn protection(policy: &Policy) -> String {
+    let texts = [
+        ("throttle", policy.throttle.map(|it| it.to_string())),
+        ("rate", policy.rate.map(|it| it.to_string())),
+        ("hedge", policy.hedge.map(|it| it.to_string())),
+        ("bulkhead", policy.bulkhead.map(|it| it.to_string())),
+        ("breaker", policy.breaker.map(|it| it.to_string())),
+    ];
+    let texts = texts
+        .into_iter()
+        .filter_map(|(name, text)| Some(format!("{name} {}", text?)));
+    texts.collect::<Vec<_>>().join("; ")
+}
+
 /// The text in lines of at most 80 columns, each ended.
 pub fn wrapped(text: &str) -> String {
     indented("", text)
@@ -53,15 +68,21 @@ pub fn indented(indentation: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;
     for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > 80 {
-            lines.push('\n');
-            column = 0;
+        // The text of a flag may be longer than a line: then it is broken behind a comma.
+        let is_long = indentation.len() + word.chars().count() > 80;
+        let parts = word.split_inclusive(|it| is_long && it == ',');
+        for (index, part) in parts.enumerate() {
+            let width = part.chars().count();
+            let between = if index == 0 { " " } else { "" };
+            if column > 0 && column + between.len() + width > 80 {
+                lines.push('\n');
+                column = 0;
+            }
+            let before = if column == 0 { indentation } else { between };
+            lines.push_str(before);
+            lines.push_str(part);
+            column += before.len() + width;
         }
-        let before = if column == 0 { indentation } else { " " };
-        lines.push_str(before);
-        lines.push_str(word);
-        column += before.len() + width;
     }
     lines.push('\n');
     lines
@@ -70,6 +91,8 @@ pub fn indented(indentation: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becalm::{Breaker, Hedge};
+    use std::time::Duration;
 
     #[test]
     fn lines_are_wrapped_between_words() {
@@ -83,6 +106,10 @@ mod tests {
         assert_eq!(lines.split_whitespace().count(), 40);
         let long = "x".repeat(100);
         assert_eq!(wrapped(&format!("a {long} b")), format!("a\n{long}\nb\n"));
+        let flag = "parameter:1,".repeat(9);
+        let lines = wrapped(&format!("a {flag} b"));
+        assert!(lines.lines().all(|line| line.len() <= 80), "{lines}");
+        assert_eq!(lines.replace('\n', ""), format!("a {flag} b"));
     }
 
     #[test]
@@ -93,5 +120,13 @@ mod tests {
             "exponential from 100ms x 2, cap 20s, jitter full"
         );
         assert_eq!(limits(&policy), "4 attempts, budget ratio:0.1,burst:10");
+        assert_eq!(protection(&policy), "");
+        let policy = policy
+            .breaker(Breaker::consecutive(5))
+            .hedge(Hedge::after(Duration::from_millis(50)));
+        assert_eq!(
+            protection(&policy),
+            "hedge after:50ms,copies:1; breaker consecutive:5,open:5s"
+        );
     }
 }

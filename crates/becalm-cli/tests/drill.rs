@@ -11,14 +11,16 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// A drill of two seconds and the end of its last calls.
-const SHORT: [&str; 6] = [
+/// A drill of two seconds and the end of its last calls, without its second part.
+const SHORT: [&str; 8] = [
     "--before",
     "300ms",
     "--trigger",
     "500ms",
     "--after",
     "1200ms",
+    "--tail",
+    "0s",
 ];
 
 fn drill(folder: &Path) -> Command {
@@ -68,21 +70,28 @@ fn the_laws_hold_and_the_document_is_whole() {
         .collect();
     assert_eq!(
         names,
-        ["no-backoff", "exponential", "full-jitter", "protected"]
+        [
+            "no-backoff",
+            "exponential",
+            "full-jitter",
+            "breaker",
+            "bulkhead",
+            "protected"
+        ]
     );
-    let first_tries = number(&variants[0]["first_tries"]);
-    assert!(first_tries > 0);
+    let calls = number(&variants[0]["calls"]);
+    assert!(calls > 0);
     for variant in variants {
         let count = |name: &str| number(&variant[name]);
-        assert_eq!(count("first_tries"), first_tries, "all get the same calls");
-        assert!(count("attempts") <= 4 * first_tries);
+        assert_eq!(count("calls"), calls, "all get the same calls");
+        assert!(count("first_tries") <= calls && count("attempts") <= 4 * calls);
         let gave_up: u64 = variant["gave_up"]
             .as_object()
             .unwrap()
             .values()
             .map(number)
             .sum();
-        assert!(count("succeeded") + gave_up <= first_tries);
+        assert!(count("succeeded") + gave_up <= calls);
         assert!(count("served_nobody") <= count("served"));
         assert!(count("served") + count("refused") <= count("arrived"));
         let buckets = &variant["per_bucket"];
@@ -92,17 +101,23 @@ fn the_laws_hold_and_the_document_is_whole() {
             count("attempts")
         );
         let phases = variant["phases"].as_array().unwrap();
-        let in_phases: u64 = phases
-            .iter()
-            .map(|phase| number(&phase["first_tries"]))
-            .sum();
-        assert!(in_phases <= first_tries);
+        let in_phases: u64 = phases.iter().map(|phase| number(&phase["calls"])).sum();
+        assert!(in_phases <= calls);
     }
-    let retries = number(&variants[3]["attempts"]) - first_tries;
+    for unguarded in [0, 1, 2, 5] {
+        assert_eq!(number(&variants[unguarded]["first_tries"]), calls);
+    }
+    let bulkhead = &variants[4];
+    assert_eq!(bulkhead["policy"]["bulkhead"], "calls:16,waiting:16");
+    let most = number(&bulkhead["most_in_flight"]);
+    assert!((1..=16).contains(&most), "{most} at once");
+    assert_eq!(variants[3]["policy"]["budget"], "none");
+    let retries = number(&variants[5]["attempts"]) - calls;
     assert!(
-        10 * retries <= first_tries + 100,
-        "10 % of {first_tries} and a burst of 10: {retries}"
+        10 * retries <= calls + 100,
+        "10 % of {calls} and a burst of 10: {retries}"
     );
+    assert_eq!(document["tail"], Value::Null);
 
     let told = text(&output.stderr);
     let conclusion = document["conclusion"].as_str().unwrap();
@@ -114,9 +129,42 @@ fn the_laws_hold_and_the_document_is_whole() {
 }
 
 #[test]
+fn the_second_part_hedges_within_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = drill(folder.path())
+        .args(&SHORT[..6])
+        .args(["--tail", "2s", "--quiet", "--json", "drill.json"])
+        .output()
+        .expect("the drill starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = fs::read_to_string(folder.path().join("drill.json")).unwrap();
+    let document: Value = serde_json::from_str(&document).unwrap();
+    let tail = &document["tail"];
+    let [alone, hedged] = ["no-hedge", "hedge"].map(|name| {
+        let variants = tail["variants"].as_array().unwrap();
+        variants.iter().find(|it| it["name"] == name).unwrap()
+    });
+    assert_eq!(number(&alone["hedges"]), 0);
+    assert_eq!(alone["policy"]["hedge"], Value::Null);
+    assert_eq!(alone["calls"], hedged["calls"], "both get the same calls");
+    let [calls, attempts] = ["calls", "attempts"].map(|name| number(&hedged[name]));
+    assert!(
+        10 * (attempts - calls) <= calls + 100,
+        "{attempts} attempts for {calls} calls"
+    );
+    let p99 = alone["p99_ms"].as_f64().unwrap();
+    assert!(p99 >= 400.0, "one in 40 takes 400 ms: {p99}");
+    let told = text(&output.stdout);
+    assert!(
+        told.contains(tail["conclusion"].as_str().unwrap()),
+        "{told}"
+    );
+}
+
+#[test]
 fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let calm = ["--rate", "20", "--no-html", "--quiet"];
+    let calm = ["--load", "20", "--no-html", "--quiet"];
     let strict = short(folder.path(), &[&calm[..], &["--strict"]].concat());
     assert_eq!(strict.status.code(), Some(1));
     assert!(text(&strict.stdout).contains("No lasting storm formed under"));
@@ -131,8 +179,9 @@ fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
 fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     for (flags, words) in [
-        (&["--rate", "0"][..], "--rate"),
+        (&["--load", "0"][..], "--load"),
         (&["--after", "10m"], "--after"),
+        (&["--tail", "1s"], "--tail"),
         (&["--attempts", "0"], "attempts"),
         (&["--budget", "10%"], "budget"),
         (&["--html", "missing/report.html"], "missing/report.html"),
@@ -229,11 +278,11 @@ fn an_interrupted_drill_leaves_no_listener_and_no_file() {
         .unwrap();
     let began = Instant::now();
     let mut ports = Vec::new();
-    while ports.len() < 4 && began.elapsed() < Duration::from_secs(20) {
+    while ports.len() < 6 && began.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(5));
         ports = listening(child.id());
     }
-    assert_eq!(ports.len(), 4, "a service for each policy");
+    assert_eq!(ports.len(), 6, "a service for each policy");
     let id = i32::try_from(child.id()).unwrap();
     kill(Pid::from_raw(id), Signal::SIGINT).unwrap();
     let output = wait(child);

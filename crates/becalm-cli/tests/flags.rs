@@ -21,7 +21,7 @@ fn becalm(arguments: &str) -> Refusal {
 }
 
 /// Flags that are refused, and what the sentence must name: the flag and the remedy.
-const REFUSED: [(&str, [&str; 2]); 31] = [
+const REFUSED: [(&str, [&str; 2]); 43] = [
     ("--attempts 0", ["--attempts", "at least 1"]),
     ("--attempts many", ["--attempts", "unlimited"]),
     ("--attempts -1", ["--attempts", "negative"]),
@@ -47,7 +47,19 @@ const REFUSED: [(&str, [&str; 2]); 31] = [
     ("--budget 10%", ["--budget", "ratio:"]),
     ("--budget ratio:0", ["--budget", "none"]),
     ("--budget ratio:0.1,burst:0", ["--budget", "burst"]),
+    ("--budget tokens:0", ["--budget", "capacity"]),
+    ("--budget ratio:0.1+ratio:0.2", ["--budget", "twice"]),
     ("--max-waiting 0", ["--max-waiting", "attempts 1"]),
+    ("--breaker sometimes", ["--breaker", "consecutive:"]),
+    ("--breaker share:2", ["--breaker", "share"]),
+    ("--breaker consecutive:5,open:0s", ["--breaker", "open"]),
+    ("--hedge 50ms", ["--hedge", "after:50ms"]),
+    ("--hedge p95,copies:9", ["--hedge", "copies"]),
+    ("--bulkhead 50", ["--bulkhead", "calls:"]),
+    ("--bulkhead calls:5,max-wait:1s", ["--bulkhead", "waiting"]),
+    ("--throttle 2", ["--throttle", "accepts:"]),
+    ("--throttle accepts:2,max:0", ["--throttle", "max"]),
+    ("--rate reno", ["--rate", "cubic"]),
     ("--hint obey", ["--hint", "ignore"]),
     ("--seed x", ["--seed", "invalid"]),
     ("--preset grcp", ["--preset", "did you mean `grpc`"]),

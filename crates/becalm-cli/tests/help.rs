@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const POLICY_FLAGS: [&str; 17] = [
+const POLICY_FLAGS: [&str; 22] = [
     "--preset",
     "--policy",
     "--attempts",
@@ -15,6 +15,11 @@ const POLICY_FLAGS: [&str; 17] = [
     "--deadline",
     "--attempt-timeout",
     "--budget",
+    "--breaker",
+    "--hedge",
+    "--bulkhead",
+    "--throttle",
+    "--rate",
     "--throttled-base",
     "--hint",
     "--max-hint",
@@ -57,6 +62,7 @@ fn help_groups_the_flags_and_gives_examples() {
     for part in [
         "Policy: where it starts from:",
         "Policy: limits:",
+        "Policy: protection of what is called:",
         "Policy: delays:",
         "Examples:",
         "cumulative_mean_ms",
@@ -93,6 +99,7 @@ fn help_documents_the_real_json() {
     let mut documented: serde_json::Value = serde_json::from_str(document).expect("JSON");
     documented["lints"] = serde_json::json!([]);
     let printed = stdout(&["plan", "--attempts", "2", "--json"]);
+    let printed: String = printed.split_whitespace().collect();
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&printed).expect("JSON"),
         documented

@@ -200,7 +200,10 @@ fn json_has_the_documented_shape_and_no_more() {
             .collect()
     };
     let plan = plan("--attempts 2");
-    assert_eq!(keys(&plan), ["lints", "retries", "total"]);
+    assert_eq!(
+        keys(&plan),
+        ["lints", "policy", "protection", "retries", "total"]
+    );
     assert_eq!(keys(&plan["total"]), ["max_ms", "mean_ms", "min_ms"]);
     assert_eq!(
         keys(&plan["retries"][0]),
@@ -216,6 +219,60 @@ fn json_has_the_documented_shape_and_no_more() {
         ]
     );
     assert_eq!(plan["lints"], serde_json::json!([]));
+}
+
+/// Everything at once, as text and as figures.
+#[test]
+fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
+    let flags = "--budget ratio:0.2,burst:5+per-minute:60 --throttle accepts:2,within:2m \
+                 --rate cubic --hedge p95,copies:1 --bulkhead calls:50,waiting:10 \
+                 --breaker consecutive:5,open:30s --attempt-timeout 2s";
+    let text = stdout(&format!("plan {flags}"));
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "budget ratio:0.2,burst:5 + per-minute:60",
+        "no wait for the rate or for a place",
+        "a place comes on top",
+        "in order: throttle (accepts:2,within:2m), then rate (cubic), then retry",
+        "bulkhead (calls:50,waiting:10), then breaker (consecutive:5,open:30s), then attempt",
+        "All calls together:",
+        "5 retries at once, then 20% of first tries",
+        "at most 60 retries in any minute",
+        "is sent about 2 C",
+        "no bound until the first throttled answer",
+        "at most 5% more load",
+        "25 a second if every one takes its 2s",
+        "it opens with 5 failures in a row",
+    ] {
+        assert!(unwrapped.contains(words), "no `{words}` in: {text}");
+    }
+    let protection = &plan(flags)["protection"];
+    assert_eq!(protection["budget"].as_array().map(Vec::len), Some(2));
+    for (pointer, figure) in [
+        ("/budget/0/burst", 5.0),
+        ("/budget/0/share", 0.2),
+        ("/budget/1/per_minute", 60.0),
+        ("/throttle/sent_per_accepted", 2.0),
+        ("/hedge/load_on_top", 0.05),
+        ("/bulkhead/worst_per_second", 25.0),
+        ("/breaker/after_failures", 5.0),
+        ("/breaker/open_least_ms", 15_000.0),
+        ("/breaker/open_again_most_ms", 60_000.0),
+    ] {
+        let told = protection.pointer(pointer).and_then(Value::as_f64);
+        let told = told.unwrap_or_else(|| panic!("no {pointer} in {protection}"));
+        assert!((told - figure).abs() < 1e-9, "{pointer}: {told}");
+    }
+    assert_eq!(protection["rate"]["text"], "cubic");
+
+    for flags in ["--budget none", "--attempts 1"] {
+        let none = plan(flags);
+        for (name, value) in none["protection"].as_object().expect("an object") {
+            let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            assert!(is_empty, "{flags}: {name}: {value}");
+        }
+        assert!(!stdout(&format!("plan {flags}")).contains("All calls together"));
+    }
 }
 
 #[test]
@@ -277,6 +334,8 @@ fn text_fits_80_columns_without_colours_when_piped() {
         "--attempts 30 --cap 700000h --base 1.234567891s --jitter proportional:0.123",
         "--attempts 12 --attempt-timeout 1ms --deadline 1s --floor 1us --throttled-base 2s",
         "--backoff linear --base 123456ns --jitter additive:77us --budget none --deadline 61s",
+        "--budget window:0.2+tokens:500+concurrency:0.2 --breaker share:0.5,within:10s --hedge p99 \
+         --bulkhead gradient:20,min:1,max:200,waiting:7,max-wait:1s --throttle accepts:2 --rate cubic",
     ] {
         let text = stdout(&format!("plan {flags}"));
         assert!(!text.contains('\u{1b}'), "{flags}: colours");

@@ -135,6 +135,12 @@ fn becalms_own_errors_are_125() {
         "--budget-file /no/such/folder/budget",
         "--budget none --budget-file /no/such/folder/budget",
         "--report /no/such/folder/report",
+        "--budget per-minute:60 --budget-file /no/such/folder/budget",
+        "--breaker consecutive:5",
+        "--hedge p95",
+        "--bulkhead calls:1",
+        "--throttle accepts:2",
+        "--rate cubic",
     ] {
         let done = becalm().flags(flags).flags(command).run();
         assert_eq!(done.code(), 125, "{flags}: {}", done.err());
@@ -151,6 +157,20 @@ fn becalms_own_errors_are_125() {
         "{}",
         done.err()
     );
+    // What bounds many calls, and a budget that no file holds.
+    for (flags, words) in [
+        (
+            "--breaker consecutive:5",
+            "--breaker bounds what many calls",
+        ),
+        (
+            "--budget-file x --budget per-minute:60",
+            "shares a ratio budget",
+        ),
+    ] {
+        let done = becalm().flags(flags).flags(command).run();
+        assert!(done.err().contains(words), "{flags}: {}", done.err());
+    }
     // No command at all.
     assert_eq!(becalm().run().code(), 125);
     assert_eq!(becalm().flags("--help").run().code(), 0);

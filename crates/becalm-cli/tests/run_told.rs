@@ -51,6 +51,22 @@ fn unlimited_attempts_are_a_number_too() {
     );
 }
 
+/// A policy file may be that of a service as well.
+#[test]
+fn what_bounds_many_calls_is_left_out_of_a_file_and_said() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "policy.toml",
+        "base = \"0s\"\nbreaker = \"consecutive:1\"\nhedge = \"after:0s\"\nrate = \"cubic\"\n",
+    );
+    let run = || becalm().flag("--policy", &file).flags("--attempts 3");
+    let done = run().sh("echo $BECALM_ATTEMPT; exit 7");
+    assert_eq!((done.code(), &*done.out()), (7, "1\n2\n3\n"));
+    let left_out = "becalm: one run is one call, so this is left out: rate cubic; hedge ";
+    assert!(done.err().starts_with(left_out), "{}", done.err());
+    assert_eq!(run().flags("--quiet").sh("true").err(), "");
+}
+
 #[test]
 fn a_report_has_a_line_for_each_attempt_and_a_summary() {
     let folder = Folder::new();

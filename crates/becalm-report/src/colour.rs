@@ -22,10 +22,12 @@ pub enum Colour {
     Blue,
     /// Reddish purple.
     Purple,
+    /// Sky blue.
+    Sky,
 }
 
 impl Colour {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Ink,
         Self::Muted,
         Self::Red,
@@ -33,6 +35,7 @@ impl Colour {
         Self::Green,
         Self::Blue,
         Self::Purple,
+        Self::Sky,
     ];
 
     /// The name of the custom property that holds the shade.
@@ -45,6 +48,7 @@ impl Colour {
             Self::Green => "--bc-green",
             Self::Blue => "--bc-blue",
             Self::Purple => "--bc-purple",
+            Self::Sky => "--bc-sky",
         }
     }
 
@@ -57,6 +61,7 @@ impl Colour {
             Self::Green => "#00805c",
             Self::Blue => "#0064a8",
             Self::Purple => "#8e4585",
+            Self::Sky => "#0a809e",
         }
     }
 
@@ -69,6 +74,7 @@ impl Colour {
             Self::Green => "#3fcf9f",
             Self::Blue => "#6bb8f0",
             Self::Purple => "#dd95d3",
+            Self::Sky => "#a6e6f5",
         }
     }
 
@@ -82,6 +88,7 @@ impl Colour {
             Self::Green => Some(32),
             Self::Blue => Some(34),
             Self::Purple => Some(35),
+            Self::Sky => Some(36),
         }
     }
 }

@@ -121,4 +121,6 @@ mod pages {
     struct Layers;
     #[doc = include_str!("../../../docs/policy-files.md")]
     struct PolicyFiles;
+    #[doc = include_str!("../../../docs/which-protection.md")]
+    struct WhichProtection;
 }

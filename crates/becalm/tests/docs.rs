@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use becalm::budget::Kind;
 use becalm::duration::Human;
-use becalm::{Backoff, Budget, Lint, Policy, Preset};
+use becalm::{
+    AdaptiveRate, Backoff, Breaker, Budget, Bulkhead, Hedge, Lint, Policy, Preset, Throttle,
+};
 
 const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
 const LAWS: &str = include_str!("../../../docs/laws.md");
@@ -42,7 +44,12 @@ fn every_key_is_explained() {
         .throttled_base(second)
         .deadline(second)
         .attempt_timeout(second)
-        .max_waiting(1);
+        .max_waiting(1)
+        .throttle(Throttle::default())
+        .rate(AdaptiveRate::default())
+        .hedge(Hedge::at_quantile(0.95))
+        .bulkhead(Bulkhead::calls(1))
+        .breaker(Breaker::default());
     let table = toml::Table::try_from(&with_all_keys).unwrap();
     let mut keys: Vec<_> = table.keys().cloned().collect();
     keys.push("preset".to_owned());
@@ -55,6 +62,27 @@ fn every_key_is_explained() {
     let mut reasoned = first_cells(DEFAULTS, "# Why these defaults");
     reasoned.sort();
     assert_eq!(reasoned, keys);
+}
+
+#[test]
+fn every_protection_is_read_as_it_is_explained() {
+    let (_, section) = POLICY_FILES.split_once("## Protection").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    let mut key = "";
+    let mut read = Vec::new();
+    for row in rows.skip(1) {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        if !cells[1].is_empty() {
+            key = cells[1].trim_matches('`');
+        }
+        let written = cells[2].trim_matches('`').trim_end_matches(",...");
+        let policy = toml::from_str::<Policy>(&format!("{key} = \"{written}\""));
+        assert!(policy.is_ok(), "{key}, {written}: {policy:?}");
+        read.push(key);
+    }
+    read.dedup();
+    assert_eq!(read, ["throttle", "rate", "hedge", "bulkhead", "breaker"]);
 }
 
 #[test]
@@ -196,6 +224,15 @@ fn besides(policy: &Policy) -> Vec<String> {
         .filter_map(|(name, duration)| Some(format!("{name} {}", Human(duration?))))
         .collect();
     besides.extend(policy.max_waiting.map(|most| format!("max waiting {most}")));
+    let guards = [
+        ("throttle", policy.throttle.map(|it| it.to_string())),
+        ("rate", policy.rate.map(|it| it.to_string())),
+        ("hedge", policy.hedge.map(|it| it.to_string())),
+        ("bulkhead", policy.bulkhead.map(|it| it.to_string())),
+        ("breaker", policy.breaker.map(|it| it.to_string())),
+    ];
+    let guards = guards.into_iter();
+    besides.extend(guards.filter_map(|(name, text)| Some(format!("{name} {}", text?))));
     match policy.hint {
         becalm::HintMode::Honor => besides.push(format!("hints up to {}", Human(policy.max_hint))),
         becalm::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),

@@ -61,7 +61,7 @@ impl fmt::Display for TooFew {
         write!(
             f,
             "this system allows {allowed} open files, but the drill's sockets need {needed}; raise \
-             the hard limit (ulimit -Hn), or lower --rate or --queue"
+             the hard limit (ulimit -Hn), or lower --load or --queue"
         )
     }
 }

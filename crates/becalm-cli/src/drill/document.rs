@@ -5,7 +5,9 @@
 //! seconds included in which the last calls may end. A figure that does not exist is `null`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use becalm::Policy;
 use serde::Serialize;
 
 use super::judgement::Contender;
@@ -13,6 +15,7 @@ use super::ledger::{Count, Recording};
 use super::outcome::Outcome;
 use super::setup::{SetupRecord, milliseconds};
 use super::statistics::PhaseFigures;
+use super::tail::TailRecord;
 
 /// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
@@ -30,6 +33,7 @@ struct Document<'a> {
     as_expected: bool,
     conclusion: &'a str,
     variants: Vec<VariantRecord<'a>>,
+    tail: Option<TailRecord<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,6 +43,7 @@ struct VariantRecord<'a> {
     policy: PolicyRecord,
     /// `storm`, `recovered` or `neither`.
     verdict: &'static str,
+    calls: u64,
     first_tries: u64,
     attempts: u64,
     succeeded: u64,
@@ -51,18 +56,23 @@ struct VariantRecord<'a> {
     served_nobody: u64,
     /// Attempts that got no connection from this system.
     unconnected: u64,
+    /// The most attempts under way at once.
+    most_in_flight: u32,
     peak_arrivals_per_bucket: u32,
     /// For how long the storm lasted after the fault.
     storm_ms: f64,
     storm_outlives_drill: bool,
     /// From the end of the fault to the end of the first good second.
     recovered_after_ms: Option<f64>,
+    /// Attempts per call in the last second of the fault.
+    quiet: Option<f64>,
     phases: Vec<PhaseRecord>,
     per_bucket: PerBucket<'a>,
 }
 
+/// A policy as it stands in the JSON document.
 #[derive(Debug, Serialize)]
-struct PolicyRecord {
+pub struct PolicyRecord {
     backoff: String,
     base_ms: f64,
     multiplier: f64,
@@ -73,22 +83,53 @@ struct PolicyRecord {
     attempt_timeout_ms: Option<f64>,
     deadline_ms: Option<f64>,
     budget: String,
+    breaker: Option<String>,
+    hedge: Option<String>,
+    bulkhead: Option<String>,
+    throttle: Option<String>,
+    rate: Option<String>,
+}
+
+impl From<&Policy> for PolicyRecord {
+    fn from(policy: &Policy) -> Self {
+        Self {
+            backoff: policy.backoff.to_string(),
+            base_ms: milliseconds(policy.base),
+            multiplier: policy.multiplier,
+            cap_ms: milliseconds(policy.cap),
+            floor_ms: milliseconds(policy.floor),
+            jitter: policy.jitter.to_string(),
+            attempts: policy.attempts,
+            attempt_timeout_ms: policy.attempt_timeout.map(milliseconds),
+            deadline_ms: policy.deadline.map(milliseconds),
+            budget: policy.budget.to_string(),
+            breaker: policy.breaker.as_ref().map(ToString::to_string),
+            hedge: policy.hedge.as_ref().map(ToString::to_string),
+            bulkhead: policy.bulkhead.as_ref().map(ToString::to_string),
+            throttle: policy.throttle.as_ref().map(ToString::to_string),
+            rate: policy.rate.as_ref().map(ToString::to_string),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
 struct PhaseRecord {
     phase: &'static str,
     length_ms: f64,
+    calls: u64,
     first_tries: u64,
     attempts: u64,
     arrived: u64,
     succeeded: u64,
     goodput_per_s: f64,
     amplification: Option<f64>,
+    /// Of the calls that succeed.
+    p99_ms: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
 struct PerBucket<'a> {
+    calls: &'a [u32],
     first_tries: &'a [u32],
     retries: &'a [u32],
     succeeded: &'a [u32],
@@ -108,11 +149,15 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
         seed: outcome.seed,
         setup: (&outcome.setup).into(),
         lateness_ms: milliseconds(outcome.lateness),
-        as_expected: outcome.judgement.as_expected,
+        as_expected: outcome.as_expected(),
         conclusion: &outcome.judgement.conclusion,
         variants: contenders
             .map(|contender| record(contender, outcome))
             .collect(),
+        tail: outcome.setup.tail().and_then(|tail| {
+            let held = outcome.tail.as_ref()?;
+            Some(TailRecord::new(&tail, held))
+        }),
     };
     serde_json::to_string(&document).map(|text| text + "\n")
 }
@@ -123,24 +168,14 @@ fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> 
         recording,
         measured,
         verdict,
+        ..
     } = contender;
-    let policy = &variant.policy;
     VariantRecord {
         name: variant.name,
         title: &variant.title,
-        policy: PolicyRecord {
-            backoff: policy.backoff.to_string(),
-            base_ms: milliseconds(policy.base),
-            multiplier: policy.multiplier,
-            cap_ms: milliseconds(policy.cap),
-            floor_ms: milliseconds(policy.floor),
-            jitter: policy.jitter.to_string(),
-            attempts: policy.attempts,
-            attempt_timeout_ms: policy.attempt_timeout.map(milliseconds),
-            deadline_ms: policy.deadline.map(milliseconds),
-            budget: policy.budget.to_string(),
-        },
+        policy: (&variant.policy).into(),
         verdict: verdict.name(),
+        calls: recording.total(Count::Call),
         first_tries: recording.total(Count::FirstTry),
         attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
         succeeded: recording.total(Count::Succeeded),
@@ -150,26 +185,37 @@ fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> 
         served: recording.total(Count::Served),
         served_nobody: recording.total(Count::ServedNobody),
         unconnected: recording.total(Count::Unconnected),
+        most_in_flight: measured.most_in_flight,
         peak_arrivals_per_bucket: measured.peak_arrivals,
         storm_ms: milliseconds(measured.storm),
         storm_outlives_drill: measured.storm_outlives(&outcome.setup),
         recovered_after_ms: measured.recovered.map(milliseconds),
-        phases: measured.phases.iter().map(PhaseRecord::from).collect(),
+        quiet: measured.quiet,
+        phases: phases(contender),
         per_bucket: recording.into(),
     }
 }
 
-impl From<&PhaseFigures> for PhaseRecord {
-    fn from(figures: &PhaseFigures) -> Self {
+fn phases(contender: &Contender) -> Vec<PhaseRecord> {
+    let phases = contender.measured.phases.iter().zip(contender.p99);
+    phases
+        .map(|(figures, p99)| PhaseRecord::new(figures, p99))
+        .collect()
+}
+
+impl PhaseRecord {
+    fn new(figures: &PhaseFigures, p99: Option<Duration>) -> Self {
         Self {
             phase: figures.phase.name(),
             length_ms: milliseconds(figures.length),
+            calls: figures.calls,
             first_tries: figures.first_tries,
             attempts: figures.attempts,
             arrived: figures.arrived,
             succeeded: figures.succeeded,
             goodput_per_s: figures.goodput(),
             amplification: figures.amplification(),
+            p99_ms: p99.map(milliseconds),
         }
     }
 }
@@ -177,6 +223,7 @@ impl From<&PhaseFigures> for PhaseRecord {
 impl<'a> From<&'a Recording> for PerBucket<'a> {
     fn from(recording: &'a Recording) -> Self {
         Self {
+            calls: recording.buckets(Count::Call),
             first_tries: recording.buckets(Count::FirstTry),
             retries: recording.buckets(Count::Retry),
             succeeded: recording.buckets(Count::Succeeded),
@@ -202,7 +249,7 @@ mod tests {
         assert_eq!(document["seed"], 7);
         assert_eq!(document["as_expected"], true);
         assert_eq!(document["setup"]["capacity_per_s"], 400.0);
-        let [storm, protected] = [0, 3].map(|index| &document["variants"][index]);
+        let [storm, protected] = [0, 5].map(|index| &document["variants"][index]);
         assert_eq!(
             (&storm["name"], &storm["verdict"]),
             (&"no-backoff".into(), &"storm".into())

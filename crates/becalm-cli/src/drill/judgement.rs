@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use becalm::Budget;
+use becalm::bulkhead::Limit;
 use becalm::duration::Human;
 use becalm_report::format::plain;
 
+use super::latencies::Latencies;
 use super::ledger::{Count, Recording};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, count};
@@ -21,6 +22,9 @@ const BACK_WITHIN: Duration = Duration::from_secs(3);
 /// Below which the amplification of each phase must stay, under a budget of up to 10 % with a
 /// burst of 10 in a drill of the usual size.
 const AMPLIFICATION: f64 = 1.15;
+
+/// Below which share of the calls a breaker must keep the attempts of the fault's last second.
+const QUIET: f64 = 0.1;
 
 /// The delay of the load generator from which the figures are blurred.
 const LATE: Duration = Duration::from_millis(100);
@@ -66,18 +70,26 @@ pub struct Contender {
     pub variant: Variant,
     pub recording: Recording,
     pub measured: Measured,
+    /// The latency that 99 % of the calls that succeed do not exceed, by the phase they begin in.
+    pub p99: [Option<Duration>; 3],
     pub verdict: Verdict,
 }
 
 impl Contender {
     /// Measures and judges one policy.
-    pub fn new(variant: Variant, recording: Recording, setup: &Setup) -> Self {
+    pub fn new(
+        variant: Variant,
+        recording: Recording,
+        latencies: &Latencies,
+        setup: &Setup,
+    ) -> Self {
         let measured = Measured::of(&recording, setup);
         let verdict = Verdict::of(&measured, setup);
         Self {
             variant,
             recording,
             measured,
+            p99: Phase::ALL.map(|phase| latencies.of(phase.time(setup)).quantile(0.99)),
             verdict,
         }
     }
@@ -85,10 +97,23 @@ impl Contender {
     fn is_as_expected(&self) -> bool {
         match self.variant.role {
             Role::Storm => self.verdict == Verdict::Storm,
+            _ => self.verdict == Verdict::Recovered && self.keeps_its_promise(),
+        }
+    }
+
+    /// Whether what protects the policy bounded what it is there to bound.
+    fn keeps_its_promise(&self) -> bool {
+        let measured = &self.measured;
+        match self.variant.role {
+            Role::Storm => true,
+            Role::Breaker => measured.quiet.is_some_and(|share| share < QUIET),
+            Role::Bulkhead => {
+                places(&self.variant).is_none_or(|places| measured.most_in_flight <= places)
+            }
             Role::Recovery => {
-                let bound = amplification_bound(&self.variant, &self.measured);
-                let worst = self.measured.worst_amplification();
-                self.verdict == Verdict::Recovered && worst.is_none_or(|worst| worst < bound)
+                let bound = amplification_bound(&self.variant, measured);
+                let worst = measured.worst_amplification();
+                worst.is_none_or(|worst| worst < bound)
             }
         }
     }
@@ -97,14 +122,22 @@ impl Contender {
 /// What a phase's amplification must stay below: [`AMPLIFICATION`], or what the budget itself
 /// allows in the shortest phase if that is more.
 fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
-    let Budget::Ratio(budget) = variant.policy.budget else {
+    let Some(budget) = variant.policy.budget.all_of().ratio else {
         return f64::INFINITY;
     };
     let allowed = measured.phases.iter().map(|phase| {
         let extra = budget.burst + budget.floor_per_second * phase.length.as_secs_f64();
-        1.0 + budget.ratio + extra / count(phase.first_tries.max(1))
+        1.0 + budget.ratio + extra / count(phase.calls.max(1))
     });
     allowed.fold(AMPLIFICATION, f64::max)
+}
+
+/// The attempts that a fixed bulkhead allows at once.
+fn places(variant: &Variant) -> Option<u32> {
+    match variant.policy.bulkhead?.limit {
+        Limit::Fixed(calls) => Some(calls),
+        _ => None,
+    }
 }
 
 /// What the whole drill shows.
@@ -125,9 +158,11 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
         .sum::<u64>();
     sentences.extend(storms(contenders, setup));
     sentences.extend(missing_storms(contenders));
+    let most = with_role(contenders, Role::Storm).map(|it| it.measured.most_in_flight);
+    let most = most.max().unwrap_or(0);
     for contender in contenders {
-        if contender.variant.role == Role::Recovery {
-            sentences.push(recovery(contender));
+        if contender.variant.role != Role::Storm {
+            sentences.push(recovery(contender, most));
         }
     }
     if unconnected > 0 {
@@ -184,7 +219,7 @@ fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
         } else {
             "none".into()
         },
-        plain(setup.rate),
+        plain(setup.load),
     ))
 }
 
@@ -202,12 +237,11 @@ fn missing_storms(contenders: &[Contender]) -> Option<String> {
     })
 }
 
-/// What became of the protected policy.
-fn recovery(contender: &Contender) -> String {
+/// What became of a protected policy. `most` is what was under way at once in a storm.
+fn recovery(contender: &Contender, most: u32) -> String {
     let Contender {
         variant, measured, ..
     } = contender;
-    let worst = measured.worst_amplification().unwrap_or(1.0);
     let mut sentence = format!("Under {} ({}) ", variant.title, variant.description);
     let _ = match (contender.verdict, measured.recovered) {
         (Verdict::Storm, _) => write!(
@@ -227,20 +261,36 @@ fn recovery(contender: &Contender) -> String {
         ),
         (_, None) => write!(sentence, "goodput did not come back for good"),
     };
-    let bound = amplification_bound(variant, measured);
-    let _ = if worst < bound {
-        write!(
-            sentence,
-            ", with at most {worst:.2} attempts per first try in any phase."
-        )
-    } else {
-        write!(
-            sentence,
-            ", with {worst:.2} attempts per first try in the worst phase, above the {bound:.2} \
-             expected."
-        )
-    };
+    sentence.push_str(&promise(contender, most));
     sentence
+}
+
+/// What a protection bounds, in measured figures.
+fn promise(contender: &Contender, most: u32) -> String {
+    let measured = &contender.measured;
+    match contender.variant.role {
+        Role::Breaker => format!(
+            ", with {:.1} attempts for 100 calls in the last second of the fault.",
+            measured.quiet.unwrap_or(0.0) * 100.0
+        ),
+        Role::Bulkhead => format!(
+            ", with at most {} attempts under way at once, of up to {} in a storm.",
+            plain(measured.most_in_flight.into()),
+            plain(most.into())
+        ),
+        Role::Storm | Role::Recovery => {
+            let worst = measured.worst_amplification().unwrap_or(1.0);
+            let bound = amplification_bound(&contender.variant, measured);
+            if worst < bound {
+                format!(", with at most {worst:.2} attempts per call in any phase.")
+            } else {
+                format!(
+                    ", with {worst:.2} attempts per call in the worst phase, above the {bound:.2} \
+                     expected."
+                )
+            }
+        }
+    }
 }
 
 fn with_role(contenders: &[Contender], role: Role) -> impl Iterator<Item = &Contender> {
@@ -267,7 +317,7 @@ pub fn tenths(duration: Duration) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::super::setup::tests::usual;
-    use super::super::statistics::tests::{protected, stormy};
+    use super::super::statistics::tests::{bounded, open, protected, stormy};
     use super::super::variant;
     use super::*;
     use becalm::Policy;
@@ -280,11 +330,19 @@ pub mod tests {
             .map(|variant| {
                 let recording = match variant.role {
                     Role::Storm => stormy(),
+                    Role::Breaker => open(),
+                    Role::Bulkhead => bounded(16),
                     Role::Recovery => last.clone(),
                 };
-                Contender::new(variant, recording, &setup)
+                contender(variant, recording)
             })
             .collect()
+    }
+
+    fn contender(variant: Variant, recording: Recording) -> Contender {
+        let mut latencies = Latencies::default();
+        latencies.add(Duration::from_millis(500), Duration::from_millis(12));
+        Contender::new(variant, recording, &latencies, &usual())
     }
 
     #[test]
@@ -296,7 +354,9 @@ pub mod tests {
             "still raging 7s later",
             "1 040 requests a second",
             "capacity of 400",
-            "1.12 attempts per first try",
+            "1.12 attempts per call",
+            "0.8 attempts for 100 calls",
+            "at most 16 attempts under way at once",
         ] {
             assert!(
                 judgement.conclusion.contains(words),
@@ -318,10 +378,21 @@ pub mod tests {
     }
 
     #[test]
+    fn a_protection_that_does_not_keep_its_bound_fails_the_drill() {
+        for (index, recording) in [(3, protected()), (4, bounded(17))] {
+            let mut contenders = contenders(&protected());
+            contenders[index] = contender(contenders[index].variant.clone(), recording);
+            assert_eq!(contenders[index].verdict, Verdict::Recovered);
+            let judgement = judge(&contenders, &usual(), Duration::ZERO);
+            assert!(!judgement.as_expected, "{}", judgement.conclusion);
+        }
+    }
+
+    #[test]
     fn a_storm_that_did_not_form_is_said_plainly() {
         let setup = usual();
         let mut contenders = contenders(&protected());
-        contenders[1] = Contender::new(contenders[1].variant.clone(), protected(), &setup);
+        contenders[1] = contender(contenders[1].variant.clone(), protected());
         let judgement = judge(&contenders, &setup, Duration::from_millis(300));
         assert!(!judgement.as_expected);
         let conclusion = judgement.conclusion;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use becalm::StopReason;
 use tokio::time::Instant;
 
+use super::latencies::Latencies;
 use super::setup::BUCKET;
 
 /// What is counted: effects before their causes. They are read in this order, so a recording that
@@ -28,14 +29,18 @@ pub enum Count {
     Arrived,
     /// An attempt finds no connection: this system has no more to give.
     Unconnected,
+    /// A client sends a copy beside an attempt that is slow.
+    Hedge,
     /// A client sends a retry.
     Retry,
     /// A client sends a first try.
     FirstTry,
+    /// A call begins. A guard may end it before its first try.
+    Call,
 }
 
 impl Count {
-    const KINDS: usize = 8;
+    const KINDS: usize = 10;
 }
 
 /// Counts what happens, in buckets of [`BUCKET`]. Shared by client and server; writing takes no
@@ -45,6 +50,9 @@ pub struct Ledger {
     start: Instant,
     counts: [Vec<AtomicU32>; Count::KINDS],
     stops: Mutex<BTreeMap<&'static str, u64>>,
+    in_flight: AtomicU32,
+    most_in_flight: AtomicU32,
+    latencies: Mutex<Latencies>,
 }
 
 impl Ledger {
@@ -57,6 +65,9 @@ impl Ledger {
             start,
             counts: std::array::from_fn(|_| empty()),
             stops: Mutex::default(),
+            in_flight: AtomicU32::new(0),
+            most_in_flight: AtomicU32::new(0),
+            latencies: Mutex::default(),
         }
     }
 
@@ -78,6 +89,36 @@ impl Ledger {
         *stops.entry(reason.as_str()).or_default() += 1;
     }
 
+    /// Counts a call that succeeds now and began at `began`.
+    pub fn succeeded(&self, began: Instant) {
+        let now = Instant::now();
+        self.add_at(Count::Succeeded, now);
+        let mut latencies = self
+            .latencies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        latencies.add(
+            began.saturating_duration_since(self.start),
+            now.saturating_duration_since(began),
+        );
+    }
+
+    /// How long the calls took that have succeeded so far.
+    pub fn latencies(&self) -> Latencies {
+        let latencies = self
+            .latencies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        latencies.clone()
+    }
+
+    /// An attempt is under way until what this returns is dropped.
+    pub fn fly(&self) -> InFlight<'_> {
+        let flying = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_in_flight.fetch_max(flying, Ordering::Relaxed);
+        InFlight(self)
+    }
+
     /// What was counted so far.
     pub fn recording(&self) -> Recording {
         let read = |counts: &Vec<AtomicU32>| {
@@ -88,7 +129,18 @@ impl Ledger {
         Recording {
             counts: self.counts.each_ref().map(read),
             stops: stops.clone(),
+            most_in_flight: self.most_in_flight.load(Ordering::Relaxed),
         }
+    }
+}
+
+/// An attempt that is under way.
+#[derive(Debug)]
+pub struct InFlight<'a>(&'a Ledger);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -98,6 +150,8 @@ pub struct Recording {
     counts: [Vec<u32>; Count::KINDS],
     /// Calls that gave up, by reason.
     pub stops: BTreeMap<&'static str, u64>,
+    /// The most attempts that the clients had under way at once.
+    pub most_in_flight: u32,
 }
 
 impl Recording {
@@ -122,9 +176,12 @@ impl Recording {
         self.within(count, Duration::ZERO..Duration::MAX)
     }
 
-    /// Attempts that clients sent in a stretch of time: first tries and retries.
+    /// Attempts that clients sent in a stretch of time: first tries, retries and hedges.
     pub fn attempts_within(&self, time: Range<Duration>) -> u64 {
-        self.within(Count::FirstTry, time.clone()) + self.within(Count::Retry, time)
+        [Count::FirstTry, Count::Retry, Count::Hedge]
+            .into_iter()
+            .map(|count| self.within(count, time.clone()))
+            .sum()
     }
 }
 
@@ -143,6 +200,7 @@ pub mod tests {
             Self {
                 counts: std::array::from_fn(|_| vec![0; buckets]),
                 stops: BTreeMap::new(),
+                most_in_flight: 0,
             }
         }
 
@@ -170,6 +228,16 @@ pub mod tests {
         assert_eq!(recording.buckets(Count::Arrived).last(), Some(&1));
         assert_eq!(recording.attempts_within(at(0)..at(1_000)), 2);
         assert_eq!(recording.total(Count::Arrived), 1);
+    }
+
+    #[test]
+    fn attempts_under_way_are_known_at_their_most() {
+        let ledger = Ledger::new(Instant::now(), at(1_000));
+        let first = ledger.fly();
+        drop(ledger.fly());
+        let _third = ledger.fly();
+        drop(first);
+        assert_eq!(ledger.recording().most_in_flight, 2);
     }
 
     #[test]

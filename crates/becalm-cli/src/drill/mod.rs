@@ -6,17 +6,22 @@ mod client;
 mod descriptors;
 mod document;
 mod judgement;
+mod latencies;
 mod ledger;
 mod live;
 mod outcome;
 mod output;
 mod page;
+mod parts;
+mod party;
 mod picture;
 mod replay;
 mod reports;
 mod server;
 mod setup;
+mod slow;
 mod statistics;
+mod tail;
 mod variant;
 
 use std::io;
@@ -24,27 +29,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+
+use becalm::duration::Human;
 
 use crate::policy_flags::PolicyFlags;
 use crate::usage;
-use judgement::{Contender, judge};
-use ledger::Recording;
-use live::{Display, Stream, View};
-use outcome::Outcome;
-use replay::Replay;
+use judgement::judge;
+use live::{Display, Stream};
+use outcome::{Outcome, Room};
+use parts::Stage;
 use reports::Reports;
 use setup::Setup;
-use variant::Variant;
+use tail::TailOutcome;
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///
-/// Four services listen on 127.0.0.1, each with its own clients: no backoff; exponential backoff
-/// without jitter; full jitter; and the policy of the flags, by default becalm's own, with its
-/// 10% budget. All clients make the same calls at the same moments, below the service's capacity.
-/// After a second all services hang for two seconds. Then it shows who recovers.
+/// Six services listen on 127.0.0.1, each with its own clients: no backoff; exponential backoff
+/// without jitter; full jitter; full jitter with a breaker, and with a bulkhead; and the policy of
+/// the flags, by default becalm's own, with its 10% budget. All clients make the same calls at the
+/// same moments, below the service's capacity. After a second all services hang for two seconds.
+/// Then it shows who recovers.
 ///
-/// It takes about 12 seconds. Everything is measured; nothing is scripted.
+/// In the second part a service that is well answers one request in 40 late, to clients without
+/// and with a hedge.
+///
+/// It takes about 20 seconds. Everything is measured; nothing is scripted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
@@ -77,7 +86,7 @@ pub struct Args {
     #[arg(long, short, help_heading = REPORTS)]
     quiet: bool,
 
-    /// Exits with 1 if a storm does not form or the protected clients do not recover
+    /// Exits with 1 if a storm does not form, protected clients do not recover, or a hedge is in vain
     #[arg(long, help_heading = REPORTS)]
     strict: bool,
 
@@ -88,17 +97,23 @@ pub struct Args {
 const REPORTS: &str = "Display and reports";
 
 const AFTER_HELP: &str = "\
-The policy flags shape the last of the four policies; the others have its attempts, delays and \
-timeouts, but neither its jitter nor its budget. An attempt timeout replaces the client timeout. \
-The seed sets the arrivals, too; without it each drill has another, which it tells.
+The policy flags shape the last of the six policies; the others have its attempts, delays and \
+timeouts, but neither its jitter nor what protects it, except that the two of the breaker and of \
+the bulkhead take its own if it has one. In the second part both have all of it but the hedge. An \
+attempt timeout replaces the client timeout. The seed sets the arrivals, too; without it each drill \
+has another, which it tells.
 
 The JSON document: schema, becalm (version), command, seed, setup, lateness_ms (of the load \
 generator, at worst), as_expected, conclusion, and for each of the variants: name, title, policy, \
-verdict (storm, recovered or neither), first_tries, attempts, succeeded, gave_up (by stop reason), \
-arrived, refused, served, served_nobody, unconnected, peak_arrivals_per_bucket, storm_ms, storm_outlives_drill, \
-recovered_after_ms (or null), phases (before, trigger, after: length_ms, first_tries, attempts, \
-arrived, succeeded, goodput_per_s, amplification) and per_bucket (arrays with one number for every \
-setup.bucket_ms). Names and units are stable; new ones may be added.
+verdict (storm, recovered or neither), calls, first_tries, attempts, succeeded, gave_up (by stop \
+reason), arrived, refused, served, served_nobody, unconnected, most_in_flight (attempts at once), \
+peak_arrivals_per_bucket, storm_ms, storm_outlives_drill, recovered_after_ms (or null), quiet \
+(attempts per call in the last second of the fault), phases (before, trigger, after: length_ms, \
+calls, first_tries, attempts, arrived, succeeded, goodput_per_s, amplification, p99_ms) and \
+per_bucket (arrays with one number for every setup.bucket_ms); tail, the second part (or null): \
+length_ms, warm_up_ms, rate_per_s, slow_one_in, slow_ms, lateness_ms, as_expected, conclusion, \
+and for each of the variants: name, title, policy, calls, first_tries, retries, hedges, attempts, \
+succeeded, amplification, p50_ms, p95_ms, p99_ms, worst_ms. Names and units are stable; new ones may be added.
 
 Exit code: 0 when the drill was held; 1 with --strict when it did not show what it should; 2 when \
 it could not be held; 128 + n when signal n ended it.";
@@ -133,30 +148,59 @@ fn hold(args: Args) -> Result<ExitCode, String> {
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
 
-    let display = Display::on(stream, args.quiet);
-    let held = run(setup, variants, seed, display, &signal)?;
-    let Some((contenders, lateness)) = held else {
+    let stage = Stage::new(&signal, seed)?;
+    let ended = || {
         let signal = signal.load(Ordering::Relaxed);
         eprintln!("drill ended by signal {signal} before its time; no report is written");
-        return Ok(ExitCode::from(
-            u8::try_from(128 + signal).unwrap_or(u8::MAX),
-        ));
+        ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
     };
+    let display = Display::on(stream, args.quiet);
+    let Some((contenders, lateness)) = stage.storm(setup, variants, display)? else {
+        return Ok(ended());
+    };
+    let judgement = judge(&contenders, setup, lateness);
+    let table = outcome::table(&contenders, setup, Room::Terminal).to_terminal(stream.painter());
+    tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
+
+    let mut tail = None;
+    if let Some(part) = setup.tail() {
+        if !args.quiet {
+            let length = Human(part.length);
+            stream.write(&format!(
+                "The second part: some answers are slow, for {length}.\n\n"
+            ));
+        }
+        let Some((racers, lateness)) = stage.tail(&part, tail::variants(&policy))? else {
+            return Ok(ended());
+        };
+        let outcome = TailOutcome::new(racers, lateness);
+        let (table, legend) = outcome.table();
+        tell(
+            stream,
+            &table.to_terminal(stream.painter()),
+            legend,
+            &outcome.conclusion,
+        );
+        tail = Some(outcome);
+    }
     let outcome = Outcome {
-        judgement: judge(&contenders, setup, lateness),
         setup: args.setup,
         seed,
         contenders,
+        judgement,
         lateness,
+        tail,
         command,
     };
-    let table = outcome.table().to_terminal(stream.painter());
-    let legend = stream.wrapped(outcome::LEGEND);
-    let conclusion = stream.wrapped(&outcome.judgement.conclusion);
-    stream.write(&format!("{table}\n{legend}\n\n{conclusion}\n\n"));
     reports.write(&outcome, stream)?;
-    let failed = args.strict && !outcome.judgement.as_expected;
+    let failed = args.strict && !outcome.as_expected();
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The figures of a part, what their words mean, and what they say.
+fn tell(stream: Stream, table: &str, legend: &str, conclusion: &str) {
+    let (legend, conclusion) = (stream.wrapped(legend), stream.wrapped(conclusion));
+    stream.write(&format!("{table}\n{legend}\n\n{conclusion}\n\n"));
 }
 
 /// A signal that asks to end is stored, and read before each frame.
@@ -167,81 +211,4 @@ fn watch_for_signals(signal: &Arc<AtomicUsize>) -> io::Result<()> {
         signal_hook::flag::register_usize(number, signal.clone(), value)?;
     }
     Ok(())
-}
-
-/// How often the display is redrawn, and a signal is looked for.
-const FRAME: Duration = Duration::from_millis(125);
-
-/// Runs the drill to its end; nothing if a signal ended it.
-fn run(
-    setup: &Setup,
-    variants: Vec<Variant>,
-    seed: u64,
-    mut display: Display,
-    signal: &AtomicUsize,
-) -> Result<Option<(Vec<Contender>, Duration)>, String> {
-    // Two threads carry services and clients; the one that is here draws.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start threads: {error}"))?;
-    let replay = runtime
-        .block_on(Replay::prepare(setup, &variants, seed))
-        .map_err(|unready| unready.to_string())?;
-    let (start, ledgers) = (replay.start(), replay.ledgers());
-    let recordings = || {
-        ledgers
-            .iter()
-            .map(|ledger| ledger.recording())
-            .collect::<Vec<_>>()
-    };
-    let arrivals = arrivals::poisson(setup.rate, setup.length(), seed);
-    let running = runtime.spawn(replay.run(arrivals));
-    while !running.is_finished() {
-        if signal.load(Ordering::Relaxed) != 0 {
-            drop(display);
-            runtime.shutdown_background();
-            return Ok(None);
-        }
-        show(
-            &mut display,
-            setup,
-            &variants,
-            &recordings(),
-            start.elapsed(),
-        );
-        std::thread::sleep(FRAME);
-    }
-    let lateness = runtime
-        .block_on(running)
-        .map_err(|error| format!("the drill broke off: {error}"))?;
-    runtime.shutdown_background();
-    let recordings = recordings();
-    display.finish(&View {
-        setup,
-        variants: &variants,
-        recordings: &recordings,
-        elapsed: start.elapsed(),
-    });
-    let contenders = variants.into_iter().zip(recordings);
-    let contenders = contenders
-        .map(|(variant, it)| Contender::new(variant, it, setup))
-        .collect();
-    Ok(Some((contenders, lateness)))
-}
-
-fn show(
-    display: &mut Display,
-    setup: &Setup,
-    variants: &[Variant],
-    recordings: &[Recording],
-    elapsed: Duration,
-) {
-    display.show(&View {
-        setup,
-        variants,
-        recordings,
-        elapsed,
-    });
 }

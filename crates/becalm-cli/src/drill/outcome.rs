@@ -7,7 +7,8 @@ use becalm_report::{Cell, Colour, Table};
 
 use super::judgement::{Contender, Judgement, Verdict, tenths};
 use super::setup::Setup;
-use super::statistics::{Measured, PhaseFigures};
+use super::statistics::{Measured, Phase, PhaseFigures};
+use super::tail::TailOutcome;
 
 /// What the words over the table mean.
 pub const LEGEND: &str = "goodput/s, amplification: before > during > after the fault; peak: most \
@@ -22,37 +23,59 @@ pub struct Outcome {
     pub judgement: Judgement,
     /// By how much the load generator was late at worst.
     pub lateness: Duration,
+    /// The second part, if it was held.
+    pub tail: Option<TailOutcome>,
     /// The command that repeats the drill.
     pub command: String,
 }
 
 impl Outcome {
-    /// The figures side by side.
-    pub fn table(&self) -> Table {
-        let header = [
-            "policy",
-            "goodput/s",
-            "amplification",
-            "peak",
-            "stale",
-            "outcome",
-        ];
-        let rows = self.contenders.iter().map(|contender| {
-            let measured = &contender.measured;
-            let stale = measured.served_nobody;
-            [
-                Cell::new(&*contender.variant.title).colour(contender.variant.colour),
-                phases(measured, |phase| plain(phase.goodput().round())).into(),
-                phases(measured, |phase| share(phase.amplification())).into(),
-                plain(measured.peak_arrivals.into()).into(),
-                stale
-                    .map_or("-".into(), |share| format!("{:.0}%", share * 100.0))
-                    .into(),
-                ending(contender, &self.setup),
-            ]
-        });
-        rows.fold(Table::new(header), Table::row)
+    /// Every policy of both parts did what it is in the drill to show.
+    pub fn as_expected(&self) -> bool {
+        self.judgement.as_expected && self.tail.as_ref().is_none_or(|tail| tail.as_expected)
     }
+}
+
+/// How much of the figures there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// 80 columns.
+    Terminal,
+    /// As much as is wanted.
+    Page,
+}
+
+/// The figures of the first part side by side.
+pub fn table(contenders: &[Contender], setup: &Setup, room: Room) -> Table {
+    let mut header = vec!["policy", "goodput/s", "amplification", "peak", "stale"];
+    if room == Room::Page {
+        header.extend(["in flight", "p99 ms"]);
+    }
+    header.push("outcome");
+    let rows = contenders.iter().map(|contender| {
+        let measured = &contender.measured;
+        let stale = measured.served_nobody;
+        let mut row: Vec<Cell> = vec![
+            Cell::new(&*contender.variant.title).colour(contender.variant.colour),
+            phases(measured, |phase| plain(phase.goodput().round())).into(),
+            phases(measured, |phase| share(phase.amplification())).into(),
+            plain(measured.peak_arrivals.into()).into(),
+            stale
+                .map_or("-".into(), |share| format!("{:.0}%", share * 100.0))
+                .into(),
+        ];
+        if room == Room::Page {
+            row.push(plain(measured.most_in_flight.into()).into());
+            row.push(milliseconds(contender.p99[Phase::After as usize]).into());
+        }
+        row.push(ending(contender, setup));
+        row
+    });
+    rows.fold(Table::new(header), Table::row)
+}
+
+fn milliseconds(latency: Option<Duration>) -> String {
+    latency.map_or("-".into(), |it| plain((it.as_secs_f64() * 1e3).round()))
 }
 
 fn phases(measured: &Measured, figure: impl Fn(&PhaseFigures) -> String) -> String {
@@ -89,6 +112,7 @@ pub mod tests {
     use super::super::judgement::tests::contenders;
     use super::super::setup::tests::usual;
     use super::super::statistics::tests::protected;
+    use super::super::tail::tests::racers;
     use super::*;
     use becalm_report::terminal::Painter;
 
@@ -101,15 +125,18 @@ pub mod tests {
             seed: 7,
             contenders,
             lateness: Duration::from_millis(2),
+            tail: Some(TailOutcome::new(racers(), Duration::ZERO)),
             command: "becalm drill --seed 7".into(),
         }
     }
 
     #[test]
     fn the_table_holds_the_figures_of_every_policy() {
-        let text = outcome().table().to_terminal(Painter::Plain);
+        let outcome = outcome();
+        let text =
+            table(&outcome.contenders, &outcome.setup, Room::Terminal).to_terminal(Painter::Plain);
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines.len(), 5);
+        assert_eq!(lines.len(), 7);
         for words in [
             "no backoff",
             "260 > 2 > 2",
@@ -124,7 +151,7 @@ pub mod tests {
             "1.00 > 1.12 > 1.01",
             "back in 1.9 s",
         ] {
-            assert!(lines[4].contains(words), "{text}");
+            assert!(lines[6].contains(words), "{text}");
         }
         let fits = |line: &&str| line.chars().count() < 80;
         assert!(lines.iter().all(fits), "{text}");

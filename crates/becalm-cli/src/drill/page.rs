@@ -5,8 +5,9 @@ use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 
 use super::ledger::Count;
-use super::outcome::Outcome;
+use super::outcome::{self, Outcome, Room};
 use super::picture;
+use super::tail::{self, TailOutcome};
 use crate::wording;
 
 /// The drill as a self-contained page.
@@ -18,7 +19,7 @@ pub fn page(outcome: &Outcome) -> Page {
     } else {
         Colour::Orange
     };
-    Page::new(format!(
+    let page = Page::new(format!(
         "A service hangs for {trigger}: which retries make it a storm?"
     ))
     .conclusion(colour, &outcome.judgement.conclusion)
@@ -43,7 +44,7 @@ pub fn page(outcome: &Outcome) -> Page {
          the dashed line they are more than it can serve.",
     )
     .heading("The figures")
-    .table(&outcome.table())
+    .table(&outcome::table(&outcome.contenders, &outcome.setup, Room::Page))
     .definitions(WORDS)
     .heading("Why")
     .paragraph(
@@ -58,21 +59,46 @@ pub fn page(outcome: &Outcome) -> Page {
              stays. A budget makes them fewer: retries are a share of first tries, whatever \
              fails, and the queue drains.",
     )
-    .heading("How it was set up")
-    .definitions(parameters(outcome))
-    .heading("Run it again")
-    .code(&outcome.command)
+    .paragraph(
+        "A breaker and a bulkhead bound something else, and end the storm as well. A breaker stops \
+             calling a service that does not answer, but for a probe now and then. A bulkhead bounds \
+             the attempts under way, so that no more of them can go stale than the service works off \
+             while its clients wait. Both refuse calls; a budget refuses retries.",
+    );
+    let page = match &outcome.tail {
+        Some(tail) => with_tail(page, tail),
+        None => page,
+    };
+    page.heading("How it was set up")
+        .definitions(parameters(outcome))
+        .heading("Run it again")
+        .code(&outcome.command)
+}
+
+/// The second part.
+fn with_tail(page: Page, tail: &TailOutcome) -> Page {
+    let (table, legend) = tail.table();
+    page.heading("Some answers are slow")
+        .paragraph(&tail.conclusion)
+        .figure(
+            &tail::latencies(tail),
+            "The latency that a share of the calls does not exceed, for the slowest tenth. Where the \
+             first answer is late the hedge's copy is not, as the two are late independently.",
+        )
+        .table(&table)
+        .paragraph(legend)
 }
 
 /// The words over the table's columns.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 7] = [
     (
         "goodput",
         "Calls that succeed, per second: before > during > after the fault.",
     ),
     (
         "amplification",
-        "Attempts / first tries that clients send: before > during > after the fault.",
+        "Attempts that clients send / calls: before > during > after the fault. Below 1 where a \
+         guard ends calls before their first try.",
     ),
     (
         "peak",
@@ -83,10 +109,18 @@ const WORDS: [(&str, &str); 5] = [
         "The share of the service's work that was done for a client that had left.",
     ),
     (
+        "in flight",
+        "The most attempts that the clients had under way at once.",
+    ),
+    (
+        "p99 ms",
+        "The latency that 99 % of the calls do not exceed that begin after the fault and succeed.",
+    ),
+    (
         "outcome",
         "A storm lasts for as long after the fault as each second on end brings more requests \
          than the service can serve. Goodput is back at the end of the first second in which the \
-         calls that succeed are 90 % of the first tries.",
+         calls that succeed are 90 % of those that begin.",
     ),
 ];
 
@@ -109,7 +143,7 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
             format!(
                 "{} first tries per second, Poisson, open loop; the load generator was late by \
                  {:.1} ms at worst",
-                plain(setup.rate),
+                plain(setup.load),
                 outcome.lateness.as_secs_f64() * 1_000.0
             ),
         ),
@@ -128,16 +162,14 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
     .into();
     for contender in &outcome.contenders {
         let policy = &contender.variant.policy;
-        parameters.push((
-            contender.variant.title.clone(),
-            format!(
-                "{}; {}; {} first tries, {} retries",
-                wording::delays(policy),
-                wording::limits(policy),
-                contender.recording.total(Count::FirstTry),
-                contender.recording.total(Count::Retry)
-            ),
+        let mut texts = vec![wording::delays(policy), wording::limits(policy)];
+        texts.extend(Some(wording::protection(policy)).filter(|it| !it.is_empty()));
+        texts.push(format!(
+            "{} first tries, {} retries",
+            contender.recording.total(Count::FirstTry),
+            contender.recording.total(Count::Retry)
         ));
+        parameters.push((contender.variant.title.clone(), texts.join("; ")));
     }
     parameters
 }
@@ -145,7 +177,7 @@ fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
 /// The calls that each policy's clients made.
 fn calls(outcome: &Outcome) -> f64 {
     let first = outcome.contenders.first();
-    let calls = first.map_or(0, |contender| contender.recording.total(Count::FirstTry));
+    let calls = first.map_or(0, |contender| contender.recording.total(Count::Call));
     super::statistics::count(calls)
 }
 
@@ -158,12 +190,14 @@ mod tests {
     fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
         let outcome = outcome();
         let html = page(&outcome).to_html();
-        assert_eq!(html.matches("<svg").count(), 2);
+        assert_eq!(html.matches("<svg").count(), 3);
         for words in [
             "still raging 7s later",
             "1.00 &gt; 1.12 &gt; 1.01",
             "4 workers of 10ms (capacity 400/s)",
             "becalm drill --seed 7",
+            "bulkhead calls:16,waiting:16; ",
+            "the 99th percentile fell from 410.0 ms",
             "2 600 calls",
         ] {
             assert!(html.contains(words), "{words}");

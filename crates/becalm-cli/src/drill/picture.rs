@@ -20,8 +20,8 @@ const STRETCH: Duration = Duration::from_millis(200);
 pub fn goodput(outcome: &Outcome) -> LineChart {
     let setup = &outcome.setup;
     let offered = outcome.contenders.first().map(|contender| {
-        let rates = rates(&contender.recording, Count::FirstTry, setup, STRETCH);
-        Series::line("first tries", Colour::Muted, rates).dashed()
+        let rates = rates(&contender.recording, Count::Call, setup, STRETCH);
+        Series::line("calls", Colour::Muted, rates).dashed()
     });
     let chart = with_course(
         LineChart::new("Goodput: calls that succeed, per second"),
@@ -79,16 +79,13 @@ fn title(variant: &Variant) -> String {
 
 /// The picture of the README: the best of the storms, and what protects from it.
 pub fn side_by_side(outcome: &Outcome) -> Grid<LineChart> {
-    let with = |role| {
-        outcome
-            .contenders
-            .iter()
-            .filter(move |it| it.variant.role == role)
+    let last = |role| {
+        let mut contenders = outcome.contenders.iter();
+        contenders.rfind(|it| it.variant.role == role)
     };
-    let shown: Vec<_> = with(Role::Storm)
-        .next_back()
+    let shown: Vec<_> = [Role::Storm, Role::Recovery]
         .into_iter()
-        .chain(with(Role::Recovery))
+        .filter_map(last)
         .collect();
     let setup = &outcome.setup;
     let load = |contender: &Contender| rates(&contender.recording, Count::Arrived, setup, STRETCH);
@@ -166,7 +163,7 @@ mod tests {
     #[test]
     fn rates_are_drawn_at_the_middle_of_their_stretch() {
         let outcome = outcome();
-        let recording = &outcome.contenders[3].recording;
+        let recording = &outcome.contenders[5].recording;
         let second = Duration::from_secs(1);
         let rates = rates(recording, Count::Succeeded, &outcome.setup, second);
         assert_eq!(rates.len(), 10);

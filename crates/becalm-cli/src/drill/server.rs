@@ -1,4 +1,4 @@
-//! What is broken in the drill? A real HTTP service with few workers and a bounded queue.
+//! What is broken in the drill? A real HTTP service with workers and a bounded queue.
 //!
 //! As in most services, work goes on when its client has left: nobody tells the worker, and the
 //! answer goes nowhere. That is what feeds a storm.
@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -20,7 +21,22 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::ledger::{Count, Ledger};
-use super::setup::Setup;
+use super::slow::Slow;
+
+/// What a service is and what is wrong with it: plain data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// Requests that are worked on at once.
+    pub workers: u32,
+    /// Time that a worker spends on one.
+    pub time: Duration,
+    /// Requests that wait for a worker; one more is refused.
+    pub queue: u32,
+    /// When the workers hang.
+    pub hang: Option<Hang>,
+    /// Which requests take longer.
+    pub slow: Option<Slow>,
+}
 
 /// When the workers hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +65,27 @@ impl Hang {
 /// A request in the queue.
 struct Job {
     queued: Instant,
+    takes: Duration,
     done: oneshot::Sender<()>,
 }
 
 /// Starts a service on a free port of the loopback interface. It runs as long as the runtime.
-pub async fn start(setup: &Setup, hang: Hang, ledger: Arc<Ledger>) -> io::Result<SocketAddr> {
+pub async fn start(service: Service, ledger: Arc<Ledger>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
-    let (queue, jobs) = mpsc::channel(setup.queue as usize);
+    let (queue, jobs) = mpsc::channel(service.queue as usize);
     let jobs = Arc::new(Mutex::new(jobs));
-    for _ in 0..setup.workers {
-        let worker = work(jobs.clone(), setup.service_time, hang, ledger.clone());
+    for _ in 0..service.workers {
+        let worker = work(jobs.clone(), service.hang, ledger.clone());
         tokio::spawn(worker);
     }
-    tokio::spawn(accept(listener, Arc::new(Desk { queue, ledger })));
+    let desk = Desk {
+        queue,
+        ledger,
+        service,
+        arrived: AtomicU64::new(0),
+    };
+    tokio::spawn(accept(listener, Arc::new(desk)));
     Ok(address)
 }
 
@@ -94,6 +117,8 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>) {
 struct Desk {
     queue: mpsc::Sender<Job>,
     ledger: Arc<Ledger>,
+    service: Service,
+    arrived: AtomicU64,
 }
 
 impl Desk {
@@ -101,8 +126,14 @@ impl Desk {
     async fn receive(&self, _: Request<Incoming>) -> Result<Response<Empty<Bytes>>, Infallible> {
         self.ledger.add(Count::Arrived);
         let (done, answer) = oneshot::channel();
-        let queued = Instant::now();
-        let status = if self.queue.try_send(Job { queued, done }).is_err() {
+        let number = self.arrived.fetch_add(1, Ordering::Relaxed);
+        let slow = self.service.slow.filter(|slow| slow.hits(number));
+        let job = Job {
+            queued: Instant::now(),
+            takes: slow.map_or(self.service.time, |slow| slow.time),
+            done,
+        };
+        let status = if self.queue.try_send(job).is_err() {
             self.ledger.add(Count::Refused);
             StatusCode::SERVICE_UNAVAILABLE
         } else if answer.await.is_ok() {
@@ -118,19 +149,20 @@ impl Desk {
 
 /// One worker. It begins a job when the one before was due, not when the timer told so: a timer
 /// that is late by a tick each time would cost a tenth of the capacity.
-async fn work(
-    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
-    service: Duration,
-    hang: Hang,
-    ledger: Arc<Ledger>,
-) {
+async fn work(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, hang: Option<Hang>, ledger: Arc<Ledger>) {
     let mut free = Instant::now();
     loop {
         let job = jobs.lock().await.recv().await;
-        let Some(Job { queued, done }) = job else {
+        let Some(Job {
+            queued,
+            takes,
+            done,
+        }) = job
+        else {
             return;
         };
-        free = hang.finish(free.max(queued), service);
+        let start = free.max(queued);
+        free = hang.map_or(start + takes, |hang| hang.finish(start, takes));
         sleep_until(free).await;
         ledger.add(Count::Served);
         if done.send(()).is_err() {
@@ -142,7 +174,6 @@ async fn work(
 #[cfg(test)]
 mod tests {
     use super::super::client::Connections;
-    use super::super::setup::tests::usual;
     use super::*;
 
     const fn ms(milliseconds: u64) -> Duration {
@@ -172,40 +203,42 @@ mod tests {
         }
     }
 
-    fn never() -> Hang {
-        let past = Instant::now();
-        Hang {
-            from: past,
-            to: past,
-        }
-    }
+    /// Four workers of 10 ms.
+    const USUAL: Service = Service {
+        workers: 4,
+        time: ms(10),
+        queue: 200,
+        hang: None,
+        slow: None,
+    };
 
-    fn for_ever() -> Hang {
+    fn hanging_for(length: u64) -> Hang {
         let from = Instant::now();
         Hang {
             from,
-            to: from + ms(3_600_000),
+            to: from + ms(length),
         }
     }
 
-    async fn service(setup: &Setup, hang: Hang) -> (Arc<Ledger>, Connections) {
+    async fn service(service: Service) -> (Arc<Ledger>, Connections) {
         let ledger = Arc::new(Ledger::new(Instant::now(), ms(60_000)));
-        let address = start(setup, hang, ledger.clone()).await.unwrap();
+        let address = start(service, ledger.clone()).await.unwrap();
         (ledger, Connections::to(address))
     }
 
     #[tokio::test]
     async fn a_request_is_served_and_a_full_queue_refuses() {
-        let (ledger, connections) = service(&usual(), never()).await;
+        let (ledger, connections) = service(USUAL).await;
         assert_eq!(connections.get().await.unwrap(), StatusCode::OK);
         assert_eq!(ledger.recording().total(Count::Served), 1);
 
-        let setup = Setup {
+        let (ledger, connections) = service(Service {
             workers: 1,
             queue: 1,
-            ..usual()
-        };
-        let (ledger, connections) = service(&setup, for_ever()).await;
+            hang: Some(hanging_for(3_600_000)),
+            ..USUAL
+        })
+        .await;
         let connections = Arc::new(connections);
         // One at the worker, one in the queue; both hang.
         for _ in 0..2 {
@@ -225,12 +258,11 @@ mod tests {
 
     #[tokio::test]
     async fn work_is_done_for_a_client_that_has_left() {
-        let from = Instant::now();
-        let hang = Hang {
-            from,
-            to: from + ms(200),
-        };
-        let (ledger, connections) = service(&usual(), hang).await;
+        let (ledger, connections) = service(Service {
+            hang: Some(hanging_for(200)),
+            ..USUAL
+        })
+        .await;
         let left = tokio::time::timeout(ms(50), connections.get()).await;
         assert!(left.is_err(), "the service hangs");
         let nobody = || ledger.recording().total(Count::ServedNobody);
@@ -240,5 +272,27 @@ mod tests {
             }
         });
         served.await.expect("the worker goes on without the client");
+    }
+
+    #[tokio::test]
+    async fn so_many_requests_are_slow_and_no_more() {
+        let slow = Slow {
+            every: 5,
+            time: ms(100),
+            seed: 7,
+        };
+        let (_, connections) = service(Service {
+            time: ms(1),
+            slow: Some(slow),
+            ..USUAL
+        })
+        .await;
+        let mut slow = 0;
+        for _ in 0..10 {
+            let began = Instant::now();
+            connections.get().await.unwrap();
+            slow += u32::from(began.elapsed() >= ms(100));
+        }
+        assert!(slow >= 2, "{slow} of 10 take 100 ms");
     }
 }

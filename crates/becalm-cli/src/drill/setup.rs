@@ -1,17 +1,23 @@
 //! What is the drill made of? The service, the load, the fault and their bounds: plain data.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use becalm::Policy;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
+use super::tail::Tail;
+
 /// The step in which everything is counted.
 pub const BUCKET: Duration = Duration::from_millis(10);
 
 /// The longest drill.
 const LONGEST: Duration = Duration::from_secs(120);
+
+/// How long the second part may be: from a second behind its warm-up.
+const TAIL: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
 
 /// The most attempts that all calls under one policy may come to.
 const MOST_ATTEMPTS: f64 = 1_000_000.0;
@@ -35,7 +41,7 @@ pub struct Setup {
 
     /// First tries per second, at random times (Poisson), whatever becomes of them
     #[arg(long, value_name = "PER SECOND", default_value_t = 260.0, help_heading = LOAD)]
-    pub rate: f64,
+    pub load: f64,
 
     /// Time after which a client drops an attempt and its connection, unless the policy has an
     /// attempt timeout
@@ -57,6 +63,11 @@ pub struct Setup {
     #[arg(long, value_name = "DURATION", default_value = "7s", value_parser = duration,
           help_heading = COURSE)]
     pub after: Duration,
+
+    /// Time of the second part, in which some answers are slow; 0s leaves it out
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration,
+          help_heading = COURSE)]
+    pub tail: Duration,
 }
 
 const SERVICE: &str = "The service";
@@ -81,18 +92,23 @@ impl Setup {
         self.before.saturating_add(self.trigger)
     }
 
+    /// The second part, if there is to be one.
+    pub fn tail(&self) -> Option<Tail> {
+        (!self.tail.is_zero()).then_some(Tail { length: self.tail })
+    }
+
     /// The connections that one policy's clients may hold at once: what the service has taken in
     /// for as long as a client waits, and what it is about to refuse.
     pub fn most_connections(&self, policy: &Policy) -> f64 {
         let timeout = policy.attempt_timeout.unwrap_or(self.client_timeout);
-        let waiting = self.rate * f64::from(policy.attempts) * timeout.as_secs_f64();
+        let waiting = self.load * f64::from(policy.attempts) * timeout.as_secs_f64();
         waiting.min(f64::from(self.queue) + f64::from(self.workers)) + 16.0
     }
 
     /// Refuses what could not be measured or would not end.
     pub fn validate(&self, policy: &Policy) -> Result<(), InvalidSetup> {
         let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0;
-        let first_tries = self.rate * self.length().as_secs_f64();
+        let first_tries = self.load * self.length().as_secs_f64();
         if !(1..=1_000).contains(&self.workers) {
             Err(InvalidSetup::Workers)
         } else if !(Duration::from_millis(1)..=Duration::from_secs(10)).contains(&self.service_time)
@@ -100,8 +116,8 @@ impl Setup {
             Err(InvalidSetup::ServiceTime)
         } else if !(1..=100_000).contains(&self.queue) {
             Err(InvalidSetup::Queue)
-        } else if !(1.0..=5_000.0).contains(&self.rate) {
-            Err(InvalidSetup::Rate)
+        } else if !(1.0..=5_000.0).contains(&self.load) {
+            Err(InvalidSetup::Load)
         } else if !(BUCKET..=Duration::from_secs(30)).contains(&self.client_timeout) {
             Err(InvalidSetup::ClientTimeout)
         } else if ![self.before, self.trigger, self.after]
@@ -111,6 +127,8 @@ impl Setup {
             Err(InvalidSetup::Steps)
         } else if self.after < Duration::from_secs(1) {
             Err(InvalidSetup::After)
+        } else if !self.tail.is_zero() && !TAIL.contains(&self.tail) {
+            Err(InvalidSetup::Tail)
         } else if self.length() > LONGEST {
             Err(InvalidSetup::Length(self.length()))
         } else if first_tries * f64::from(policy.attempts) > MOST_ATTEMPTS {
@@ -126,17 +144,17 @@ impl Setup {
         let timeout = policy.attempt_timeout.unwrap_or(self.client_timeout);
         let stale = capacity * timeout.as_secs_f64();
         let mut notes = Vec::new();
-        if self.rate >= capacity {
+        if self.load >= capacity {
             notes.push(format!(
                 "{} first tries a second are not below the capacity of {capacity:.0}: the service \
                  is overloaded without any retry",
-                self.rate
+                self.load
             ));
-        } else if self.rate * f64::from(policy.attempts) <= capacity {
+        } else if self.load * f64::from(policy.attempts) <= capacity {
             notes.push(format!(
                 "{} first tries a second x {} attempts stay within the capacity of {capacity:.0}: \
                  no storm can last",
-                self.rate, policy.attempts
+                self.load, policy.attempts
             ));
         }
         if f64::from(self.queue) <= stale {
@@ -173,7 +191,7 @@ impl From<&Setup> for SetupRecord {
             service_time_ms: milliseconds(setup.service_time),
             queue: setup.queue,
             capacity_per_s: setup.capacity(),
-            rate_per_s: setup.rate,
+            rate_per_s: setup.load,
             client_timeout_ms: milliseconds(setup.client_timeout),
             before_ms: milliseconds(setup.before),
             trigger_ms: milliseconds(setup.trigger),
@@ -199,14 +217,16 @@ pub enum InvalidSetup {
     ServiceTime,
     /// `--queue` is out of range.
     Queue,
-    /// `--rate` is out of range.
-    Rate,
+    /// `--load` is out of range.
+    Load,
     /// `--client-timeout` is out of range.
     ClientTimeout,
     /// A stretch of the course is not a whole number of buckets.
     Steps,
     /// `--after` is too short to see a recovery.
     After,
+    /// `--tail` is out of range.
+    Tail,
     /// The whole is too long.
     Length(Duration),
     /// The calls may come to too many attempts.
@@ -219,13 +239,14 @@ impl fmt::Display for InvalidSetup {
             Self::Workers => "--workers must be from 1 to 1000",
             Self::ServiceTime => "--service-time must be from 1ms to 10s",
             Self::Queue => "--queue must be from 1 to 100000",
-            Self::Rate => "--rate must be from 1 to 5000 first tries per second",
+            Self::Load => "--load must be from 1 to 5000 first tries per second",
             Self::ClientTimeout => "--client-timeout must be from 10ms to 30s",
             Self::Steps => {
                 "--before, --trigger and --after are counted in steps of 10ms: give each a \
                  multiple of that, and at least one"
             }
             Self::After => "--after must be at least 1s: a recovery is judged by a whole second",
+            Self::Tail => "--tail must be from 2s to 60s, or 0s to leave the second part out",
             Self::Length(length) => {
                 return write!(
                     f,
@@ -236,7 +257,7 @@ impl fmt::Display for InvalidSetup {
                 );
             }
             Self::Attempts => {
-                "the calls may come to more than a million attempts per policy; lower --rate, the \
+                "the calls may come to more than a million attempts per policy; lower --load, the \
                  durations or --attempts"
             }
         })
@@ -255,11 +276,12 @@ pub mod tests {
             workers: 4,
             service_time: Duration::from_millis(10),
             queue: 200,
-            rate: 260.0,
+            load: 260.0,
             client_timeout: Duration::from_millis(250),
             before: Duration::from_secs(1),
             trigger: Duration::from_secs(2),
             after: Duration::from_secs(7),
+            tail: Duration::from_secs(5),
         }
     }
 
@@ -269,6 +291,22 @@ pub mod tests {
         assert_eq!(usual().validate(&policy), Ok(()));
         assert_eq!(usual().notes(&policy), [""; 0]);
         assert!((usual().capacity() - 400.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_second_part_can_be_left_out() {
+        assert_eq!(
+            usual().tail(),
+            Some(Tail {
+                length: Duration::from_secs(5)
+            })
+        );
+        let without = Setup {
+            tail: Duration::ZERO,
+            ..usual()
+        };
+        assert_eq!(without.validate(&Policy::default()), Ok(()));
+        assert_eq!(without.tail(), None);
     }
 
     #[test]
@@ -298,17 +336,17 @@ pub mod tests {
             ),
             (
                 Setup {
-                    rate: f64::NAN,
+                    load: f64::NAN,
                     ..usual()
                 },
-                "--rate",
+                "--load",
             ),
             (
                 Setup {
-                    rate: 1e9,
+                    load: 1e9,
                     ..usual()
                 },
-                "--rate",
+                "--load",
             ),
             (
                 Setup {
@@ -347,6 +385,13 @@ pub mod tests {
             ),
             (
                 Setup {
+                    tail: Duration::from_millis(1_500),
+                    ..usual()
+                },
+                "--tail",
+            ),
+            (
+                Setup {
                     after: Duration::MAX,
                     ..usual()
                 },
@@ -354,11 +399,11 @@ pub mod tests {
             ),
             (
                 Setup {
-                    rate: 5_000.0,
+                    load: 5_000.0,
                     after: 60 * second,
                     ..usual()
                 },
-                "--rate",
+                "--load",
             ),
         ] {
             let refusal = setup.validate(&Policy::default()).unwrap_err().to_string();
@@ -381,14 +426,14 @@ pub mod tests {
             ),
             (
                 Setup {
-                    rate: 100.0,
+                    load: 100.0,
                     ..usual()
                 },
                 "no storm",
             ),
             (
                 Setup {
-                    rate: 400.0,
+                    load: 400.0,
                     ..usual()
                 },
                 "overloaded",

@@ -1,16 +1,19 @@
 //! What do the counts come to? Phases, the storm, the recovery: pure arithmetic on a recording.
 //!
-//! - An attempt belongs to the **phase** in which its client sends it, a first try likewise, a
-//!   success to the phase in which its call ends. Retries of calls from the phase before therefore
-//!   weigh on a phase, and those sent after the last arrival are in the totals only.
-//! - **Amplification** of a phase: attempts / first tries sent in it.
+//! - An attempt belongs to the **phase** in which its client sends it, a call to the phase in which
+//!   it begins, a success to the phase in which its call ends. Retries of calls from the phase
+//!   before therefore weigh on a phase, and those sent after the last arrival are in the totals
+//!   only.
+//! - **Amplification** of a phase: attempts sent in it / calls begun in it. Below 1 where a guard
+//!   ends calls before their first try.
 //! - **Goodput**: calls that succeed, per second.
 //! - **A storm lasts** from the end of the fault for as long as each second on end (every 100 ms
-//!   one is looked at) brings the service more requests than it can serve, though first tries
-//!   alone would not.
+//!   one is looked at) brings the service more requests than it can serve, though one for each
+//!   call would not be.
 //! - **Recovered**: the first whole second after the fault in which the calls that succeed are at
-//!   least 90 % of the first tries. The time to recover ends with that second. If the last second
+//!   least 90 % of those that begin. The time to recover ends with that second. If the last second
 //!   of all is not as good, nothing has recovered.
+//! - **Quiet**: the attempts in the last second of the fault, as a share of the calls.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -24,7 +27,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// How far apart the seconds are that a storm is looked for in.
 const STORM_STEP: Duration = Duration::from_millis(100);
 
-/// The share of first tries that must succeed.
+/// The share of calls that must succeed.
 const GOOD_SHARE: f64 = 0.9;
 
 /// A stretch of the course.
@@ -62,6 +65,7 @@ impl Phase {
 pub struct PhaseFigures {
     pub phase: Phase,
     pub length: Duration,
+    pub calls: u64,
     pub first_tries: u64,
     pub attempts: u64,
     pub arrived: u64,
@@ -74,6 +78,7 @@ impl PhaseFigures {
         Self {
             phase,
             length: time.end.saturating_sub(time.start),
+            calls: recording.within(Count::Call, time.clone()),
             first_tries: recording.within(Count::FirstTry, time.clone()),
             attempts: recording.attempts_within(time.clone()),
             arrived: recording.within(Count::Arrived, time.clone()),
@@ -91,9 +96,9 @@ impl PhaseFigures {
         per_second(self.arrived, self.length)
     }
 
-    /// Attempts / first tries; none without a first try.
+    /// Attempts / calls; none without a call.
     pub fn amplification(&self) -> Option<f64> {
-        (self.first_tries > 0).then(|| count(self.attempts) / count(self.first_tries))
+        (self.calls > 0).then(|| count(self.attempts) / count(self.calls))
     }
 }
 
@@ -109,6 +114,10 @@ pub struct Measured {
     pub recovered: Option<Duration>,
     /// The share of the service's work whose client was gone.
     pub served_nobody: Option<f64>,
+    /// Attempts / calls in the last second of the fault.
+    pub quiet: Option<f64>,
+    /// The most attempts that the clients had under way at once.
+    pub most_in_flight: u32,
 }
 
 impl Measured {
@@ -129,6 +138,8 @@ impl Measured {
             storm: storm(recording, setup, end),
             recovered: recovered(recording, setup, end),
             served_nobody: (served > 0).then(|| count(nobody) / count(served)),
+            quiet: quiet(recording, setup),
+            most_in_flight: recording.most_in_flight,
         }
     }
 
@@ -165,9 +176,9 @@ fn seconds_after(
 
 fn storm(recording: &Recording, setup: &Setup, end: Duration) -> Duration {
     let raging = |second: &Range<Duration>| {
-        let first_tries = per_second(recording.within(Count::FirstTry, second.clone()), SECOND);
+        let calls = per_second(recording.within(Count::Call, second.clone()), SECOND);
         let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
-        arrived > setup.capacity() && first_tries <= setup.capacity()
+        arrived > setup.capacity() && calls <= setup.capacity()
     };
     seconds_after(setup, end, STORM_STEP)
         .take_while(raging)
@@ -179,13 +190,20 @@ fn storm(recording: &Recording, setup: &Setup, end: Duration) -> Duration {
 
 fn recovered(recording: &Recording, setup: &Setup, end: Duration) -> Option<Duration> {
     let good = |second: &Range<Duration>| {
-        let first_tries = recording.within(Count::FirstTry, second.clone());
+        let calls = recording.within(Count::Call, second.clone());
         let succeeded = recording.within(Count::Succeeded, second.clone());
-        first_tries > 0 && count(succeeded) >= GOOD_SHARE * count(first_tries)
+        calls > 0 && count(succeeded) >= GOOD_SHARE * count(calls)
     };
     let first = seconds_after(setup, end, BUCKET).find(good)?;
     let last = end.checked_sub(SECOND)?..end;
     good(&last).then(|| first.end.saturating_sub(setup.trigger_end()))
+}
+
+fn quiet(recording: &Recording, setup: &Setup) -> Option<f64> {
+    let end = setup.trigger_end();
+    let second = end.saturating_sub(SECOND.min(setup.trigger))..end;
+    let calls = recording.within(Count::Call, second.clone());
+    (calls > 0).then(|| count(recording.attempts_within(second)) / count(calls))
 }
 
 /// A rate. Zero for no time.
@@ -217,6 +235,7 @@ pub mod tests {
         for (second, (first_tries, retries, arrived, succeeded)) in seconds.into_iter().enumerate()
         {
             let kinds = [
+                (Count::Call, first_tries),
                 (Count::FirstTry, first_tries),
                 (Count::Retry, retries),
                 (Count::Arrived, arrived),
@@ -250,6 +269,24 @@ pub mod tests {
             HEALTHY, HANGING, HANGING, DRAINING, HEALTHY, HEALTHY, HEALTHY, HEALTHY, HEALTHY,
             HEALTHY,
         ])
+    }
+
+    /// The same under a breaker: two probes in the last second of the fault.
+    pub fn open() -> Recording {
+        let mut recording = protected();
+        for bucket in 200..300 {
+            let probe = bucket % 50 == 0;
+            recording.set(Count::FirstTry, bucket, u32::from(probe));
+            recording.set(Count::Retry, bucket, 0);
+        }
+        recording
+    }
+
+    /// The same with at most so many attempts under way at once.
+    pub fn bounded(most_in_flight: u32) -> Recording {
+        let mut recording = protected();
+        recording.most_in_flight = most_in_flight;
+        recording
     }
 
     fn close(measured: f64, exact: f64) -> bool {
@@ -321,6 +358,13 @@ pub mod tests {
     }
 
     #[test]
+    fn what_is_sent_to_a_service_that_hangs_is_measured_at_the_end_of_the_fault() {
+        let quiet = |recording: &Recording| Measured::of(recording, &usual()).quiet.unwrap();
+        assert!(close(quiet(&protected()), 291.0 / 260.0));
+        assert!(close(quiet(&open()), 2.0 / 260.0));
+    }
+
+    #[test]
     fn nothing_is_judged_before_it_was_seen() {
         let (recording, setup) = (protected(), usual());
         let so_far = |ms| Measured::so_far(&recording, &setup, Duration::from_millis(ms));
@@ -337,6 +381,7 @@ pub mod tests {
         let measured = Measured::of(&Recording::default(), &usual());
         assert_eq!(measured.worst_amplification(), None);
         assert_eq!(measured.served_nobody, None);
+        assert_eq!(measured.quiet, None);
         assert_eq!((measured.recovered, measured.storm), (None, Duration::ZERO));
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use becalm::duration::Human;
-use becalm::{Backoff, Budget, Jitter, Policy};
+use becalm::{Backoff, Breaker, Budget, Bulkhead, Jitter, Policy};
 use becalm_report::Colour;
 
 /// What a policy is in the drill to show.
@@ -12,6 +12,10 @@ use becalm_report::Colour;
 pub enum Role {
     /// The fault ends, the storm stays.
     Storm,
+    /// A service that hangs is hardly called, and the fault's effect ends with it.
+    Breaker,
+    /// Few attempts are under way at once, and the fault's effect ends with it.
+    Bulkhead,
     /// The fault ends, and so does its effect.
     Recovery,
 }
@@ -35,19 +39,22 @@ pub struct Variant {
     pub role: Role,
 }
 
-/// The policies of the drill: `policy`, and before it three that take away what protects it. All
-/// have its attempts, its limits and the client's timeout.
+/// The policies of the drill: `policy`, and before it three that take away what protects it and
+/// two that have one protection only. All have its attempts, its limits and the client's timeout.
 pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
     let mut protected = policy.clone();
     protected.attempt_timeout.get_or_insert(client_timeout);
-    let unprotected = protected.clone().budget(Budget::None);
+    let unprotected = bare(&protected);
     let exponential = unprotected.clone().backoff(Backoff::Exponential);
+    let full_jitter = exponential.clone().jitter(Jitter::Full);
     let at_once = unprotected
         .backoff(Backoff::Fixed)
         .base(Duration::ZERO)
         .floor(Duration::ZERO)
         .jitter(Jitter::None);
     let growth = format!("{} x {}", Human(policy.base), policy.multiplier);
+    let breaker = policy.breaker.unwrap_or_else(breaker);
+    let bulkhead = policy.bulkhead.unwrap_or_else(bulkhead);
     vec![
         Variant {
             name: "no-backoff",
@@ -64,7 +71,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             detail: "no jitter".into(),
             description: format!("{growth}, no jitter"),
             colour: Colour::Orange,
-            policy: exponential.clone().jitter(Jitter::None),
+            policy: exponential.jitter(Jitter::None),
             role: Role::Storm,
         },
         Variant {
@@ -73,19 +80,61 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             detail: "no budget".into(),
             description: "no budget".into(),
             colour: Colour::Purple,
-            policy: exponential.jitter(Jitter::Full),
+            policy: full_jitter.clone(),
             role: Role::Storm,
+        },
+        Variant {
+            name: "breaker",
+            title: "breaker".into(),
+            detail: "and full jitter".into(),
+            description: "full jitter, no budget".into(),
+            colour: Colour::Blue,
+            policy: full_jitter.clone().breaker(breaker),
+            role: Role::Breaker,
+        },
+        Variant {
+            name: "bulkhead",
+            title: "bulkhead".into(),
+            detail: "and full jitter".into(),
+            description: "full jitter, no budget".into(),
+            colour: Colour::Sky,
+            policy: full_jitter.bulkhead(bulkhead),
+            role: Role::Bulkhead,
         },
         Variant {
             name: "protected",
             title: protected_title(policy),
-            detail: budget(policy.budget),
-            description: format!("{} jitter, {}", policy.jitter, budget(policy.budget)),
+            detail: budget(&policy.budget),
+            description: format!("{} jitter, {}", policy.jitter, budget(&policy.budget)),
             colour: Colour::Green,
             policy: protected,
             role: Role::Recovery,
         },
     ]
+}
+
+/// The policy without anything that bounds more than one call.
+fn bare(policy: &Policy) -> Policy {
+    let mut bare = policy.clone().budget(Budget::None);
+    bare.breaker = None;
+    bare.hedge = None;
+    bare.bulkhead = None;
+    bare.throttle = None;
+    bare.rate = None;
+    bare
+}
+
+/// Opens soon and looks often, as a drill of seconds needs it.
+fn breaker() -> Breaker {
+    Breaker::consecutive(5)
+        .open(Duration::from_millis(500))
+        .open_max(Duration::from_secs(1))
+}
+
+/// Several times what is under way on a good day, and less than what the service works off within
+/// a client's timeout.
+fn bulkhead() -> Bulkhead {
+    Bulkhead::calls(16).waiting(16)
 }
 
 fn protected_title(policy: &Policy) -> String {
@@ -97,14 +146,14 @@ fn protected_title(policy: &Policy) -> String {
 }
 
 /// The budget in words.
-fn budget(budget: Budget) -> String {
+fn budget(budget: &Budget) -> String {
     match budget {
         Budget::None => "no budget".into(),
         Budget::Ratio(ratio) => {
             let percent = becalm_report::format::plain(ratio.ratio * 100.0);
             format!("{percent}% budget")
         }
-        // Kinds to come are named as the flag names them.
+        // The other kinds are named as the flag names them.
         other => other.to_string(),
     }
 }
@@ -114,24 +163,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_one_is_protected_and_all_are_valid() {
+    fn each_has_what_its_role_says_and_all_are_valid() {
         for policy in [
             Policy::default(),
             Policy::default().floor(Duration::from_millis(20)),
             Policy::fixed(Duration::from_secs(1))
                 .attempts(9)
-                .jitter(Jitter::Decorrelated),
+                .jitter(Jitter::Decorrelated)
+                .breaker(breaker())
+                .bulkhead(bulkhead()),
         ] {
             let variants = all(&policy, Duration::from_millis(250));
             for variant in &variants {
-                assert_eq!(variant.policy.validate(), Ok(()), "{}", variant.name);
-                assert_eq!(variant.policy.attempts, policy.attempts);
-                assert_eq!(
-                    variant.policy.attempt_timeout,
-                    Some(Duration::from_millis(250))
+                let Variant { policy: its, .. } = variant;
+                assert_eq!(its.validate(), Ok(()), "{}", variant.name);
+                assert_eq!(its.attempts, policy.attempts);
+                assert_eq!(its.attempt_timeout, Some(Duration::from_millis(250)));
+                let has = (
+                    its.budget != Budget::None,
+                    its.breaker.is_some(),
+                    its.bulkhead.is_some(),
                 );
-                let unbounded = variant.policy.budget == Budget::None;
-                assert_eq!(unbounded, variant.role == Role::Storm, "{}", variant.name);
+                let expected = match variant.role {
+                    Role::Storm => (false, false, false),
+                    Role::Breaker => (false, true, false),
+                    Role::Bulkhead => (false, false, true),
+                    Role::Recovery => (true, policy.breaker.is_some(), policy.bulkhead.is_some()),
+                };
+                assert_eq!(has, expected, "{}", variant.name);
             }
         }
     }
@@ -145,6 +204,6 @@ mod tests {
                 .iter()
                 .all(|v| v.policy.attempt_timeout == policy.attempt_timeout)
         );
-        assert_eq!(variants[3].title, "your policy");
+        assert_eq!(variants[5].title, "your policy");
     }
 }

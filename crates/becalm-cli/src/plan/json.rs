@@ -6,11 +6,14 @@ use serde::Serialize;
 
 use super::Plan;
 use super::forecast::{Row, Spread};
+use super::protection::Protection;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
+    policy: String,
     retries: Vec<Retry>,
     total: Total,
+    protection: &'a Protection,
     lints: Vec<Lint<'a>>,
 }
 
@@ -51,7 +54,7 @@ impl<'a> From<&'a becalm::Lint> for Lint<'a> {
 }
 
 /// Milliseconds: a whole number where the duration is one, otherwise with a fraction.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Millis {
     Whole(u64),
@@ -83,12 +86,14 @@ pub fn document(plan: &Plan) -> String {
     };
     let Spread { least, mean, most } = plan.forecast.total();
     let document = Document {
+        policy: plan.policy.to_string(),
         retries: plan.forecast.rows.iter().map(retry).collect(),
         total: Total {
             min_ms: least.into(),
             mean_ms: mean.into(),
             max_ms: most.into(),
         },
+        protection: &plan.protection,
         lints: plan.lints.iter().map(Lint::from).collect(),
     };
     let mut line = serde_json::to_string(&document).unwrap_or_default(); // plain data: no error

@@ -3,6 +3,7 @@
 mod forecast;
 mod json;
 mod picture;
+mod protection;
 mod sample;
 mod text;
 
@@ -18,6 +19,7 @@ use clap::value_parser;
 use crate::policy_flags::PolicyFlags;
 use crate::usage;
 use forecast::Forecast;
+use protection::Protection;
 
 /// Show what a policy does: every delay, and for how long at worst
 ///
@@ -62,13 +64,29 @@ that never starts.
 
 The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
-  {\"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
+  {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
+    jitter, budget ratio:0.1,burst:10), then the operation\",
+   \"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
     \"max_ms\":100,\"cumulative_min_ms\":0,\"cumulative_mean_ms\":50,
     \"cumulative_max_ms\":100}],
    \"total\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
+   \"protection\":{\"throttle\":null,\"rate\":null,
+    \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:10\",\"burst\":10.0,
+     \"share\":0.1,\"of\":\"first_tries\",\"per_minute\":0.0,\"throttled\":null}],
+    \"hedge\":null,\"bulkhead\":null,\"breaker\":null},
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
 \"retries\" holds every listed retry, also those that a deadline stops; \"total\"
-is their sum.
+is their sum. What \"protection\" has is, with its \"text\" as a flag:
+  throttle  sent_per_accepted, most_shed, window_ms
+  rate      max_wait_ms
+  budget    an entry for each kind: kind, burst (retries at once), share of what
+            earns them (\"of\": first_tries, successes, clean_successes,
+            calls_under_way, time), per_minute, and throttled: burst and share
+            after throttled failures, where they differ
+  hedge     copies, load_on_top (copies for each call at most)
+  bulkhead  calls, waiting, worst_per_second (every attempt at its timeout)
+  breaker   after_failures and after_ms of a plain outage, at a steady rate;
+            open_least_ms, open_most_ms, open_again_most_ms, probes, successes
 
 Examples:
   becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
@@ -89,6 +107,7 @@ pub fn execute(args: &Args) -> ExitCode {
     }
     let plan = Plan {
         forecast: Forecast::of(&policy, args.rows),
+        protection: Protection::of(&policy),
         preset: args.policy.preset(),
         policy,
         lints,
@@ -116,6 +135,7 @@ struct Plan {
     policy: Policy,
     preset: Option<&'static Preset>,
     forecast: Forecast,
+    protection: Protection,
     lints: Vec<Lint>,
 }
 

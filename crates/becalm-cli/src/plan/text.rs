@@ -11,7 +11,7 @@ use becalm_report::{Cell, Colour, Table, format};
 use super::Plan;
 use super::forecast::{self, End, Fate, Forecast, Spread};
 use super::picture;
-use crate::wording::{delays, indented, limits, wrapped};
+use crate::wording::{delays, indented, limits, protection, wrapped};
 
 /// The plan as text, in 80 columns.
 pub fn document(plan: &Plan, painter: Painter) -> String {
@@ -19,12 +19,16 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
         policy, forecast, ..
     } = plan;
     let mut text = wrapped(&delays(policy)) + &wrapped(&limits(policy));
+    if !protection(policy).is_empty() {
+        text.push_str(&wrapped(&format!("in order: {policy}")));
+    }
     if let Some(preset) = plan.preset {
         text.push_str(&wrapped(&origin(preset)));
     }
     text.push('\n');
     if forecast.rows.is_empty() {
         text.push_str("One attempt, no retry: nothing is waited for.\n");
+        text.push_str(&bounds(plan));
         return text;
     }
     text.push_str(&table(forecast, painter));
@@ -32,6 +36,7 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
     for sentence in sentences(policy, forecast) {
         text.push_str(&wrapped(&sentence));
     }
+    text.push_str(&bounds(plan));
     let picture = picture::terminal(forecast, painter);
     if !picture.is_empty() {
         let _ = write!(text, "\n{picture}");
@@ -43,6 +48,16 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
         text.push_str(&indented("  ", &lint.to_string()));
     }
     text
+}
+
+/// What bounds all calls together.
+fn bounds(plan: &Plan) -> String {
+    let sentences = plan.protection.sentences();
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let sentences = sentences.iter().map(|it| indented("  ", it));
+    format!("\nAll calls together:\n{}", sentences.collect::<String>())
 }
 
 /// Where the policy comes from, and what the system itself does otherwise.
@@ -111,7 +126,13 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
             brief(mean),
             brief(most)
         ),
-        "(waits only: no attempt's own time, no server's hint, no refusal of the budget)".into(),
+        if queues(policy) {
+            "(waits between attempts only: no attempt's own time, no server's hint, no refusal of the \
+             budget, no wait for the rate or for a place)"
+                .into()
+        } else {
+            "(waits only: no attempt's own time, no server's hint, no refusal of the budget)".into()
+        },
     ];
     match forecast.end {
         End::Complete => {}
@@ -137,6 +158,10 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
             Some(deadline) if deadline <= longest => {
                 "the deadline; a blocking call may end one attempt later"
             }
+            _ if queues(policy) => {
+                "every attempt at its timeout, every wait at its longest; a wait for the rate or for \
+                 a place comes on top"
+            }
             _ => "every attempt at its timeout, every wait at its longest",
         };
         sentences.push(format!(
@@ -151,6 +176,11 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Whether an attempt may wait for something else than the delay before it.
+fn queues(policy: &Policy) -> bool {
+    policy.rate.is_some() || policy.bulkhead.is_some_and(|bulkhead| bulkhead.waiting > 0)
 }
 
 /// What the marks of the table mean, as far as there are any.

@@ -36,6 +36,7 @@ use becalm::{Budget, Policy, Retrier};
 pub use args::Args;
 pub use foreground::take_detour;
 
+use crate::wording::protection;
 use attempt::Execution;
 use budget_file::{BudgetFile, BudgetFileError};
 use exit_code::{ExitRules, OWN_ERROR};
@@ -75,6 +76,10 @@ pub enum RunError {
     BudgetFile(BudgetFileError),
     /// `--budget-file` needs a ratio to put there, and no other kind beside it.
     NoBudgetToShare,
+    /// `--budget-file` holds a ratio budget, and no other.
+    OtherBudget(String),
+    /// This flag protects from many calls, and a run is one.
+    ForManyCalls(&'static str),
     /// The report cannot be made.
     Report(PathBuf, io::Error),
     /// Standard input cannot be recorded.
@@ -100,6 +105,16 @@ impl fmt::Display for RunError {
                 "--budget-file shares a ratio, and --budget names none; set ratio:0.1, or leave the \
                  file out",
             ),
+            Self::OtherBudget(budget) => write!(
+                f,
+                "--budget-file shares a ratio budget, but --budget is {budget}; set one such as \
+                 ratio:0.1,burst:10"
+            ),
+            Self::ForManyCalls(flag) => write!(
+                f,
+                "{flag} bounds what many calls do together, and a run is one call; leave it out, or \
+                 let runs share a budget (--budget-file)"
+            ),
             Self::Report(path, error) => {
                 write!(f, "cannot write the report {}: {error}", path.display())
             }
@@ -121,7 +136,19 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {}
 
 fn try_execute(args: Args) -> Result<u8, RunError> {
+    if let Some(flag) = args.policy.protection_given() {
+        return Err(RunError::ForManyCalls(flag));
+    }
     let mut policy = args.policy.policy().map_err(RunError::Policy)?;
+    let left_out = protection(&policy);
+    if !left_out.is_empty() {
+        if !args.quiet {
+            complain(&format!(
+                "one run is one call, so this is left out: {left_out}"
+            ));
+        }
+        policy = for_one_call(policy);
+    }
     // A run is one call. A budget of its own would grant it no more than the burst, however many
     // attempts were asked for; it bounds something once many runs share it.
     if args.budget_file.is_none() && !args.policy.budget_is_given() {
@@ -180,12 +207,23 @@ fn try_execute(args: Args) -> Result<u8, RunError> {
     exit
 }
 
+/// The policy without what bounds many calls: a file may be that of a service as well.
+fn for_one_call(mut policy: Policy) -> Policy {
+    policy.throttle = None;
+    policy.rate = None;
+    policy.hedge = None;
+    policy.bulkhead = None;
+    policy.breaker = None;
+    policy
+}
+
 fn shared_budget(path: &std::path::Path, policy: &Policy) -> Result<BudgetFile, RunError> {
     match policy.budget {
         Budget::Ratio(parameters) => {
             BudgetFile::open(path, &parameters).map_err(RunError::BudgetFile)
         }
-        _ => Err(RunError::NoBudgetToShare),
+        Budget::None => Err(RunError::NoBudgetToShare),
+        other => Err(RunError::OtherBudget(other.to_string())),
     }
 }
 

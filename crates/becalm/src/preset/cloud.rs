@@ -5,6 +5,8 @@ use crate::budget::{AllOf, Budget};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
+use crate::rate::AdaptiveRate;
+use crate::throttle::Throttle;
 
 /// Full jitter below 20 s: what all modes of the AWS SDKs have in common.
 const AWS: Policy = Policy {
@@ -24,6 +26,13 @@ const AWS_2026: Policy = Policy {
 
 /// A tenth of the requests, and 60 retries a minute.
 const SRE_BUDGET: AllOf = AllOf::of_ratio_and_per_minute(0.1, 60);
+
+/// The book's adaptive throttle: no bound on what is shed.
+const SRE_THROTTLE: Throttle = Throttle {
+    k: 2.0,
+    window: secs(120),
+    max: 1.0,
+};
 
 const STAINLESS: Policy = Policy {
     base: ms(500),
@@ -93,11 +102,11 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "aws-adaptive-2026-11",
         source: "AWS SDKs, retry mode adaptive, as of November 2026",
-        differs: Some(
-            "The client-side rate limit (CUBIC) that also slows first tries is left out; the rest \
-             differs as in aws-standard-2026-11.",
-        ),
-        policy: AWS_2026,
+        differs: Some("As in aws-standard-2026-11."),
+        policy: Policy {
+            rate: Some(AdaptiveRate::cubic()),
+            ..AWS_2026
+        },
     },
     Preset {
         name: "aws-crt",
@@ -155,10 +164,11 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "gcp-rust",
         source: "google-cloud-gax 1.15",
         differs: Some(
-            "The adaptive throttle (K = 2), which also sheds first tries, is left out; the number \
-             of attempts is the caller's there and has no bound here.",
+            "Its adaptive throttle counts since the client was made, and here over two minutes; \
+             the number of attempts is the caller's there and has no bound here.",
         ),
         policy: Policy {
+            throttle: Some(SRE_THROTTLE),
             base: secs(1),
             cap: secs(60),
             jitter: Jitter::Full,
@@ -182,12 +192,10 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "google-sre",
         source: "Google, Site Reliability Engineering (2016), chapter 21",
-        differs: Some(
-            "The book leaves the backoff to the reader, so becalm's default stands in; its adaptive \
-             throttle (K = 2), which also sheds first tries, is left out.",
-        ),
+        differs: Some("The book leaves the backoff to the reader, so becalm's default stands in."),
         policy: Policy {
             attempts: 3,
+            throttle: Some(SRE_THROTTLE),
             budget: Budget::AllOf(SRE_BUDGET),
             ..BECALM
         },

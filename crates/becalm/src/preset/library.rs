@@ -2,6 +2,7 @@
 
 use super::{A_YEAR, BARE, FINAGLE_BUDGET, Preset, ms, secs};
 use crate::backoff::Backoff;
+use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
@@ -44,13 +45,10 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "polly-hedging",
         source: "Polly 8, HedgingStrategyOptions, as of November 2026",
-        differs: Some(
-            "A hedge starts beside an attempt that has been running for 2 s; here a retry starts \
-             2 s after an attempt has failed.",
-        ),
+        differs: None,
         policy: Policy {
             attempts: 2,
-            base: secs(2),
+            hedge: Some(Hedge::after(secs(2))),
             ..FIXED
         },
     },

@@ -32,7 +32,7 @@ impl Tops {
         };
         Self {
             arrivals: most(Count::Arrived).max(view.setup.capacity() * 1.25),
-            answers: most(Count::Succeeded).max(view.setup.rate),
+            answers: most(Count::Succeeded).max(view.setup.load),
         }
     }
 }
@@ -183,13 +183,13 @@ fn figures(view: &View<'_>, recording: &Recording, width: usize, painter: Painte
     let length = second.end.saturating_sub(second.start);
     let rate = |count| plain(per_second(recording.within(count, second.clone()), length).round());
     let measured = Measured::so_far(recording, view.setup, view.elapsed);
-    let first_tries = recording.within(Count::FirstTry, second.clone());
+    let calls = recording.within(Count::Call, second.clone());
     let attempts = recording.attempts_within(second.clone());
-    let amplification = if first_tries == 0 {
+    let amplification = if calls == 0 {
         "-".into()
     } else {
-        let [attempts, first_tries] = [attempts, first_tries].map(crate::drill::statistics::count);
-        format!("{:.2}", attempts / first_tries)
+        let [attempts, calls] = [attempts, calls].map(crate::drill::statistics::count);
+        format!("{:.2}", attempts / calls)
     };
     let (colour, words) = condition(&measured, view.setup, view.elapsed);
     vec![
@@ -220,7 +220,7 @@ fn figure(name: &str, value: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::drill::setup::tests::usual;
-    use crate::drill::statistics::tests::{protected, stormy};
+    use crate::drill::statistics::tests::{bounded, open, protected, stormy};
     use crate::drill::variant;
     use becalm::Policy;
 
@@ -230,7 +230,14 @@ mod tests {
         check(&View {
             setup: &setup,
             variants: &variants,
-            recordings: &[stormy(), stormy(), stormy(), protected()],
+            recordings: &[
+                stormy(),
+                stormy(),
+                stormy(),
+                open(),
+                bounded(16),
+                protected(),
+            ],
             elapsed: Duration::from_millis(elapsed),
         });
     }
@@ -245,7 +252,7 @@ mod tests {
             with_view(elapsed, |view| {
                 for width in [18, 23, 60] {
                     let tops = Tops::of(view, width);
-                    for index in 0..4 {
+                    for index in 0..6 {
                         let lines = panel(view, index, width, heights, tops, Painter::Plain);
                         assert_eq!(lines.len(), 6 + 3 + Heights::OTHERS);
                         for line in
@@ -270,7 +277,7 @@ mod tests {
                 answers: 2,
             };
             let storm = panel(view, 0, 20, heights, tops, Painter::Plain);
-            let calm = panel(view, 3, 20, heights, tops, Painter::Plain);
+            let calm = panel(view, 5, 20, heights, tops, Painter::Plain);
             let top_line = |panel: &[String]| panel[3].clone();
             assert!(top_line(&storm).contains('█') && !top_line(&calm).contains('█'));
             assert!(

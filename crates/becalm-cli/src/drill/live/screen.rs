@@ -65,40 +65,75 @@ impl Drop for Screen {
     }
 }
 
+/// How panels are laid out: all of one size, in rows of as even a length as can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    per_row: usize,
+    width: usize,
+    heights: Heights,
+}
+
+impl Layout {
+    /// The layout of so many panels, if there is room for them.
+    fn of(count: usize, (width, height): (usize, usize)) -> Option<Self> {
+        let fit = (width + GAP) / (PANEL + GAP);
+        let rows = count.max(1).div_ceil(fit.max(1));
+        let per_row = count.max(1).div_ceil(rows);
+        let panel_width = ((width + GAP) / per_row).saturating_sub(GAP);
+        let lines = (height.saturating_sub(HEADER) + 1) / rows; // one between two rows
+        let charts = lines.saturating_sub(Heights::OTHERS + 1).min(16);
+        (panel_width >= PANEL && charts >= 6).then_some(Self {
+            per_row,
+            width: panel_width.min(WIDEST),
+            heights: Heights {
+                arrivals: charts - charts / 3,
+                answers: charts / 3,
+            },
+        })
+    }
+}
+
 /// The whole picture for a terminal of this size, line by line.
-fn frame(view: &View<'_>, (width, height): (usize, usize), painter: Painter) -> Vec<String> {
+fn frame(view: &View<'_>, size: (usize, usize), painter: Painter) -> Vec<String> {
+    let (width, height) = size;
     let mut lines = header(view, width, painter);
-    let count = view.variants.len().max(1);
-    let room = (width + GAP) / count;
-    let panel_width = room.saturating_sub(GAP).min(WIDEST);
-    let charts = height.saturating_sub(HEADER + Heights::OTHERS);
-    if panel_width < PANEL || charts < 6 {
-        let width = width.clamp(PANEL, 2 * WIDEST);
-        let tops = Tops::of(view, width.saturating_sub(9));
-        for index in 0..view.variants.len() {
-            lines.extend(strip(view, index, width, tops, painter));
+    let count = view.variants.len();
+    let Some(layout) = Layout::of(count, size) else {
+        lines.extend(strips(view, width, height.saturating_sub(HEADER), painter));
+        return lines;
+    };
+    let tops = Tops::of(view, layout.width);
+    let panels: Vec<_> = (0..count)
+        .map(|index| panel(view, index, layout.width, layout.heights, tops, painter))
+        .collect();
+    for (number, row) in panels.chunks(layout.per_row).enumerate() {
+        if number > 0 {
             lines.push(String::new());
         }
-        return lines;
-    }
-    let charts = charts.min(16);
-    let heights = Heights {
-        arrivals: charts - charts / 3,
-        answers: charts / 3,
-    };
-    let tops = Tops::of(view, panel_width);
-    let panels: Vec<_> = (0..view.variants.len())
-        .map(|index| panel(view, index, panel_width, heights, tops, painter))
-        .collect();
-    let depth = panels.iter().map(Vec::len).max().unwrap_or(0);
-    for line in 0..depth {
-        let row: Vec<_> = panels
-            .iter()
-            .filter_map(|panel| panel.get(line).cloned())
-            .collect();
-        lines.push(row.join(&" ".repeat(GAP)));
+        let depth = row.iter().map(Vec::len).max().unwrap_or(0);
+        for line in 0..depth {
+            let line: Vec<_> = row
+                .iter()
+                .filter_map(|panel| panel.get(line).cloned())
+                .collect();
+            lines.push(line.join(&" ".repeat(GAP)));
+        }
     }
     lines
+}
+
+/// The policies below each other; a line apart where there is room for that.
+fn strips(view: &View<'_>, width: usize, height: usize, painter: Painter) -> Vec<String> {
+    let width = width.clamp(PANEL, 2 * WIDEST);
+    let tops = Tops::of(view, width.saturating_sub(9));
+    let strips = (0..view.variants.len()).map(|index| strip(view, index, width, tops, painter));
+    let spaced = view.variants.len() * 4 <= height;
+    strips
+        .flat_map(|mut strip| {
+            strip.extend(spaced.then(String::new));
+            strip
+        })
+        .collect()
 }
 
 /// What is going on, in general.
@@ -124,7 +159,7 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
     let words = fit(&words, width.saturating_sub(clock.chars().count()));
     let load = format!(
         "{} first tries/s for each, capacity {}/s, queue {}, client timeout {}",
-        plain(setup.rate),
+        plain(setup.load),
         plain(setup.capacity()),
         setup.queue,
         Human(setup.client_timeout)
@@ -140,7 +175,7 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::drill::setup::tests::usual;
-    use crate::drill::statistics::tests::{protected, stormy};
+    use crate::drill::statistics::tests::{bounded, open, protected, stormy};
     use crate::drill::variant;
     use becalm::Policy;
     use std::time::Duration;
@@ -153,20 +188,32 @@ mod tests {
             let view = View {
                 setup: &setup,
                 variants: &variants,
-                recordings: &[stormy(), stormy(), stormy(), protected()],
+                recordings: &[
+                    stormy(),
+                    stormy(),
+                    stormy(),
+                    open(),
+                    bounded(16),
+                    protected(),
+                ],
                 elapsed: Duration::from_millis(elapsed),
             };
-            for (width, height) in [(80, 24), (100, 30), (250, 70), (40, 24), (80, 15)] {
+            for (width, height) in [(80, 24), (80, 40), (100, 30), (250, 70), (40, 24), (80, 15)] {
                 let lines = frame(&view, (width, height), Painter::Plain);
                 let wide = lines.iter().map(|line| line.chars().count()).max().unwrap();
                 assert!(wide <= width, "{wide} of {width}");
-                let strips = HEADER + 4 * variants.len();
+                let strips = HEADER + 3 * variants.len();
                 assert!(
                     lines.len() <= height.max(strips),
                     "{} of {height}",
                     lines.len()
                 );
             }
+            let panels = |size| Layout::of(6, size).map(|layout| layout.per_row);
+            assert_eq!(
+                [(80, 24), (80, 40), (140, 30), (80, 30)].map(panels),
+                [None, Some(3), Some(6), None]
+            );
             for (width, height) in [(0, 0), (1, 1), (5, 200)] {
                 frame(&view, (width, height), Painter::Ansi);
             }

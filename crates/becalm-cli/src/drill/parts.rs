@@ -1,0 +1,159 @@
+//! Who runs the drill's parts, draws them while they run, and ends them when a signal asks for it?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::time::Instant;
+
+use super::arrivals;
+use super::judgement::Contender;
+use super::ledger::{Ledger, Recording};
+use super::live::{Display, View};
+use super::replay::{LEAD, Replay};
+use super::server::{Hang, Service};
+use super::setup::Setup;
+use super::tail::{self, Racer, Tail};
+use super::variant::Variant;
+
+/// How often the display is redrawn, and a signal is looked for.
+const FRAME: Duration = Duration::from_millis(125);
+
+/// Where the parts run.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    runtime: Runtime,
+    signal: &'a AtomicUsize,
+    seed: u64,
+}
+
+/// What is left of a part that came to its end, and by how much its load generator was late at
+/// worst; nothing of one that a signal ended.
+type Held<T> = Result<Option<(Vec<T>, Duration)>, String>;
+
+impl<'a> Stage<'a> {
+    /// Two threads carry services and clients; the one that is here draws.
+    pub fn new(signal: &'a AtomicUsize, seed: u64) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot start threads: {error}"))?;
+        Ok(Self {
+            runtime,
+            signal,
+            seed,
+        })
+    }
+
+    /// The first part: a service hangs.
+    pub fn storm(
+        &self,
+        setup: &Setup,
+        variants: Vec<Variant>,
+        display: Display,
+    ) -> Held<Contender> {
+        let start = self.start();
+        let service = Service {
+            workers: setup.workers,
+            time: setup.service_time,
+            queue: setup.queue,
+            hang: Some(Hang {
+                from: start + setup.before,
+                to: start + setup.trigger_end(),
+            }),
+            slow: None,
+        };
+        let policies = variants.iter().map(|it| (it.name, &it.policy));
+        let replay = Replay::prepare(start, setup.length(), service, policies, self.seed);
+        let replay = self
+            .runtime
+            .block_on(replay)
+            .map_err(|unready| unready.to_string())?;
+        let ledgers = replay.ledgers();
+        let arrivals = arrivals::poisson(setup.load, setup.length(), self.seed);
+        let mut display = display;
+        let lateness = self.play(replay, arrivals, || {
+            let recordings = recordings(&ledgers);
+            display.show(&view(setup, &variants, &recordings, start));
+        })?;
+        let Some(lateness) = lateness else {
+            return Ok(None);
+        };
+        let recordings = recordings(&ledgers);
+        display.finish(&view(setup, &variants, &recordings, start));
+        let contenders = variants.into_iter().zip(recordings).zip(&ledgers);
+        let contenders = contenders.map(|((variant, recording), ledger)| {
+            Contender::new(variant, recording, &ledger.latencies(), setup)
+        });
+        Ok(Some((contenders.collect(), lateness)))
+    }
+
+    /// The second part: some answers are slow.
+    pub fn tail(&self, tail: &Tail, variants: Vec<tail::Variant>) -> Held<Racer> {
+        let start = self.start();
+        let policies = variants.iter().map(|it| (it.name, &it.policy));
+        let service = tail::service(self.seed);
+        let replay = Replay::prepare(start, tail.length, service, policies, self.seed);
+        let replay = self
+            .runtime
+            .block_on(replay)
+            .map_err(|unready| unready.to_string())?;
+        let ledgers = replay.ledgers();
+        let arrivals = arrivals::poisson(tail::RATE, tail.length, self.seed);
+        let Some(lateness) = self.play(replay, arrivals, || {})? else {
+            return Ok(None);
+        };
+        let racers = variants.into_iter().zip(&ledgers).map(|(variant, ledger)| {
+            Racer::new(variant, &ledger.recording(), &ledger.latencies(), tail)
+        });
+        Ok(Some((racers.collect(), lateness)))
+    }
+
+    /// The moment of the first arrival's zero.
+    fn start(&self) -> Instant {
+        let _entered = self.runtime.enter();
+        Instant::now() + LEAD
+    }
+
+    /// Makes the calls, with a frame every so often.
+    fn play(
+        &self,
+        replay: Replay,
+        arrivals: Vec<Duration>,
+        mut frame: impl FnMut(),
+    ) -> Result<Option<Duration>, String> {
+        let running = self.runtime.spawn(replay.run(arrivals));
+        while !running.is_finished() {
+            if self.signal.load(Ordering::Relaxed) != 0 {
+                running.abort();
+                return Ok(None);
+            }
+            frame();
+            std::thread::sleep(FRAME);
+        }
+        let lateness = self.runtime.block_on(running);
+        lateness
+            .map(Some)
+            .map_err(|error| format!("the drill broke off: {error}"))
+    }
+}
+
+fn recordings(ledgers: &[Arc<Ledger>]) -> Vec<Recording> {
+    ledgers.iter().map(|ledger| ledger.recording()).collect()
+}
+
+fn view<'a>(
+    setup: &'a Setup,
+    variants: &'a [Variant],
+    recordings: &'a [Recording],
+    start: Instant,
+) -> View<'a> {
+    View {
+        setup,
+        variants,
+        recordings,
+        elapsed: start.elapsed(),
+    }
+}
