@@ -46,7 +46,7 @@ fn two_attempts_then_exhausted() -> bool {
     let mut random = SplitMix64::new(7);
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
     let mut fail = |now: Instant, call: &mut Call<&Shared>| {
-        call.start(now)
+        call.start(now, &mut random)
             .map(|_| call.on_outcome(now, Failure::transient().into(), &mut random))
     };
     let Ok(Decision::RetryIn(delay)) = fail(now, &mut call) else {
