@@ -14,6 +14,7 @@ use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::vec::Vec;
 
+use crate::breaker::CircuitBreaker;
 use crate::budget::{Budgets, RatioBudget, RetryBudget};
 use crate::time::Instant;
 
@@ -33,6 +34,14 @@ impl Idle for RatioBudget {
 impl Idle for Budgets {
     fn is_idle(&self, now: Instant) -> bool {
         self.fill(now) >= 1.0 && !self.has_calls()
+    }
+}
+
+/// Closed, without a failure in its window, and so long after it was open that nothing is left of
+/// that.
+impl Idle for CircuitBreaker {
+    fn is_idle(&self, now: Instant) -> bool {
+        self.is_as_new(now)
     }
 }
 

@@ -12,6 +12,8 @@ use crate::decide::Rules;
 use crate::duration::nanos;
 use crate::gauges::{Demand, DemandCounts, StopCounts};
 use crate::guard::Guards;
+#[cfg(feature = "std")]
+use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::{ClockId, Nested, Scope};
 use crate::stop::StopReason;
@@ -168,6 +170,16 @@ impl Shared {
             self.disabled.store(disabled, Ordering::Relaxed);
             self.publish(rules);
         });
+    }
+
+    /// Whether a new state of this policy would behave no differently, and nothing is under way.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_as_new(&self, now: Instant) -> bool {
+        let owes_nothing = self.foreign_budget.is_none() && self.budgets.is_idle(now);
+        owes_nothing
+            && self.waiting() == 0
+            && !self.retries_are_disabled()
+            && self.guards.are_as_new(now)
     }
 
     /// Calls that are waiting for their next attempt.

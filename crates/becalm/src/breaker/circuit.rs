@@ -171,6 +171,16 @@ impl CircuitBreaker {
             .map(|(from, to)| told(from, to, None))
     }
 
+    /// Whether a new one would behave no differently: closed, without a failure in its window, and
+    /// so long after the last opening that the next would not last longer for it.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_as_new(&self, now: Instant) -> bool {
+        let word = Word::unpack(self.state.load(Ordering::Acquire));
+        word.kind == State::Closed
+            && (word.level == 0 || self.level_of_opening(word, now) == 1)
+            && !self.counts.has_failures(&self.rules, word.epoch, now)
+    }
+
     /// Lets nothing pass until [`end_isolation`](Self::end_isolation) or
     /// [`force_close`](Self::force_close).
     pub fn isolate(&self) -> Option<Transition> {

@@ -79,6 +79,24 @@ impl Counts {
         }
     }
 
+    /// Whether something in the window has failed.
+    #[cfg(feature = "std")]
+    pub(super) fn has_failures(&self, rules: &Rules, epoch: u32, now: Instant) -> bool {
+        let progress = self.progress.0.load(Ordering::Acquire);
+        match rules.kind() {
+            Kind::Consecutive => is_of(progress, epoch) && progress & COUNT > 0,
+            Kind::Calls => {
+                let failed = self.hints.failed.load(Ordering::Acquire);
+                let since = (progress & COUNT).saturating_sub(failed & COUNT);
+                is_of(failed, epoch) && failed & COUNT > 0 && since < rules.span()
+            }
+            Kind::Time => {
+                let slice = self.hints.slices.at(now);
+                self.window.marked(epoch, slice, SLICES) > 0
+            }
+        }
+    }
+
     /// Counts failures in a row.
     #[inline]
     pub(super) fn in_a_row(

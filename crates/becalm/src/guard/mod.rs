@@ -177,6 +177,18 @@ impl Guards {
         self.active.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether new guards would behave no differently: nothing is under way, and nothing that was
+    /// learnt would be forgotten.
+    #[cfg(feature = "std")]
+    pub fn are_as_new(&self, now: Instant) -> bool {
+        let learns = self.learns();
+        let places = self.bulkhead.get();
+        let breaker = self.breaker.get();
+        !learns
+            && places.is_none_or(|places| places.in_flight() == 0 && !places.reads_clock())
+            && breaker.is_none_or(|breaker| breaker.is_as_new(now))
+    }
+
     /// Whether calls are to tell when an attempt started.
     pub fn reads_clock_at_start(&self) -> bool {
         self.active.load(Ordering::Relaxed) & TIMED_START != 0

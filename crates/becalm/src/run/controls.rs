@@ -1,12 +1,16 @@
 //! What may an operator read and change while calls are running?
 
+use std::sync::Arc;
+
 use super::Retrier;
 use crate::breaker::{CircuitBreaker, State, Transition};
 use crate::budget::Gauge;
 use crate::gauges::Demand;
+use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::rng::Random;
 use crate::stop::StopReason;
+use crate::time::Instant;
 
 impl<C> Retrier<C> {
     /// Switches retries off for all calls, for an incident: a failed first try stops with
@@ -129,5 +133,31 @@ impl<C> Retrier<C> {
         if let Some(transition) = breaker.and_then(shift) {
             self.parts.engine.tell_transition(transition);
         }
+    }
+}
+
+/// A retrier for each host or shard: see [`Keyed`](crate::Keyed).
+///
+/// It is thrown away only in nobody's hands, with a full budget, and when all that its guards have
+/// learnt would be forgotten soon anyway: a breaker that is closed and has seen no failure lately.
+/// One whose guards learn from latencies or rejections is kept.
+///
+/// ```
+/// use becalm::{Breaker, Keyed, Policy, Retrier, Sleeper};
+///
+/// let policy = Policy::default().breaker(Breaker::consecutive(5));
+/// policy.validate()?;
+/// let hosts: Keyed<String, Retrier> = Keyed::new(1000, move |host| {
+///     let name = host.map_or("other hosts", String::as_str);
+///     policy.clone().builder().name(name).build().expect("it was validated")
+/// });
+/// let now = hosts.overflow().sleeper().now();
+/// let host = hosts.get("10.0.0.7", now);
+/// assert!(host.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+impl<C> Idle for Retrier<C> {
+    fn is_idle(&self, now: Instant) -> bool {
+        Arc::strong_count(&self.parts.shared) == 1 && self.parts.shared.is_as_new(now)
     }
 }
