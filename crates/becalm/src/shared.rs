@@ -331,12 +331,6 @@ impl Shared {
         self.reads_clock_at_end.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether slow attempts are hedged.
-    #[cfg(feature = "std")]
-    pub(crate) fn hedges(&self) -> bool {
-        self.guards.hedging().is_some()
-    }
-
     fn deposit_reads_clock(&self) -> bool {
         self.budget().deposit_reads_clock()
     }

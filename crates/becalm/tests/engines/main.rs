@@ -16,6 +16,8 @@ mod call_loop;
 mod cancellation;
 mod classified;
 mod gave_up;
+mod hedged;
+mod hedging;
 mod nested;
 mod nested_budgets;
 mod nested_deadlines;
