@@ -51,6 +51,11 @@ impl Book {
         self.lines().into_iter().filter(has).collect()
     }
 
+    /// A mark of the test's own.
+    pub fn note_here(&self, what: &str) {
+        self.note(format_args!("{what}"));
+    }
+
     pub fn clear(&self) {
         self.lines.lock().unwrap().clear();
     }
@@ -289,6 +294,16 @@ impl Play {
         );
         self.go_on(millis, &mut call);
         call
+    }
+
+    /// The same, this long after now.
+    pub fn until_now<'p>(
+        &'p self,
+        millis: u64,
+        fates: &'p [Fate],
+    ) -> ByHand<impl Future<Output = Result<u32, becalm::GaveUp<Fault, u32>>> + 'p> {
+        let now = self.clock.now().since(self.book.began).as_millis();
+        self.until(u64::try_from(now).unwrap() + millis, fates)
     }
 
     /// Plays a call, which must not end, up to this time.
