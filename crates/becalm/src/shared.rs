@@ -349,12 +349,6 @@ impl Shared {
         self.wants(ENDS)
     }
 
-    /// Whether slow attempts are hedged.
-    #[cfg(feature = "std")]
-    pub(crate) fn hedges(&self) -> bool {
-        self.guards.hedging().is_some()
-    }
-
     #[inline]
     fn wants(&self, bit: u64) -> bool {
         self.wants.load(Ordering::Relaxed) & bit != 0

@@ -27,12 +27,15 @@ pub(crate) struct FirstTry {
     /// Nanoseconds; `u64::MAX` for none. Fixed here, since a limit that comes with a reload has no
     /// start from which to measure an attempt under way.
     pub attempt_timeout: u64,
+    /// Whether slow attempts may be hedged. Fixed here for the same reason: the delay is measured
+    /// from a start, and copies under way are polled to their end whatever a reload asks for.
+    pub may_hedge: bool,
     may_repeat: bool,
 }
 
 impl FirstTry {
     /// Fixes the deadline. The clock is read at most once, and only if the call has a deadline or
-    /// an attempt timeout, or the budget or a guard wants it.
+    /// an attempt timeout, or may be hedged, or the budget or a guard wants it.
     #[inline]
     pub fn begin(
         shared: &Shared,
@@ -43,8 +46,9 @@ impl FirstTry {
         let own = options.deadline.map_or_else(|| shared.deadline(), nanos);
         let outer = above.deadline(shared.clock());
         let attempt_timeout = shared.attempt_timeout();
+        let may_hedge = shared.guards().hedging().is_some();
         let timed = own != u64::MAX || attempt_timeout != u64::MAX || outer.is_some();
-        let started = (timed || shared.reads_clock_at_start()).then(now);
+        let started = (timed || may_hedge || shared.reads_clock_at_start()).then(now);
         let mut deadline = outer.unwrap_or(Instant::NEVER);
         if own != u64::MAX {
             let start = started.unwrap_or(Instant::ZERO);
@@ -56,6 +60,7 @@ impl FirstTry {
             deadline,
             started,
             attempt_timeout,
+            may_hedge,
             may_repeat,
         }
     }
@@ -92,6 +97,7 @@ impl FirstTry {
             deadline: Instant::NEVER,
             started: None,
             attempt_timeout: u64::MAX,
+            may_hedge: false,
             may_repeat,
         }
     }
@@ -102,10 +108,10 @@ impl FirstTry {
         self.started.unwrap_or(Instant::ZERO)
     }
 
-    /// Whether no attempt of the call needs a timer for its end.
+    /// Whether nothing is to happen while an attempt of the call is under way.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        self.deadline == Instant::NEVER && self.attempt_timeout == u64::MAX
+        self.deadline == Instant::NEVER && self.attempt_timeout == u64::MAX && !self.may_hedge
     }
 
     /// The first attempt, unless the deadline has passed already.

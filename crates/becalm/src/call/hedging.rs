@@ -16,13 +16,17 @@ impl<H: AsRef<Shared>> Call<H> {
     /// none may follow.
     ///
     /// Only operations that may be repeated are hedged. Every copy counts as an attempt and is paid
-    /// from the retry budget before it starts.
+    /// from the retry budget before it starts. A call that began before a reload asked for hedges
+    /// has none.
     pub fn hedge_at(&mut self, now: Instant) -> Option<Instant> {
         self.hedge_at_lazily(|| now)
     }
 
     /// The same, and reads the clock only where a hedge may follow.
     pub(crate) fn hedge_at_lazily(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
+        if !self.first.may_hedge {
+            return None;
+        }
         let shared = self.handle.as_ref();
         let hedging = shared.guards().hedging()?;
         let is_allowed = self.options.operation.is_repeatable()
@@ -53,10 +57,21 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Option<Attempt> {
+        self.start_hedge_announced(now, random, |_| ())
+    }
+
+    /// The same, with a last word before the operation is invoked: should that panic, the operation
+    /// never is, and the token comes back with the call.
+    pub(crate) fn start_hedge_announced<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        random: &mut R,
+        announce: impl FnOnce(Attempt),
+    ) -> Option<Attempt> {
         self.hedge_at(now)?;
-        let remaining = remaining(self.first.deadline, now).ok()?;
         // Until all is granted.
         self.flights.no_more = true;
+        let remaining = remaining(self.first.deadline, now).ok()?;
         let shared = self.handle.as_ref();
         let nested = self.rules.as_ref()?.policy.nested;
         let payer = payer(nested, self.first.above, shared.clock());
@@ -83,10 +98,22 @@ impl<H: AsRef<Shared>> Call<H> {
             number: self.attempt,
             started: now,
             pass: pass.of_hedge(),
-            paid: Some(paid),
+            paid: None,
         });
         let key = self.options.operation.key();
-        Some(Attempt::new(self.attempt, remaining, key).hedge())
+        let attempt = Attempt::new(self.attempt, remaining, key).hedge();
+        self.held.paid = Some(paid);
+        announce(attempt);
+        if let Some(flight) = self.flights.hedges.last_mut() {
+            flight.paid = self.held.paid.take();
+        }
+        Some(attempt)
+    }
+
+    /// What the copies that failed have said together, up to the next attempt.
+    #[cfg(feature = "std")]
+    pub(crate) fn joined_failure(&self) -> Option<Failure> {
+        self.flights.failed.map(|(failure, _)| failure)
     }
 
     /// The attempts under way, the one that the decision started first.
@@ -150,7 +177,6 @@ impl<H: AsRef<Shared>> Call<H> {
             paid.spent(shared);
         }
         shared.on_failure(now, failure);
-        if failure.class == Class::Permanent {}
     }
 
     /// Nobody wants to know how the attempts under way end.
@@ -167,7 +193,7 @@ impl<H: AsRef<Shared>> Call<H> {
         }
     }
 
-    fn land<R: Random + ?Sized>(
+    pub(super) fn land<R: Random + ?Sized>(
         &mut self,
         number: u32,
         ended: Ended,

@@ -337,6 +337,15 @@ impl<H: AsRef<Shared>> Call<H> {
         self.end(Ended::Panicked, now, random);
     }
 
+    /// The attempt of this number has panicked, where hedges are under way: the others are
+    /// cancelled.
+    pub fn panicked_of<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
+        if let Some(paid) = self.land(number, Ended::Panicked, now, random) {
+            paid.spent(self.handle.as_ref());
+        }
+        self.end(Ended::Cancelled, now, random);
+    }
+
     fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
         self.land_all(ended, now, random);
         self.give_back();

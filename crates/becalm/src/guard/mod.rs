@@ -266,11 +266,7 @@ impl Guards {
                 }
             },
         };
-        let started = if active & TIMED_START == 0 {
-            Instant::ZERO
-        } else {
-            now()
-        };
+        let started = (active & TIMED_START != 0).then(&now);
         // The token is spent; the place goes on as the pass's.
         admission.turn = None;
         let has_place = core::mem::take(&mut admission.has_place);

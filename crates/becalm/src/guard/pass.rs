@@ -19,8 +19,8 @@ pub(crate) struct Pass {
     has_place: bool,
     is_hedge: bool,
     priority: Priority,
-    /// The clock's zero where nobody wants to know.
-    started: Instant,
+    /// Not known where nobody wanted to know: a reload may ask for it in the middle of a call.
+    started: Option<Instant>,
 }
 
 /// How an attempt ended.
@@ -71,7 +71,7 @@ impl Pass {
     pub(super) fn new(
         permit: Option<Permit>,
         has_place: bool,
-        started: Instant,
+        started: Option<Instant>,
         priority: Priority,
     ) -> Self {
         Self {
@@ -108,10 +108,9 @@ impl Guards {
         }
         let permit = pass.permit?;
         let breaker = self.breaker.get()?;
-        let took = if self.reads_clock_at_start() {
-            now().since(pass.started)
-        } else {
-            Duration::ZERO
+        let took = match pass.started {
+            Some(started) if self.reads_clock_at_start() => now().since(started),
+            _ => Duration::ZERO,
         };
         breaker.record(permit, ended.for_breaker(), now, took, random)
     }
@@ -120,10 +119,10 @@ impl Guards {
     fn teach(&self, pass: &Pass, ended: Ended, now: &impl Fn() -> Instant) {
         if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
             let outcome = ended.for_limit().filter(|_| places.reads_clock());
-            places.release(outcome.map(|outcome| {
+            places.release(outcome.zip(pass.started).map(|(outcome, started)| {
                 let now = now();
                 Sample {
-                    took: now.since(pass.started),
+                    took: now.since(started),
                     now,
                     outcome,
                 }
@@ -139,9 +138,10 @@ impl Guards {
         if let Some(rate) = self.rate() {
             teach_rate(rate, ended, now());
         }
-        match self.hedging() {
-            Some(hedging) if hedging.reads_clock() && !pass.is_hedge => {
-                teach_hedging(hedging, pass, ended, now());
+        match (self.hedging(), pass.started) {
+            (Some(hedging), Some(started)) if hedging.reads_clock() && !pass.is_hedge => {
+                let now = now();
+                teach_hedging(hedging, ended, now, now.since(started));
             }
             _ => (),
         }
@@ -157,8 +157,7 @@ fn teach_rate(rate: &RateLimiter, ended: Ended, now: Instant) {
     }
 }
 
-fn teach_hedging(hedging: &Hedging, pass: &Pass, ended: Ended, now: Instant) {
-    let took = now.since(pass.started);
+fn teach_hedging(hedging: &Hedging, ended: Ended, now: Instant, took: Duration) {
     if ended.is_answer() {
         hedging.record(now, took);
     } else {

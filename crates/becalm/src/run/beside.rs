@@ -166,9 +166,11 @@ where
         return None;
     }
     let mut is_forbidden = false;
-    progress.is_running(true);
     let ended = hedges.poll(
-        |number| progress.scope_of(number),
+        |number| {
+            progress.is_running_hedge(number);
+            progress.scope_of(number)
+        },
         |inside| is_forbidden |= inside.is_retry_forbidden(),
         context,
     );
@@ -191,9 +193,12 @@ fn start_hedge<F, Fut, T, E>(
         return;
     };
     let entered = Entered::new(progress.scope_of(attempt.number()));
-    progress.is_running(true);
+    progress.is_running_hedge(attempt.number());
     let future = operation(attempt);
     progress.is_running(false);
-    drop(entered);
+    // The closure itself may have heard from a layer below.
+    if entered.leave().is_retry_forbidden() {
+        progress.forbid_retry();
+    }
     hedges.push(attempt.number(), future);
 }

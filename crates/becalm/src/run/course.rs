@@ -26,8 +26,8 @@ pub(super) struct Course {
     wait_began: Instant,
     /// When the next hedge is due, once that has been asked; `NEVER` for none.
     hedge_due: Option<Instant>,
-    /// The operation is being executed: if that unwinds, the operation has panicked.
-    pub is_running: bool,
+    /// The number of the attempt that is being executed: if that unwinds, it has panicked.
+    pub running: Option<u32>,
     /// A mutex for `Sync` alone: a give-up, which shares the box, must be `Sync`, and timers need
     /// not be. Never locked.
     timer: Mutex<Option<(Instant, Sleep)>>,
@@ -62,7 +62,7 @@ impl Course {
             delay: Duration::ZERO,
             wait_began: began,
             hedge_due: None,
-            is_running: false,
+            running: None,
             timer: Mutex::new(None),
         }
     }
@@ -121,16 +121,17 @@ impl Course {
         let now = self.engine.sleeper.now();
         self.hedge_due = None;
         let after = now.since(self.primary_started());
-        let random = Self::random(&mut self.random, &self.engine);
-        let started = self.call.start_hedge(now, random);
-        self.tell_transition();
-        let attempt = started?;
-        self.engine.observe(|retrier| Event::Hedge {
-            retrier,
-            number: attempt.number(),
-            after,
+        let engine = &*self.engine;
+        let random = Self::random(&mut self.random, engine);
+        let started = self.call.start_hedge_announced(now, random, |attempt| {
+            engine.observe(|retrier| Event::Hedge {
+                retrier,
+                number: attempt.number(),
+                after,
+            });
         });
-        Some(attempt)
+        self.tell_transition();
+        started
     }
 
     fn primary_started(&self) -> Instant {
@@ -179,7 +180,7 @@ impl Course {
         let (call, engine) = (&mut self.call, &self.engine);
         let mut draw = || crate::rng::Random::next_u64(Self::random(&mut self.random, engine));
         call.on_outcome_of(number, now, Verdict::Success, &mut draw);
-        self.is_running = false;
+        self.running = None;
         self.tell_transition();
         for (number, elapsed) in beaten {
             self.engine.observe(|retrier| Event::Beaten {
@@ -202,10 +203,11 @@ impl Course {
         self.hedge_due = None;
         let random = Self::random(&mut self.random, &self.engine);
         let decision = self.call.on_outcome_of(number, now, failure.into(), random);
-        self.is_running = false;
+        self.running = None;
         self.tell_transition();
         match decision {
             Decision::RetryIn(delay) => {
+                let failure = self.call.joined_failure().unwrap_or(failure);
                 (self.delay, self.wait_began) = (delay, now);
                 self.engine.observe(|retrier| Event::Retry {
                     retrier,
@@ -242,7 +244,10 @@ impl Course {
         if !matches!(started, Ok(Start::Wait(_))) {
             self.drop_timer();
         }
-        self.is_running = matches!(started, Ok(Start::Go(_)));
+        self.running = match started {
+            Ok(Start::Go(attempt)) => Some(attempt.number()),
+            _ => None,
+        };
         self.tell_transition();
         started
     }
@@ -273,10 +278,9 @@ impl Drop for Course {
         let now = self.engine.sleeper.now();
         let (call, engine) = (&mut self.call, &self.engine);
         let mut draw = || crate::rng::Random::next_u64(Self::random(&mut self.random, engine));
-        if self.is_running {
-            call.panicked(now, &mut draw);
-        } else {
-            call.cancel(now, &mut draw);
+        match self.running {
+            Some(number) => call.panicked_of(number, now, &mut draw),
+            None => call.cancel(now, &mut draw),
         }
         // An observer that panics while another panic unwinds would abort the process.
         if !std::thread::panicking() {
@@ -295,9 +299,17 @@ impl<E, T> Details<E, T> {
 
     /// Notes how the attempts under way ended, where nothing will follow them.
     pub fn note_last(&mut self, failure: Failure, outcome: Outcome<E, T>, now: Instant) {
-        if let Some(course) = &self.course {
-            let record = course.record(course.primary(), failure);
-            self.note(record, failure, outcome, now);
+        let Some(course) = &self.course else {
+            return;
+        };
+        let record = course.record(course.primary(), failure);
+        let beside = course.call.flights().skip(1);
+        let beside: Vec<_> = beside
+            .map(|flight| course.record(flight.number, failure))
+            .collect();
+        self.note(record, failure, outcome, now);
+        for record in beside {
+            self.note_beside(record);
         }
     }
 
@@ -317,10 +329,14 @@ impl<E, T> Details<E, T> {
             return Err(StopReason::Cancelled);
         };
         self.note(record, failure, outcome, now);
-        match &mut self.course {
-            Some(course) => course.decide(number, now, failure),
-            None => Err(StopReason::Cancelled),
+        let Some(course) = &mut self.course else {
+            return Err(StopReason::Cancelled);
+        };
+        let decided = course.decide(number, now, failure);
+        if let Some(joined) = course.call.joined_failure() {
+            self.join(joined);
         }
+        decided
     }
 
     /// Ends the call without success. First the state is settled, then the layer above is told,

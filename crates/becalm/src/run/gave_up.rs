@@ -165,6 +165,17 @@ impl<E, T> Details<E, T> {
         };
     }
 
+    /// Notes another copy that ended in the same way as the attempt noted last.
+    pub fn note_beside(&mut self, record: Record) {
+        self.log.push(record);
+    }
+
+    /// What all copies of the attempt said about a retry, in place of what the last one did.
+    pub fn join(&mut self, failure: Failure) {
+        self.failure.class = failure.class;
+        self.failure.hint = failure.hint;
+    }
+
     /// Since the start where the clock was read there, otherwise since the first failure.
     pub fn elapsed(&self, now: Instant) -> Duration {
         self.started

@@ -223,7 +223,7 @@ impl<'r, E, T> Progress<'r, E, T> {
         match &self.kind {
             Kind::Plain => true,
             Kind::Set(_) => false,
-            Kind::Begun(begun) => begun.first.is_untimed() && !self.parts.shared.hedges(),
+            Kind::Begun(begun) => begun.first.is_untimed(),
         }
     }
 
@@ -235,11 +235,16 @@ impl<'r, E, T> Progress<'r, E, T> {
                 None => begun.flight.is_running = is_running,
                 Some(details) => {
                     if let Some(course) = &mut details.course {
-                        course.is_running = is_running;
+                        course.running = is_running.then(|| course.primary());
                     }
                 }
             }
         }
+    }
+
+    /// The same of a hedge.
+    pub fn is_running_hedge(&mut self, number: u32) {
+        self.course().running = Some(number);
     }
 
     fn details(&mut self) -> &mut Details<E, T> {

@@ -216,7 +216,10 @@ where
                     let entered = Entered::new(self.progress.scope());
                     let attempt = (self.operation)(attempt);
                     self.stage.set(Stage::Running { attempt });
-                    drop(entered);
+                    // The closure itself may have heard from a layer below.
+                    if entered.leave().is_retry_forbidden() {
+                        self.progress.forbid_retry();
+                    }
                 }
                 Err(gave_up) => return Poll::Ready(Turn::Halted(Some(gave_up))),
             }

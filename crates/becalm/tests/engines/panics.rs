@@ -20,14 +20,14 @@ fn payload(run: impl FnOnce()) -> &'static str {
 }
 
 /// Keeps the expected panics of this thread out of the test's output.
-struct Silence;
+pub struct Silence;
 
 thread_local! {
     static SILENT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 impl Silence {
-    fn new() -> Self {
+    pub fn new() -> Self {
         static HOOK: std::sync::Once = std::sync::Once::new();
         HOOK.call_once(|| {
             let loud = std::panic::take_hook();

@@ -266,6 +266,11 @@ impl<F: Future> ByHand<F> {
         self.future.as_mut().poll(&mut Context::from_waker(&waker))
     }
 
+    /// The future, for somebody else to poll.
+    pub fn into_future(self) -> Pin<Box<F>> {
+        self.future
+    }
+
     pub fn wakes(&self) -> usize {
         self.wakes.0.load(Ordering::SeqCst)
     }
