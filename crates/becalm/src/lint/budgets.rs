@@ -5,6 +5,30 @@ use alloc::string::String;
 
 use super::Case;
 use crate::budget::{AllOf, Budget};
+use crate::policy::Policy;
+
+pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
+    (case.is_unlimited() && case.policy.budget == Budget::None).then(|| {
+        "attempts are unlimited and no budget bounds them, so every failing call keeps on \
+         loading a server that is down; set attempts or budget ratio:0.1"
+            .into()
+    })
+}
+
+pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
+    let Policy {
+        attempts, budget, ..
+    } = case.policy;
+    (*budget == Budget::None).then(|| match *attempts {
+        Policy::UNLIMITED => "without a budget an outage multiplies the load without limit; set \
+                              budget ratio:0.1"
+            .into(),
+        attempts => format!(
+            "without a budget an outage multiplies the load by up to {attempts}; set budget \
+             ratio:0.1"
+        ),
+    })
+}
 
 /// As large as the smallest of its kinds: several are too large only if each is.
 pub(super) fn large_budget(case: &Case<'_>) -> Option<String> {
