@@ -12,15 +12,11 @@ use crate::duration::nanos;
 use crate::policy::Policy;
 use crate::schedule::Step;
 
+mod admission;
+mod breaker;
 mod budgets;
+mod hedge;
 mod retries;
-
-use budgets::{concurrency_alone, large_budget, no_budget, unlimited_without_budget};
-use retries::{
-    attempt_timeout_fills_deadline, hint_beyond_deadline, hints_clamped, hints_ignored,
-    jitter_after_cap, long_waits, narrow_jitter, nested_retries, no_bound, no_growth, no_jitter,
-    retries_at_once, throttled_sooner, waits_exceed_deadline,
-};
 
 /// One danger of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +31,13 @@ pub struct Lint {
 impl Lint {
     /// Every code, in the order in which [`Policy::lints`] reports them.
     pub const CODES: &'static [&'static str] = &{
-        let mut codes = [""; RULES.len()];
+        let mut codes = [""; OF_RETRIES.len() + OF_PROTECTION.len()];
         let mut index = 0;
         while index < codes.len() {
-            codes[index] = RULES[index].0;
+            codes[index] = match index.checked_sub(OF_RETRIES.len()) {
+                None => OF_RETRIES[index].0,
+                Some(index) => OF_PROTECTION[index].0,
+            };
             index += 1;
         }
         codes
@@ -63,15 +62,13 @@ impl Policy {
     /// assert!(Policy::default().lints().is_empty());
     /// ```
     pub fn lints(&self) -> Vec<Lint> {
-        if self.attempts < 2 {
-            return Vec::new();
-        }
         let case = Case {
             policy: self,
             waits: self.schedule().take(PROBED).collect(),
         };
-        RULES
-            .iter()
+        let of_retries = OF_RETRIES.iter().filter(|_| self.attempts > 1);
+        of_retries
+            .chain(&OF_PROTECTION)
             .filter_map(|(code, rule)| rule(&case).map(|message| Lint { code, message }))
             .collect()
     }
@@ -79,32 +76,65 @@ impl Policy {
 
 type Rule = fn(&Case<'_>) -> Option<String>;
 
-/// The dangers, the worst first.
-const RULES: [(&str, Rule); 18] = [
-    ("no-bound", no_bound),
-    ("unlimited-without-budget", unlimited_without_budget),
-    ("no-budget", no_budget),
-    ("retries-at-once", retries_at_once),
-    ("no-jitter", no_jitter),
-    ("jitter-after-cap", jitter_after_cap),
-    ("narrow-jitter", narrow_jitter),
-    ("no-growth", no_growth),
-    ("large-budget", large_budget),
-    ("concurrency-alone", concurrency_alone),
-    ("nested-retries", nested_retries),
-    ("hints-ignored", hints_ignored),
-    ("hints-clamped", hints_clamped),
-    ("hint-beyond-deadline", hint_beyond_deadline),
-    ("throttled-sooner", throttled_sooner),
+/// The dangers of retrying, the worst first; none where nothing is retried.
+const OF_RETRIES: [(&str, Rule); 20] = [
+    ("no-bound", retries::no_bound),
+    (
+        "unlimited-without-budget",
+        budgets::unlimited_without_budget,
+    ),
+    ("no-budget", budgets::no_budget),
+    ("retries-at-once", retries::retries_at_once),
+    ("no-jitter", retries::no_jitter),
+    ("jitter-after-cap", retries::jitter_after_cap),
+    ("narrow-jitter", retries::narrow_jitter),
+    ("no-growth", retries::no_growth),
+    ("large-budget", budgets::large_budget),
+    ("concurrency-alone", budgets::concurrency_alone),
+    ("budget-never-grants", budgets::budget_never_grants),
+    ("budget-runs-out", budgets::budget_runs_out),
+    ("nested-retries", retries::nested_retries),
+    ("hints-ignored", retries::hints_ignored),
+    ("hints-clamped", retries::hints_clamped),
+    ("hint-beyond-deadline", retries::hint_beyond_deadline),
+    ("throttled-sooner", retries::throttled_sooner),
     (
         "attempt-timeout-fills-deadline",
-        attempt_timeout_fills_deadline,
+        retries::attempt_timeout_fills_deadline,
     ),
-    ("waits-exceed-deadline", waits_exceed_deadline),
-    ("long-waits", long_waits),
+    ("waits-exceed-deadline", retries::waits_exceed_deadline),
+    ("long-waits", retries::long_waits),
 ];
 
-/// A policy that retries, with its first waits.
+/// The dangers of what stands around the attempts, from the outside in.
+const OF_PROTECTION: [(&str, Rule); 18] = [
+    ("throttle-eager", admission::throttle_eager),
+    ("throttle-stops-probing", admission::throttle_stops_probing),
+    ("rate-waits-forever", admission::rate_waits_forever),
+    ("hedge-without-budget", hedge::hedge_without_budget),
+    ("hedge-eager", hedge::hedge_eager),
+    ("hedge-never-starts", hedge::hedge_never_starts),
+    ("hedge-needs-traffic", hedge::hedge_needs_traffic),
+    ("bulkhead-waits-forever", admission::bulkhead_waits_forever),
+    ("bulkhead-held-by-hangs", admission::bulkhead_held_by_hangs),
+    (
+        "bulkhead-wait-fills-deadline",
+        admission::bulkhead_wait_fills_deadline,
+    ),
+    ("bulkhead-long-queue", admission::bulkhead_long_queue),
+    ("breaker-hair-trigger", breaker::breaker_hair_trigger),
+    (
+        "breaker-opened-by-one-call",
+        breaker::breaker_opened_by_one_call,
+    ),
+    ("breaker-blind-to-hangs", breaker::breaker_blind_to_hangs),
+    ("breaker-needs-traffic", breaker::breaker_needs_traffic),
+    ("breaker-no-jitter", breaker::breaker_no_jitter),
+    ("breaker-probes-often", breaker::breaker_probes_often),
+    ("breaker-open-long", breaker::breaker_open_long),
+];
+
+/// A policy, with its first waits.
 struct Case<'a> {
     policy: &'a Policy,
     waits: Vec<Step>,
