@@ -353,6 +353,10 @@ fn known_storms_are_found_in_the_presets() {
         ("envoy", "hints-ignored"),
         ("envoy", "concurrency-alone"),
         ("k8s-workqueue", "long-waits"),
+        ("aws-adaptive-2026-11", "rate-waits-forever"),
+        ("google-sre", "throttle-stops-probing"),
+        ("polly-hedging", "hedge-without-budget"),
+        ("polly-http-standard", "breaker-no-jitter"),
     ] {
         let lints = codes(&Preset::by_name(name).unwrap().policy());
         assert!(lints.contains(&code), "{name}: {lints:?}");
