@@ -144,23 +144,31 @@ fn of_bulkhead() -> Vec<Pair> {
     vec![
         (
             "bulkhead-waits-forever",
-            bulkhead(timed(), "calls:50,waiting:1"),
-            bulkhead(timed(), "calls:50"),
-        ),
-        (
-            "bulkhead-waits-forever",
             bulkhead(timed(), "calls:50,waiting:1,order:lifo"),
             bulkhead(timed(), "calls:50,waiting:1,order:lifo,max-wait:1h"),
         ),
         (
             "bulkhead-waits-forever",
-            bulkhead(timed(), "calls:50,waiting:1"),
-            bulkhead(timed().deadline(3600 * SECOND), "calls:50,waiting:1"),
+            bulkhead(timed(), "gradient:20,waiting:1,order:lifo"),
+            bulkhead(
+                timed().deadline(3600 * SECOND),
+                "gradient:20,waiting:1,order:lifo",
+            ),
+        ),
+        (
+            "bulkhead-waits-forever",
+            bulkhead(timed(), "calls:50,waiting:500,order:lifo"),
+            bulkhead(timed(), "calls:50,waiting:500"),
         ),
         (
             "bulkhead-held-by-hangs",
             bulkhead(endless(), "calls:50"),
             bulkhead(timed(), "calls:50"),
+        ),
+        (
+            "bulkhead-held-by-hangs",
+            bulkhead(endless(), "calls:50,waiting:500"),
+            bulkhead(timed(), "calls:50,waiting:500"),
         ),
         (
             "bulkhead-held-by-hangs",
@@ -418,7 +426,7 @@ fn several_dangers_are_told_from_the_outside_in() {
     let mut policy = endless().attempts(2);
     for (key, text) in [
         ("breaker", "consecutive:1,jitter:0,open-max:24h"),
-        ("bulkhead", "calls:1,waiting:1000"),
+        ("bulkhead", "calls:1,waiting:1000,order:lifo"),
         ("hedge", "after:0s"),
         ("rate", "cubic"),
         ("throttle", "accepts:1,max:1"),
@@ -435,7 +443,6 @@ fn several_dangers_are_told_from_the_outside_in() {
             "hedge-never-starts",
             "bulkhead-waits-forever",
             "bulkhead-held-by-hangs",
-            "bulkhead-long-queue",
             "breaker-hair-trigger",
             "breaker-blind-to-hangs",
             "breaker-no-jitter",

@@ -185,7 +185,7 @@ fn an_unknown_key_is_refused_with_the_nearest() {
         ("max_hints", "max_hint"),
         ("braker", "breaker"),
         ("bulkheads", "bulkhead"),
-        ("hedging", "hedge"),
+        ("hegde", "hedge"),
         ("throtle", "throttle"),
         ("rates", "rate"),
     ] {

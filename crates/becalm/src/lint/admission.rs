@@ -41,11 +41,16 @@ pub(super) fn rate_waits_forever(case: &Case<'_>) -> Option<String> {
     })
 }
 
+/// In the order of arrival a wait ends where attempts do.
 pub(super) fn bulkhead_waits_forever(case: &Case<'_>) -> Option<String> {
     let bulkhead = case.policy.bulkhead.filter(|it| it.waiting > 0)?;
-    let waits = bulkhead.max_wait.is_none() && case.policy.deadline.is_none();
+    let waits = bulkhead.order == Order::Lifo
+        && bulkhead.max_wait.is_none()
+        && case.policy.deadline.is_none();
     waits.then(|| {
-        "nothing bounds how long a call waits for a place; set max-wait or a deadline".into()
+        "with order lifo the oldest calls wait for as long as more come than are served, and \
+         nothing bounds that; set max-wait or a deadline"
+            .into()
     })
 }
 
@@ -54,8 +59,8 @@ pub(super) fn bulkhead_held_by_hangs(case: &Case<'_>) -> Option<String> {
     let is_held =
         policy.bulkhead.is_some() && policy.attempt_timeout.is_none() && policy.deadline.is_none();
     is_held.then(|| {
-        "attempts that hang keep their places for ever, and when they have all, no call gets \
-         through, unless the operation itself ends them with an error; set attempt_timeout or a \
+        "attempts that hang keep their places for ever, and once they have all, every other call \
+         waits or is refused, unless the operation itself ends them; set attempt_timeout or a \
          deadline"
             .into()
     })

@@ -79,8 +79,8 @@ pub(super) fn breaker_opened_by_one_call(case: &Case<'_>) -> Option<String> {
 pub(super) fn breaker_blind_to_hangs(case: &Case<'_>) -> Option<String> {
     let is_blind = case.policy.breaker?.slow.is_none() && case.policy.attempt_timeout.is_none();
     is_blind.then(|| {
-        "the breaker does not see calls that hang, unless the operation itself ends them with an \
-         error; set attempt_timeout, or slow"
+        "the breaker does not see calls that hang, unless the operation itself ends them; set \
+         attempt_timeout, or slow"
             .into()
     })
 }
