@@ -69,7 +69,10 @@ fn a_budget_that_bounds_enough_has_no_lint() {
     for budget in [
         "tokens:500",
         "tokens:500,cost:5",
+        "tokens:500,clean:1,refund:none",
+        "grpc:3",
         "grpc:10",
+        "window:0,ttl:10s,floor:0.1",
         "window:0.2",
         "per-minute:60",
         "concurrency:0.2,floor:0",
@@ -129,6 +132,13 @@ fn specimens() -> Vec<(&'static str, Policy)> {
         ("large-budget", with_budget("ratio:2 + per-minute:600")),
         ("concurrency-alone", with_budget("concurrency:0.2")),
         ("concurrency-alone", with_budget("concurrency:0,floor:3")),
+        ("budget-never-grants", with_budget("grpc:2")),
+        (
+            "budget-never-grants",
+            with_budget("window:0,ttl:9s,floor:0.1"),
+        ),
+        ("budget-never-grants", with_budget("ratio:0.1 + grpc:1")),
+        ("budget-runs-out", with_budget("tokens:500,clean:0")),
         ("nested-retries", policy().nested(Nested::Allow)),
         ("hints-ignored", policy().hint(HintMode::Ignore)),
         ("hints-clamped", policy().hint(HintMode::Clamp)),
@@ -190,13 +200,16 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'),
             "{code}"
         );
+    }
+    let (of_retries, of_protection) = Lint::CODES.split_at(20);
+    for code in of_retries {
         assert!(
             shown.contains(code) || *code == "unlimited-without-budget",
             "{code}"
         );
     }
     assert_eq!(
-        Lint::CODES,
+        of_retries,
         [
             "no-bound",
             "unlimited-without-budget",
@@ -208,6 +221,8 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "no-growth",
             "large-budget",
             "concurrency-alone",
+            "budget-never-grants",
+            "budget-runs-out",
             "nested-retries",
             "hints-ignored",
             "hints-clamped",
@@ -216,6 +231,29 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "attempt-timeout-fills-deadline",
             "waits-exceed-deadline",
             "long-waits",
+        ]
+    );
+    assert_eq!(
+        of_protection,
+        [
+            "throttle-eager",
+            "throttle-stops-probing",
+            "rate-waits-forever",
+            "hedge-without-budget",
+            "hedge-eager",
+            "hedge-never-starts",
+            "hedge-needs-traffic",
+            "bulkhead-waits-forever",
+            "bulkhead-held-by-hangs",
+            "bulkhead-wait-fills-deadline",
+            "bulkhead-long-queue",
+            "breaker-hair-trigger",
+            "breaker-opened-by-one-call",
+            "breaker-blind-to-hangs",
+            "breaker-needs-traffic",
+            "breaker-no-jitter",
+            "breaker-probes-often",
+            "breaker-open-long",
         ]
     );
 }
@@ -315,6 +353,10 @@ fn known_storms_are_found_in_the_presets() {
         ("envoy", "hints-ignored"),
         ("envoy", "concurrency-alone"),
         ("k8s-workqueue", "long-waits"),
+        ("aws-adaptive-2026-11", "rate-waits-forever"),
+        ("google-sre", "throttle-stops-probing"),
+        ("polly-hedging", "hedge-without-budget"),
+        ("polly-http-standard", "breaker-no-jitter"),
     ] {
         let lints = codes(&Preset::by_name(name).unwrap().policy());
         assert!(lints.contains(&code), "{name}: {lints:?}");

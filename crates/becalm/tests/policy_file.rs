@@ -1,10 +1,17 @@
 //! Is a policy read from a file what was written, and is everything else refused with a sentence?
 #![cfg(feature = "serde")]
 
+mod any_policy;
+
 use std::time::Duration;
 
+use any_policy::parts::valid_parts;
+use becalm::breaker::{Breaker, Span};
 use becalm::budget::Tokens;
-use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy, Preset};
+use becalm::bulkhead::{Bulkhead, Order};
+use becalm::{
+    AdaptiveRate, Backoff, Budget, Hedge, HintMode, Jitter, Nested, Policy, Preset, Throttle,
+};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -44,6 +51,11 @@ fn every_key_is_read() {
         budget = "ratio:0.2,burst:20,floor:1"
         max_waiting = 50
         nested = "share-budget"
+        throttle = "accepts:1.5,within:30s,max:0.8"
+        rate = "cubic,max-wait:5s"
+        hedge = "p99,min:5ms,max:1s,samples:600,window:1m,copies:2"
+        bulkhead = "calls:50,waiting:10,max-wait:1s,order:lifo"
+        breaker = "share:0.25,calls:100,min:30,slow:2s,open:1s,open-max:2m,jitter:1,probes:3,successes:4"
         "#,
     );
     let expected = Policy::linear(Duration::from_millis(250))
@@ -59,7 +71,37 @@ fn every_key_is_read() {
         .max_hint(Duration::from_secs(600))
         .budget(Budget::ratio(0.2).burst(20.0).floor_per_second(1.0))
         .max_waiting(50)
-        .nested(Nested::ShareBudget);
+        .nested(Nested::ShareBudget)
+        .throttle(
+            Throttle::accepts(1.5)
+                .within(Duration::from_secs(30))
+                .max(0.8),
+        )
+        .rate(AdaptiveRate::cubic().max_wait(Duration::from_secs(5)))
+        .hedge(
+            Hedge::at_quantile(0.99)
+                .min(Duration::from_millis(5))
+                .max(Duration::from_secs(1))
+                .min_samples(600)
+                .window(Duration::from_secs(60))
+                .copies(2),
+        )
+        .bulkhead(
+            Bulkhead::calls(50)
+                .waiting(10)
+                .max_wait(Duration::from_secs(1))
+                .order(Order::Lifo),
+        )
+        .breaker(
+            Breaker::share(0.25, Span::Calls(100))
+                .min_calls(30)
+                .slow(Duration::from_secs(2))
+                .open(Duration::from_secs(1))
+                .open_max(Duration::from_secs(120))
+                .jitter(1.0)
+                .probes(3)
+                .successes(4),
+        );
     assert_eq!(policy, expected);
 }
 
@@ -81,6 +123,30 @@ fn a_preset_is_where_the_other_keys_start_wherever_it_stands() {
         "#,
     );
     assert_eq!((polly.deadline, polly.attempt_timeout), (None, None));
+}
+
+/// Of a preset, or of nothing.
+#[test]
+fn none_switches_a_protection_off() {
+    let all = [
+        ("google-sre", "throttle"),
+        ("aws-adaptive-2026-11", "rate"),
+        ("grpc-hedging", "hedge"),
+        ("polly-http-standard", "bulkhead"),
+        ("polly-http-standard", "breaker"),
+    ];
+    for (preset, key) in all {
+        let base = Preset::by_name(preset).unwrap().policy();
+        let without = read(&format!("preset = \"{preset}\"\n{key} = \"none\""));
+        assert_ne!(without, base, "{preset}: {key}");
+        let written = toml::Table::try_from(&without).unwrap();
+        assert!(!written.contains_key(key), "{preset}: {key}");
+        let rest = toml::Table::try_from(&base).unwrap();
+        assert_eq!(written.len() + 1, rest.len(), "{preset}: {key} alone");
+
+        let policy = read(&format!("{key} = \"none\""));
+        assert_eq!(policy, Policy::default(), "{key}");
+    }
 }
 
 #[test]
@@ -117,6 +183,11 @@ fn an_unknown_key_is_refused_with_the_nearest() {
         ("jiter", "jitter"),
         ("Base", "base"),
         ("max_hints", "max_hint"),
+        ("braker", "breaker"),
+        ("bulkheads", "bulkhead"),
+        ("hegde", "hedge"),
+        ("throtle", "throttle"),
+        ("rates", "rate"),
     ] {
         assert_eq!(
             refused(&format!("{key} = 1")),
@@ -182,6 +253,65 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         (
             "nested = \"yes\"",
             "nested: the way with nested retries is not one of suppress, allow, share-budget",
+        ),
+        (
+            "throttle = \"2\"",
+            "throttle: the throttle does not begin with accepts:REQUESTS; write accepts:2",
+        ),
+        (
+            "throttle = \"accepts:2,within:2\"",
+            "throttle: the throttle's window: the duration has no unit; write 250ms, 1.5s or 2m",
+        ),
+        (
+            "throttle = 2",
+            "throttle: write it in quotes, such as \"accepts:2,within:2m\"",
+        ),
+        ("rate = \"fast\"", "rate: the adaptive rate is not cubic"),
+        (
+            "rate = \"cubic,wait:5s\"",
+            "rate: the adaptive rate has an unknown parameter; write cubic or cubic,max-wait:5s",
+        ),
+        (
+            "hedge = \"50ms\"",
+            "hedge: the hedge is not one of after:DELAY, p95; write after:50ms or p95",
+        ),
+        (
+            "hedge = \"p95,copies:9\"",
+            "hedge: the hedge's copies must be from 1 to 4 beside the first attempt",
+        ),
+        (
+            "bulkhead = 50",
+            "bulkhead: write it in quotes, such as \"calls:50,waiting:10\"",
+        ),
+        (
+            "bulkhead = \"50\"",
+            "bulkhead: the bulkhead is not one of calls:NUMBER, gradient:NUMBER, aimd:NUMBER",
+        ),
+        (
+            "bulkhead = \"calls:5,max-wait:1s\"",
+            "bulkhead: the bulkhead has a max-wait but no place to wait in; add waiting, or leave \
+             out max-wait",
+        ),
+        (
+            "breaker = \"open:5s\"",
+            "breaker: the breaker is not one of consecutive:FAILURES, share:SHARE",
+        ),
+        (
+            "breaker = \"consecutive:x\"",
+            "breaker: the breaker has a parameter that is unknown, doubled or without a value; write \
+             consecutive:5,open:30s or share:0.5,within:10s,min:20,slow:1s,open:5s,open-max:2m,\
+             jitter:0.5,probes:1,successes:2, with calls:100 in place of within:10s for a window \
+             of calls",
+        ),
+        (
+            "breaker = \"consecutive:0\"",
+            "breaker: the breaker's consecutive failures must be from 1 to 1000000; leave the \
+             breaker out for none",
+        ),
+        (
+            "breaker = \"share:0.5,calls:10,min:11\"",
+            "breaker: the breaker's min is above its window of calls, so it would never open; lower \
+             min or raise calls",
         ),
         (
             "preset = \"grcp\"",
@@ -341,28 +471,32 @@ fn policy() -> impl Strategy<Value = Policy> {
             Just(Nested::ShareBudget)
         ],
     );
-    (delays, bounds).prop_filter_map("does not validate", |(delays, bounds)| {
-        let (backoff, mut lengths, throttled_base, multiplier, jitter) = delays;
-        lengths.sort();
-        let [floor, base, cap] = lengths;
-        let mut policy = Policy::default()
-            .backoff(backoff)
-            .floor(floor)
-            .base(base)
-            .cap(cap)
-            .multiplier(multiplier)
-            .jitter(jitter)
-            .attempts(bounds.0)
-            .hint(bounds.3)
-            .max_hint(bounds.4)
-            .budget(bounds.5)
-            .nested(bounds.7);
-        policy.throttled_base = throttled_base.filter(|throttled| *throttled <= cap);
-        policy.deadline = bounds.1;
-        policy.attempt_timeout = bounds.2;
-        policy.max_waiting = bounds.6;
-        policy.validate().is_ok().then_some(policy)
-    })
+    (delays, bounds, valid_parts()).prop_filter_map(
+        "does not validate",
+        |(delays, bounds, parts)| {
+            let (backoff, mut lengths, throttled_base, multiplier, jitter) = delays;
+            lengths.sort();
+            let [floor, base, cap] = lengths;
+            let mut policy = Policy::default()
+                .backoff(backoff)
+                .floor(floor)
+                .base(base)
+                .cap(cap)
+                .multiplier(multiplier)
+                .jitter(jitter)
+                .attempts(bounds.0)
+                .hint(bounds.3)
+                .max_hint(bounds.4)
+                .budget(bounds.5)
+                .nested(bounds.7);
+            policy.throttled_base = throttled_base.filter(|throttled| *throttled <= cap);
+            policy.deadline = bounds.1;
+            policy.attempt_timeout = bounds.2;
+            policy.max_waiting = bounds.6;
+            parts.set(&mut policy);
+            policy.validate().is_ok().then_some(policy)
+        },
+    )
 }
 
 proptest! {
@@ -392,7 +526,7 @@ proptest! {
 
     #[test]
     fn no_value_panics(
-        key in "(preset|backoff|base|multiplier|jitter|attempts|budget|nested)",
+        key in "(preset|backoff|base|multiplier|jitter|attempts|budget|nested|throttle|rate|hedge|bulkhead|breaker)",
         value in any::<f64>(),
         text in ".{0,20}",
     ) {

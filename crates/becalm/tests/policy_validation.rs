@@ -4,10 +4,17 @@ mod any_policy;
 
 use std::time::Duration;
 
-use any_policy::{any_policy, any_tick, wild_policy};
+use any_policy::{any_protected_policy, any_tick, wild_policy};
+use becalm::breaker::InvalidBreaker;
 use becalm::budget::InvalidBudget;
+use becalm::bulkhead::InvalidBulkhead;
+use becalm::hedge::InvalidHedge;
+use becalm::rate::InvalidAdaptiveRate;
 use becalm::rng::SplitMix64;
-use becalm::{Budget, InvalidPolicy, Jitter, Policy, Shared};
+use becalm::throttle::InvalidThrottle;
+use becalm::{
+    AdaptiveRate, Breaker, Budget, Bulkhead, Hedge, InvalidPolicy, Jitter, Policy, Shared, Throttle,
+};
 use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -25,6 +32,8 @@ fn refused() -> Vec<Refused> {
     all.extend(refused_limits());
     all.extend(refused_jitters());
     all.extend(refused_budgets());
+    all.extend(refused_admissions());
+    all.extend(refused_breakers_and_hedges());
     all
 }
 
@@ -140,6 +149,122 @@ fn refused_budgets() -> Vec<Refused> {
     ]
 }
 
+fn refused_admissions() -> Vec<Refused> {
+    let throttle = |throttle, why, remedy| {
+        let why = InvalidPolicy::Throttle(why);
+        (policy().throttle(throttle), why, "throttle", remedy)
+    };
+    let bulkhead = |bulkhead, why, remedy| {
+        let why = InvalidPolicy::Bulkhead(why);
+        (policy().bulkhead(bulkhead), why, "bulkhead", remedy)
+    };
+    let k = |k| {
+        let why = InvalidThrottle::Accepts;
+        throttle(Throttle::accepts(k), why, "from 1 to 1000")
+    };
+    let window = |window| {
+        let why = InvalidThrottle::Window;
+        throttle(Throttle::default().within(window), why, "from 1s to 1h")
+    };
+    let max = |max| {
+        let why = InvalidThrottle::Max;
+        throttle(Throttle::default().max(max), why, "from 0.01 to 1")
+    };
+    let rate = AdaptiveRate::cubic().max_wait(AdaptiveRate::LONGEST_WAIT + MS);
+    let too_long = InvalidPolicy::Rate(InvalidAdaptiveRate::MaxWait);
+    let calls = Bulkhead::calls(5);
+    vec![
+        k(1.0 - f64::EPSILON),
+        k(1000.1),
+        k(f64::NAN),
+        window(999 * MS),
+        window(Duration::MAX),
+        max(0.009),
+        max(1.01),
+        max(f64::NAN),
+        (policy().rate(rate), too_long, "rate", "leave it out"),
+        bulkhead(Bulkhead::calls(0), InvalidBulkhead::Calls, "leave it out"),
+        bulkhead(
+            calls.waiting(1_000_001),
+            InvalidBulkhead::Waiting,
+            "at most",
+        ),
+        bulkhead(
+            calls.waiting(1).max_wait(Duration::ZERO),
+            InvalidBulkhead::MaxWait,
+            "use waiting:0",
+        ),
+        bulkhead(
+            calls.max_wait(MS),
+            InvalidBulkhead::NobodyWaits,
+            "add waiting",
+        ),
+    ]
+}
+
+fn refused_breakers_and_hedges() -> Vec<Refused> {
+    let hedge = |hedge, why, remedy| {
+        let why = InvalidPolicy::Hedge(why);
+        (policy().hedge(hedge), why, "hedge", remedy)
+    };
+    let breaker = |breaker, why, remedy| {
+        let why = InvalidPolicy::Breaker(why);
+        (policy().breaker(breaker), why, "breaker", remedy)
+    };
+    let p95 = Hedge::at_quantile(0.95);
+    let consecutive = Breaker::consecutive(5);
+    vec![
+        hedge(
+            Hedge::after(Duration::MAX),
+            InvalidHedge::After,
+            "at most 1h",
+        ),
+        hedge(
+            Hedge::at_quantile(f64::NAN),
+            InvalidHedge::Quantile,
+            "from 0.5",
+        ),
+        hedge(p95.max(Duration::ZERO), InvalidHedge::Max, "from its min"),
+        hedge(p95.min_samples(0), InvalidHedge::Samples, "from 1 to"),
+        hedge(p95.window(MS), InvalidHedge::Window, "from 1s to 10m"),
+        hedge(p95.copies(0), InvalidHedge::Copies, "from 1 to 4"),
+        hedge(Hedge::after(MS).copies(5), InvalidHedge::Copies, "1 to 4"),
+        breaker(
+            Breaker::consecutive(0),
+            InvalidBreaker::Consecutive,
+            "leave the breaker out",
+        ),
+        breaker(
+            Breaker::share(f64::NAN, becalm::breaker::Span::Calls(9)),
+            InvalidBreaker::Share,
+            "leave the breaker out",
+        ),
+        breaker(
+            Breaker::share(0.5, becalm::breaker::Span::Calls(9)).min_calls(10),
+            InvalidBreaker::MinCallsAboveWindow,
+            "lower min",
+        ),
+        breaker(
+            consecutive.slow(Duration::ZERO),
+            InvalidBreaker::Slow,
+            "leave it out",
+        ),
+        breaker(
+            consecutive.open(Duration::ZERO),
+            InvalidBreaker::Open,
+            "use 5s",
+        ),
+        breaker(consecutive.open_max(MS), InvalidBreaker::OpenMax, "to 24h"),
+        breaker(
+            consecutive.jitter(f64::NAN),
+            InvalidBreaker::Jitter,
+            "use 0.5",
+        ),
+        breaker(consecutive.probes(0), InvalidBreaker::Probes, "use 1"),
+        breaker(consecutive.successes(0), InvalidBreaker::Successes, "use 2"),
+    ]
+}
+
 #[test]
 fn every_refusal_names_the_field_and_the_remedy() {
     for (policy, why, field, remedy) in refused() {
@@ -194,6 +319,17 @@ fn the_edges_of_every_range_are_accepted() {
         Policy::default().budget(Budget::ratio(0.1).burst(1.0)),
         Policy::default().budget(Budget::ratio(0.1).burst(1e6)),
         Policy::default().budget(Budget::ratio(0.1).floor_per_second(1e4)),
+        Policy::default().throttle(Throttle::accepts(1.0).within(1000 * MS).max(0.01)),
+        Policy::default().throttle(Throttle::accepts(1e3).within(3_600_000 * MS).max(1.0)),
+        Policy::default().rate(AdaptiveRate::cubic().max_wait(Duration::ZERO)),
+        Policy::default().rate(AdaptiveRate::cubic().max_wait(AdaptiveRate::LONGEST_WAIT)),
+        Policy::default().hedge(Hedge::after(Duration::ZERO).copies(4)),
+        Policy::default().hedge(Hedge::at_quantile(0.5).min(MS).max(MS)),
+        Policy::default().hedge(Hedge::at_quantile(0.999).window(600_000 * MS)),
+        Policy::default().bulkhead(Bulkhead::calls(1_000_000).waiting(1_000_000)),
+        Policy::default().bulkhead(Bulkhead::calls(1).waiting(1).max_wait(Duration::MAX)),
+        Policy::default().breaker(Breaker::consecutive(1).open(MS).open_max(MS).jitter(0.0)),
+        Policy::default().breaker(Breaker::consecutive(1_000_000).jitter(1.0)),
     ] {
         assert_eq!(policy.validate(), Ok(()), "{policy:?}");
     }
@@ -227,7 +363,7 @@ proptest! {
     }
 
     #[test]
-    fn a_policy_brought_into_range_is_accepted(policy in any_policy()) {
+    fn a_policy_brought_into_range_is_accepted(policy in any_protected_policy()) {
         prop_assert_eq!(policy.validate(), Ok(()));
     }
 }

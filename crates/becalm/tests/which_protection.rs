@@ -27,6 +27,7 @@ fn sections() -> [Section; 12] {
         "Very many clients": Policy::exponential(Duration::from_secs(1))
             .attempts(2)
             .cap(Duration::from_secs(60))
+            .attempt_timeout(Duration::from_secs(10))
             .budget(Budget::ratio(0.1).burst(1.0))
             .breaker(Breaker::consecutive(3).open(Duration::from_secs(60)));
         "A minimum wait": Policy::exponential(Duration::from_millis(500)).jitter(Jitter::Equal);
@@ -50,6 +51,7 @@ fn sections() -> [Section; 12] {
             .bulkhead(Bulkhead::calls(50).waiting(10));
         "The service sheds load": Policy::default().throttle(Throttle::default());
         "A quota": Policy::default()
+            .deadline(Duration::from_secs(30))
             .throttled_base(Duration::from_secs(1))
             .rate(AdaptiveRate::cubic());
         "Several layers": Policy::default().nested(Nested::Suppress);

@@ -4,7 +4,31 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Case;
-use crate::budget::{AllOf, Budget};
+use crate::budget::{AllOf, Budget, Window};
+use crate::policy::Policy;
+
+pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
+    (case.is_unlimited() && case.policy.budget == Budget::None).then(|| {
+        "attempts are unlimited and no budget bounds them, so every failing call keeps on \
+         loading a server that is down; set attempts or budget ratio:0.1"
+            .into()
+    })
+}
+
+pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
+    let Policy {
+        attempts, budget, ..
+    } = case.policy;
+    (*budget == Budget::None).then(|| match *attempts {
+        Policy::UNLIMITED => "without a budget an outage multiplies the load without limit; set \
+                              budget ratio:0.1"
+            .into(),
+        attempts => format!(
+            "without a budget an outage multiplies the load by up to {attempts}; set budget \
+             ratio:0.1"
+        ),
+    })
+}
 
 /// As large as the smallest of its kinds: several are too large only if each is.
 pub(super) fn large_budget(case: &Case<'_>) -> Option<String> {
@@ -102,6 +126,36 @@ pub(super) fn concurrency_alone(case: &Case<'_>) -> Option<String> {
             "the budget bounds the retries under way and not their share of the traffic: at low \
              rates its floor of {} lets most calls retry; set ratio:0.1 beside it",
             concurrency.floor
+        )
+    })
+}
+
+pub(super) fn budget_never_grants(case: &Case<'_>) -> Option<String> {
+    let all = case.policy.budget.all_of();
+    let grpc = all.grpc.is_some_and(|grpc| grpc.max_tokens <= 2).then_some(
+        "the failure before a retry takes one of at most 2 tokens, and gRPC retries while more \
+         than half are left; set grpc:10",
+    );
+    // A millionth below 1, the resolution in which it is counted.
+    let reserve = |window: Window| window.floor_per_second * window.ttl.as_secs_f64() + 1e-6;
+    let window = all
+        .window
+        .is_some_and(|window| window.share <= 0.0 && reserve(window) < 1.0)
+        .then_some(
+            "without a share the window has its floor alone, which comes to less than one retry; \
+             set a share of 0.1 to 0.2",
+        );
+    let why = grpc.or(window)?;
+    Some(format!("the budget never grants a retry: {why}"))
+}
+
+pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {
+    let tokens = case.policy.budget.all_of().tokens?;
+    (tokens.clean_success == 0).then(|| {
+        format!(
+            "no success fills the budget again, so that after {} retries of calls that fail there \
+             are none; set clean:1",
+            tokens.capacity / tokens.cost.max(1)
         )
     })
 }

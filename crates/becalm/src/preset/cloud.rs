@@ -2,6 +2,7 @@
 
 use super::{A_YEAR, BARE, BECALM, Preset, ms, secs};
 use crate::budget::{AllOf, Budget};
+use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
@@ -27,7 +28,7 @@ const AWS_2026: Policy = Policy {
 /// A tenth of the requests, and 60 retries a minute.
 const SRE_BUDGET: AllOf = AllOf::of_ratio_and_per_minute(0.1, 60);
 
-/// The book's adaptive throttle: no bound on what is shed.
+/// K = 2 over two minutes; the book bounds the probability by nothing but 1.
 const SRE_THROTTLE: Throttle = Throttle {
     k: 2.0,
     window: secs(120),
@@ -102,7 +103,9 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "aws-adaptive-2026-11",
         source: "AWS SDKs, retry mode adaptive, as of November 2026",
-        differs: Some("As in aws-standard-2026-11."),
+        differs: Some(
+            "There x-amz-retry-after is bounded by the computed delay plus 5 s, here by the cap.",
+        ),
         policy: Policy {
             rate: Some(AdaptiveRate::cubic()),
             ..AWS_2026
@@ -131,6 +134,22 @@ pub(super) const PRESETS: &[Preset] = &[
             hint: HintMode::Honor,
             max_hint: A_YEAR,
             budget: Budget::grpc(10, 0.1),
+            ..BARE
+        },
+    },
+    Preset {
+        name: "grpc-hedging",
+        source: "gRPC proposal A6, its example of a hedging policy, as of November 2026",
+        differs: Some(
+            "gRPC answers a failure with the next copy at once; here the copies under way are \
+             waited for, and a retry follows at once when all of them have failed.",
+        ),
+        policy: Policy {
+            attempts: 4,
+            hint: HintMode::Honor,
+            max_hint: A_YEAR,
+            budget: Budget::grpc(10, 0.1),
+            hedge: Some(Hedge::after(ms(500)).copies(3)),
             ..BARE
         },
     },
@@ -164,11 +183,11 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "gcp-rust",
         source: "google-cloud-gax 1.15",
         differs: Some(
-            "Its adaptive throttle counts since the client was made, and here over two minutes; \
-             the number of attempts is the caller's there and has no bound here.",
+            "There an adaptive throttle (K = 2, over all time) may hold a retry back, but no first \
+             try; it is left out; the number of attempts is the caller's there and has no bound \
+             here.",
         ),
         policy: Policy {
-            throttle: Some(SRE_THROTTLE),
             base: secs(1),
             cap: secs(60),
             jitter: Jitter::Full,
@@ -192,11 +211,14 @@ pub(super) const PRESETS: &[Preset] = &[
     Preset {
         name: "google-sre",
         source: "Google, Site Reliability Engineering (2016), chapter 21",
-        differs: Some("The book leaves the backoff to the reader, so becalm's default stands in."),
+        differs: Some(
+            "The book leaves the backoff to the reader, so becalm's default stands in; its adaptive \
+             throttle sheds retries, too, here first tries alone.",
+        ),
         policy: Policy {
             attempts: 3,
-            throttle: Some(SRE_THROTTLE),
             budget: Budget::AllOf(SRE_BUDGET),
+            throttle: Some(SRE_THROTTLE),
             ..BECALM
         },
     },

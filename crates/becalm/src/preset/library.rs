@@ -2,6 +2,8 @@
 
 use super::{A_YEAR, BARE, FINAGLE_BUDGET, Preset, ms, secs};
 use crate::backoff::Backoff;
+use crate::breaker::{Breaker, Span, Trip};
+use crate::bulkhead::Bulkhead;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
@@ -10,6 +12,30 @@ use crate::policy::Policy;
 const FIXED: Policy = Policy {
     backoff: Backoff::Fixed,
     ..BARE
+};
+
+/// A copy after 2 s, and at once where the first attempt has failed.
+const POLLY_HEDGING: Policy = Policy {
+    attempts: 2,
+    hedge: Some(Hedge::after(secs(2))),
+    ..FIXED
+};
+
+const POLLY_BULKHEAD: Bulkhead = Bulkhead::calls(1000);
+
+/// Always as long open, and one good probe closes it.
+const POLLY_BREAKER: Breaker = Breaker {
+    trip: Trip::Share {
+        share: 0.1,
+        window: Span::Time(secs(30)),
+    },
+    min_calls: 100,
+    slow: None,
+    open: secs(5),
+    open_max: secs(5),
+    jitter: 0.0,
+    probes: 1,
+    successes: 1,
 };
 
 pub(super) const PRESETS: &[Preset] = &[
@@ -29,7 +55,8 @@ pub(super) const PRESETS: &[Preset] = &[
         differs: Some(
             "Full jitter stands for DecorrelatedJitterBackoffV2, whose means are 1.7, 2.3 and 4.2 \
              s where these are 1, 2 and 4 s; the handler waits for a hint without jitter on top, \
-             and repeats every method.",
+             repeats every method, and lets 1000 calls run at once, waits included, where this \
+             policy counts attempts.",
         ),
         policy: Policy {
             attempts: 4,
@@ -39,6 +66,8 @@ pub(super) const PRESETS: &[Preset] = &[
             attempt_timeout: Some(secs(10)),
             hint: HintMode::Honor,
             max_hint: A_YEAR,
+            bulkhead: Some(POLLY_BULKHEAD),
+            breaker: Some(POLLY_BREAKER),
             ..BARE
         },
     },
@@ -46,10 +75,21 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "polly-hedging",
         source: "Polly 8, HedgingStrategyOptions, as of November 2026",
         differs: None,
+        policy: POLLY_HEDGING,
+    },
+    Preset {
+        name: "polly-http-hedging",
+        source: "Microsoft.Extensions.Http.Resilience, standard hedging handler, as of November 2026",
+        differs: Some(
+            "There each endpoint has a bulkhead and a breaker of its own, and a call that one \
+             refuses goes to the next; the handler repeats every method.",
+        ),
         policy: Policy {
-            attempts: 2,
-            hedge: Some(Hedge::after(secs(2))),
-            ..FIXED
+            deadline: Some(secs(30)),
+            attempt_timeout: Some(secs(10)),
+            bulkhead: Some(POLLY_BULKHEAD),
+            breaker: Some(POLLY_BREAKER),
+            ..POLLY_HEDGING
         },
     },
     Preset {

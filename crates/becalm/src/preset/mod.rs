@@ -1,7 +1,7 @@
 //! What do well-known systems do by default, as a policy?
 //!
-//! A preset carries what a [`Policy`] holds: backoff, jitter, attempts, times, hints and budget.
-//! It carries no classification: which failures are retried stays with the driver. Where a system
+//! A preset carries what a [`Policy`] holds: backoff, jitter, attempts, times, hints, budget, and
+//! what protection the system has by default. It carries no classification: which failures are retried stays with the driver. Where a system
 //! cannot be reproduced exactly, [`Preset::differs`] says how.
 //!
 //! - A name is dated where its system has changed its values; it never changes its meaning here.

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+pub mod parts;
+
 use becalm::{Backoff, Budget, Failure, Hint, HintMode, Jitter, Policy};
 use proptest::prelude::*;
 
@@ -79,8 +81,10 @@ pub fn wild_policy() -> impl Strategy<Value = Policy> {
     );
     let rules = (any_backoff(), any::<f64>(), any_jitter(), any_budget());
     let hints = (any_hint_mode(), any_duration());
-    (delays, limits, rules, hints).prop_map(|(delays, limits, rules, hints)| {
+    let parts = parts::wild_parts();
+    (delays, limits, rules, hints, parts).prop_map(|(delays, limits, rules, hints, parts)| {
         let mut policy = Policy::default();
+        parts.set(&mut policy);
         (policy.base, policy.cap, policy.floor) = delays;
         policy.attempts = limits.0;
         policy.deadline = limits.1;
@@ -98,9 +102,12 @@ pub fn wild_policy() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// A policy that validates, of any magnitude: the wild one, brought into range.
+/// A policy that validates, of any magnitude: the wild one, brought into range. Nothing but its
+/// own rules stands before an attempt.
 pub fn any_policy() -> impl Strategy<Value = Policy> {
     (wild_policy(), 1.0..10.0_f64, 1e-3..=1.0_f64).prop_map(|(mut policy, multiplier, share)| {
+        (policy.throttle, policy.rate, policy.hedge) = (None, None, None);
+        (policy.bulkhead, policy.breaker) = (None, None);
         let nano = Duration::from_nanos(1);
         policy.attempts = policy.attempts.max(1);
         policy.multiplier = multiplier;
@@ -122,6 +129,14 @@ pub fn any_policy() -> impl Strategy<Value = Policy> {
         if policy.budget.validate().is_err() {
             policy.budget = Budget::default();
         }
+        policy
+    })
+}
+
+/// The same with any protection.
+pub fn any_protected_policy() -> impl Strategy<Value = Policy> {
+    (any_policy(), parts::valid_parts()).prop_map(|(mut policy, parts)| {
+        parts.set(&mut policy);
         policy
     })
 }
