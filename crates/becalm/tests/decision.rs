@@ -145,6 +145,8 @@ proptest! {
         policy in any_policy(), tick in any_tick(), course in any_course(), seed: u64,
         options in (proptest::option::of(any::<u32>()), proptest::option::of(any_duration())),
     ) {
+        // Of gRPC's kind failures themselves are what empties it.
+        let counts_failures = policy.budget.all_of().grpc.is_some();
         let shared = shared(policy, tick);
         let full = shared.budget_fill(Instant::ZERO);
         let mut random = SplitMix64::new(seed);
@@ -162,7 +164,8 @@ proptest! {
         drop(call);
         prop_assert_eq!(shared.waiting(), 0);
         // Nothing was spent, but a millionth of the floor may be under way.
-        prop_assert!(shared.budget_fill(now) >= full - 1e-5);
+        let fill = shared.budget_fill(now);
+        prop_assert!(counts_failures || fill >= full - 1e-5, "{} at {:?}, {} before", fill, now, full);
     }
 }
 

@@ -255,6 +255,23 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
             "nested: the way with nested retries is not one of suppress, allow, share-budget",
         ),
         (
+            "preset = \"grcp\"",
+            "preset: there is no preset `grcp`; did you mean `grpc`?",
+        ),
+    ] {
+        assert_eq!(refused(text), sentence, "{text}");
+    }
+    let boolean = refused("jitter = true");
+    assert!(
+        boolean.contains("expected a text or a number for `jitter`"),
+        "{boolean}"
+    );
+}
+
+#[test]
+fn a_protection_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
+    for (text, sentence) in [
+        (
             "throttle = \"2\"",
             "throttle: the throttle does not begin with accepts:REQUESTS; write accepts:2",
         ),
@@ -313,18 +330,9 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
             "breaker: the breaker's min is above its window of calls, so it would never open; lower \
              min or raise calls",
         ),
-        (
-            "preset = \"grcp\"",
-            "preset: there is no preset `grcp`; did you mean `grpc`?",
-        ),
     ] {
         assert_eq!(refused(text), sentence, "{text}");
     }
-    let boolean = refused("jitter = true");
-    assert!(
-        boolean.contains("expected a text or a number for `jitter`"),
-        "{boolean}"
-    );
 }
 
 #[test]

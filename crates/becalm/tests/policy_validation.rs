@@ -291,7 +291,7 @@ fn what_validate_refuses_no_retrier_is_made_of() {
 #[test]
 fn the_edges_of_every_range_are_accepted() {
     let cap = Policy::default().cap;
-    for policy in [
+    for policy in vec![
         Policy::default(),
         Policy::default().attempts(1),
         Policy::default().attempts(Policy::UNLIMITED),

@@ -120,7 +120,8 @@ impl<const N: usize> Slices<N> {
         loop {
             let there = slice_of(seen);
             let (counted, count) = match age(there, slice)? {
-                0.. => (there, count_of(seen)),
+                // An empty one is not newer: nobody has been there, wherever the clock began.
+                0.. if count_of(seen) > 0 => (there, count_of(seen)),
                 _ => (slice, 0),
             };
             let next = word_of(counted, change(own, count)?);
