@@ -147,6 +147,10 @@ fn the_second_part_hedges_within_the_budget() {
     assert_eq!(number(&alone["hedges"]), 0);
     assert_eq!(alone["policy"]["hedge"], Value::Null);
     assert_eq!(alone["calls"], hedged["calls"], "both get the same calls");
+    assert!(
+        number(&hedged["hedges"]) > 0,
+        "one call in 40 waits for 400 ms"
+    );
     let [calls, attempts] = ["calls", "attempts"].map(|name| number(&hedged[name]));
     assert!(
         10 * (attempts - calls) <= calls + 100,

@@ -265,6 +265,15 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
     }
     assert_eq!(protection["rate"]["text"], "cubic");
 
+    for (flags, queues) in [
+        ("--rate cubic", true),
+        ("--bulkhead calls:5,waiting:5", true),
+        ("--bulkhead calls:5", false),
+    ] {
+        let text = stdout(&format!("plan {flags}"));
+        assert_eq!(text.contains("for the rate or"), queues, "{flags}: {text}");
+    }
+
     for flags in ["--budget none", "--attempts 1"] {
         let none = plan(flags);
         for (name, value) in none["protection"].as_object().expect("an object") {
@@ -273,6 +282,13 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
         }
         assert!(!stdout(&format!("plan {flags}")).contains("All calls together"));
     }
+}
+
+#[test]
+fn presets_show_what_guards_them() {
+    let text = stdout("presets polly-hedging aws-adaptive-2026-11");
+    assert!(text.contains("\n    hedge after:2s,copies:1\n"), "{text}");
+    assert!(text.contains("\n    rate cubic\n"), "{text}");
 }
 
 #[test]

@@ -72,6 +72,8 @@ mod tests {
         for (share, expected) in [(0.0, 1), (0.5, 50), (0.95, 95), (0.99, 99), (1.0, 100)] {
             assert_eq!(sorted.quantile(share), Some(ms(expected)), "{share}");
         }
+        let three = latencies.of(ms(1_001)..ms(1_004));
+        assert_eq!(three.quantile(0.5), Some(ms(2)), "the middle one of three");
         assert_eq!(latencies.of(ms(0)..ms(1)).quantile(0.5), None);
     }
 }

@@ -131,6 +131,22 @@ pub mod tests {
     }
 
     #[test]
+    fn both_parts_must_show_what_they_are_there_to_show() {
+        assert!(outcome().as_expected());
+        let mut without_gain = outcome();
+        if let Some(tail) = &mut without_gain.tail {
+            tail.as_expected = false;
+        }
+        assert!(!without_gain.as_expected());
+        let mut without_storm = outcome();
+        without_storm.judgement.as_expected = false;
+        assert!(!without_storm.as_expected());
+        let mut one_part = outcome();
+        one_part.tail = None;
+        assert!(one_part.as_expected());
+    }
+
+    #[test]
     fn the_table_holds_the_figures_of_every_policy() {
         let outcome = outcome();
         let text =

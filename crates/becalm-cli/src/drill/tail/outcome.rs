@@ -205,7 +205,7 @@ pub mod tests {
         let [alone, hedged] = <[Racer; 2]>::try_from(racers()).unwrap();
         let stays = racer(hedged.variant.clone(), 300, 50);
         let costly = racer(hedged.variant.clone(), 20, 200);
-        let no_tail = racer(alone.variant.clone(), 30, 0);
+        let no_tail = racer(alone.variant.clone(), 200, 0);
         for racers in [
             vec![alone.clone(), stays],
             vec![alone, costly],
