@@ -12,6 +12,13 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
+/// With at most three preemptions, which more than suffice for two threads and one mistake.
+fn model(threads: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(threads);
+}
+
 fn breaker(config: Breaker) -> Arc<CircuitBreaker> {
     Arc::new(CircuitBreaker::new(config.jitter(0.0)).unwrap())
 }
@@ -50,7 +57,7 @@ fn touchy() -> [Breaker; 3] {
 #[test]
 fn two_failures_at_once_open_it_once() {
     for config in touchy() {
-        loom::model(move || {
+        model(move || {
             let breaker = breaker(config);
             let other = Arc::clone(&breaker);
             let (ours, theirs) = (admit(&breaker, 0).unwrap(), admit(&breaker, 0).unwrap());
@@ -72,7 +79,7 @@ fn what_is_counted_at_once_is_counted_all() {
         Breaker::share(1.0, Span::Calls(2)),
         Breaker::share(1.0, Span::Time(Duration::from_secs(10))).min_calls(2),
     ] {
-        loom::model(move || {
+        model(move || {
             let breaker = breaker(config);
             let other = Arc::clone(&breaker);
             let there = thread::spawn(move || call(&other, Outcome::Failure, 0).is_some());
@@ -89,7 +96,7 @@ fn a_failure_beside_the_success_that_is_enough_opens_it() {
         Breaker::share(0.5, Span::Calls(2)),
         Breaker::share(0.5, Span::Time(Duration::from_secs(10))).min_calls(2),
     ] {
-        loom::model(move || {
+        model(move || {
             let breaker = breaker(config);
             let other = Arc::clone(&breaker);
             let there = thread::spawn(move || call(&other, Outcome::Failure, 0).is_some());
@@ -122,7 +129,7 @@ fn probe(breaker: &CircuitBreaker, under_way: &AtomicUsize, probes: u32) -> u32 
 #[test]
 fn never_more_than_its_probes_are_under_way_and_a_cancelled_one_gives_its_place_back() {
     for probes in [1, 2] {
-        loom::model(move || {
+        model(move || {
             let breaker = open(Breaker::consecutive(1).probes(probes));
             let under_way = Arc::new(AtomicUsize::new(0));
             let (other, counter) = (Arc::clone(&breaker), Arc::clone(&under_way));
@@ -139,7 +146,7 @@ fn never_more_than_its_probes_are_under_way_and_a_cancelled_one_gives_its_place_
 /// Half-open since 5 s, so that a probe of then would be given up at 65 s; the one of 100 s is not.
 #[test]
 fn a_new_probe_is_not_given_up_for_the_age_of_the_half_open_state() {
-    loom::model(|| {
+    model(|| {
         let breaker = open(Breaker::consecutive(1));
         let first = admit(&breaker, 5).unwrap();
         record(&breaker, first, Outcome::Cancelled, 5);
@@ -152,7 +159,7 @@ fn a_new_probe_is_not_given_up_for_the_age_of_the_half_open_state() {
 
 #[test]
 fn the_place_of_one_probe_is_taken_once_though_two_ask_and_it_is_kept() {
-    loom::model(|| {
+    model(|| {
         let breaker = open(Breaker::consecutive(1));
         let other = Arc::clone(&breaker);
         let there = thread::spawn(move || admit(&other, 5));
@@ -166,7 +173,7 @@ fn the_place_of_one_probe_is_taken_once_though_two_ask_and_it_is_kept() {
 
 #[test]
 fn a_good_and_a_bad_probe_at_once_decide_once() {
-    loom::model(|| {
+    model(|| {
         let breaker = open(Breaker::consecutive(1).probes(2).successes(1));
         let (good, bad) = (admit(&breaker, 5).unwrap(), admit(&breaker, 5).unwrap());
         let other = Arc::clone(&breaker);
@@ -183,7 +190,7 @@ fn a_good_and_a_bad_probe_at_once_decide_once() {
 
 #[test]
 fn two_good_probes_at_once_are_both_counted() {
-    loom::model(|| {
+    model(|| {
         let breaker = open(Breaker::consecutive(1).probes(2).successes(2));
         let (one, two) = (admit(&breaker, 5).unwrap(), admit(&breaker, 5).unwrap());
         let other = Arc::clone(&breaker);
@@ -198,7 +205,7 @@ fn two_good_probes_at_once_are_both_counted() {
 #[test]
 fn a_late_failure_never_opens_the_next_closed_period() {
     for config in touchy() {
-        loom::model(move || {
+        model(move || {
             let breaker = breaker(config);
             let late = admit(&breaker, 0).unwrap();
             let other = Arc::clone(&breaker);
@@ -224,9 +231,7 @@ fn a_late_result_is_in_no_count_of_the_next_closed_period() {
         Breaker::share(0.7, Span::Time(Duration::from_secs(10))).min_calls(2),
     ] {
         for outcome in [Outcome::Failure, Outcome::Success] {
-            let mut model = loom::model::Builder::new();
-            model.preemption_bound = Some(3);
-            model.check(move || {
+            model(move || {
                 let breaker = breaker(config);
                 let late = admit(&breaker, 0).unwrap();
                 let other = Arc::clone(&breaker);
@@ -249,7 +254,7 @@ fn a_late_result_is_in_no_count_of_the_next_closed_period() {
 /// A success looks at the failures of its own period, whoever failed before.
 #[test]
 fn a_late_failure_hides_none_of_the_next_closed_period() {
-    loom::model(|| {
+    model(|| {
         let breaker = breaker(Breaker::share(0.5, Span::Calls(2)));
         let late = admit(&breaker, 0).unwrap();
         let other = Arc::clone(&breaker);
@@ -267,7 +272,7 @@ fn a_late_failure_hides_none_of_the_next_closed_period() {
 /// The time that is told belongs to the opening that is in force.
 #[test]
 fn the_end_of_the_open_time_is_that_of_the_last_opening() {
-    loom::model(|| {
+    model(|| {
         let breaker = breaker(Breaker::consecutive(1));
         let permit = admit(&breaker, 0).unwrap();
         let other = Arc::clone(&breaker);
@@ -284,9 +289,7 @@ fn the_end_of_the_open_time_is_that_of_the_last_opening() {
 /// of one call.
 #[test]
 fn a_reload_never_judges_by_old_and_new_figures_at_once() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(|| {
         let breaker = breaker(Breaker::share(1.0, Span::Calls(100)).min_calls(100));
         let late = admit(&breaker, 0).unwrap();
         call(&breaker, Outcome::Success, 0);
@@ -302,9 +305,7 @@ fn a_reload_never_judges_by_old_and_new_figures_at_once() {
 /// Five calls were counted; read as failures in a row they would open the new configuration.
 #[test]
 fn a_reload_never_judges_old_counts_by_new_figures() {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(|| {
+    model(|| {
         let breaker = breaker(Breaker::share(1.0, Span::Calls(100)).min_calls(100));
         let late = admit(&breaker, 0).unwrap();
         for _ in 0..5 {

@@ -10,7 +10,7 @@
 use super::rules::{Kind, Rules};
 use crate::atomic::{AtomicU64, Ordering};
 use crate::time::Instant;
-use crate::window::{Counter, SLICES, TimeSlices, Window, exchange};
+use crate::window::{Counter, SLICES, TimeSlices, Window, exchange, look};
 
 /// The failures and calls of the closed state.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl Counts {
         failed: bool,
         is_current: impl Fn() -> bool,
     ) -> Option<Tripped> {
-        let seen = self.progress.0.load(Ordering::Acquire);
+        let seen = look(&self.progress.0);
         if !failed && (seen & COUNT == 0 || !is_of(seen, epoch)) {
             return None;
         }
@@ -161,7 +161,7 @@ impl Counts {
     /// The number of this call in its epoch, from 1.
     #[inline]
     fn number(&self, epoch: u32, is_current: impl Fn() -> bool) -> Option<u64> {
-        let mut seen = self.progress.0.load(Ordering::Acquire);
+        let mut seen = look(&self.progress.0);
         loop {
             let call = if is_of(seen, epoch) {
                 // After 10^12 calls the window begins anew.
@@ -196,7 +196,7 @@ impl Counts {
     fn mark(&self, call: u64, length: u64, epoch: u32, is_current: impl Fn() -> bool) {
         let slice = CallSlices::of_window(length).of_call(call);
         self.window.add(Counter::Marked, epoch, slice, &is_current);
-        let mut seen = self.hints.failed.load(Ordering::SeqCst);
+        let mut seen = look(&self.hints.failed);
         loop {
             let known = is_of(seen, epoch) && seen & COUNT >= call;
             if known || !is_current() {
@@ -226,8 +226,13 @@ impl Counts {
         if rules.trips_by_share(failed, calls) {
             return Some(Tripped { version });
         }
-        // The last call of the slice; or the last with which the window holds too few.
-        let last = slices.calls_before(slice + 1);
+        // The last call of the slice; or the last with which the window holds too few. Slices of
+        // one call take turns one by one: there a success never raises the share.
+        let last = if slices.count == slices.length {
+            COUNT
+        } else {
+            slices.calls_before(slice + 1)
+        };
         let settled = if calls >= rules.min_calls() {
             last
         } else {

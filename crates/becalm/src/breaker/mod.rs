@@ -30,6 +30,7 @@
 //! # Ok::<(), becalm::breaker::InvalidBreaker>(())
 //! ```
 
+mod change;
 mod circuit;
 mod config;
 mod counts;

@@ -1,0 +1,215 @@
+//! How does a breaker go from one state to the next, once for each cause?
+//!
+//! Every change is one exchange of the state word, so of all that want it one makes it, and tells
+//! the time that belongs to it.
+
+use core::time::Duration;
+
+use super::counts::Tripped;
+use super::word::{Due, Word};
+use super::{CircuitBreaker, Permit, Refused, Role, State, Transition};
+use crate::atomic::Ordering;
+use crate::time::Instant;
+use crate::window::{exchange, look};
+
+/// What an admission does to the state.
+pub(super) enum Passage {
+    Call,
+    Probe,
+    FirstProbe,
+    /// Takes the place of a probe that is given up.
+    NextProbes,
+}
+
+impl CircuitBreaker {
+    /// How a call passes at this time, in this state.
+    pub(super) fn passes(&self, word: Word, now: Instant) -> Result<Passage, Refused> {
+        let refused = |until| Err(Refused { until });
+        let due = || Due(self.due.load(Ordering::SeqCst)).of(word.epoch);
+        let pause = || now.after(Duration::from_nanos(self.rules.open()));
+        match word.kind {
+            State::Closed => Ok(Passage::Call),
+            State::Isolated => refused(None),
+            State::HalfOpen if u64::from(word.probing) < self.rules.probes() => Ok(Passage::Probe),
+            State::HalfOpen => match due() {
+                Some(due) if due <= now => Ok(Passage::NextProbes),
+                due => refused(Some(due.unwrap_or(Instant::NEVER).min(pause()))),
+            },
+            State::Open => match due() {
+                Some(due) if due <= now => Ok(Passage::FirstProbe),
+                // It has just opened, and its end is about to be told.
+                due => refused(Some(due.unwrap_or_else(pause))),
+            },
+        }
+    }
+
+    #[cold]
+    #[inline(never)] // keeps the closed path of every caller small
+    pub(super) fn admit_unless_closed(&self, now: Instant) -> Result<Permit, Refused> {
+        let given_up = now.after(Duration::from_nanos(self.rules.open_max()));
+        let mut seen = look(&self.state);
+        loop {
+            let word = Word::unpack(seen);
+            let (next, role) = match self.passes(word, now)? {
+                Passage::Call => (word, Role::Call),
+                Passage::Probe => {
+                    // Told before the place is taken: who finds no place must know this time.
+                    self.tell(word.epoch, given_up);
+                    (word, Role::Probe)
+                }
+                Passage::FirstProbe => (word.next(State::HalfOpen, word.level), Role::FirstProbe),
+                Passage::NextProbes => {
+                    let next = word.next(State::HalfOpen, word.level);
+                    let succeeded = word.succeeded;
+                    (Word { succeeded, ..next }, Role::Probe)
+                }
+            };
+            let epoch = next.epoch;
+            if role == Role::Call {
+                return Ok(Permit { epoch, role });
+            }
+            let next = Word {
+                probing: next.probing + 1,
+                ..next
+            };
+            match exchange(&self.state, seen, next.pack()) {
+                Ok(()) => {
+                    self.tell(epoch, given_up);
+                    return Ok(Permit { epoch, role });
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The result of a probe: none if it was cancelled.
+    #[cold]
+    pub(super) fn record_probe(
+        &self,
+        epoch: u32,
+        failed: Option<bool>,
+        now: impl FnOnce() -> Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
+        let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
+        if failed == Some(true) {
+            return self.open(is_ours, now(), random);
+        }
+        let needed = self.rules.successes();
+        let (from, to) = self.shift(|word| {
+            let back = Word {
+                probing: word.probing.saturating_sub(1),
+                succeeded: word.succeeded + u16::from(failed.is_some()),
+                ..word
+            };
+            let closes = failed.is_some() && u64::from(back.succeeded) >= needed;
+            is_ours(word).then(|| {
+                if closes {
+                    word.next(State::Closed, word.level)
+                } else {
+                    back
+                }
+            })
+        })?;
+        (to.kind == State::Closed).then(|| told(from, to, None))
+    }
+
+    #[cold]
+    pub(super) fn trip(
+        &self,
+        epoch: u32,
+        tripped: Tripped,
+        now: Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
+        let is_ours = |word: Word| {
+            word.kind == State::Closed && word.epoch == epoch && self.rules.is(tripped.version)
+        };
+        self.open(is_ours, now, random)
+    }
+
+    pub(super) fn open(
+        &self,
+        may_open: impl Fn(Word) -> bool,
+        now: Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
+        // Asked first, so that a late failure draws nothing.
+        if !may_open(Word::unpack(self.state.load(Ordering::SeqCst))) {
+            return None;
+        }
+        let bits = random();
+        let (from, to) = self.shift(|word| {
+            may_open(word).then(|| word.next(State::Open, self.level_of_opening(word, now)))
+        })?;
+        let open_for = Duration::from_nanos(self.rules.open_time(to.level, bits));
+        let until = Due::new(to.epoch, now.after(open_for)).any();
+        self.tell(to.epoch, until);
+        Some(told(from, to, Some(until.since(now))))
+    }
+
+    /// The how-manieth opening in a row it would be. While closed, the last ones are remembered
+    /// until the time that was told last: `open_max` after the last probe began.
+    pub(super) fn level_of_opening(&self, word: Word, now: Instant) -> u8 {
+        let remembered =
+            word.kind != State::Closed || now < Due(self.due.load(Ordering::SeqCst)).any();
+        if remembered { word.level + 1 } else { 1 }
+    }
+
+    /// Changes the state as `next` says, or not at all.
+    pub(super) fn shift(&self, next: impl Fn(Word) -> Option<Word>) -> Option<(Word, Word)> {
+        let mut seen = look(&self.state);
+        loop {
+            let from = Word::unpack(seen);
+            let to = next(from)?;
+            match exchange(&self.state, seen, to.pack()) {
+                Ok(()) => return Some((from, to)),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Tells what is due in this epoch, unless that is over or a later time is told already.
+    fn tell(&self, epoch: u32, at: Instant) {
+        let due = Due::new(epoch, at);
+        let mut seen = look(&self.due);
+        loop {
+            // Looked at behind the time: one of a later epoch is then never overwritten.
+            let state = Word::unpack(self.state.load(Ordering::SeqCst));
+            let known = Due(seen).of(epoch).is_some_and(|known| known >= due.any());
+            if state.epoch != epoch || known {
+                return;
+            }
+            match exchange(&self.due, seen, due.0) {
+                Ok(()) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    pub(super) fn cut_open_time(&self, now: Instant) {
+        let longest = now.after(Duration::from_nanos(self.rules.open_max()));
+        let mut seen = look(&self.due);
+        loop {
+            let word = Word::unpack(self.state.load(Ordering::SeqCst));
+            let told = Due(seen).of(word.epoch);
+            let cut = Due::new(word.epoch, longest);
+            if word.kind != State::Open || told.is_none_or(|told| told <= cut.any()) {
+                return;
+            }
+            match exchange(&self.due, seen, cut.0) {
+                Ok(()) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+/// What its maker is told of a change.
+pub(super) fn told(from: Word, to: Word, open_for: Option<Duration>) -> Transition {
+    Transition {
+        from: from.kind,
+        to: to.kind,
+        open_for,
+    }
+}
