@@ -123,6 +123,147 @@ fn every_kind_of_budget_is_explained_with_its_defaults() {
     }
 }
 
+/// The cells of the table below this heading.
+fn cells(page: &'static str, heading: &str) -> Vec<Vec<&'static str>> {
+    let (_, section) = page.split_once(heading).unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---"));
+    rows.skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| {
+            let row = row.trim_start_matches('|').trim_end_matches('|');
+            row.split('|').map(str::trim).collect()
+        })
+        .collect()
+}
+
+/// What is quoted as code: a cell that begins with it states a value.
+fn value(cell: &'static str) -> Option<&'static str> {
+    Some(cell.strip_prefix('`')?.split_once('`')?.0)
+}
+
+/// The key with this parameter at this value, and otherwise what can be left out left out.
+fn written(key: &str, parameter: &str, value: &str) -> (String, String) {
+    let without = match (key, parameter) {
+        (_, "accepts" | "after" | "calls" | "gradient" | "aimd" | "consecutive" | "share")
+            if (key, parameter) != ("breaker", "calls") =>
+        {
+            return (format!("{parameter}:{value}"), String::new());
+        }
+        ("hedge", "p") => return (format!("p{value}"), String::new()),
+        ("throttle", _) => "accepts:2",
+        ("rate", _) => "cubic",
+        ("hedge", _) => "p95",
+        ("bulkhead", "max-wait") => "calls:50,waiting:10",
+        ("bulkhead", "waiting" | "order") => "calls:50",
+        ("bulkhead", "backoff" | "slow") => "aimd:20",
+        ("bulkhead", "window") => "gradient:20,probe:1h",
+        ("bulkhead", _) => "gradient:20",
+        ("breaker", _) => "share:0.5",
+        _ => panic!("{key} has no {parameter}"),
+    };
+    (format!("{without},{parameter}:{value}"), without.to_owned())
+}
+
+fn policy_of(key: &str, text: &str) -> Policy {
+    toml::from_str(&format!("{key} = \"{text}\"")).unwrap_or_else(|why| panic!("{key}: {why}"))
+}
+
+#[test]
+fn the_ranges_and_defaults_of_the_protection_are_those_of_the_code() {
+    for row in cells(POLICY_FILES, "## Parameters of the protection") {
+        let [key, parameter, from, to, default] = row[..] else {
+            panic!("{row:?}");
+        };
+        let (key, parameter) = (value(key).unwrap(), value(parameter).unwrap());
+        for edge in [from, to].into_iter().filter_map(value) {
+            policy_of(key, &written(key, parameter, edge).0);
+        }
+        if let Some(default) = value(default).filter(|default| *default != "within") {
+            let (with, without) = written(key, parameter, default);
+            assert_eq!(policy_of(key, &with), policy_of(key, &without), "{with}");
+            let reason = format!("| `{key}` | `{parameter}:{default}` |");
+            assert!(DEFAULTS.contains(&reason), "no {reason}");
+        }
+    }
+}
+
+/// One step beyond what the table says, a value is refused.
+#[test]
+fn what_is_out_of_the_stated_ranges_is_refused() {
+    for (key, parameter, beyond) in [
+        ("throttle", "accepts", ["0.999", "1000.1"]),
+        ("throttle", "within", ["999ms", "1h1ns"]),
+        ("throttle", "max", ["0.0099", "1.01"]),
+        ("rate", "max-wait", ["24h1ns", "x"]),
+        ("hedge", "p", ["49.9", "99.91"]),
+        ("hedge", "after", ["1h1ns", "-1s"]),
+        ("hedge", "min", ["1h1ns", "-1s"]),
+        ("hedge", "max", ["999us", "1h1ns"]),
+        ("hedge", "samples", ["0", "1000001"]),
+        ("hedge", "window", ["999ms", "10m1ns"]),
+        ("hedge", "copies", ["0", "5"]),
+        ("bulkhead", "calls", ["0", "1000001"]),
+        ("bulkhead", "gradient", ["0", "201"]),
+        ("bulkhead", "aimd", ["0", "201"]),
+        ("bulkhead", "min", ["0", "21"]),
+        ("bulkhead", "max", ["19", "1000001"]),
+        ("bulkhead", "tolerance", ["0.99", "10.1"]),
+        ("bulkhead", "window", ["999us", "1m1ns"]),
+        ("bulkhead", "probe", ["999ms", "24h1ns"]),
+        ("bulkhead", "backoff", ["0.09", "0.991"]),
+        ("bulkhead", "slow", ["0s", "-1s"]),
+        ("bulkhead", "waiting", ["-1", "1000001"]),
+        ("bulkhead", "max-wait", ["0s", "-1s"]),
+        ("bulkhead", "order", ["random", ""]),
+        ("breaker", "consecutive", ["0", "1000001"]),
+        ("breaker", "share", ["0.0000009", "1.01"]),
+        ("breaker", "within", ["9999us", "24h1ns"]),
+        ("breaker", "calls", ["0", "100000001"]),
+        ("breaker", "min", ["0", "-1"]),
+        ("breaker", "slow", ["0s", "-1s"]),
+        ("breaker", "open", ["999us", "24h1ns"]),
+        ("breaker", "open-max", ["4999ms", "24h1ns"]),
+        ("breaker", "jitter", ["-0.01", "1.01"]),
+        ("breaker", "probes", ["0", "10001"]),
+        ("breaker", "successes", ["0", "10001"]),
+    ] {
+        let row = format!("| `{key}` | `{parameter}` |");
+        assert!(POLICY_FILES.contains(&row), "no {row}");
+        for value in beyond {
+            let text = format!("{key} = \"{}\"", written(key, parameter, value).0);
+            assert!(toml::from_str::<Policy>(&text).is_err(), "{text}");
+        }
+    }
+}
+
+/// The sentences about an unknown parameter name them all.
+#[test]
+fn every_parameter_of_the_protection_is_in_the_table() {
+    let listed: Vec<_> = cells(POLICY_FILES, "## Parameters of the protection");
+    for (key, text) in [
+        ("throttle", "accepts:2,x"),
+        ("rate", "cubic,x"),
+        ("hedge", "p95,x"),
+        ("bulkhead", "calls:1,x"),
+        ("breaker", "consecutive:1,x"),
+    ] {
+        let refused = toml::from_str::<Policy>(&format!("{key} = \"{text}\"")).unwrap_err();
+        let (_, example) = refused.message().split_once("; write ").unwrap();
+        let words = example
+            .split([' ', ','])
+            .filter_map(|word| word.split_once(':'));
+        let mut named = 0;
+        for (parameter, _) in words {
+            let is_listed = listed
+                .iter()
+                .any(|row| (value(row[0]), value(row[1])) == (Some(key), Some(parameter)));
+            assert!(is_listed, "{key}: {parameter}");
+            named += 1;
+        }
+        assert!(named > 0, "{example}");
+    }
+}
+
 #[test]
 fn every_lint_is_explained_in_order() {
     assert_eq!(first_cells(POLICY_FILES, "## Lints"), Lint::CODES);

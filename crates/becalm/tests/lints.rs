@@ -73,6 +73,7 @@ fn a_budget_that_bounds_enough_has_no_lint() {
         "grpc:3",
         "grpc:10",
         "window:0,ttl:10s,floor:0.1",
+        "window:0,ttl:6s,floor:0.16666665",
         "window:0.2",
         "per-minute:60",
         "concurrency:0.2,floor:0",

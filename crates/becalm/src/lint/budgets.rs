@@ -136,17 +136,23 @@ pub(super) fn budget_never_grants(case: &Case<'_>) -> Option<String> {
         "the failure before a retry takes one of at most 2 tokens, and gRPC retries while more \
          than half are left; set grpc:10",
     );
-    // A millionth below 1, the resolution in which it is counted.
-    let reserve = |window: Window| window.floor_per_second * window.ttl.as_secs_f64() + 1e-6;
     let window = all
         .window
-        .is_some_and(|window| window.share <= 0.0 && reserve(window) < 1.0)
+        .is_some_and(|window| window.share <= 0.0 && floor_of(&window) < 1_000_000)
         .then_some(
             "without a share the window has its floor alone, which comes to less than one retry; \
              set a share of 0.1 to 0.2",
         );
     let why = grpc.or(window)?;
     Some(format!("the budget never grants a retry: {why}"))
+}
+
+/// What the floor comes to in the window, in millionths of a retry as the window counts it.
+fn floor_of(window: &Window) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let floor = (window.floor_per_second * 1e6 + 0.5) as u64;
+    let micros = u64::try_from(window.ttl.as_micros()).unwrap_or(u64::MAX);
+    floor.saturating_mul(micros / 10 * 10) / 1_000_000
 }
 
 pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {
