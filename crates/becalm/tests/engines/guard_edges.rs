@@ -1,9 +1,12 @@
 //! What becomes of calls at the edges of guards and budgets: reloads, shared budgets, told failures,
 //! deadlines?
 
-use becalm::{Budget, Call, CallOptions, Decision, Failure, Scope, Shared};
+use becalm::time::FakeSleeper;
+use becalm::{
+    Budget, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier, Scope, Shared,
+};
 
-use crate::probe::{MS, fixed};
+use crate::probe::{Fault, MS, fixed, on, ready};
 
 /// A call that no concurrency has counted takes none of those away that it has.
 #[test]
@@ -25,4 +28,22 @@ fn a_call_from_before_a_concurrency_ends_for_itself_alone() {
     drop(before);
     let decision = after.on_outcome(now, Failure::transient().into(), &mut random);
     assert!(matches!(decision, Decision::RetryIn(_)), "{decision:?}");
+}
+
+fn grpc_left(retrier: &Retrier) -> f64 {
+    retrier.budget_gauges().next().unwrap().left
+}
+
+/// Whoever pays for retries after failures hears of the failures.
+#[test]
+fn who_pays_for_retries_hears_of_the_failures() {
+    let clock = FakeSleeper::auto();
+    let throttled = |policy: Policy| on(&clock, policy.budget(Budget::grpc(20, 0.5)));
+    let outer = throttled(fixed(MS).attempts(1));
+    let inner = throttled(fixed(MS).attempts(4).nested(Nested::ShareBudget));
+    let fail = || inner.retry(|_| async { Err::<(), _>(Fault::DOWN) });
+    ready(outer.retry(|_| fail())).unwrap_err();
+    assert_eq!((grpc_left(&outer), grpc_left(&inner)), (15.0, 20.0));
+    ready(fail()).unwrap_err();
+    assert_eq!((grpc_left(&outer), grpc_left(&inner)), (15.0, 16.0));
 }
