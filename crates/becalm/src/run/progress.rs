@@ -410,6 +410,20 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.stop_at(reason, now)
     }
 
+    /// Cancels the call after the attempt under way has failed, which counts.
+    pub fn cancel_after(&mut self, failure: Failure, outcome: Outcome<E, T>) -> GaveUp<E, T> {
+        let now = self.parts.engine.sleeper.now();
+        self.details().note_last(failure, outcome, now);
+        self.ends_with(&failure);
+        self.parts.shared.count_stop(StopReason::Cancelled);
+        self.stop_at(StopReason::Cancelled, now)
+    }
+
+    /// The attempt under way has failed, and nobody asks what follows.
+    pub fn ends_with(&mut self, failure: &Failure) {
+        self.course().ends_with(failure);
+    }
+
     /// The wait is over: the next attempt, or the time until which a guard makes it wait.
     pub fn poll_start(&mut self, waker: &Waker) -> Result<Start, GaveUp<E, T>> {
         let started = self.course().start(waker);

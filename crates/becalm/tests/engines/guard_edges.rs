@@ -1,9 +1,12 @@
 //! What becomes of calls at the edges of guards and budgets: reloads, shared budgets, told failures,
 //! deadlines?
 
+use becalm::breaker::State;
+use becalm::run::CallLoop;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier, Scope, Shared,
+    Breaker, Budget, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier, Scope, Shared,
+    StopReason,
 };
 
 use crate::probe::{Fault, MS, fixed, on, ready};
@@ -46,4 +49,44 @@ fn who_pays_for_retries_hears_of_the_failures() {
     assert_eq!((grpc_left(&outer), grpc_left(&inner)), (15.0, 20.0));
     ready(fail()).unwrap_err();
     assert_eq!((grpc_left(&outer), grpc_left(&inner)), (15.0, 16.0));
+}
+
+fn tripping(clock: &FakeSleeper) -> Retrier {
+    on(clock, fixed(MS).breaker(Breaker::consecutive(1)))
+}
+
+/// What the loop has told is known, whether it asks for another attempt or not.
+#[test]
+fn a_failure_told_by_a_loop_counts_however_the_loop_ends() {
+    let clock = FakeSleeper::new();
+    for is_dropped in [false, true] {
+        for tell in [
+            (|call| call.failure(Fault::DOWN)) as fn(&mut CallLoop<'_, Fault>),
+            |call| call.timed_out(),
+        ] {
+            let retrier = tripping(&clock);
+            let mut call = retrier.call();
+            assert!(call.next_blocking().is_some());
+            tell(&mut call);
+            if is_dropped {
+                drop(call);
+            } else {
+                assert_eq!(call.gave_up().reason(), StopReason::Cancelled);
+            }
+            assert_eq!(retrier.breaker_state(), Some(State::Open), "{is_dropped}");
+        }
+        let retrier = tripping(&clock);
+        let mut call = retrier.call::<Fault>();
+        assert!(call.next_blocking().is_some());
+        if is_dropped {
+            drop(call);
+        } else {
+            call.gave_up();
+        }
+        assert_eq!(
+            retrier.breaker_state(),
+            Some(State::Closed),
+            "nothing was told"
+        );
+    }
 }
