@@ -153,6 +153,7 @@ impl Shared {
             *rules = Arc::new(Rules::of(policy, self.tick));
             self.publish(rules);
         });
+        self.guards.let_go();
         Ok(())
     }
 

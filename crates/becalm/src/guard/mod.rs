@@ -139,13 +139,21 @@ impl Guards {
         self.bulkhead.set(
             policy.bulkhead,
             |new| Some(Semaphore::new(new)),
-            Semaphore::reconfigure,
+            Semaphore::take_over,
         );
         // Validated with the policy, so that nothing is refused here.
         self.breaker.set(policy.breaker, breaker, |old, new| {
             let _ = old.reconfigure(new, now);
         });
         self.activate(policy);
+    }
+
+    /// Wakes whom a reload lets go on. Not under its lock: a waker may run anything.
+    #[cfg(feature = "std")]
+    pub fn let_go(&self) {
+        if let Some(places) = self.bulkhead.get() {
+            places.let_go(self.places().is_some());
+        }
     }
 
     fn activate(&self, policy: &Policy) {
@@ -342,6 +350,8 @@ impl Guards {
             Some(places) if !admission.has_place => acquire(places, admission, asking, now),
             _ => Ok(None),
         }
+        // Who enters the queue as a reload empties it is not woken.
+        .map(|until| until.filter(|_| self.places().is_some()))
         .inspect_err(|_| self.leave(admission))
     }
 }

@@ -1,15 +1,22 @@
 //! What becomes of calls at the edges of guards and budgets: reloads, shared budgets, told failures,
 //! deadlines?
 
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::task::{Context, Wake, Waker};
+
 use becalm::breaker::State;
 use becalm::run::CallLoop;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Breaker, Budget, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier, Scope, Shared,
-    StopReason,
+    Breaker, Budget, Bulkhead, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier,
+    Scope, Shared, StopReason,
 };
 
-use crate::probe::{Fault, MS, fixed, on, ready};
+use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready};
 
 /// A call that no concurrency has counted takes none of those away that it has.
 #[test]
@@ -88,5 +95,67 @@ fn a_failure_told_by_a_loop_counts_however_the_loop_ends() {
             Some(State::Closed),
             "nothing was told"
         );
+    }
+}
+
+/// Who waits in a bulkhead that is taken out need not wait any more.
+#[test]
+fn taken_out_a_bulkhead_lets_go_who_waits_in_it() {
+    let clock = FakeSleeper::new();
+    let retrier = on(&clock, fixed(MS).bulkhead(Bulkhead::calls(1).waiting(2)));
+    let mut running = ByHand::new(retrier.retry(|_| pending::<Result<(), Fault>>()));
+    assert!(running.run().is_pending());
+    let mut waiting: Vec<_> = (0..2)
+        .map(|n| ByHand::new(retrier.retry(move |_| async move { Ok::<_, Fault>(n) })))
+        .collect();
+    for call in &mut waiting {
+        assert!(call.run().is_pending());
+    }
+    retrier.replace_policy(fixed(MS)).unwrap();
+    for call in &mut waiting {
+        assert_eq!(call.wakes(), 1);
+        assert!(call.run().is_ready());
+    }
+    drop(running);
+    // Nobody has kept a place.
+    retrier
+        .replace_policy(fixed(MS).bulkhead(Bulkhead::calls(1)))
+        .unwrap();
+    assert_eq!(retrier.in_flight(), Some(0));
+}
+
+/// Wakes by looking at the policy, as a task may that runs at once where it is woken.
+struct Curious(Retrier, AtomicUsize);
+
+impl Wake for Curious {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.policy();
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_reload_holds_nothing_while_it_wakes() {
+    let one = fixed(MS).bulkhead(Bulkhead::calls(1).waiting(1));
+    for next in [fixed(MS).bulkhead(Bulkhead::calls(2)), fixed(MS)] {
+        let retrier = on(&FakeSleeper::new(), one.clone());
+        let mut running = ByHand::new(retrier.retry(|_| pending::<Result<(), Fault>>()));
+        assert!(running.run().is_pending());
+        let mut waiting = pin!(retrier.retry(|_| async { Ok::<_, Fault>(17) }));
+        let curious = Arc::new(Curious(retrier.clone(), AtomicUsize::new(0)));
+        let waker = Waker::from(Arc::clone(&curious));
+        assert!(
+            waiting
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        // On a thread of its own, so that a deadlock is a failure and not the end of the tests.
+        let (done, is_done) = channel();
+        let reloading = retrier.clone();
+        std::thread::spawn(move || done.send(reloading.replace_policy(next)));
+        let reloaded = is_done.recv_timeout(20 * SECOND);
+        assert_eq!(reloaded, Ok(Ok(())), "a deadlock");
+        assert_eq!(curious.1.load(Ordering::SeqCst), 1);
     }
 }
