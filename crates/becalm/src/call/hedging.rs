@@ -79,6 +79,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let nobody_waits = Asking {
             priority: self.options.priority,
             is_first_try: false,
+            deadline: self.first.deadline,
             waker: None,
         };
         let mut admission = crate::guard::Admission::default();

@@ -80,6 +80,8 @@ pub(crate) struct Asking<'w> {
     pub priority: Priority,
     /// Whether it is the call's first try, the only one that is shed.
     pub is_first_try: bool,
+    /// The end of the call, past which nothing is waited for.
+    pub deadline: Instant,
     /// Whom to wake; without, nobody waits.
     pub waker: Option<&'w Waker>,
 }
@@ -339,11 +341,13 @@ impl Guards {
                 admission.turn.insert(turn)
             };
             if let Err(until) = rate.ready(turn, now) {
-                if asking.waker.is_none() {
-                    self.leave(admission);
-                    return Err(StopReason::RateLimited.into());
-                }
-                return Ok(Some(until));
+                let refused = match asking.waker {
+                    None => StopReason::RateLimited,
+                    Some(_) if until >= asking.deadline => StopReason::DeadlineExceeded,
+                    Some(_) => return Ok(Some(until)),
+                };
+                self.leave(admission);
+                return Err(refused.into());
             }
         }
         match self.places() {

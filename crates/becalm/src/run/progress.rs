@@ -62,6 +62,7 @@ fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Result<Pass, Ha
     let asking = Asking {
         priority,
         is_first_try: true,
+        deadline: first.deadline,
         waker: Some(Waker::noop()), // asked again where it has to wait
     };
     let now = || first.started.unwrap_or_else(|| engine.sleeper.now());

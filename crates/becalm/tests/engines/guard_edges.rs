@@ -6,14 +6,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use becalm::breaker::State;
 use becalm::run::CallLoop;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Breaker, Budget, Bulkhead, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier,
-    Scope, Shared, StopReason,
+    AdaptiveRate, Breaker, Budget, Bulkhead, Call, CallOptions, Decision, Failure, Nested, Policy,
+    Retrier, Scope, Shared, StopReason,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready};
@@ -158,4 +158,37 @@ fn a_reload_holds_nothing_while_it_wakes() {
         assert_eq!(reloaded, Ok(Ok(())), "a deadlock");
         assert_eq!(curious.1.load(Ordering::SeqCst), 1);
     }
+}
+
+/// A token that comes after the deadline is not waited for.
+#[test]
+fn a_turn_of_the_adaptive_rate_past_the_deadline_is_not_waited_for() {
+    let clock = FakeSleeper::new();
+    let retrier = on(
+        &clock,
+        fixed(MS)
+            .attempts(1)
+            .rate(AdaptiveRate::cubic())
+            .deadline(SECOND),
+    );
+    let _ = ready(retrier.retry(|_| async { Err::<(), _>(Fault::BUSY) }));
+    // From here on one in two seconds.
+    let mut call = ByHand::new(retrier.retry(|_| async { Ok::<_, Fault>(()) }));
+    match call.run() {
+        Poll::Ready(Err(gave_up)) => assert_eq!(
+            (gave_up.reason(), gave_up.attempts()),
+            (StopReason::DeadlineExceeded, 0)
+        ),
+        other => panic!("{other:?}"),
+    }
+    drop(call);
+    // Its turn is the next one's.
+    let mut next = ByHand::new(
+        retrier
+            .retry(|_| async { Ok::<_, Fault>(17) })
+            .deadline(3 * SECOND),
+    );
+    assert!(next.run().is_pending());
+    clock.advance(2 * SECOND + MS);
+    assert!(matches!(next.run(), Poll::Ready(Ok(17))));
 }
