@@ -61,6 +61,8 @@ const RATIO_ALONE: u64 = 2;
 const STARTS: u64 = 4;
 /// The budget or a guard wants to know when a call ends.
 const ENDS: u64 = 8;
+/// The budget counts the calls under way.
+const COUNTS_CALLS: u64 = 16;
 
 impl Shared {
     /// The state of a policy on a timer of this tick (zero where the timer is exact).
@@ -151,6 +153,7 @@ impl Shared {
             *rules = Arc::new(Rules::of(policy, self.tick));
             self.publish(rules);
         });
+        self.guards.let_go();
         Ok(())
     }
 
@@ -213,6 +216,11 @@ impl Shared {
         let mut add = |is_wanted: bool, bit| wants |= if is_wanted { bit } else { 0 };
         add(hears_calls, HEARS_CALLS);
         add(has_ratio_alone, RATIO_ALONE);
+        let counts_calls = match self.foreign_budget {
+            Some(_) => hears_calls,
+            None => self.budgets.counts_calls(),
+        };
+        add(counts_calls, COUNTS_CALLS);
         add(reads_clock || self.guards.reads_clock_at_start(), STARTS);
         add(
             hears_calls && reads_clock || self.guards.reads_clock_at_end(),
@@ -365,11 +373,12 @@ impl Shared {
             self.budget().deposit(now);
         }
         self.count_attempt(is_first_try);
-        let hears_calls = self.hears_calls();
-        if hears_calls {
+        // Decided once: after a reload an end without a beginning would be taken from another call.
+        let is_counted = self.wants(COUNTS_CALLS);
+        if is_counted {
             self.budget().call_began();
         }
-        hears_calls
+        is_counted
     }
 
     /// Whether the budget wants to hear of calls and outcomes.

@@ -169,6 +169,11 @@ impl Budgets {
         &self.ratio
     }
 
+    /// Whether the calls under way are counted.
+    pub(crate) fn counts_calls(&self) -> bool {
+        self.head().kinds().has(Kind::Concurrency)
+    }
+
     /// Whether calls or retries are under way that a concurrency has counted.
     pub(crate) fn has_calls(&self) -> bool {
         let counting = |concurrency: &ConcurrencyBudget| !concurrency.is_idle();

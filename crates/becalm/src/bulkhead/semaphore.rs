@@ -65,6 +65,12 @@ impl Semaphore {
     /// once, for waiting calls first. Who waits already stays. An adaptive limit of the same kind
     /// keeps what it has learned, within the new bounds.
     pub fn reconfigure(&self, bulkhead: Bulkhead) {
+        self.take_over(bulkhead);
+        self.core.hand_out();
+    }
+
+    /// The same, and leaves it to [`let_go`](Self::let_go) to wake anybody.
+    pub(crate) fn take_over(&self, bulkhead: Bulkhead) {
         let core = &*self.core;
         core.max_wait
             .store(limit_of(bulkhead.max_wait), Ordering::Relaxed);
@@ -72,7 +78,17 @@ impl Semaphore {
         core.queue().configure(bulkhead.waiting, bulkhead.order);
         core.learner
             .reconfigure(bulkhead.limit, |limit| core.set_limit(limit));
-        core.hand_out();
+    }
+
+    /// Hands out what a reload has left free; everybody who waits gets a place where the bulkhead
+    /// is not in force any more.
+    #[cfg(feature = "std")]
+    pub(crate) fn let_go(&self, is_in_force: bool) {
+        if is_in_force {
+            self.core.hand_out();
+        } else {
+            self.core.hand_to_all();
+        }
     }
 
     /// Takes a place if one is free and nobody waits for it.
@@ -276,6 +292,30 @@ impl Core {
             match next {
                 Some(waker) => waker.wake(),
                 None => return,
+            }
+        }
+    }
+
+    /// Hands a place to everybody who waits, free or not.
+    #[cfg(feature = "std")]
+    fn hand_to_all(&self) {
+        loop {
+            let mut queue = self.queue();
+            if queue.is_empty() {
+                return;
+            }
+            let is_awaited = queue.waiting() > 1;
+            let _ = self.change(|places| {
+                Some(Places {
+                    in_flight: places.in_flight.saturating_add(1),
+                    is_awaited,
+                    ..places
+                })
+            });
+            let next = queue.grant_next();
+            drop(queue);
+            if let Some(waker) = next {
+                waker.wake();
             }
         }
     }

@@ -79,6 +79,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let nobody_waits = Asking {
             priority: self.options.priority,
             is_first_try: false,
+            deadline: self.first.deadline,
             waker: None,
         };
         let mut admission = crate::guard::Admission::default();
@@ -176,7 +177,10 @@ impl<H: AsRef<Shared>> Call<H> {
         if let Some(paid) = paid {
             paid.spent(shared);
         }
-        shared.on_failure(now, failure);
+        // Whoever would pay for the retry hears of the failure first.
+        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let payer = payer(rules.policy.nested, self.first.above, shared.clock());
+        payer.as_deref().unwrap_or(shared).on_failure(now, failure);
     }
 
     /// Nobody wants to know how the attempts under way end.

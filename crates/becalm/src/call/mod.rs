@@ -346,6 +346,20 @@ impl<H: AsRef<Shared>> Call<H> {
         self.end(Ended::Cancelled, now, random);
     }
 
+    /// The attempt of this number has failed, and its owner does not ask what follows: the call is
+    /// over.
+    #[cfg(feature = "std")]
+    pub(crate) fn ends_with<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) {
+        self.land_failed(number, now, failure, random);
+        self.end(Ended::Cancelled, now, random);
+    }
+
     fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
         self.land_all(ended, now, random);
         self.give_back();

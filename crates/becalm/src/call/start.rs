@@ -126,6 +126,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let asking = Asking {
             priority: self.options.priority,
             is_first_try: is_first,
+            deadline: self.first.deadline,
             waker,
         };
         let gate = shared

@@ -80,6 +80,8 @@ pub(crate) struct Asking<'w> {
     pub priority: Priority,
     /// Whether it is the call's first try, the only one that is shed.
     pub is_first_try: bool,
+    /// The end of the call, past which nothing is waited for.
+    pub deadline: Instant,
     /// Whom to wake; without, nobody waits.
     pub waker: Option<&'w Waker>,
 }
@@ -139,13 +141,21 @@ impl Guards {
         self.bulkhead.set(
             policy.bulkhead,
             |new| Some(Semaphore::new(new)),
-            Semaphore::reconfigure,
+            Semaphore::take_over,
         );
         // Validated with the policy, so that nothing is refused here.
         self.breaker.set(policy.breaker, breaker, |old, new| {
             let _ = old.reconfigure(new, now);
         });
         self.activate(policy);
+    }
+
+    /// Wakes whom a reload lets go on. Not under its lock: a waker may run anything.
+    #[cfg(feature = "std")]
+    pub fn let_go(&self) {
+        if let Some(places) = self.bulkhead.get() {
+            places.let_go(self.places().is_some());
+        }
     }
 
     fn activate(&self, policy: &Policy) {
@@ -331,17 +341,21 @@ impl Guards {
                 admission.turn.insert(turn)
             };
             if let Err(until) = rate.ready(turn, now) {
-                if asking.waker.is_none() {
-                    self.leave(admission);
-                    return Err(StopReason::RateLimited.into());
-                }
-                return Ok(Some(until));
+                let refused = match asking.waker {
+                    None => StopReason::RateLimited,
+                    Some(_) if until >= asking.deadline => StopReason::DeadlineExceeded,
+                    Some(_) => return Ok(Some(until)),
+                };
+                self.leave(admission);
+                return Err(refused.into());
             }
         }
         match self.places() {
             Some(places) if !admission.has_place => acquire(places, admission, asking, now),
             _ => Ok(None),
         }
+        // Who enters the queue as a reload empties it is not woken.
+        .map(|until| until.filter(|_| self.places().is_some()))
         .inspect_err(|_| self.leave(admission))
     }
 }

@@ -119,6 +119,7 @@ impl<'r, E> CallLoop<'r, E> {
 
     /// The attempt succeeded: the call is over, and the value is handed through.
     pub fn success<T>(mut self, value: T) -> T {
+        self.phase = Phase::Created;
         self.progress.succeeded();
         value
     }
@@ -217,11 +218,14 @@ impl<'r, E> CallLoop<'r, E> {
             Phase::Created | Phase::Waiting | Phase::Starting => {
                 self.progress.stop(StopReason::Cancelled)
             }
-            Phase::Running { told } => {
-                let (failure, outcome) = told.unwrap_or_else(untold);
+            Phase::Running { told: None } => {
+                let (failure, outcome) = untold();
                 self.progress
                     .stop_after(StopReason::Cancelled, failure, outcome)
             }
+            Phase::Running {
+                told: Some((failure, outcome)),
+            } => self.progress.cancel_after(failure, outcome),
         }
     }
 
@@ -295,11 +299,17 @@ impl<'r, E> CallLoop<'r, E> {
     }
 }
 
-/// A body that unwinds drops the call: the breaker counts a failure.
+/// A failure that was told counts, and so does a body that unwinds.
 impl<E> Drop for CallLoop<'_, E> {
     fn drop(&mut self) {
-        if let Phase::Running { .. } = self.phase {
-            self.progress.is_running(std::thread::panicking());
+        match &self.phase {
+            Phase::Running {
+                told: Some((failure, _)),
+            } => self.progress.ends_with(failure),
+            Phase::Running { told: None } => {
+                self.progress.is_running(std::thread::panicking());
+            }
+            _ => (),
         }
     }
 }

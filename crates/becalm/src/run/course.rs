@@ -224,6 +224,18 @@ impl Course {
         }
     }
 
+    /// The attempt under way has failed, and nobody asks what follows.
+    pub fn ends_with(&mut self, failure: &Failure) {
+        let (number, now) = (self.primary(), self.engine.sleeper.now());
+        let random = Self::random(&mut self.random, &self.engine);
+        self.call.ends_with(number, now, failure, random);
+        self.running = None;
+        // An observer that panics while another panic unwinds would abort the process.
+        if !std::thread::panicking() {
+            self.tell_transition();
+        }
+    }
+
     /// Starts the attempt that was decided, after its wait.
     pub fn start(&mut self, waker: &Waker) -> Result<Start, StopReason> {
         self.hedge_due = None;

@@ -35,13 +35,15 @@ impl<'r> FirstFlight<'r> {
     pub fn succeeded(&mut self) {
         let Parts { shared, engine } = self.parts;
         self.is_running = false;
-        if self.pass.is_none() && !self.is_enrolled {
+        let hears_calls = shared.hears_calls();
+        if self.pass.is_none() && !self.is_enrolled && !hears_calls {
             return;
         }
         let known = shared.reads_clock_at_end().then(|| engine.sleeper.now());
-        if self.is_enrolled {
-            self.is_enrolled = false;
+        if hears_calls {
             shared.on_success(known.unwrap_or(Instant::ZERO), None);
+        }
+        if core::mem::take(&mut self.is_enrolled) {
             shared.call_ended();
         }
         if let Some(pass) = self.pass.take() {

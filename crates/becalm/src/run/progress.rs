@@ -62,6 +62,7 @@ fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Result<Pass, Ha
     let asking = Asking {
         priority,
         is_first_try: true,
+        deadline: first.deadline,
         waker: Some(Waker::noop()), // asked again where it has to wait
     };
     let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
@@ -408,6 +409,20 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.details().note_last(failure, outcome, now);
         self.parts.shared.count_stop(reason);
         self.stop_at(reason, now)
+    }
+
+    /// Cancels the call after the attempt under way has failed, which counts.
+    pub fn cancel_after(&mut self, failure: Failure, outcome: Outcome<E, T>) -> GaveUp<E, T> {
+        let now = self.parts.engine.sleeper.now();
+        self.details().note_last(failure, outcome, now);
+        self.ends_with(&failure);
+        self.parts.shared.count_stop(StopReason::Cancelled);
+        self.stop_at(StopReason::Cancelled, now)
+    }
+
+    /// The attempt under way has failed, and nobody asks what follows.
+    pub fn ends_with(&mut self, failure: &Failure) {
+        self.course().ends_with(failure);
     }
 
     /// The wait is over: the next attempt, or the time until which a guard makes it wait.

@@ -16,6 +16,7 @@ mod call_loop;
 mod cancellation;
 mod classified;
 mod gave_up;
+mod guard_edges;
 mod hedged;
 mod hedging;
 mod hedging_bounds;
