@@ -3,7 +3,7 @@
 use crate::drive::{Once, TimerLoop};
 use crate::measure::{Case, Group};
 use crate::operation::{Flaky, succeed};
-use crate::ours::guarded::{HedgeAfter, HedgeAt, HedgeAtWithoutClock};
+use crate::ours::guarded::{HedgeAfter, HedgeAfterWithoutClock, HedgeAt, HedgeAtWithoutClock};
 use crate::peers::{Bare, Through, TowerHedge, TowerResilienceHedge};
 use crate::versions::with_version;
 
@@ -13,6 +13,7 @@ macro_rules! of_each {
         vec![
             $function::<Bare>(),
             $function::<HedgeAfter>(),
+            $function::<HedgeAfterWithoutClock>(),
             $function::<HedgeAt>(),
             $function::<HedgeAtWithoutClock>(),
             $function::<TowerHedge>(),

@@ -6,7 +6,7 @@ use crate::budgets::{DRAINING, FULL, ONE_RETRIER, OWN_RETRIERS};
 use crate::clock;
 use crate::decisions::{FIRST, FURTHER};
 use crate::measure::{Case, Group, find};
-use crate::ours::guarded::{self, HedgeAfter, HedgeAtWithoutClock, StackWithoutClock};
+use crate::ours::guarded::{self, HedgeAfterWithoutClock, HedgeAtWithoutClock, StackWithoutClock};
 use crate::ours::{Becalm, exponential};
 use crate::peers::{AsyncPeer, BARE, DEADLINE, Through};
 use crate::together::ATOMIC_ADD;
@@ -140,11 +140,11 @@ fn breakers(cases: &[Case]) -> Vec<Bar> {
 fn hedges(cases: &[Case]) -> Vec<Bar> {
     let becalm = with_version(Becalm::PACKAGE);
     let bare = find(cases, Group::Hedge, BARE, "");
-    let notes = [HedgeAfter::NOTE, HedgeAtWithoutClock::NOTE];
+    let notes = [HedgeAfterWithoutClock::NOTE, HedgeAtWithoutClock::NOTE];
     let [after, at] = notes.map(|note| find(cases, Group::Hedge, &becalm, note));
     vec![
         Bar::at_most(
-            "a hedge after a fixed delay that does not fire",
+            "a hedge after a fixed delay that does not fire, besides its clock reads",
             after.above(bare),
             60.0,
             "ns",

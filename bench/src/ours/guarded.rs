@@ -67,8 +67,10 @@ rows! {
     Stack, "", true, every_protection, TokioSleeper::new();
     /// The same on a clock whose reading is free.
     StackWithoutClock, WITHOUT_CLOCK, true, every_protection, Ticking::default();
-    /// A hedge after a fixed delay, and retries with a budget. A success reads no clock.
+    /// A hedge after a fixed delay, and retries with a budget.
     HedgeAfter, "fixed delay", false, hedge_after, TokioSleeper::new();
+    /// The same on a clock whose reading is free.
+    HedgeAfterWithoutClock, "fixed delay, besides its clock reads", false, hedge_after, Ticking::default();
     /// A hedge at a quantile, and retries with a budget.
     HedgeAt, "95th percentile", false, hedge_at, TokioSleeper::new();
     /// The same on a clock whose reading is free.

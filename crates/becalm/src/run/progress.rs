@@ -1,5 +1,6 @@
 //! Where does a call under an engine stand? The same for all three engines.
 
+use core::mem::ManuallyDrop;
 use core::task::Waker;
 use core::time::Duration;
 use std::sync::Arc;
@@ -23,9 +24,18 @@ use crate::time::Instant;
 pub(super) struct Progress<'r, E, T> {
     parts: &'r Parts,
     /// The box is made at the first failure, or when an attempt waits with a time limit.
-    details: Option<Box<Details<E, T>>>,
-    // Last, so that it drops last: observers run after what was held is returned.
-    kind: Kind<'r>,
+    details: ManuallyDrop<Option<Box<Details<E, T>>>>,
+    kind: ManuallyDrop<Kind<'r>>,
+}
+
+/// By hand, so that dropping a plain call that has succeeded is two comparisons in its caller.
+impl<E, T> Drop for Progress<'_, E, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_plain() {
+            self.drop_all();
+        }
+    }
 }
 
 /// What there is to know of a call from its beginning. One word for all of it, so that a plain
@@ -80,17 +90,30 @@ impl<'r, E, T> Progress<'r, E, T> {
     pub fn new(parts: &'r Parts) -> Self {
         Self {
             parts,
-            details: None,
-            kind: Kind::Plain,
+            details: ManuallyDrop::new(None),
+            kind: ManuallyDrop::new(Kind::Plain),
         }
     }
 
     pub fn with_options(parts: &'r Parts, options: CallOptions) -> Self {
         Self {
             parts,
-            details: None,
-            kind: Kind::Set(options),
+            details: ManuallyDrop::new(None),
+            kind: ManuallyDrop::new(Kind::Set(options)),
         }
+    }
+
+    /// Nothing but a plain call that has not failed.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.details.is_none() && matches!(*self.kind, Kind::Plain)
+    }
+
+    #[inline(never)]
+    fn drop_all(&mut self) {
+        *self.details = None;
+        // Last: observers run after what was held is returned.
+        *self.kind = Kind::Plain;
     }
 
     pub fn parts(&self) -> &'r Parts {
@@ -101,11 +124,11 @@ impl<'r, E, T> Progress<'r, E, T> {
     pub fn set(&mut self, change: impl FnOnce(&mut CallOptions)) {
         let mut options = self.options();
         change(&mut options);
-        self.kind = Kind::Set(options);
+        *self.kind = Kind::Set(options);
     }
 
     fn options(&self) -> CallOptions {
-        match &self.kind {
+        match &*self.kind {
             Kind::Plain => CallOptions::new(),
             Kind::Set(options) | Kind::Begun(Begun { options, .. }) => *options,
         }
@@ -115,7 +138,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// the attempt has to wait: see [`poll_start`](Self::poll_start).
     #[inline]
     pub fn begin(&mut self) -> Result<(Entered, Attempt), Option<GaveUp<E, T>>> {
-        if let Kind::Plain = self.kind {
+        if let Kind::Plain = *self.kind {
             if let Some(inside) = FirstTry::begin_plain(&self.parts.shared, Scope::current()) {
                 return Ok((Entered::from_top(inside), FirstTry::plain_attempt()));
             }
@@ -142,7 +165,7 @@ impl<'r, E, T> Progress<'r, E, T> {
         };
         let is_enrolled = shared.first_attempt(first.above, first.start());
         let inside = first.inside(shared, 1);
-        self.kind = Kind::Begun(Begun {
+        *self.kind = Kind::Begun(Begun {
             options,
             first,
             flight: FirstFlight::new(self.parts, pass, is_enrolled),
@@ -155,7 +178,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The operation is about to be invoked for the first time: the observer is told first.
     #[inline]
     fn under_way(&mut self) {
-        if let Kind::Begun(begun) = &mut self.kind {
+        if let Kind::Begun(begun) = &mut *self.kind {
             if self.parts.engine.observer.is_some() {
                 let watch = Watch::new(&self.parts.engine, begun.first.started);
                 begun.watch.insert(watch).first_attempt();
@@ -169,7 +192,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     fn halted(&mut self, first: FirstTry, halt: Halt) -> Option<GaveUp<E, T>> {
         let engine = &self.parts.engine;
         let is_observed = engine.observer.is_some();
-        self.kind = Kind::Begun(Begun {
+        *self.kind = Kind::Begun(Begun {
             options: self.options(),
             first,
             flight: FirstFlight::new(self.parts, None, false),
@@ -194,11 +217,11 @@ impl<'r, E, T> Progress<'r, E, T> {
             .started
             .unwrap_or_else(|| self.parts.engine.sleeper.now());
         let course = Course::new(self.parts, call, began);
-        self.details = Some(Details::new(course, first.started));
+        *self.details = Some(Details::new(course, first.started));
     }
 
     fn first(&self) -> FirstTry {
-        match &self.kind {
+        match &*self.kind {
             Kind::Begun(begun) => begun.first,
             Kind::Plain | Kind::Set(_) => FirstTry::plain(&self.parts.shared),
         }
@@ -221,7 +244,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// Whether nothing is to happen while an attempt is under way.
     #[inline]
     pub fn is_untimed(&self) -> bool {
-        match &self.kind {
+        match &*self.kind {
             Kind::Plain => true,
             Kind::Set(_) => false,
             Kind::Begun(begun) => begun.first.is_untimed(),
@@ -231,8 +254,8 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The operation is about to be executed, or has returned: a panic in between is its own.
     #[inline]
     pub fn is_running(&mut self, is_running: bool) {
-        if let Kind::Begun(begun) = &mut self.kind {
-            match &mut self.details {
+        if let Kind::Begun(begun) = &mut *self.kind {
+            match &mut *self.details {
                 None => begun.flight.is_running = is_running,
                 Some(details) => {
                     if let Some(course) = &mut details.course {
@@ -249,11 +272,8 @@ impl<'r, E, T> Progress<'r, E, T> {
     }
 
     fn details(&mut self) -> &mut Details<E, T> {
-        let Self {
-            parts,
-            details,
-            kind,
-        } = self;
+        let parts = self.parts;
+        let (details, kind) = (&mut *self.details, &mut *self.kind);
         details.get_or_insert_with(|| {
             let (call, first) = match kind {
                 Kind::Begun(begun) => {
@@ -282,7 +302,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The call has succeeded.
     #[inline]
     pub fn succeeded(&mut self) {
-        if !matches!((&self.kind, &self.details), (Kind::Plain, None)) {
+        if !self.is_plain() {
             self.succeeded_in_full();
         }
     }
@@ -290,14 +310,14 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The first attempt has succeeded at its first poll.
     #[inline]
     pub fn succeeded_at_once(&mut self) {
-        if !matches!(self.kind, Kind::Plain) {
+        if !matches!(*self.kind, Kind::Plain) {
             self.succeeded_in_full();
         }
     }
 
     #[inline(never)] // keeps a plain call small
     fn succeeded_in_full(&mut self) {
-        if let (Kind::Begun(begun), None) = (&mut self.kind, &self.details) {
+        if let (Kind::Begun(begun), None) = (&mut *self.kind, &*self.details) {
             begun.flight.succeeded();
             if let Some(watch) = begun.watch.take() {
                 watch.disarm();
@@ -444,7 +464,7 @@ impl<'r, E, T> Progress<'r, E, T> {
         self.parts.shared.count_stop(refused.reason);
         let mut details = Details::not_started(first.started);
         details.next_probe = refused.until;
-        self.details = Some(details);
+        *self.details = Some(details);
         // What is said about time counts from now.
         let now = if refused.until.is_some() || first.started.is_some() {
             engine.sleeper.now()
@@ -479,14 +499,14 @@ impl<'r, E, T> Progress<'r, E, T> {
     }
 
     fn watch(&mut self) -> Option<&mut Watch<'r>> {
-        match &mut self.kind {
+        match &mut *self.kind {
             Kind::Begun(begun) => begun.watch.as_mut(),
             Kind::Plain | Kind::Set(_) => None,
         }
     }
 
     fn disarm(&mut self) {
-        if let Kind::Begun(begun) = &mut self.kind {
+        if let Kind::Begun(begun) = &mut *self.kind {
             if let Some(watch) = begun.watch.take() {
                 watch.disarm();
             }
