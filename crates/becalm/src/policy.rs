@@ -210,7 +210,8 @@ setters! {
     throttle: Throttle => Some;
     /// Holds attempts to the rate that the server leaves when it throttles.
     rate: AdaptiveRate => Some;
-    /// Starts a second copy beside a slow attempt.
+    /// Starts a second copy beside a slow attempt: in async calls, not in blocking ones nor in loops
+    /// written by hand.
     hedge: Hedge => Some;
     /// Bounds how many attempts may be under way at once.
     bulkhead: Bulkhead => Some;

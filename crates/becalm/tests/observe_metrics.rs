@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use becalm::observe::MetricsObserver;
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Jitter, Policy, Retrier};
+use becalm::{Budget, Hedge, Jitter, Policy, Retrier};
+use futures_util::FutureExt;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
 fn orders() -> Retrier {
@@ -130,6 +131,43 @@ fn a_recorder_that_is_installed_after_the_retrier_is_used() {
     let recorded = recorded(|| call(&orders, 0, ErrorKind::TimedOut));
     let attempts = &recorded["becalm_attempts_total{retrier=orders,attempt=first}"];
     assert_eq!(attempts, "1 undescribed");
+}
+
+/// The first copy never answers; the clock jumps to the hedge, which answers at once.
+#[test]
+fn hedges_are_attempts_of_their_own_kind_and_losers_are_counted() {
+    let policy = Policy::fixed(Duration::from_millis(250)).budget(Budget::None);
+    let orders = policy
+        .hedge(Hedge::after(Duration::from_millis(50)))
+        .builder()
+        .name("orders")
+        .observer(MetricsObserver::new())
+        .sleeper(FakeSleeper::auto())
+        .build()
+        .unwrap();
+    let recorded = recorded(|| {
+        let call = orders.retry(|attempt| async move {
+            if attempt.is_hedge() {
+                return Ok::<_, Error>(());
+            }
+            std::future::pending().await
+        });
+        assert!(call.now_or_never().expect("the hedge answers").is_ok());
+    });
+    let expected = [
+        (
+            "becalm_attempts_total{retrier=orders,attempt=first}",
+            "1 undescribed",
+        ),
+        (
+            "becalm_attempts_total{retrier=orders,attempt=hedge}",
+            "1 undescribed",
+        ),
+        ("becalm_beaten_total{retrier=orders}", "1 undescribed"),
+        ("becalm_call_retries{retrier=orders}", "[1.0] undescribed"),
+        ("becalm_recovered_total{retrier=orders}", "1 undescribed"),
+    ];
+    assert_eq!(recorded, owned(&expected));
 }
 
 fn owned(lines: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use becalm::observe::TracingObserver;
 use becalm::time::FakeSleeper;
-use becalm::{Jitter, Policy, Retrier};
+use becalm::{Hedge, Jitter, Policy, Retrier};
+use futures_util::FutureExt;
 use tracing::field::{Field, Visit};
 use tracing::subscriber::with_default;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -114,4 +115,28 @@ fn a_call_that_succeeds_at_once_tells_nothing_above_trace() {
         lines[0].starts_with("request becalm TRACE message=attempt"),
         "{lines:?}"
     );
+}
+
+#[test]
+fn a_hedge_and_the_loser_are_told_in_order() {
+    let lines = traced(|| {
+        let policy = Policy::fixed(Duration::from_millis(250))
+            .hedge(Hedge::after(Duration::from_millis(500)));
+        let builder = policy.builder().name("orders").observer(TracingObserver);
+        let orders = builder.sleeper(FakeSleeper::auto()).build().unwrap();
+        let call = orders.retry(|attempt| async move {
+            if attempt.is_hedge() {
+                return Ok::<_, Error>(());
+            }
+            std::future::pending().await
+        });
+        assert!(call.now_or_never().expect("the hedge answers").is_ok());
+    });
+    let expected = [
+        "TRACE message=attempt retrier=\"orders\" attempt=1 waited_seconds=0.0",
+        "DEBUG message=hedge retrier=\"orders\" attempt=2 after_seconds=0.5",
+        "DEBUG message=beaten retrier=\"orders\" attempt=1 elapsed_seconds=0.5",
+        "INFO message=recovered retrier=\"orders\" attempts=2 elapsed_seconds=0.5",
+    ];
+    assert_eq!(lines, expected.map(|line| format!("request becalm {line}")));
 }

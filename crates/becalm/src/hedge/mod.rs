@@ -4,7 +4,10 @@
 //! good answer wins (Dean, Barroso: *The Tail at Scale*, CACM 2013). [`Hedge`] is the
 //! configuration, plain data; [`Hedging`] is the state that all calls to one dependency share; it
 //! says when a copy may start and learns from how long attempts took. Running the copies is an
-//! engine's part. Its rules:
+//! engine's part: the async one does ([`Retrier::retry`](crate::Retrier::retry)), and a driver of
+//! the sans-IO [`Call`](crate::Call) may. A blocking call and a loop written by hand have one
+//! attempt at a time: they make no copies, and teach the live delay how long theirs took. The
+//! rules:
 //!
 //! - **Only what may be repeated is hedged.** The operation is idempotent, or carries the same key
 //!   in every copy ([`Operation`](crate::Operation)). A hedge repeats what has not even failed, so

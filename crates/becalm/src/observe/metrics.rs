@@ -20,8 +20,8 @@ const BREAKER: &str = "becalm_breaker_transitions_total";
 /// | `becalm_attempts_total` | counter | `retrier`, `attempt`: `first`, `retry` or `hedge` | attempts begun; all over `first` is the amplification |
 /// | `becalm_retries_total` | counter | `retrier`, `class`, `effect` | retries decided on, by the failure that led to them |
 /// | `becalm_retry_delay_seconds` | histogram | `retrier` | waits before retries, as really waited |
-/// | `becalm_call_retries` | histogram | `retrier` | retries of a call that made any (buckets 1, 2, 3, 4, 5, 10 suit it) |
-/// | `becalm_recovered_total` | counter | `retrier` | calls that succeeded after retries |
+/// | `becalm_call_retries` | histogram | `retrier` | retries and hedges of a call that made any (buckets 1, 2, 3, 4, 5, 10 suit it) |
+/// | `becalm_recovered_total` | counter | `retrier` | calls that succeeded after retries, or beside hedges |
 /// | `becalm_stopped_total` | counter | `retrier`, `reason` | calls that ended without success |
 /// | `becalm_beaten_total` | counter | `retrier` | attempts cancelled because another copy brought the success |
 /// | `becalm_breaker_transitions_total` | counter | `retrier`, `to`: `closed`, `open`, `half_open` or `isolated` | changes of the circuit breaker's state |

@@ -20,7 +20,9 @@ use crate::stop::StopReason;
 /// Something that happened in a call.
 ///
 /// A failed call emits, in order: `Attempt` 1, `Retry` (before the wait), `Attempt` 2, and so on,
-/// and at its end `Recovered` or `Stopped`. A call that succeeds at once emits `Attempt` alone.
+/// and at its end `Recovered` or `Stopped`. A call that succeeds at once emits `Attempt` alone. A
+/// slow attempt may be followed by `Hedge`; where one copy then brings the success, `Beaten` tells
+/// of each that was cancelled for it, before `Recovered`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -41,12 +43,12 @@ pub enum Event<'a> {
         next: u32,
         /// How long will be waited: the decision, rounded to the timer's tick.
         delay: Duration,
-        /// What the failure said about trying again.
+        /// What the failure said about trying again, or those of all copies together.
         class: Class,
         /// Whether the failed attempt may have taken effect.
         effect: Effect,
     },
-    /// A call succeeded after retries.
+    /// A call succeeded after retries, or with a hedge beside its attempt, whichever won.
     Recovered {
         /// The retrier's name.
         retrier: &'a str,

@@ -13,6 +13,9 @@ const TARGET: &str = "becalm";
 /// | `retry` | info | `retrier`, `attempt` (the coming one), `delay_seconds`, `class`, `effect` |
 /// | `recovered` | info | `retrier`, `attempts`, `elapsed_seconds` |
 /// | `stopped` | warn; info if cancelled | `retrier`, `reason`, `attempts`, `elapsed_seconds` |
+/// | `hedge` | debug | `retrier`, `attempt` (the copy's), `after_seconds` |
+/// | `beaten` | debug | `retrier`, `attempt` (the cancelled copy's), `elapsed_seconds` |
+/// | `breaker` | warn | `retrier`, `from`, `to`, `open_seconds` where it opens |
 /// | `a blocking call waits ..` | warn | `retrier` |
 ///
 /// The target of all is `becalm`. `class`, `effect` and `reason` are from the closed sets of

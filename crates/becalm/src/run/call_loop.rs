@@ -43,7 +43,8 @@ use crate::time::Instant;
 /// ```
 ///
 /// The deadline refuses further attempts and is handed to each in
-/// [`Attempt::remaining`]; attempt timeouts are the loop's own. A retry inside the loop's body
+/// [`Attempt::remaining`]; attempt timeouts are the loop's own, and so is what runs beside an
+/// attempt: no [hedge](crate::Hedge) is made. A retry inside the loop's body
 /// knows of this one, and is heard by it, only if it runs in [`CallLoop::wrap`] or
 /// [`CallLoop::enter`].
 #[must_use = "a call makes its attempts in `next`"]

@@ -185,7 +185,7 @@ impl<C> Retrier<C> {
     /// idempotent.
     ///
     /// For options, [`Retrier::blocking`]. The deadline refuses new attempts; it cannot cut one
-    /// that runs.
+    /// that runs. Nothing runs beside an attempt: a [hedge](crate::Hedge) is not made.
     ///
     /// # Errors
     ///
