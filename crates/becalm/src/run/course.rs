@@ -123,8 +123,7 @@ impl Course {
         let after = now.since(self.primary_started());
         let engine = &*self.engine;
         let random = Self::random(&mut self.random, engine);
-        let started = self
-            .call
+        self.call
             .start_hedge_announced(now, random, |attempt, transition| {
                 engine.tell_taken(transition);
                 engine.observe(|retrier| Event::Hedge {
@@ -132,8 +131,7 @@ impl Course {
                     number: attempt.number(),
                     after,
                 });
-            });
-        started
+            })
     }
 
     fn primary_started(&self) -> Instant {
