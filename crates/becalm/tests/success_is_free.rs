@@ -133,7 +133,7 @@ fn policies() -> Vec<(&'static str, Policy, u64)> {
         ),
         ("throttle", plain().throttle(Throttle::accepts(2.0)), 2),
         ("rate", plain().rate(AdaptiveRate::cubic()), 2),
-        ("hedge", plain().hedge(Hedge::after(SECOND)), 0),
+        ("hedge", plain().hedge(Hedge::after(SECOND)), 1),
         (
             "hedge at a quantile",
             plain().hedge(Hedge::at_quantile(0.95)),
