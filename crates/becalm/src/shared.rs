@@ -362,14 +362,15 @@ impl Shared {
         self.wants.load(Ordering::Relaxed) & bit != 0
     }
 
-    /// The first attempt of a call starts, which deposits if it is a first try. Returns whether the
-    /// budget is to be told of the call's [end](Self::call_ended).
+    /// The first attempt of a call starts, which deposits if it is a first try and no probe of the
+    /// breaker. Returns whether the budget is to be told of the call's [end](Self::call_ended).
     #[inline]
-    pub(crate) fn first_attempt(&self, above: Scope, now: Instant) -> bool {
+    pub(crate) fn first_attempt(&self, above: Scope, is_probe: bool, now: Instant) -> bool {
         let is_first_try = above.is_first_try();
-        if is_first_try && self.wants(RATIO_ALONE) {
+        let deposits = is_first_try && !is_probe;
+        if deposits && self.wants(RATIO_ALONE) {
             self.budgets.ratio().deposit();
-        } else if is_first_try {
+        } else if deposits {
             self.budget().deposit(now);
         }
         self.count_attempt(is_first_try);

@@ -3,6 +3,7 @@
 use super::attempt::{Attempt, remaining};
 use super::flight::{Flight, Paid};
 use super::{Call, attempts_allowed, payer};
+use crate::breaker::Transition;
 use crate::classify::{Class, Failure};
 use crate::guard::{Asking, Ended, Gate};
 use crate::hint::Hint;
@@ -48,8 +49,8 @@ impl<H: AsRef<Shared>> Call<H> {
         Some(last.after(hedging.delay(now())?))
     }
 
-    /// Starts a hedge, which is due; `None` if the budget or a guard refuses it, and then no other
-    /// follows before the next attempt.
+    /// Starts a hedge, which is due; `None` if the deadline, the budget or a guard refuses it, and
+    /// then no other follows before the next attempt.
     ///
     /// Its outcome is told to [`on_outcome_of`](Self::on_outcome_of) by its number.
     pub fn start_hedge<R: Random + ?Sized>(
@@ -57,7 +58,7 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Option<Attempt> {
-        self.start_hedge_announced(now, random, |_| ())
+        self.start_hedge_announced(now, random, |_, _| ())
     }
 
     /// The same, with a last word before the operation is invoked: should that panic, the operation
@@ -66,7 +67,7 @@ impl<H: AsRef<Shared>> Call<H> {
         &mut self,
         now: Instant,
         random: &mut R,
-        announce: impl FnOnce(Attempt),
+        announce: impl FnOnce(Attempt, &mut Option<Transition>),
     ) -> Option<Attempt> {
         self.hedge_at(now)?;
         // Until all is granted.
@@ -95,6 +96,9 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.no_more = false;
         self.flights.hedged += 1;
         self.attempt = self.attempt.saturating_add(1);
+        if let Some(transition) = pass.transition() {
+            self.transition = Some(transition);
+        }
         self.flights.hedges.push(Flight {
             number: self.attempt,
             started: now,
@@ -104,7 +108,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let key = self.options.operation.key();
         let attempt = Attempt::new(self.attempt, remaining, key).hedge();
         self.held.paid = Some(paid);
-        announce(attempt);
+        announce(attempt, &mut self.transition);
         if let Some(flight) = self.flights.hedges.last_mut() {
             flight.paid = self.held.paid.take();
         }

@@ -75,7 +75,7 @@ pub struct Call<H: AsRef<Shared>> {
     is_enrolled: bool,
     body_replayable: bool,
     forbidden_below: bool,
-    /// Refused before its first attempt.
+    /// Refused before its first attempt, or cancelled.
     is_over: bool,
     next_probe: Option<Instant>,
     transition: Option<Transition>,
@@ -361,6 +361,7 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
+        self.is_over = true;
         self.land_all(ended, now, random);
         self.give_back();
         self.leave();

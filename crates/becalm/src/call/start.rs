@@ -5,6 +5,7 @@ use core::task::Waker;
 use super::attempt::{Attempt, remaining};
 use super::flight::{Flight, Flights};
 use super::{Call, Held};
+use crate::breaker::Transition;
 use crate::guard::{Asking, Gate};
 use crate::rng::Random;
 use crate::shared::Shared;
@@ -39,7 +40,7 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Result<Attempt, StopReason> {
-        match self.start_announced(now, None, random, |_| ())? {
+        match self.start_announced(now, None, random, |_, _| ())? {
             Start::Go(attempt) => Ok(attempt),
             // Nobody is there to be woken, so nobody was told to wait.
             Start::Wait(_) => Err(StopReason::Cancelled),
@@ -58,7 +59,7 @@ impl<H: AsRef<Shared>> Call<H> {
         waker: &Waker,
         random: &mut R,
     ) -> Result<Start, StopReason> {
-        self.start_announced(now, Some(waker), random, |_| ())
+        self.start_announced(now, Some(waker), random, |_, _| ())
     }
 
     /// The same, with a last word before the operation is invoked: should that panic, the operation
@@ -68,7 +69,7 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         waker: Option<&Waker>,
         random: &mut R,
-        announce: impl FnOnce(Attempt),
+        announce: impl FnOnce(Attempt, &mut Option<Transition>),
     ) -> Result<Start, StopReason> {
         let is_decided = if self.attempt == 0 {
             !self.is_over
@@ -84,7 +85,10 @@ impl<H: AsRef<Shared>> Call<H> {
             Gate::Open(pass) => pass,
             Gate::Wait(until) => return Ok(Start::Wait(until.min(self.first.deadline))),
         };
-        let is_first = self.attempt == 0;
+        let (is_first, is_probe) = (self.attempt == 0, pass.is_probe());
+        if let Some(transition) = pass.transition() {
+            self.transition = Some(transition);
+        }
         self.leave_waiting_room();
         self.attempt = self.attempt.saturating_add(1);
         self.forbidden_below = false;
@@ -96,13 +100,13 @@ impl<H: AsRef<Shared>> Call<H> {
         });
         let shared = self.handle.as_ref();
         if is_first {
-            self.is_enrolled = shared.first_attempt(self.first.above, now);
+            self.is_enrolled = shared.first_attempt(self.first.above, is_probe, now);
         } else {
             shared.count_attempt(false);
         }
         let key = self.options.operation.key();
         let attempt = Attempt::new(self.attempt, remaining, key);
-        announce(attempt);
+        announce(attempt, &mut self.transition);
         let held = core::mem::take(&mut self.held);
         if let (Some(flight), Held { paid, .. }) = (&mut self.flights.primary, held) {
             flight.paid = paid;

@@ -322,16 +322,16 @@ impl Guards {
         now: &impl Fn() -> Instant,
         random: &mut R,
     ) -> Result<Option<Instant>, Refused> {
-        let now = now();
         if let Some(throttle) = self.throttle() {
             if asking.is_first_try && !admission.is_past_throttle {
                 throttle
-                    .admit(now, asking.priority, || random.next_u64())
+                    .admit(now(), asking.priority, || random.next_u64())
                     .map_err(|_| Refused::from(StopReason::Shed))?;
                 admission.is_past_throttle = true;
             }
         }
         if let Some(rate) = self.rate() {
+            let now = now();
             let turn = if let Some(turn) = &admission.turn {
                 turn
             } else {
@@ -370,7 +370,7 @@ fn acquire(
     places: &Semaphore,
     admission: &mut Admission,
     asking: Asking<'_>,
-    now: Instant,
+    now: impl Fn() -> Instant,
 ) -> Result<Option<Instant>, Refused> {
     #[cfg(any(feature = "std", becalm_loom))]
     if let Some(waker) = asking.waker {
@@ -379,7 +379,7 @@ fn acquire(
             Poll::Ready(Ok(())) => None,
             Poll::Ready(Err(_)) => return Err(StopReason::BulkheadFull.into()),
             Poll::Pending => {
-                let longest = places.max_wait();
+                let (longest, now) = (places.max_wait(), now());
                 let gives_up_at = *admission
                     .gives_up_at
                     .get_or_insert_with(|| longest.map_or(Instant::NEVER, |wait| now.after(wait)));

@@ -83,6 +83,16 @@ impl Pass {
         }
     }
 
+    /// Whether the attempt decides whether the breaker closes; then it deposits nothing.
+    pub fn is_probe(&self) -> bool {
+        self.permit.as_ref().is_some_and(Permit::is_probe)
+    }
+
+    /// The change of the breaker's state that its admission made.
+    pub fn transition(&self) -> Option<Transition> {
+        self.permit.as_ref().and_then(Permit::transition)
+    }
+
     /// The same for a hedge, whose latency is not one of first copies.
     pub fn of_hedge(mut self) -> Self {
         self.is_hedge = true;

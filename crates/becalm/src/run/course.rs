@@ -123,15 +123,15 @@ impl Course {
         let after = now.since(self.primary_started());
         let engine = &*self.engine;
         let random = Self::random(&mut self.random, engine);
-        let started = self.call.start_hedge_announced(now, random, |attempt| {
-            engine.observe(|retrier| Event::Hedge {
-                retrier,
-                number: attempt.number(),
-                after,
-            });
-        });
-        self.tell_transition();
-        started
+        self.call
+            .start_hedge_announced(now, random, |attempt, transition| {
+                engine.tell_taken(transition);
+                engine.observe(|retrier| Event::Hedge {
+                    retrier,
+                    number: attempt.number(),
+                    after,
+                });
+            })
     }
 
     fn primary_started(&self) -> Instant {
@@ -244,15 +244,16 @@ impl Course {
         let waited = now.since(self.wait_began);
         let random = &mut self.random;
         let mut draw = || crate::rng::Random::next_u64(Self::random(random, engine));
-        let started = self
-            .call
-            .start_announced(now, Some(waker), &mut draw, |attempt| {
-                engine.observe(|retrier| Event::Attempt {
-                    retrier,
-                    number: attempt.number(),
-                    waited,
+        let started =
+            self.call
+                .start_announced(now, Some(waker), &mut draw, |attempt, transition| {
+                    engine.tell_taken(transition);
+                    engine.observe(|retrier| Event::Attempt {
+                        retrier,
+                        number: attempt.number(),
+                        waited,
+                    });
                 });
-            });
         if !matches!(started, Ok(Start::Wait(_))) {
             self.drop_timer();
         }
@@ -260,7 +261,6 @@ impl Course {
             Ok(Start::Go(attempt)) => Some(attempt.number()),
             _ => None,
         };
-        self.tell_transition();
         started
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::retrier::Parts;
+use crate::breaker::Transition;
 use crate::call::{Call, CallOptions, FirstTry, Flight};
 use crate::guard::{Ended, Pass};
 use crate::rng::Random;
@@ -28,6 +29,11 @@ impl<'r> FirstFlight<'r> {
             is_enrolled,
             is_running: false,
         }
+    }
+
+    /// The change of the breaker's state that its admission made.
+    pub fn transition(&self) -> Option<Transition> {
+        self.pass.as_ref().and_then(Pass::transition)
     }
 
     /// The attempt has succeeded, and with it the call.

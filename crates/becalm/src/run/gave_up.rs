@@ -287,8 +287,9 @@ impl<E, T> GaveUp<E, T> {
         }
         write!(f, " because {reason}")?;
         if let Some(probe_in) = self.next_probe() {
-            let millis = u64::try_from(probe_in.as_millis()).unwrap_or(u64::MAX);
-            let shown = Duration::from_millis(millis.saturating_add(1));
+            // Up: who comes when it says must not come too early.
+            let millis = u64::try_from(probe_in.as_nanos().div_ceil(1_000_000));
+            let shown = Duration::from_millis(millis.unwrap_or(u64::MAX));
             write!(f, " for another {}", Human(shown))?;
         }
         f.write_str(match self.details.last {

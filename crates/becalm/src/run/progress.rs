@@ -163,7 +163,8 @@ impl<'r, E, T> Progress<'r, E, T> {
                 Err(halt) => return Err(self.halted(first, halt)),
             }
         };
-        let is_enrolled = shared.first_attempt(first.above, first.start());
+        let is_probe = pass.as_ref().is_some_and(Pass::is_probe);
+        let is_enrolled = shared.first_attempt(first.above, is_probe, first.start());
         let inside = first.inside(shared, 1);
         *self.kind = Kind::Begun(Begun {
             options,
@@ -171,8 +172,21 @@ impl<'r, E, T> Progress<'r, E, T> {
             flight: FirstFlight::new(self.parts, pass, is_enrolled),
             watch: None,
         });
+        if is_probe {
+            self.tell_probe();
+        }
         self.under_way();
         Ok((Entered::new(inside), attempt))
+    }
+
+    /// The first attempt is a probe, with which the breaker may have become half-open.
+    #[cold]
+    fn tell_probe(&self) {
+        if let Kind::Begun(begun) = &self.kind {
+            if let Some(transition) = begun.flight.transition() {
+                self.parts.engine.tell_transition(transition);
+            }
+        }
     }
 
     /// The operation is about to be invoked for the first time: the observer is told first.

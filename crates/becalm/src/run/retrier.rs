@@ -96,6 +96,13 @@ impl Engine {
         });
     }
 
+    /// Tells it as well, if it is still to be told.
+    pub fn tell_taken(&self, transition: &mut Option<Transition>) {
+        if let Some(transition) = transition.take() {
+            self.tell_transition(transition);
+        }
+    }
+
     /// Tells once that a blocking wait is about to hold up an async runtime.
     pub fn warn_if_in_runtime(&self) {
         #[cfg(feature = "tokio")]
