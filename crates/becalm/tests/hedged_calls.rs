@@ -144,6 +144,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
 }
 
 /// One call, and what the model knows of it.
+#[expect(clippy::struct_excessive_bools)] // what it was told, each by itself
 struct Modelled<'r> {
     call: Call<&'r Retrier>,
     operation: Operation,
