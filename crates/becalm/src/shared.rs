@@ -383,6 +383,7 @@ impl Shared {
     }
 
     /// Whether the budget wants to hear of calls and outcomes.
+    #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn hears_calls(&self) -> bool {
         self.wants(HEARS_CALLS)
