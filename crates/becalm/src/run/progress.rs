@@ -182,7 +182,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The first attempt is a probe, with which the breaker may have become half-open.
     #[cold]
     fn tell_probe(&self) {
-        if let Kind::Begun(begun) = &self.kind {
+        if let Kind::Begun(begun) = &*self.kind {
             if let Some(transition) = begun.flight.transition() {
                 self.parts.engine.tell_transition(transition);
             }
