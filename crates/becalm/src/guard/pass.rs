@@ -108,21 +108,26 @@ impl Guards {
     #[inline]
     pub fn finish(
         &self,
-        pass: Pass,
+        mut pass: Pass,
         ended: Ended,
         now: impl Fn() -> Instant,
         random: impl FnOnce() -> u64,
     ) -> Option<Transition> {
+        // The breaker first: whoever is handed the place asks it next.
+        let transition = match (pass.permit.take(), self.breaker.get()) {
+            (Some(permit), Some(breaker)) => {
+                let took = match pass.started {
+                    Some(started) if self.reads_clock_at_start() => now().since(started),
+                    _ => Duration::ZERO,
+                };
+                breaker.record(permit, ended.for_breaker(), &now, took, random)
+            }
+            _ => None,
+        };
         if pass.has_place || self.learns() {
             self.teach(&pass, ended, &now);
         }
-        let permit = pass.permit?;
-        let breaker = self.breaker.get()?;
-        let took = match pass.started {
-            Some(started) if self.reads_clock_at_start() => now().since(started),
-            _ => Duration::ZERO,
-        };
-        breaker.record(permit, ended.for_breaker(), now, took, random)
+        transition
     }
 
     /// Returns the place, and tells throttle, rate and hedging of the end.

@@ -3,9 +3,9 @@
 
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use becalm::breaker::State;
@@ -191,4 +191,34 @@ fn a_turn_of_the_adaptive_rate_past_the_deadline_is_not_waited_for() {
     assert!(next.run().is_pending());
     clock.advance(2 * SECOND + MS);
     assert!(matches!(next.run(), Poll::Ready(Ok(17))));
+}
+
+/// Who is woken by the place of a failed call finds its failure counted.
+#[test]
+fn a_place_is_handed_on_after_the_breaker_has_heard() {
+    struct Asks(Retrier, Mutex<Vec<Option<State>>>);
+    impl Wake for Asks {
+        fn wake(self: Arc<Self>) {
+            self.1.lock().unwrap().push(self.0.breaker_state());
+        }
+    }
+    let policy = fixed(MS).bulkhead(Bulkhead::calls(1).waiting(1));
+    let retrier = on(
+        &FakeSleeper::new(),
+        policy.breaker(Breaker::consecutive(1)).attempts(1),
+    );
+    let mut first = retrier.call::<Fault>();
+    assert!(first.next_blocking().is_some());
+    let mut waiting = pin!(retrier.retry(|_| async { Ok::<_, Fault>(17) }));
+    let asks = Arc::new(Asks(retrier.clone(), Mutex::default()));
+    let waker = Waker::from(Arc::clone(&asks));
+    let mut context = Context::from_waker(&waker);
+    assert!(waiting.as_mut().poll(&mut context).is_pending());
+    first.failure(Fault::DOWN);
+    assert!(first.next_blocking().is_none());
+    assert_eq!(*asks.1.lock().unwrap(), [Some(State::Open)]);
+    match waiting.as_mut().poll(&mut context) {
+        Poll::Ready(Err(gave_up)) => assert_eq!(gave_up.reason(), StopReason::BreakerOpen),
+        other => panic!("{other:?}"),
+    }
 }

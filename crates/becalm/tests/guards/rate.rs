@@ -86,7 +86,7 @@ fn past_max_wait_a_call_is_refused_and_a_retry_returns_its_token() {
 }
 
 #[test]
-fn a_wait_for_a_token_that_would_pass_the_deadline_is_not_begun() {
+fn a_token_that_comes_after_the_deadline_is_not_waited_for() {
     for (driver, drive) in DRIVERS {
         let world = World::new(held());
         let mut options = CallOptions::new();
@@ -97,9 +97,9 @@ fn a_wait_for_a_token_that_would_pass_the_deadline_is_not_begun() {
             Err(stop(StopReason::DeadlineExceeded, 1)),
             "{driver}"
         );
-        assert_eq!(millis(world.now()), 100 * MS, "{driver}");
+        assert_eq!(world.now(), 100 * MS, "{driver}: after the wait alone");
         assert_eq!(world.ledger.book().tokens, 1000, "{driver}");
-        // What it would have waited for is the next one's.
+        // What it did not wait for is the next one's.
         assert_eq!(drive(&world, &DEFAULT, &|_| Ok(17)), Ok(17), "{driver}");
         assert_eq!(millis(world.now()), 2 * SECOND, "{driver}");
     }
