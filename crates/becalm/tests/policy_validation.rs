@@ -319,17 +319,25 @@ fn the_edges_of_every_range_are_accepted() {
         Policy::default().budget(Budget::ratio(0.1).burst(1.0)),
         Policy::default().budget(Budget::ratio(0.1).burst(1e6)),
         Policy::default().budget(Budget::ratio(0.1).floor_per_second(1e4)),
-        Policy::default().throttle(Throttle::accepts(1.0).within(1000 * MS).max(0.01)),
-        Policy::default().throttle(Throttle::accepts(1e3).within(3_600_000 * MS).max(1.0)),
-        Policy::default().rate(AdaptiveRate::cubic().max_wait(Duration::ZERO)),
-        Policy::default().rate(AdaptiveRate::cubic().max_wait(AdaptiveRate::LONGEST_WAIT)),
-        Policy::default().hedge(Hedge::after(Duration::ZERO).copies(4)),
-        Policy::default().hedge(Hedge::at_quantile(0.5).min(MS).max(MS)),
-        Policy::default().hedge(Hedge::at_quantile(0.999).window(600_000 * MS)),
-        Policy::default().bulkhead(Bulkhead::calls(1_000_000).waiting(1_000_000)),
-        Policy::default().bulkhead(Bulkhead::calls(1).waiting(1).max_wait(Duration::MAX)),
-        Policy::default().breaker(Breaker::consecutive(1).open(MS).open_max(MS).jitter(0.0)),
-        Policy::default().breaker(Breaker::consecutive(1_000_000).jitter(1.0)),
+    ] {
+        assert_eq!(policy.validate(), Ok(()), "{policy:?}");
+    }
+}
+
+#[test]
+fn the_edges_of_every_range_of_the_protection_are_accepted() {
+    for policy in vec![
+        policy().throttle(Throttle::accepts(1.0).within(1000 * MS).max(0.01)),
+        policy().throttle(Throttle::accepts(1e3).within(3_600_000 * MS).max(1.0)),
+        policy().rate(AdaptiveRate::cubic().max_wait(Duration::ZERO)),
+        policy().rate(AdaptiveRate::cubic().max_wait(AdaptiveRate::LONGEST_WAIT)),
+        policy().hedge(Hedge::after(Duration::ZERO).copies(4)),
+        policy().hedge(Hedge::at_quantile(0.5).min(MS).max(MS)),
+        policy().hedge(Hedge::at_quantile(0.999).window(600_000 * MS)),
+        policy().bulkhead(Bulkhead::calls(1_000_000).waiting(1_000_000)),
+        policy().bulkhead(Bulkhead::calls(1).waiting(1).max_wait(Duration::MAX)),
+        policy().breaker(Breaker::consecutive(1).open(MS).open_max(MS).jitter(0.0)),
+        policy().breaker(Breaker::consecutive(1_000_000).jitter(1.0)),
     ] {
         assert_eq!(policy.validate(), Ok(()), "{policy:?}");
     }
