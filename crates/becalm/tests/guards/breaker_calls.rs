@@ -244,8 +244,11 @@ fn changes_are_told_where_they_happen() {
 #[test]
 fn the_sans_io_call_hands_the_change_out_once() {
     use becalm::{Call, CallOptions, Failure, Instant, Scope, Shared};
-    let shared =
-        Shared::new(fixed(SECOND).breaker(consecutive(1)), 0 * MS).expect("a valid policy");
+    let shared = Shared::new(
+        fixed(SECOND).breaker(consecutive(1)),
+        core::time::Duration::ZERO,
+    )
+    .expect("a valid policy");
     let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, Instant::ZERO);
     call.start(Instant::ZERO, &mut || 0).expect("closed");
     assert_eq!(call.take_transition(), None);

@@ -250,7 +250,7 @@ fn a_call_without_time_takes_no_slot() {
     for (driver, drive) in DRIVERS {
         let world = due(consecutive(1));
         let mut options = CallOptions::new();
-        options.deadline = Some(0 * MS);
+        options.deadline = Some(core::time::Duration::ZERO);
         let ended = drive(&world, &options, &|_| panic!("there is no time"));
         assert_eq!(
             ended,

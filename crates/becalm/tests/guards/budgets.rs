@@ -176,7 +176,7 @@ fn every_end_of_a_call_is_told_to_a_concurrency() {
         idle("retries switched off in the wait");
         world.retrier.enable_retries();
         let mut options = CallOptions::new();
-        options.deadline = Some(0 * MS);
+        options.deadline = Some(core::time::Duration::ZERO);
         drive(&world, &options, &|_| Ok(17)).unwrap_err();
         idle("no time at all");
         assert_eq!(

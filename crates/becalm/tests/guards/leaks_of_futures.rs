@@ -56,7 +56,7 @@ fn futures_leave_nothing(guards: Guards, steps: &[(u8, usize, u64)], dice: u64) 
                     let _: Result<u32, _> = call.await;
                 }));
             }
-            (2 | 3 | 4, Some(at)) => {
+            (2..=4, Some(at)) => {
                 let mut context = Context::from_waker(Waker::noop());
                 if let Poll::Ready(()) = calls[at].as_mut().poll(&mut context) {
                     drop(calls.swap_remove(at));

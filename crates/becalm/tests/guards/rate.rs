@@ -37,7 +37,7 @@ fn after_a_throttle_every_driver_waits_for_its_token() {
             }
         });
         assert_eq!(ended, Ok(17), "{driver}");
-        assert_eq!(*starts.borrow(), [0 * MS, 2 * SECOND], "{driver}");
+        assert_eq!(*starts.borrow(), [Duration::ZERO, 2 * SECOND], "{driver}");
         // A first try of another call waits, too.
         let ended = drive(&world, &DEFAULT, &|_| {
             starts.borrow_mut().push(millis(world.now()));
@@ -52,7 +52,7 @@ fn after_a_throttle_every_driver_waits_for_its_token() {
 #[test]
 fn what_is_no_throttle_holds_nobody() {
     for (driver, drive) in DRIVERS {
-        let world = World::new(held().base(0 * MS));
+        let world = World::new(held().base(Duration::ZERO));
         for answer in [
             Ok(17),
             Err(Fault::DOWN),
@@ -61,7 +61,7 @@ fn what_is_no_throttle_holds_nobody() {
         ] {
             let _ = drive(&world, &DEFAULT, &|_| answer);
         }
-        assert_eq!(world.now(), 0 * MS, "{driver}");
+        assert_eq!(world.now(), Duration::ZERO, "{driver}");
     }
 }
 
@@ -184,7 +184,7 @@ fn of_several_guards_that_refuse_the_outermost_is_named() {
             .bulkhead(Bulkhead::calls(1))
             .breaker(consecutive(1).open_max(SECOND))
             .attempts(1);
-        policy.rate = rate.then(|| AdaptiveRate::cubic().max_wait(0 * MS));
+        policy.rate = rate.then(|| AdaptiveRate::cubic().max_wait(Duration::ZERO));
         policy
     };
     let world = World::on(&FakeSleeper::new(), policy(true));
