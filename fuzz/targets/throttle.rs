@@ -2,7 +2,7 @@
 //! that holds it is valid; what is refused is refused with a sentence.
 #![no_main]
 
-use becalm::{Throttle, Policy};
+use becalm::{Policy, Throttle};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
