@@ -177,3 +177,18 @@ fn millionths(share: f64) -> u64 {
     let millionths = (share * 1e6 + 0.5) as u64;
     millionths.min(MILLION)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0.000249 x 10^6 is a little less than 249 in binary.
+    #[test]
+    fn a_share_is_kept_to_the_millionth_that_was_written() {
+        for share in 1..=MILLION {
+            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+            let written = share as f64 / 1e6;
+            assert_eq!(millionths(written), share);
+        }
+    }
+}
