@@ -32,7 +32,8 @@ pub enum Event<'a> {
         retrier: &'a str,
         /// The number of the attempt, from 1.
         number: u32,
-        /// What was really waited before it, by the sleeper's clock; zero before the first.
+        /// What was really waited before it, by the sleeper's clock; zero before the first, unless
+        /// a guard made that wait.
         waited: Duration,
     },
     /// An attempt failed and another will follow, after a wait that begins now.

@@ -54,7 +54,8 @@ impl<C> Retrier<C> {
     }
 
     /// How often calls stopped for this reason: where it is
-    /// [`BudgetExhausted`](crate::StopReason::BudgetExhausted), how many retries were denied.
+    /// [`BudgetExhausted`](crate::StopReason::BudgetExhausted), how many retries were denied. A call
+    /// that is dropped is told to an observer as cancelled, but is not counted.
     pub fn stops(&self, reason: StopReason) -> u64 {
         self.parts.shared.stops(reason)
     }

@@ -81,6 +81,8 @@ fn a_call_that_its_own_deadline_cuts_counts_if_it_had_been_slow() {
         let world = after(policy, deadline, |mut call| {
             assert_eq!(call(), Some(StopReason::DeadlineExceeded));
         });
+        let stops = world.retrier.stops(StopReason::DeadlineExceeded);
+        assert_eq!(stops, 1, "counted once");
         assert_eq!(world.state(), state, "{deadline:?}");
     }
 }

@@ -172,7 +172,12 @@ fn every_end_of_a_call_is_told_to_a_concurrency() {
         idle("refused before the first attempt");
         world.retrier.force_close();
         world.in_next_wait(|retrier| retrier.disable_retries());
-        drive(&world, &DEFAULT, &|_| DOWN).unwrap_err();
+        let ended = drive(&world, &DEFAULT, &|_| DOWN);
+        assert_eq!(
+            ended,
+            Err(stop(StopReason::AttemptsExhausted, 1)),
+            "{driver}"
+        );
         idle("retries switched off in the wait");
         world.retrier.enable_retries();
         let mut options = CallOptions::new();

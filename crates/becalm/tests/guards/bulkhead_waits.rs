@@ -30,7 +30,7 @@ macro_rules! busy {
     }};
 }
 
-fn ended(polled: Poll<Result<u32, becalm::GaveUp<Fault, u32>>>) -> Option<Result<u32, Stop>> {
+fn ended_of(polled: Poll<Result<u32, becalm::GaveUp<Fault, u32>>>) -> Option<Result<u32, Stop>> {
     match polled {
         Poll::Pending => None,
         Poll::Ready(result) => Some(result.map_err(Stop::from)),
@@ -104,7 +104,7 @@ fn while_it_waits_a_call_has_not_begun() {
     assert_eq!(world.told().len(), told);
     assert_eq!(world.retrier.waiting(), 0, "it does not wait for a retry");
     drop(busy);
-    assert_eq!(ended(waiting.run()), Some(Ok(17)));
+    assert_eq!(ended_of(waiting.run()), Some(Ok(17)));
     assert_eq!(world.ledger.book().deposits, deposits + 1);
 }
 
@@ -121,14 +121,32 @@ fn a_wait_ends_after_max_wait() {
     world.clock.advance(MS);
     assert_eq!(first.wakes(), 1, "the timer wakes it");
     assert_eq!(
-        ended(first.run()),
+        ended_of(first.run()),
         Some(Err(stop(StopReason::BulkheadFull, 0)))
     );
     assert!(second.run().is_pending(), "each has its own time");
     drop(busy);
-    assert_eq!(ended(second.run()), Some(Ok(17)));
+    assert_eq!(ended_of(second.run()), Some(Ok(17)));
     assert_eq!(world.clock.sleepers(), 0, "no timer is left");
     world.assert_idle("all have ended");
+}
+
+/// The timer measured the wait, which is over.
+#[test]
+fn no_timer_of_the_wait_outlives_it() {
+    let world = world(queue(1, 1).max_wait(SECOND));
+    let busy = busy!(world);
+    let mut waiting = ByHand::new(world.retrier.retry(|_| pending::<Never>()));
+    assert!(waiting.run().is_pending());
+    assert_eq!(world.clock.sleepers(), 1);
+    drop(busy);
+    assert!(waiting.run().is_pending());
+    assert_eq!(
+        world.retrier.in_flight(),
+        Some(1),
+        "its attempt is under way"
+    );
+    assert_eq!(world.clock.sleepers(), 0);
 }
 
 /// Handed a place at the very end of its patience, a call takes it.
@@ -140,7 +158,7 @@ fn a_place_that_comes_with_the_end_of_the_wait_is_taken() {
     assert!(waiting.run().is_pending());
     world.clock.advance(30 * MS);
     drop(busy);
-    assert_eq!(ended(waiting.run()), Some(Ok(17)));
+    assert_eq!(ended_of(waiting.run()), Some(Ok(17)));
 }
 
 /// In every driver: by the clock that jumps to the end of the wait.
@@ -192,7 +210,7 @@ fn the_deadline_cuts_the_wait_of_a_retry_too() {
     );
     world.clock.advance(900 * MS);
     assert_eq!(
-        ended(call.run()),
+        ended_of(call.run()),
         Some(Err(stop(StopReason::DeadlineExceeded, 1)))
     );
     assert_eq!(world.ledger.book().tokens, 1000, "and comes back");
@@ -219,7 +237,7 @@ fn the_attempt_timeout_begins_with_the_attempt() {
     assert!(call.run().is_pending());
     world.clock.advance(MS);
     assert_eq!(
-        ended(call.run()),
+        ended_of(call.run()),
         Some(Err(stop(StopReason::AttemptsExhausted, 1)))
     );
 }
@@ -262,7 +280,7 @@ fn a_cancelled_waiter_leaves_the_queue_and_passes_on_what_it_was_handed() {
     assert_eq!((calls[0].wakes(), calls[1].wakes()), (1, 0));
     drop(calls.remove(0)); // who passes it on
     assert_eq!(calls[0].wakes(), 1);
-    assert_eq!(ended(calls[0].run()), Some(Ok(2)));
+    assert_eq!(ended_of(calls[0].run()), Some(Ok(2)));
     world.assert_idle("all have ended");
     assert_eq!(world.retrier.stops(StopReason::BulkheadFull), 0);
 }
@@ -285,24 +303,31 @@ fn a_call_that_is_dropped_in_the_queue_is_told_as_cancelled() {
 /// Woken by another thread, in no time of the clock.
 #[test]
 fn a_cancel_handle_ends_a_blocking_wait() {
-    let world = world(queue(1, 1));
-    let _busy = busy!(world);
+    let world = world(queue(1, 1).max_wait(SECOND));
+    let busy = busy!(world);
     let cancel = Cancel::new();
-    let ended: Stop = std::thread::scope(|scope| {
+    let ended = std::thread::scope(|scope| {
         let waits = scope.spawn(|| {
-            let call = world
-                .retrier
-                .blocking(|_| -> Never { panic!("there is no place") });
-            Stop::from(call.cancel(&cancel).call().unwrap_err())
+            let operation = |_| -> Never { panic!("there is no place") };
+            let call = world.retrier.blocking(operation).cancel(&cancel);
+            Stop::from(call.call().unwrap_err())
         });
-        // It need not be in its wait yet: cancelled is cancelled.
+        while world.clock.sleepers() == 0 {
+            std::thread::yield_now(); // it is not in its wait yet
+        }
         cancel.cancel();
         waits.join().expect("no panic")
     });
     assert_eq!(ended, stop(StopReason::Cancelled, 0));
-    assert_eq!(world.retrier.in_flight(), Some(1));
-    drop(_busy);
-    world.assert_idle("all have ended");
+    assert_eq!(world.retrier.stops(StopReason::Cancelled), 1);
+    assert_eq!(
+        (world.retrier.in_flight(), world.clock.sleepers()),
+        (Some(1), 0)
+    );
+    let mut next = ByHand::new(world.retrier.retry(|_| async { Ok::<u32, Fault>(17) }));
+    assert!(next.run().is_pending(), "the waiting place is free");
+    drop(busy);
+    assert_eq!(ended_of(next.run()), Some(Ok(17)));
 }
 
 /// Blocking threads and futures wait in one queue, and each is woken by the end of another.
@@ -369,9 +394,9 @@ fn a_reload_that_raises_the_limit_wakes_who_waits() {
     let wakes: Vec<_> = calls.iter().map(ByHand::wakes).collect();
     assert_eq!(wakes, [1, 1, 0], "two more places");
     assert_eq!(world.retrier.concurrency_limit(), Some(3));
-    assert_eq!(ended(calls[0].run()), Some(Ok(0)));
-    assert_eq!(ended(calls[1].run()), Some(Ok(1)));
-    assert_eq!(ended(calls[2].run()), Some(Ok(2)));
+    assert_eq!(ended_of(calls[0].run()), Some(Ok(0)));
+    assert_eq!(ended_of(calls[1].run()), Some(Ok(1)));
+    assert_eq!(ended_of(calls[2].run()), Some(Ok(2)));
 }
 
 /// Nobody is left behind where the bulkhead goes while calls wait for it.
@@ -398,7 +423,7 @@ fn a_reload_that_takes_the_bulkhead_out_leaves_nobody_behind() {
     drop(busy);
     for (number, call) in (0..).zip(&mut calls) {
         assert_eq!(call.wakes(), 1, "woken by the one before");
-        assert_eq!(ended(call.run()), Some(Ok(number)));
+        assert_eq!(ended_of(call.run()), Some(Ok(number)));
     }
     let put_back = fixed(100 * MS).bulkhead(queue(1, 4));
     world
@@ -445,7 +470,7 @@ fn a_loop_that_is_left_in_the_queue_leaves_it() {
         let mut next = ByHand::new(world.retrier.retry(|_| async { Ok::<u32, Fault>(17) }));
         assert!(next.run().is_pending(), "the waiting place is free");
         drop(busy);
-        assert_eq!(ended(next.run()), Some(Ok(17)));
+        assert_eq!(ended_of(next.run()), Some(Ok(17)));
     }
 }
 
@@ -460,6 +485,7 @@ fn a_sans_io_call_waits_only_where_it_is_polled() {
         call.start(clock.now(), &mut || 0),
         Err(StopReason::BulkheadFull)
     );
+    let mut refused = call;
     let mut call = begin();
     let waker = std::task::Waker::noop();
     let until = clock.now().after(30 * MS);
@@ -471,6 +497,12 @@ fn a_sans_io_call_waits_only_where_it_is_polled() {
         Ok(Start::Go(_))
     ));
     drop(call);
+    let again = refused.start(clock.now(), &mut || 0);
+    assert_eq!(
+        again,
+        Err(StopReason::Cancelled),
+        "a place is free, but it is over"
+    );
 
     // Without a longest wait there is no time of its own.
     let policy = fixed(100 * MS).bulkhead(queue(1, 1));

@@ -1,7 +1,10 @@
 //! Which calls does the adaptive throttle shed, and from what does it learn?
 
 use becalm::time::FakeSleeper;
-use becalm::{CallOptions, Classify, Effect, Policy, Priority, StopReason, Throttle};
+use becalm::{
+    Bulkhead, Call, CallOptions, Classify, Effect, Instant, Policy, Priority, Scope, Sleeper,
+    Start, StopReason, Throttle,
+};
 
 use crate::probe::{ByHand, Fault, MS, fixed};
 use crate::world::{DEFAULT, DRIVERS, Driver, World, stop};
@@ -25,8 +28,8 @@ fn with(priority: Priority) -> CallOptions {
     options
 }
 
-/// How many of 1000 calls are shed that would be answered by a permanent failure of the clock: an
-/// operation that is cancelled teaches nothing, so that the probability stays.
+/// How many of 1000 calls are shed, each of which is dropped in its first attempt: what is given up
+/// teaches nothing, so that the probability stays.
 fn shed_of_1000(world: &World, options: &CallOptions) -> u32 {
     let mut shed = 0;
     for _ in 0..1000 {
@@ -147,7 +150,7 @@ fn answers_count_as_accepted_and_calls_that_were_given_up_as_nothing() {
 #[test]
 fn what_is_shed_takes_nothing_from_the_guards_behind_it() {
     let policy = shedding()
-        .bulkhead(becalm::Bulkhead::calls(1))
+        .bulkhead(Bulkhead::calls(1))
         .breaker(crate::world::consecutive(1000).slow(crate::probe::SECOND));
     let world = rejecting(DRIVERS[1].1, policy);
     let shed = shed_of_1000(&world, &DEFAULT);
@@ -171,4 +174,28 @@ fn a_layer_above_may_repeat_what_was_shed() {
         gave_up.to_string(),
         "gave up before the first attempt because the adaptive throttle shed the call"
     );
+}
+
+/// Past the throttle once, a call is not shed while it waits for its place.
+#[test]
+fn a_call_that_waits_for_a_place_is_not_asked_again() {
+    let policy = shedding().bulkhead(Bulkhead::calls(1).waiting(1));
+    let world = rejecting(DRIVERS[1].1, policy);
+    let clock = &world.clock;
+    let mut busy = world
+        .retrier
+        .call_with::<Fault>(with(Priority::CriticalPlus));
+    assert!(busy.next_blocking().is_some());
+    let begin = || Call::begin(&world.retrier, CallOptions::new(), Scope::NONE, clock.now());
+    let waker = std::task::Waker::noop();
+    let mut waits = begin();
+    for mut bits in [u64::MAX, 0, 0] {
+        // Bits of 0 are shed wherever anything is.
+        let started = waits.poll_start(clock.now(), waker, &mut || std::mem::take(&mut bits));
+        assert_eq!(started, Ok(Start::Wait(Instant::NEVER)));
+    }
+    assert_eq!(begin().start(clock.now(), &mut || 0), Err(StopReason::Shed));
+    drop(busy);
+    let started = waits.poll_start(clock.now(), waker, &mut || 0);
+    assert!(matches!(started, Ok(Start::Go(_))), "{started:?}");
 }
