@@ -138,11 +138,19 @@ pub(super) fn start_blocking<E, T>(
     progress: &mut Progress<'_, E, T>,
     cancel: Option<&Cancel>,
 ) -> Result<Attempt, GaveUp<E, T>> {
+    let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
+    if is_cancelled() {
+        return Err(progress.stop(StopReason::Cancelled));
+    }
+    // Asked with a waker of this thread only where it has to wait, for that is an allocation.
+    if let Start::Go(attempt) = progress.poll_start(Waker::noop())? {
+        return Ok(attempt);
+    }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let _listening = cancel.map(|cancel| cancel.listen(&waker));
     loop {
-        if cancel.is_some_and(Cancel::is_cancelled) {
+        if is_cancelled() {
             return Err(progress.stop(StopReason::Cancelled));
         }
         match progress.poll_start(&waker)? {

@@ -1,13 +1,15 @@
 //! What does the first attempt of a guarded call hold, until it succeeds, fails or is dropped?
 
+use core::task::Waker;
 use std::sync::Arc;
 
 use super::retrier::Parts;
 use crate::breaker::Transition;
 use crate::call::{Call, CallOptions, FirstTry, Flight};
-use crate::guard::{Ended, Pass};
+use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::rng::Random;
 use crate::shared::Shared;
+use crate::throttle::Priority;
 use crate::time::Instant;
 
 /// The first attempt under way. Dropped, it returns its pass, and the guards learn how long it
@@ -78,6 +80,35 @@ impl<'r> FirstFlight<'r> {
             flight,
             is_enrolled,
         )
+    }
+}
+
+/// Why a first attempt does not start at once.
+pub(super) enum Halt {
+    Refused(Refused),
+    /// It waits; what it has gained already. Every engine asks again in the same turn, with a waker of
+    /// its own.
+    Queued(Box<Admission>),
+}
+
+/// The pass of a first attempt.
+#[inline]
+pub(super) fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Result<Pass, Halt> {
+    let Parts { shared, engine } = parts;
+    let mut admission = Admission::default();
+    let asking = Asking {
+        priority,
+        is_first_try: true,
+        deadline: first.deadline,
+        waker: Some(Waker::noop()), // asked again where it has to wait
+    };
+    let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
+    let mut random = || engine.seed.stream().next_u64();
+    let guards = shared.guards();
+    match guards.admit(&mut admission, asking, now, &mut random) {
+        Ok(Gate::Open(pass)) => Ok(pass),
+        Ok(Gate::Wait(_)) => Err(Halt::Queued(Box::new(admission))),
+        Err(refused) => Err(Halt::Refused(refused)),
     }
 }
 

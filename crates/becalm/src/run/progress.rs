@@ -6,18 +6,16 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use super::course::{Alarm, Course, Next};
-use super::first_flight::FirstFlight;
+use super::first_flight::{FirstFlight, Halt, admit};
 use super::gave_up::{Details, GaveUp, Outcome};
 use super::retrier::Parts;
 use super::watch::Watch;
 use crate::call::{Attempt, Call, CallOptions, FirstTry, Start, TIMED_OUT};
 use crate::classify::Failure;
-use crate::guard::{Admission, Asking, Gate, Pass, Refused};
+use crate::guard::{Admission, Pass, Refused};
 use crate::observe::Event;
-use crate::rng::Random;
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
-use crate::throttle::Priority;
 use crate::time::Instant;
 
 /// A call under an engine. A [plain](FirstTry) one that succeeds leaves it untouched.
@@ -55,34 +53,6 @@ struct Begun<'r> {
     first: FirstTry,
     flight: FirstFlight<'r>,
     watch: Option<Watch<'r>>,
-}
-
-/// Why a first attempt does not start at once.
-enum Halt {
-    Refused(Refused),
-    /// It waits; what it has gained already.
-    Queued(Box<Admission>),
-}
-
-/// The pass of a first attempt.
-#[inline]
-fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Result<Pass, Halt> {
-    let Parts { shared, engine } = parts;
-    let mut admission = Admission::default();
-    let asking = Asking {
-        priority,
-        is_first_try: true,
-        deadline: first.deadline,
-        waker: Some(Waker::noop()), // asked again where it has to wait
-    };
-    let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
-    let mut random = || engine.seed.stream().next_u64();
-    let guards = shared.guards();
-    match guards.admit(&mut admission, asking, now, &mut random) {
-        Ok(Gate::Open(pass)) => Ok(pass),
-        Ok(Gate::Wait(_)) => Err(Halt::Queued(Box::new(admission))),
-        Err(refused) => Err(Halt::Refused(refused)),
-    }
 }
 
 impl<'r, E, T> Progress<'r, E, T> {

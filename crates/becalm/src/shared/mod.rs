@@ -2,6 +2,8 @@
 //!
 //! The policy in force, the budget, the waiting room. No clock, no IO: a retrier adds those.
 
+mod current_rules;
+
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -18,6 +20,7 @@ use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::{ClockId, Nested, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
+use current_rules::CurrentRules;
 
 /// The state that all calls to one dependency share.
 ///
@@ -459,59 +462,5 @@ impl Drop for Shared {
 impl AsRef<Shared> for Shared {
     fn as_ref(&self) -> &Shared {
         self
-    }
-}
-
-/// The rules in force. Read only after a failure.
-#[derive(Debug)]
-struct CurrentRules {
-    #[cfg(feature = "std")]
-    rules: std::sync::RwLock<Arc<Rules>>,
-    #[cfg(not(feature = "std"))]
-    rules: Arc<Rules>,
-}
-
-#[cfg(feature = "std")]
-impl CurrentRules {
-    fn new(rules: Rules) -> Self {
-        Self {
-            rules: std::sync::RwLock::new(Arc::new(rules)),
-        }
-    }
-
-    fn get(&self) -> Arc<Rules> {
-        Arc::clone(
-            &self
-                .rules
-                .read()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        )
-    }
-
-    /// Changes the rules, or what depends on them, one change at a time.
-    fn change(&self, change: impl FnOnce(&mut Arc<Rules>)) {
-        let mut current = self
-            .rules
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        change(&mut current);
-    }
-}
-
-#[cfg(not(feature = "std"))]
-impl CurrentRules {
-    fn new(rules: Rules) -> Self {
-        Self {
-            rules: Arc::new(rules),
-        }
-    }
-
-    fn get(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules)
-    }
-
-    /// There is only the switch to change.
-    fn change(&self, change: impl FnOnce(&Arc<Rules>)) {
-        change(&self.rules);
     }
 }
