@@ -346,6 +346,15 @@ fn the_attempt_timeout_is_each_copys_own() {
 }
 
 #[test]
+fn a_hedge_that_is_cut_leaves_the_one_that_started_later() {
+    let policy = after_50_ms().hedge(Hedge::after(30 * MS).copies(2));
+    let play = play(policy.attempt_timeout(80 * MS));
+    assert_eq!(play.call(&[Never, Never, Good(70)]).ok(), Some(3));
+    let told = ["80 1 is dropped", "110 2 is dropped", "130 3 is good"];
+    assert_eq!(play.book.of(&["dropped", "good", "retry"]), told);
+}
+
+#[test]
 fn when_all_copies_are_cut_a_retry_follows() {
     let play = play(
         after_50_ms()

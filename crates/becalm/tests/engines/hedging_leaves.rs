@@ -75,14 +75,16 @@ fn dropped_at_any_time_a_hedged_call_returns_what_it_held() {
         assert_eq!(spent, taken - back, "{context}: each is spent or back");
         let lines = play.book.lines();
         let stop = lines.last().unwrap();
-        assert!(stop.contains("stopped cancelled"), "{context}: {stop}");
+        let begun = play.book.of(&["begins"]).len();
+        let told = format!("stopped cancelled by {begun}");
+        assert!(stop.ends_with(&told), "{context}: {stop}");
         // First what the attempts hold, then the word.
         let at = lines.iter().position(|line| line.ends_with("now")).unwrap();
         let after: Vec<_> = lines[at..]
             .iter()
             .filter(|line| line.contains("dropped"))
             .collect();
-        let under_way = play.book.of(&["begins"]).len() - play.book.of(&["fails"]).len();
+        let under_way = begun - play.book.of(&["fails"]).len();
         assert_eq!(after.len(), under_way, "{context}");
     }
 }
@@ -259,6 +261,7 @@ fn a_reload_with_hedges_leaves_the_calls_under_way() {
     for before in [
         fixed(100 * MS),
         fixed(100 * MS).breaker(Breaker::consecutive(5)),
+        fixed(100 * MS).deadline(10 * SECOND),
     ] {
         let play = play(before);
         let fates = [Fails(200, Fault::DOWN), Good(200), Good(10)];
@@ -275,15 +278,21 @@ fn a_reload_with_hedges_leaves_the_calls_under_way() {
     }
 }
 
-/// Attempts that began before a reload asked for the times have none.
+/// Attempts that began before a reload asked for the times have none: a probe is not slow for that.
 #[test]
 fn a_reload_that_measures_takes_no_attempt_for_slow_that_it_has_not_seen_start() {
-    let plain = fixed(100 * MS).breaker(Breaker::consecutive(1));
-    let measuring = fixed(100 * MS).breaker(Breaker::consecutive(1).slow(SECOND));
-    let play = play(plain);
-    let call = play.until(10, &[Good(20)]);
+    let breaker = Breaker::consecutive(1)
+        .open(SECOND)
+        .jitter(0.0)
+        .successes(1);
+    let policy = fixed(100 * MS).attempts(1);
+    let play = play(policy.clone().breaker(breaker));
+    let _ = play.call(&[Fails(0, Fault::DOWN)]);
+    play.clock.advance(SECOND);
+    let probe = play.until_now(10, &[Good(20)]);
+    let measuring = policy.breaker(breaker.slow(SECOND));
     play.retrier.replace_policy(measuring).unwrap();
-    assert_eq!(play.run(call.into_future()).ok(), Some(1));
+    assert_eq!(play.run(probe.into_future()).ok(), Some(1));
     assert_eq!(play.retrier.breaker_state(), Some(State::Closed));
 }
 

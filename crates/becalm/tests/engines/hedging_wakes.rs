@@ -169,6 +169,21 @@ fn there_are_no_more_timers_than_there_is_to_wait_for() {
     assert_eq!(clock.sleepers(), 0);
 }
 
+/// A failure ends the hedging, and with it the wait for the next copy.
+#[test]
+fn nobody_waits_for_a_hedge_that_will_not_be() {
+    let (clock, board) = (FakeSleeper::new(), Board::default());
+    let retrier = on(&clock, after_50_ms());
+    let mut call = switched(&retrier, &board);
+    assert!(call.run().is_pending());
+    clock.advance(50 * MS);
+    assert!(call.run().is_pending());
+    assert_eq!(clock.sleepers(), 1, "for a third copy");
+    board.end(2, Err(Fault::DOWN));
+    assert!(call.run().is_pending());
+    assert_eq!(clock.sleepers(), 0);
+}
+
 #[test]
 fn an_operation_that_is_ready_at_once_needs_no_timer() {
     let clock = FakeSleeper::new();
