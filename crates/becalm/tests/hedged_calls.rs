@@ -5,10 +5,11 @@
 
 #![cfg(feature = "std")]
 
+mod token_book;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm::budget::{RetryBudget, Withdrawal};
 use becalm::bulkhead::Bulkhead;
 use becalm::time::FakeSleeper;
 use becalm::{
@@ -16,68 +17,12 @@ use becalm::{
     Policy, Retrier, Scope, Sleeper, StopReason, Verdict,
 };
 use proptest::prelude::*;
+use token_book::{Purse, Tokens};
 
 const BACKOFF: u64 = 100;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-/// What has become of the tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Tokens {
-    left: u32,
-    held: u32,
-    spent: u32,
-    successes: u32,
-    failures: u32,
-}
-
-#[derive(Debug)]
-struct Purse(Mutex<Tokens>);
-
-impl RetryBudget for Purse {
-    fn deposit(&self, _: Instant) {}
-
-    fn withdraw(&self, _: Instant, _: &Failure) -> Option<Withdrawal> {
-        let mut tokens = self.0.lock().unwrap();
-        tokens.left = tokens.left.checked_sub(1)?;
-        tokens.held += 1;
-        Some(Withdrawal::of_micros(1))
-    }
-
-    fn refund(&self, _: Withdrawal) {
-        let mut tokens = self.0.lock().unwrap();
-        tokens.left += 1;
-        tokens.held -= 1;
-    }
-
-    fn fill(&self, _: Instant) -> f64 {
-        1.0
-    }
-
-    fn hears_calls(&self) -> bool {
-        true
-    }
-
-    fn spent(&self, _: Withdrawal) {
-        let mut tokens = self.0.lock().unwrap();
-        tokens.held -= 1;
-        tokens.spent += 1;
-    }
-
-    fn on_success(&self, _: Instant, last: Option<Withdrawal>) {
-        let mut tokens = self.0.lock().unwrap();
-        tokens.successes += 1;
-        if last.is_some() {
-            tokens.held -= 1;
-            tokens.spent += 1;
-        }
-    }
-
-    fn on_failure(&self, _: Instant, _: &Failure) {
-        self.0.lock().unwrap().failures += 1;
-    }
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -20,6 +20,8 @@ mod guard_edges;
 mod hedged;
 mod hedging;
 mod hedging_bounds;
+mod hedging_budgets;
+mod hedging_layers;
 mod hedging_leaves;
 mod hedging_wakes;
 mod nested;
