@@ -315,3 +315,22 @@ fn what_has_fallen_out_of_a_window_is_forgotten_however_long_it_was_idle() {
         }
     }
 }
+
+/// A clock may count from 1970, or from anywhere: a slice that nobody has been in is no newer one.
+#[test]
+fn a_refund_finds_its_retry_wherever_the_clock_began() {
+    let window = Budget::window(0.0, Duration::from_secs(7), 1.0);
+    for budget in [window, Budget::per_minute(6)] {
+        for shift in 0..64 {
+            let now = Instant::from_nanos(u64::MAX >> shift);
+            let budgets = Budgets::new(budget);
+            let paid = budgets.withdraw(now, &Failure::transient());
+            assert!(budgets.fill(now) < 1.0, "{budget} at {now:?}");
+            budgets.refund(paid.expect("it is full"));
+            assert!(
+                (budgets.fill(now) - 1.0).abs() < 1e-9,
+                "{budget} at {now:?}"
+            );
+        }
+    }
+}
