@@ -73,6 +73,7 @@ pub mod rng;
 pub mod run;
 pub mod schedule;
 pub mod scope;
+mod setters;
 mod shared;
 pub mod stop;
 mod suggest;

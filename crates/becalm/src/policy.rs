@@ -14,6 +14,7 @@ use crate::jitter::Jitter;
 use crate::rate::{AdaptiveRate, InvalidAdaptiveRate};
 use crate::rng::Random;
 use crate::scope::Nested;
+use crate::setters::setters;
 use crate::throttle::{InvalidThrottle, Throttle};
 
 /// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
@@ -160,22 +161,10 @@ impl Policy {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty $(=> $wrap:path)?;)*) => {
-        /// Setters: each returns the policy with one field changed. Nothing is checked until
-        /// [`Policy::validate`] or `.retrier()`.
-        impl Policy {$(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: $type) -> Self {
-                self.$name = $($wrap)?($name);
-                self
-            }
-        )*}
-    };
-}
-
 setters! {
+    /// Setters: each returns the policy with one field changed. Nothing is checked until
+    /// [`Policy::validate`] or `.retrier()`.
+    impl Policy;
     /// Sets how the ceiling grows.
     backoff: Backoff;
     /// Sets the first ceiling.

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
+use crate::setters::setters;
+
 /// The configuration of a circuit breaker: plain data.
 ///
 /// The default opens when half of at least 20 calls within 10 s have failed, and lets a probe
@@ -121,21 +123,9 @@ impl Breaker {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty $(=> $wrap:path)?;)*) => {
-        /// Setters: each returns the breaker with one field changed.
-        impl Breaker {$(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: $type) -> Self {
-                self.$name = $($wrap)?($name);
-                self
-            }
-        )*}
-    };
-}
-
 setters! {
+    /// Setters: each returns the breaker with one field changed.
+    impl Breaker;
     /// Sets how many calls a window must hold before their share counts.
     min_calls: u32;
     /// Sets from which time on a call counts as failed.
