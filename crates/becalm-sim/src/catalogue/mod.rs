@@ -1,0 +1,63 @@
+//! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
+
+mod parameters;
+
+pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
+
+use becalm::Policy;
+
+use crate::study::{Comparison, Plan, Study};
+
+/// A scenario of the catalogue.
+///
+/// What it is, as data, and two functions: one that studies it with the parameters and policies
+/// given, one that checks the simulator against its right answer.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The name on the command line: stable.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub title: &'static str,
+    /// What is asked of it, in a sentence.
+    pub question: &'static str,
+    /// What is found, in a paragraph.
+    pub answer: &'static str,
+    /// Where it comes from.
+    pub sources: &'static [Source],
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// The policies that are compared where none is asked for, in the syntax of `--compare`.
+    pub contenders: &'static [&'static str],
+    /// Studies it.
+    pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
+    /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a
+    /// subset that takes at most a second or two, with tolerances that are as sound for it.
+    pub check: fn(&Plan<'_>, quick: bool) -> Vec<Comparison>,
+}
+
+/// A publication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Author, title, year, the section.
+    pub title: &'static str,
+    /// Its address; empty for a book.
+    pub url: &'static str,
+}
+
+/// A policy that is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What it is called in the results.
+    pub name: String,
+    /// What decides.
+    pub policy: Policy,
+}
+
+/// All scenarios, in the order of the catalogue.
+pub const ENTRIES: &[&Entry] = &[];
+
+/// The scenario of this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().copied().find(|entry| entry.name == name)
+}

@@ -1,0 +1,171 @@
+//! What can be set of a scenario, and to what was it set?
+
+use std::fmt;
+use std::time::Duration;
+
+use becalm::duration;
+
+/// Something that can be set, as a flag of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The flag, without dashes at its front: `service-time`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub help: &'static str,
+    /// How it is read.
+    pub kind: Kind,
+    /// Its value where none is given, as it would be written.
+    pub default: &'static str,
+}
+
+/// How a value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A whole number from 1 up.
+    Count,
+    /// A number from 0 up.
+    Number,
+    /// A number from 0 to 1.
+    Share,
+    /// Such as `250ms`.
+    Duration,
+    /// One of these.
+    Choice(&'static [&'static str]),
+}
+
+impl Parameter {
+    /// A parameter.
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            help,
+            kind,
+            default,
+        }
+    }
+
+    /// Refuses a value that cannot be read.
+    pub fn check(&self, value: &str) -> Result<(), InvalidParameter> {
+        let number = || value.parse::<f64>().ok().filter(|it| it.is_finite());
+        let is_valid = match self.kind {
+            Kind::Count => value.parse::<u64>().is_ok_and(|it| it > 0),
+            Kind::Number => number().is_some_and(|it| it >= 0.0),
+            Kind::Share => number().is_some_and(|it| (0.0..=1.0).contains(&it)),
+            Kind::Duration => duration::parse(value).is_ok(),
+            Kind::Choice(choices) => choices.contains(&value),
+        };
+        if is_valid {
+            return Ok(());
+        }
+        let wanted = match self.kind {
+            Kind::Count => "a whole number from 1 up".into(),
+            Kind::Number => "a number from 0 up".into(),
+            Kind::Share => "a number from 0 to 1".into(),
+            Kind::Duration => "a duration such as 250ms or 2m".into(),
+            Kind::Choice(choices) => format!("one of {}", choices.join(", ")),
+        };
+        Err(InvalidParameter {
+            name: self.name,
+            sentence: format!("\"{value}\" is not {wanted}"),
+        })
+    }
+}
+
+/// The values of a scenario's parameters: those that were given, and the defaults of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters {
+    values: Vec<(&'static Parameter, String)>,
+}
+
+impl Parameters {
+    /// The defaults.
+    pub fn of(parameters: &'static [Parameter]) -> Self {
+        let values = parameters
+            .iter()
+            .map(|parameter| (parameter, parameter.default.to_owned()))
+            .collect();
+        Self { values }
+    }
+
+    /// Sets one.
+    ///
+    /// # Errors
+    ///
+    /// A name that the scenario does not have, a value that cannot be read.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), InvalidParameter> {
+        let found = self.values.iter_mut().find(|(it, _)| it.name == name);
+        let Some((parameter, set)) = found else {
+            return Err(InvalidParameter {
+                name: "parameter",
+                sentence: format!("\"{name}\" is not known to this scenario"),
+            });
+        };
+        parameter.check(value)?;
+        value.clone_into(set);
+        Ok(())
+    }
+
+    /// A duration; zero for a name that does not exist.
+    pub fn duration(&self, name: &str) -> Duration {
+        duration::parse(self.text(name)).unwrap_or_default()
+    }
+
+    /// A number; 0 for a name that does not exist.
+    pub fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or_default()
+    }
+
+    /// A whole number; 0 for a name that does not exist.
+    pub fn count(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or_default()
+    }
+
+    /// The value as it is written; empty for a name that does not exist.
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.values.iter().find(|(it, _)| it.name == name);
+        debug_assert!(found.is_some(), "the scenario has no parameter {name}");
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// All, in the order of the scenario.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, &str)> {
+        self.values
+            .iter()
+            .map(|(parameter, value)| (*parameter, &**value))
+    }
+}
+
+/// A parameter that makes no sense. `Display` names it and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidParameter {
+    /// Which.
+    pub name: &'static str,
+    /// What is wrong with it, and what would be right.
+    pub sentence: String,
+}
+
+impl InvalidParameter {
+    /// Says what is wrong with a parameter, and what would be right.
+    pub fn new(name: &'static str, sentence: impl Into<String>) -> Self {
+        Self {
+            name,
+            sentence: sentence.into(),
+        }
+    }
+}
+
+impl fmt::Display for InvalidParameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{}: {}", self.name, self.sentence)
+    }
+}
+
+impl std::error::Error for InvalidParameter {}

@@ -1,0 +1,1 @@
+//! What is the right answer, by pen and paper? Closed forms with their derivations.

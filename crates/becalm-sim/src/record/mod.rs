@@ -1,0 +1,101 @@
+//! What happened in a run? Counts in buckets of time, and latencies.
+
+mod histogram;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use becalm::StopReason;
+
+pub use histogram::Histogram;
+
+/// Everything that one run of a scenario left behind. Equal seeds leave equal recordings.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Recording {
+    /// The length of a bucket.
+    pub bucket: Duration,
+    /// One for each population, in the order of the scenario.
+    pub populations: Vec<PopulationRecord>,
+    /// One for each service, in the order of the scenario.
+    pub services: Vec<ServiceRecord>,
+    /// Events that the engine handled.
+    pub events: u64,
+}
+
+/// What a population saw. Counts are per bucket of the moment in which a thing happened, but those
+/// of `first_tries_won`, which are by the moment in which the call began.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct PopulationRecord {
+    /// Calls that began: first tries that were started or refused by a guard.
+    pub calls: Vec<u32>,
+    /// First tries that were sent.
+    pub first_tries: Vec<u32>,
+    /// Attempts that were sent, first tries and hedges among them.
+    pub attempts: Vec<u32>,
+    /// Hedges that were sent.
+    pub hedges: Vec<u32>,
+    /// Calls that succeeded.
+    pub succeeded: Vec<u32>,
+    /// Calls that began in this bucket and succeeded, whenever that was.
+    pub succeeded_of: Vec<u32>,
+    /// Calls that gave up.
+    pub gave_up: Vec<u32>,
+    /// Attempts that timed out at the client.
+    pub timed_out: Vec<u32>,
+    /// Attempts that were answered with a failure or a refusal.
+    pub failed: Vec<u32>,
+    /// Why calls gave up.
+    pub stops: BTreeMap<Stop, u64>,
+    /// How long the calls took that succeeded.
+    pub latency: Histogram,
+}
+
+/// A stop reason with an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stop(pub &'static str);
+
+impl From<StopReason> for Stop {
+    fn from(reason: StopReason) -> Self {
+        Self(reason.as_str())
+    }
+}
+
+/// What a service saw, per bucket.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ServiceRecord {
+    /// Requests that arrived.
+    pub arrived: Vec<u32>,
+    /// Requests that were refused: a full queue, a limit, a service that is down.
+    pub refused: Vec<u32>,
+    /// Requests that were served to their end.
+    pub served: Vec<u32>,
+    /// Requests among those served whose caller had given up.
+    pub stale: Vec<u32>,
+    /// Requests that were dropped unserved: by `CoDel`, past their deadline, cancelled.
+    pub dropped: Vec<u32>,
+    /// The longest queue of all instances together in the bucket.
+    pub queue: Vec<u32>,
+    /// Requests that were answered from the cache.
+    pub hits: Vec<u32>,
+    /// Requests that could have been and were not.
+    pub misses: Vec<u32>,
+}
+
+impl PopulationRecord {
+    /// Attempts over first tries in the whole run; 1 where nothing was tried.
+    #[expect(clippy::cast_precision_loss)] // far below 2^52
+    pub fn amplification(&self) -> f64 {
+        match total(&self.first_tries) {
+            0 => 1.0,
+            first => total(&self.attempts) as f64 / first as f64,
+        }
+    }
+}
+
+/// The sum of a count.
+pub fn total(buckets: &[u32]) -> u64 {
+    buckets.iter().map(|count| u64::from(*count)).sum()
+}

@@ -1,0 +1,102 @@
+//! What is simulated? Clients, services, and what goes wrong: plain data.
+//!
+//! Configuration only; [`world`](crate::world) is the mechanism. Times are [`Duration`]s from the
+//! start of a run, rates are per second, shares are from 0 to 1.
+
+mod arrivals;
+mod population;
+mod service;
+mod trigger;
+
+use std::time::Duration;
+
+use crate::engine::Distribution;
+
+pub use arrivals::Arrivals;
+pub use population::{Population, Sharing, Variant};
+pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
+pub use trigger::{Effect, Trigger};
+
+/// A world and its course.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// How long a run lasts.
+    pub horizon: Duration,
+    /// The step in which everything is counted. Default 100 ms.
+    pub bucket: Duration,
+    /// Who calls.
+    pub populations: Vec<Population>,
+    /// Who is called: a graph, by name. Cycles are refused.
+    pub services: Vec<Service>,
+    /// What goes wrong, and when.
+    pub triggers: Vec<Trigger>,
+    /// What lies between any two of them.
+    pub network: Network,
+}
+
+/// Delay and loss of every message, one way.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Network {
+    /// How long a message takes, one way. Default 0.
+    pub delay: Distribution,
+    /// The share of messages that never arrive, each way. Default 0.
+    pub loss: f64,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            delay: Distribution::Constant(Duration::ZERO),
+            loss: 0.0,
+        }
+    }
+}
+
+impl Scenario {
+    /// An empty world that lasts so long, counted in steps of 100 ms.
+    pub fn new(name: impl Into<String>, horizon: Duration) -> Self {
+        Self {
+            name: name.into(),
+            horizon,
+            bucket: Duration::from_millis(100),
+            populations: Vec::new(),
+            services: Vec::new(),
+            triggers: Vec::new(),
+            network: Network::default(),
+        }
+    }
+
+    /// Adds a service.
+    #[must_use]
+    pub fn service(mut self, service: Service) -> Self {
+        self.services.push(service);
+        self
+    }
+
+    /// Adds a population.
+    #[must_use]
+    pub fn population(mut self, population: Population) -> Self {
+        self.populations.push(population);
+        self
+    }
+
+    /// Adds a trigger.
+    #[must_use]
+    pub fn trigger(mut self, trigger: Trigger) -> Self {
+        self.triggers.push(trigger);
+        self
+    }
+
+    /// When the last trigger is over; zero without triggers.
+    pub fn triggers_end(&self) -> Duration {
+        let ends = self
+            .triggers
+            .iter()
+            .map(|trigger| trigger.from + trigger.length);
+        ends.max().unwrap_or_default()
+    }
+}

@@ -1,0 +1,236 @@
+//! What did a scenario find out? Plain data for terminals, reports and documents.
+//!
+//! A study asks one question of one scenario under one or more policies. Everything that is shown
+//! anywhere (terminal, HTML, SVG, CSV, JSON) is made from this.
+
+use std::time::Duration;
+
+/// What a scenario found out.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Study {
+    /// The name of the scenario.
+    pub scenario: String,
+    /// What was asked, in a sentence.
+    pub question: String,
+    /// What was found, in a sentence or two made of measured figures.
+    pub answer: String,
+    /// Each parameter with its value.
+    pub asked: Vec<(String, String)>,
+    /// One for each policy that was asked about.
+    pub contenders: Vec<Contender>,
+    /// Pictures of all contenders together.
+    pub charts: Vec<Chart>,
+    /// The seed of the first run.
+    pub seed: u64,
+    /// How many runs each contender had, each with a seed of its own.
+    pub runs: u32,
+    /// Events that the engine handled.
+    pub events: u64,
+}
+
+/// What became of one policy.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Contender {
+    /// What it is called: a preset, a jitter, a file.
+    pub name: String,
+    /// What it is, in a line.
+    pub policy: String,
+    /// What became of the service.
+    pub verdict: Option<Verdict>,
+    /// On which figures the verdict stands, in a sentence.
+    pub evidence: String,
+    /// What was measured.
+    pub figures: Vec<Figure>,
+    /// Pictures of this contender alone.
+    pub charts: Vec<Chart>,
+}
+
+/// What becomes of a service under a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It comes back, from this trigger and from worse.
+    Stable,
+    /// It comes back from this trigger, and would not from one that is worse or under more load.
+    Vulnerable,
+    /// It stays down after the trigger is gone: retries alone keep it there.
+    Metastable,
+    /// Its load is above its capacity without any retry and without a trigger.
+    Overloaded,
+}
+
+impl Verdict {
+    /// The name in documents: stable.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::Vulnerable => "vulnerable",
+            Self::Metastable => "metastable",
+            Self::Overloaded => "overloaded",
+        }
+    }
+}
+
+/// One measured value.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Figure {
+    /// The name in documents, such as `amplification` or `recovery_p99_s`: stable.
+    pub id: &'static str,
+    /// What a reader sees.
+    pub title: &'static str,
+    /// What the value is counted in, such as `s`, `ms`, `/s`, `%`; empty for a plain number.
+    pub unit: &'static str,
+    /// The value; `None` where there is none, such as the recovery time of a service that did not
+    /// recover.
+    pub value: Option<f64>,
+    /// The ends of its 95 % confidence interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Figure {
+    /// A value without an interval.
+    pub const fn new(
+        id: &'static str,
+        title: &'static str,
+        unit: &'static str,
+        value: Option<f64>,
+    ) -> Self {
+        Self {
+            id,
+            title,
+            unit,
+            value,
+            interval: None,
+        }
+    }
+
+    /// Adds the ends of its 95 % confidence interval.
+    #[must_use]
+    pub const fn within(mut self, low: f64, high: f64) -> Self {
+        self.interval = Some((low, high));
+        self
+    }
+}
+
+/// A picture as data.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Chart {
+    /// The name in documents and file names, such as `arrivals`: stable.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What is along the x axis, with the unit.
+    pub x: String,
+    /// What is along the y axis, with the unit.
+    pub y: String,
+    /// What is drawn.
+    pub kind: ChartKind,
+    /// Stretches of the x axis with a name, such as the trigger.
+    pub bands: Vec<(f64, f64, String)>,
+    /// Levels of the y axis with a name, such as the capacity.
+    pub levels: Vec<(f64, String)>,
+    /// Whether the y axis is logarithmic.
+    pub is_logarithmic: bool,
+}
+
+/// What a chart draws.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ChartKind {
+    /// Named lines of points.
+    Lines(Vec<(String, Vec<(f64, f64)>)>),
+    /// A map: the x and the y of its columns and rows, and the value of each cell, row by row from
+    /// the lowest y.
+    Map {
+        /// Of the columns.
+        columns: Vec<f64>,
+        /// Of the rows.
+        rows: Vec<f64>,
+        /// Of the cells, from 0 (all runs recovered) to 1 (none did), or not finite for none.
+        cells: Vec<f64>,
+        /// What the value of a cell is.
+        value: String,
+    },
+    /// Named bars, one value each.
+    Bars(Vec<(String, f64)>),
+}
+
+impl Default for ChartKind {
+    fn default() -> Self {
+        Self::Lines(Vec::new())
+    }
+}
+
+/// A right answer beside what was got.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// What is compared, such as `attempts at the bottom, 3 layers of 4`.
+    pub what: String,
+    /// By closed form or by a published figure.
+    pub expected: f64,
+    /// By simulation.
+    pub got: f64,
+    /// What may lie between.
+    pub tolerance: Tolerance,
+}
+
+/// How far from the right answer a simulation may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Tolerance {
+    /// A share of the expected value.
+    Relative(f64),
+    /// In the unit of the value.
+    Absolute(f64),
+    /// At most the expected value.
+    AtMost,
+    /// At least the expected value.
+    AtLeast,
+}
+
+impl Comparison {
+    /// Whether the simulation is right. A value that is not a number never is.
+    pub fn holds(&self) -> bool {
+        let off = (self.got - self.expected).abs();
+        match self.tolerance {
+            Tolerance::Relative(share) => off <= share * self.expected.abs(),
+            Tolerance::Absolute(most) => off <= most,
+            Tolerance::AtMost => self.got <= self.expected,
+            Tolerance::AtLeast => self.got >= self.expected,
+        }
+    }
+}
+
+/// How a study is run: not what is asked, but how thoroughly.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Plan<'a> {
+    /// The seed of the first run; the others are derived from it.
+    pub seed: u64,
+    /// Runs of each point; `None` for the scenario's own choice.
+    pub runs: Option<u32>,
+    /// Threads that runs are spread over. They change nothing in the result.
+    pub threads: usize,
+    /// Told of the runs that are done, and of how many there will be as far as is known.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+    /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
+    /// it. Default none.
+    pub patience: Option<Duration>,
+}
+
+impl Default for Plan<'_> {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            runs: None,
+            threads: 1,
+            progress: None,
+            patience: None,
+        }
+    }
+}
