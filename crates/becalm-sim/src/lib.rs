@@ -16,5 +16,6 @@ pub mod engine;
 pub mod oracle;
 pub mod record;
 pub mod scenario;
+pub mod search;
 pub mod study;
 pub mod world;
