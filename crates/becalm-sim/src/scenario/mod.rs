@@ -96,7 +96,7 @@ impl Scenario {
         let ends = self
             .triggers
             .iter()
-            .map(|trigger| trigger.from + trigger.length);
+            .map(|trigger| trigger.from.saturating_add(trigger.length));
         ends.max().unwrap_or_default()
     }
 }
