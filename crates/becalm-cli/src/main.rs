@@ -2,12 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+mod again;
 mod drill;
 mod generate;
+mod output;
 mod plan;
 mod policy_flags;
 mod presets;
 mod run;
+mod stream;
 mod usage;
 mod wording;
 
