@@ -179,6 +179,14 @@ impl PolicyFlags {
         }
     }
 
+    /// As if only this policy file were given.
+    pub fn of_file(file: PathBuf) -> Self {
+        Self {
+            policy_file: Some(file),
+            ..Self::default()
+        }
+    }
+
     /// Whether `--budget` was given: for a command whose one call has little use for a budget that
     /// bounds many.
     pub fn budget_is_given(&self) -> bool {
