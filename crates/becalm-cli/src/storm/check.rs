@@ -26,7 +26,7 @@ pub fn run(flags: &CatalogueFlags) -> ExitCode {
         for seed in (flags.seed..=u64::MAX).take(seeds as usize) {
             let plan = plan(seed, None, flags.threads);
             for comparison in (entry.check)(&plan, flags.quick) {
-                check.add(&comparison);
+                check.add(Row::of(&comparison));
             }
         }
         checks.push(check);
@@ -77,25 +77,18 @@ impl Check {
 
     /// Adds what one seed gave. What is expected may depend on the seed, as where it is computed
     /// from what a run drew: then it is a row of its own.
-    fn add(&mut self, comparison: &Comparison) {
-        let tolerance = tolerance(comparison.tolerance);
-        let same = |row: &&mut Row| {
-            row.what == comparison.what
-                && row.expected.to_bits() == comparison.expected.to_bits()
-                && row.tolerance == tolerance
+    fn add(&mut self, row: Row) {
+        let same = |other: &&mut Row| {
+            other.what == row.what
+                && other.expected.to_bits() == row.expected.to_bits()
+                && other.tolerance == row.tolerance
         };
-        if let Some(row) = self.rows.iter_mut().find(same) {
-            row.got.push(comparison.got);
-            row.holds &= comparison.holds();
-            return;
+        if let Some(known) = self.rows.iter_mut().find(same) {
+            known.got.extend(row.got);
+            known.holds &= row.holds;
+        } else {
+            self.rows.push(row);
         }
-        self.rows.push(Row {
-            what: comparison.what.clone(),
-            expected: comparison.expected,
-            got: vec![comparison.got],
-            tolerance,
-            holds: comparison.holds(),
-        });
     }
 
     fn record(&self) -> CheckRecord<'_> {
@@ -113,6 +106,17 @@ impl Check {
 }
 
 impl Row {
+    /// Under one seed.
+    fn of(comparison: &Comparison) -> Self {
+        Self {
+            what: comparison.what.clone(),
+            expected: comparison.expected,
+            got: vec![comparison.got],
+            tolerance: tolerance(comparison.tolerance),
+            holds: comparison.holds(),
+        }
+    }
+
     /// What the seeds gave: the least and the greatest, if there is a difference to be seen.
     fn got(&self) -> String {
         let least = format::plain(self.got.iter().copied().fold(f64::INFINITY, f64::min));
@@ -214,4 +218,81 @@ fn document(checks: &[Check], quick: bool, seeds: u32) -> String {
         scenarios: checks.iter().map(Check::record).collect(),
     };
     serde_json::to_string(&document).unwrap_or_default() + "\n" // plain data: no error
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn check(rows: &[(&str, f64, f64, bool)]) -> Check {
+        let mut check = Check::new("herd");
+        for (what, expected, got, holds) in rows {
+            check.add(Row {
+                what: (*what).into(),
+                expected: *expected,
+                got: vec![*got],
+                tolerance: "1%".into(),
+                holds: *holds,
+            });
+        }
+        check
+    }
+
+    #[test]
+    fn one_seed_that_is_off_fails_the_scenario() {
+        let seeds = [
+            ("peak", 100.0, 100.2, true),
+            ("mean", 5.0, 5.0, true),
+            ("peak", 100.0, 107.0, false),
+        ];
+        assert!(check(&seeds[..2]).passed());
+        let missed = check(&seeds);
+        assert!(!missed.passed());
+        assert_eq!(
+            missed.rows.len(),
+            2,
+            "the seeds of a comparison share a row"
+        );
+        let text = text(&missed);
+        assert!(
+            text.contains("100 to 107") && text.contains("FAILED"),
+            "{text}"
+        );
+        let conclusion = conclusion(&[missed], 2);
+        assert_eq!(
+            conclusion,
+            "1 of 2 comparisons hold in 1 scenarios, under 2 seeds; FAILED: herd\n"
+        );
+    }
+
+    #[test]
+    fn what_compares_nothing_has_not_passed() {
+        let nothing = check(&[]);
+        assert!(!nothing.passed() && text(&nothing).contains("FAILED"));
+        assert!(conclusion(&[nothing], 1).contains("FAILED: herd"));
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_is_said_plainly() {
+        let check = check(&[("peak", 1.0, f64::NAN, false)]);
+        assert_eq!(check.rows[0].got(), "not a number");
+    }
+
+    #[test]
+    fn the_document_has_every_seed() {
+        let checks = [check(&[
+            ("peak", 100.0, 99.5, true),
+            ("peak", 100.0, 100.5, true),
+        ])];
+        let document: Value = serde_json::from_str(&document(&checks, true, 2)).unwrap();
+        assert_eq!(
+            (&document["passed"], &document["seeds"]),
+            (&true.into(), &2.into())
+        );
+        let comparison = &document["scenarios"][0]["comparisons"][0];
+        assert_eq!(comparison["got"], serde_json::json!([99.5, 100.5]));
+        assert_eq!(comparison["holds"], true);
+    }
 }

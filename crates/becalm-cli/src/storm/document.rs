@@ -215,3 +215,60 @@ fn chart(chart: &Chart) -> ChartRecord<'_> {
     }
     record
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::study::tests::told;
+    use super::*;
+
+    #[test]
+    fn names_and_units_are_stable() {
+        let document: Value = serde_json::from_str(&document(&told()).unwrap()).unwrap();
+        for (name, expected) in [
+            ("schema", json!(1)),
+            ("scenario", json!("orders")),
+            ("question", json!("What becomes of orders?")),
+            ("answer", json!("Only one comes back.")),
+            ("command", json!("becalm storm orders --seed 7")),
+            ("seed", json!(7)),
+            ("runs", json!(10)),
+            ("events", json!(12_345)),
+            ("asked", json!([{ "name": "load", "value": "260" }])),
+        ] {
+            assert_eq!(document[name], expected, "{name}");
+        }
+        let [none, full] = [0, 1].map(|index| &document["contenders"][index]);
+        assert_eq!(
+            (&none["name"], &none["verdict"]),
+            (&json!("none"), &json!("metastable"))
+        );
+        assert_eq!(full["evidence"], "<full> was measured.");
+        let amplification = json!({ "id": "amplification", "title": "amplification", "unit": "",
+            "value": 1.5, "low": 1.25, "high": 1.75 });
+        assert_eq!(none["figures"][0], amplification);
+        assert_eq!(
+            none["figures"][1]["value"],
+            Value::Null,
+            "it did not recover"
+        );
+        let bars = json!([{ "name": "longest", "value": 5.0 }]);
+        assert_eq!(
+            (&none["charts"][0]["kind"], &none["charts"][0]["bars"]),
+            (&json!("bars"), &bars)
+        );
+        let [arrivals, map] = [0, 1].map(|index| &document["charts"][index]);
+        assert_eq!(arrivals["kind"], "lines");
+        assert_eq!(arrivals["lines"][0]["points"][3], json!([3.0, 27.0]));
+        assert_eq!(
+            arrivals["bands"],
+            json!([{ "name": "trigger", "from": 10.0, "to": 12.0 }])
+        );
+        assert_eq!(
+            arrivals["levels"],
+            json!([{ "name": "capacity", "at": 40.0 }])
+        );
+        assert_eq!(map["map"]["cells"], json!([0.0, 0.25, 0.5, null]));
+    }
+}

@@ -75,3 +75,38 @@ fn charts(page: Page, charts: &[Chart]) -> Page {
 fn events(study: &Study) -> f64 {
     study.events as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::study::tests::told;
+    use super::*;
+
+    #[test]
+    fn the_page_says_all_that_was_asked_found_and_done() {
+        let html = page(&told()).to_html();
+        for part in [
+            "What becomes of orders?",
+            "Only one comes back.",
+            "metastable",
+            "&lt;full&gt; was measured.",
+            "1.5 (1.25 to 1.75)",
+            "The arrivals",
+            "capacity",
+            "<dt>load</dt><dd>260</dd>",
+            "becalm storm orders --seed 7",
+        ] {
+            assert!(html.contains(part), "{part}");
+        }
+        assert!(!html.contains("<full>"), "no name becomes markup");
+    }
+
+    #[test]
+    fn the_colour_is_that_of_the_best_verdict() {
+        let mut told = told();
+        assert_eq!(tone(&told.study), Colour::Green);
+        told.study.contenders.pop();
+        assert_eq!(tone(&told.study), Colour::Red);
+        told.study.contenders.clear();
+        assert_eq!(tone(&told.study), Colour::Blue);
+    }
+}

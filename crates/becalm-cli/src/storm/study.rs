@@ -85,8 +85,74 @@ fn command(arguments: impl IntoIterator<Item = String>, given: Option<u64>, seed
 const THREADS: &str = "--threads";
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use becalm_sim::study::{Chart, ChartKind, Contender, Figure};
+
     use super::*;
+
+    /// Two policies with a verdict each, every kind of chart, and names that are hostile to markup.
+    pub fn told() -> Told {
+        let contender = |name: &str, verdict, recovery| {
+            let mut contender = Contender::default();
+            contender.name = name.into();
+            contender.policy = "4 attempts".into();
+            contender.verdict = Some(verdict);
+            contender.evidence = format!("{name} was measured.");
+            contender.figures = vec![
+                Figure::new("amplification", "amplification", "", Some(1.5)).within(1.25, 1.75),
+                Figure::new("recovery_p50_s", "time to recover", "s", recovery),
+            ];
+            contender.charts = vec![chart(
+                "queue",
+                ChartKind::Bars(vec![("longest".into(), 5.0)]),
+            )];
+            contender
+        };
+        let mut study = Study::default();
+        study.scenario = "orders".into();
+        study.question = "What becomes of orders?".into();
+        study.answer = "Only one comes back.".into();
+        study.asked = vec![("load".into(), "260".into())];
+        study.contenders = vec![
+            contender("none", Verdict::Metastable, None),
+            contender("<full>", Verdict::Stable, Some(2.0)),
+        ];
+        let points = |top| {
+            (0..600)
+                .map(|x| (f64::from(x), f64::from(x % 7) * top))
+                .collect()
+        };
+        let map = ChartKind::Map {
+            columns: vec![1.0, 2.0],
+            rows: vec![100.0, 200.0],
+            cells: vec![0.0, 0.25, 0.5, f64::NAN],
+            value: "share that stays down".into(),
+        };
+        let mut arrivals = chart(
+            "arrivals",
+            ChartKind::Lines(vec![
+                ("none".into(), points(9.0)),
+                ("<full>".into(), points(1.0)),
+            ]),
+        );
+        arrivals.bands = vec![(10.0, 12.0, "trigger".into())];
+        arrivals.levels = vec![(40.0, "capacity".into())];
+        study.charts = vec![arrivals, chart("map", map)];
+        study.seed = 7;
+        study.runs = 10;
+        study.events = 12_345;
+        let command = "becalm storm orders --seed 7".into();
+        Told { study, command }
+    }
+
+    fn chart(id: &str, kind: ChartKind) -> Chart {
+        let mut chart = Chart::default();
+        chart.id = id.into();
+        chart.title = format!("The {id}");
+        (chart.x, chart.y) = ("seconds".into(), "requests".into());
+        chart.kind = kind;
+        chart
+    }
 
     #[test]
     fn the_same_is_done_again_with_its_seed_and_any_threads() {

@@ -140,3 +140,64 @@ fn peaks(points: &[(f64, f64)]) -> Vec<f64> {
 fn count(count: u64) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::study::tests::told;
+    use super::*;
+
+    #[test]
+    fn the_verdicts_come_first_and_how_it_is_done_again_last() {
+        let text = document(&told(), &["storm.html".into()]);
+        let places: Vec<_> = [
+            "What becomes of orders?",
+            "none: metastable",
+            "<full>: stable",
+            "Only one comes back.",
+            "time to recover",
+            "The arrivals",
+            "asked: load 260",
+            "seed 7, 10 runs",
+            "written: storm.html",
+            "again: becalm storm orders --seed 7",
+        ]
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
+        assert!(places.is_sorted(), "{text}");
+        assert!(fits(&text), "{text}");
+    }
+
+    #[test]
+    fn names_too_long_for_their_columns_are_numbered() {
+        let mut told = told();
+        told.study.contenders[0].name = "budget=ratio:0.1,burst:10;".repeat(4);
+        let text = document(&told, &[]);
+        assert!(
+            text.contains("(1) budget=") && text.contains("(2) <full>"),
+            "{text}"
+        );
+        let row = text
+            .lines()
+            .find(|line| line.starts_with("time to recover"))
+            .unwrap();
+        assert_eq!(
+            row.split_whitespace().collect::<Vec<_>>().join(" "),
+            "time to recover - 2s"
+        );
+    }
+
+    #[test]
+    fn no_peak_is_lost_however_many_points_there_are() {
+        for length in [0_u32, 1, 48, 49, 600, 10_000] {
+            let points: Vec<_> = (0..length)
+                .map(|x| (f64::from(x), f64::from(x % 997)))
+                .collect();
+            let drawn = peaks(&points);
+            assert!(drawn.len() <= COLUMNS);
+            let top = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+            let expected = top(&mut points.iter().map(|(_, y)| *y));
+            assert_eq!(top(&mut drawn.into_iter()).to_bits(), expected.to_bits());
+        }
+    }
+}
