@@ -7,6 +7,7 @@ mod arrivals;
 mod population;
 mod service;
 mod trigger;
+mod validate;
 
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ pub use arrivals::Arrivals;
 pub use population::{Population, Sharing, Variant};
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};
+pub use validate::InvalidScenario;
 
 /// A world and its course.
 #[derive(Debug, Clone, PartialEq)]
