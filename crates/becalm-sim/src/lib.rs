@@ -18,5 +18,6 @@ pub mod occ;
 pub mod oracle;
 pub mod record;
 pub mod scenario;
+pub mod search;
 pub mod study;
 pub mod world;

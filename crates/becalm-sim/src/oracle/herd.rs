@@ -3,6 +3,8 @@
 //! N clients fail at t = 0 and wait; the server refuses until it is up. Times are in seconds, a share
 //! is a number of clients over N.
 
+use super::{positive, share};
+
 /// The attempts per client between two moments before `base`, under full jitter and a multiplier of
 /// 2, while the server refuses.
 ///
@@ -15,10 +17,11 @@
 /// ```
 ///
 /// Its integral up to t is `(t / base)^k / (k! 2^(k(k-1)/2))`, and the attempts are the sum over k.
-/// At t = base the densities add up to 1 + 1/2 + 1/16 + 1/384 + ... = 1.565 / base.
+/// At t = base the densities add up to 1 + 1/2 + 1/16 + 1/384 + ... = 1.565 / base. A moment outside
+/// of 0 to base makes the answer NaN.
 pub fn full_jitter_before_base(base: f64, from: f64, to: f64) -> f64 {
     let up_to = |t: f64| {
-        let t = t / base;
+        let t = share(t / positive(base));
         let (mut sum, mut term, mut halving) = (0.0, 1.0, 1.0);
         for k in 1..=20 {
             term *= t * halving / f64::from(k);
@@ -35,7 +38,7 @@ pub fn full_jitter_before_base(base: f64, from: f64, to: f64) -> f64 {
 ///
 /// At a cap C: 2/C for full jitter, 4/(3C) for equal.
 pub fn steady_rate(mean_delay: f64) -> f64 {
-    1.0 / mean_delay
+    1.0 / positive(mean_delay)
 }
 
 /// The time from the end of a long outage that this share of the clients is connected within, with
@@ -45,29 +48,31 @@ pub fn steady_rate(mean_delay: f64) -> f64 {
 /// is at a uniformly chosen point of a delay chosen by its length. What is left of that has the
 /// density `P(D > x) / E[D]`, here `(1 - x/C) 2/C`: within x is the share `1 - (1 - x/C)^2`.
 /// The median is `C (1 - 1/sqrt 2)`, the 99th percentile 0.9 C.
-pub fn reconnected_full(cap: f64, share: f64) -> f64 {
-    cap * (1.0 - (1.0 - share).sqrt())
+pub fn reconnected_full(cap: f64, back: f64) -> f64 {
+    positive(cap) * (1.0 - (1.0 - share(back)).sqrt())
 }
 
 /// The same with equal jitter: the density is 4/(3C) up to C/2 and `2 (1 - x/C) 4/(3C)` from there.
 ///
 /// Within C/2 are two thirds, and within x beyond it `1 - (1 - x/C)^2 4/3`. The median is 3C/8.
-pub fn reconnected_equal(cap: f64, share: f64) -> f64 {
-    if share <= 2.0 / 3.0 {
-        share * cap * 0.75
+pub fn reconnected_equal(cap: f64, back: f64) -> f64 {
+    let (cap, back) = (positive(cap), share(back));
+    if back <= 2.0 / 3.0 {
+        back * cap * 0.75
     } else {
-        cap * (1.0 - ((1.0 - share) * 0.75).sqrt())
+        cap * (1.0 - ((1.0 - back) * 0.75).sqrt())
     }
 }
 
 /// The density of the reconnect time at a quantile, for its sampling error: full jitter.
 pub fn reconnect_density_full(cap: f64, at: f64) -> f64 {
-    (1.0 - at / cap) * 2.0 / cap
+    (1.0 - share(at / positive(cap))) * 2.0 / cap
 }
 
 /// The density of the reconnect time at a quantile, for its sampling error: equal jitter.
 pub fn reconnect_density_equal(cap: f64, at: f64) -> f64 {
-    (2.0 * (1.0 - at / cap)).min(1.0) * 4.0 / (3.0 * cap)
+    let rest = 2.0 * (1.0 - share(at / positive(cap)));
+    (if rest > 1.0 { 1.0 } else { rest }) * 4.0 / (3.0 * cap)
 }
 
 /// The share of a wave between two moments of it, where its clients have added up so many uniform
@@ -138,5 +143,18 @@ mod tests {
         // The density of five in their middle is 115/192.
         let middle = sum_of_uniforms_between(5, 2.5 - 5e-4, 2.5 + 5e-4) / 1e-3;
         assert!((middle - 115.0 / 192.0).abs() < 1e-6, "{middle}");
+    }
+
+    #[test]
+    fn what_is_out_of_range_has_no_answer() {
+        assert!(full_jitter_before_base(1.0, 0.5, 1.1).is_nan());
+        assert!(full_jitter_before_base(0.0, 0.0, 0.0).is_nan());
+        assert!(steady_rate(0.0).is_nan());
+        for law in [reconnected_full, reconnected_equal] {
+            assert!(law(1.0, 1.1).is_nan() && law(1.0, -0.1).is_nan() && law(0.0, 0.5).is_nan());
+        }
+        for density in [reconnect_density_full, reconnect_density_equal] {
+            assert!(density(1.0, 1.1).is_nan() && density(-1.0, 0.0).is_nan());
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! Configuration only; [`world`](crate::world) is the mechanism. Times are [`Duration`]s from the
 //! start of a run, rates are per second, shares are from 0 to 1.
 
+pub mod file;
+
 mod arrivals;
 mod population;
 mod service;
@@ -96,7 +98,7 @@ impl Scenario {
         let ends = self
             .triggers
             .iter()
-            .map(|trigger| trigger.from + trigger.length);
+            .map(|trigger| trigger.from.saturating_add(trigger.length));
         ends.max().unwrap_or_default()
     }
 }
