@@ -1,6 +1,12 @@
 //! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
 
+mod clipped;
+mod fleet;
+mod herd;
+mod moments;
+mod occ;
 mod parameters;
+mod runs;
 
 pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 
@@ -57,7 +63,7 @@ pub struct Candidate {
 }
 
 /// All scenarios, in the order of the catalogue.
-pub const ENTRIES: &[&Entry] = &[];
+pub const ENTRIES: &[&Entry] = &[&occ::OCC, &herd::HERD, &clipped::CLIPPED, &moments::MOMENTS];
 
 /// The scenario of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
