@@ -12,6 +12,7 @@ pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 
 use becalm::Policy;
 
+use crate::scenario::Scenario;
 use crate::study::{Comparison, Plan, Study};
 
 /// A scenario of the catalogue.
@@ -37,6 +38,9 @@ pub struct Entry {
     pub contenders: &'static [&'static str],
     /// The policy that flags and contenders start from, under these parameters.
     pub policy: fn(&Parameters) -> Policy,
+    /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
+    /// without one.
+    pub scenario: Option<fn(&Parameters, &Policy) -> Scenario>,
     /// Studies it.
     pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
     /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a
