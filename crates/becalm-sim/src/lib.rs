@@ -18,4 +18,5 @@ pub mod record;
 pub mod scenario;
 pub mod search;
 pub mod study;
+pub mod verdict;
 pub mod world;
