@@ -67,18 +67,23 @@ struct Page {
     roff: Vec<u8>,
 }
 
-/// The page of the command and of each subcommand but `help`.
+/// The page of the command and of each command below it but `help`.
 fn pages() -> io::Result<Vec<Page>> {
     let mut command = crate::Cli::command().disable_help_subcommand(true);
     command.build(); // gives the subcommands their full names
-    let mut commands = vec![command.clone()];
-    commands.extend(command.get_subcommands().cloned());
+    let commands = with_subcommands(&command);
     let page = |command: clap::Command| {
         let roff = render(&command)?;
         let file = clap_mangen::Man::new(command).get_filename();
         Ok(Page { file, roff })
     };
     commands.into_iter().map(page).collect()
+}
+
+/// The command, and all below it.
+fn with_subcommands(command: &clap::Command) -> Vec<clap::Command> {
+    let below = command.get_subcommands().flat_map(with_subcommands);
+    [command.clone()].into_iter().chain(below).collect()
 }
 
 /// Like [`clap_mangen::Man::render`], but the text behind the options keeps its lines.

@@ -2,12 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+mod again;
 mod drill;
 mod generate;
+mod output;
 mod plan;
 mod policy_flags;
 mod presets;
 mod run;
+mod storm;
+mod stream;
 mod usage;
 mod wording;
 
@@ -29,6 +33,8 @@ Examples:
       See a retry storm on this machine, and see it not happen
   becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
       See what a policy does, and for how long at worst
+  becalm storm herd --clients 10000 --compare none,equal,full,decorrelated
+      See what policies do to a service, simulated
   becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/
       Retry any command
 
@@ -40,6 +46,7 @@ enum Command {
     Run(Box<run::Args>),
     Plan(plan::Args),
     Drill(drill::Args),
+    Storm(storm::Args),
     Presets(presets::Args),
     Completions(generate::CompletionsArgs),
     Man(generate::ManArgs),
@@ -57,6 +64,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::execute(*args),
         Command::Plan(args) => plan::execute(&args),
         Command::Drill(args) => drill::execute(args),
+        Command::Storm(args) => storm::execute(args),
         Command::Presets(args) => presets::execute(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),

@@ -161,15 +161,29 @@ const DELAYS: &str = "Policy: delays";
 impl PolicyFlags {
     /// The policy, validated; the error is one sentence that names the field and the remedy.
     pub fn policy(&self) -> Result<Policy, String> {
+        self.policy_from(Policy::default())
+    }
+
+    /// The same for a command whose default is another policy: what the flags start from if they
+    /// name neither a preset nor a file.
+    pub fn policy_from(&self, by_default: Policy) -> Result<Policy, String> {
         let mut policy = match (&self.policy_file, self.preset) {
             (Some(file), preset) => file::read(file, preset)?,
             (None, Some(preset)) => preset.policy(),
-            (None, None) => Policy::default(),
+            (None, None) => by_default,
         };
         self.apply(&mut policy);
         match policy.validate() {
             Ok(()) => Ok(policy),
             Err(invalid) => Err(refusal(invalid)),
+        }
+    }
+
+    /// As if only this policy file were given.
+    pub fn of_file(file: PathBuf) -> Self {
+        Self {
+            policy_file: Some(file),
+            ..Self::default()
         }
     }
 
@@ -267,6 +281,21 @@ mod tests {
     #[test]
     fn no_flag_is_the_default_policy() {
         assert_eq!(policy(&[]), Ok(Policy::default()));
+    }
+
+    #[test]
+    fn another_default_gives_way_to_a_preset_and_to_no_other_flag() {
+        let by_default = Policy::default().attempts(9);
+        let given = |arguments: &[&str]| {
+            let arguments = std::iter::once(&"probe").chain(arguments);
+            let flags = Probe::try_parse_from(arguments).unwrap().flags;
+            flags.policy_from(by_default.clone()).unwrap()
+        };
+        assert_eq!(given(&[]), by_default);
+        let base = Duration::from_millis(7);
+        assert_eq!(given(&["--base", "7ms"]), by_default.clone().base(base));
+        let grpc = Preset::by_name("grpc").unwrap().policy();
+        assert_eq!(given(&["--preset", "grpc"]), grpc);
     }
 
     #[test]

@@ -13,6 +13,8 @@
 
 pub mod catalogue;
 pub mod engine;
+pub mod herd;
+pub mod occ;
 pub mod oracle;
 pub mod record;
 pub mod scenario;

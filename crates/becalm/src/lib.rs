@@ -59,6 +59,7 @@ pub mod jitter;
 #[cfg(feature = "std")]
 pub mod keyed;
 pub mod lint;
+pub mod lone;
 pub mod observe;
 pub mod policy;
 #[cfg(feature = "serde")]

@@ -1,6 +1,5 @@
 //! Will a short fault become a long storm? Real clients against a real service, on this machine.
 
-mod again;
 mod arrivals;
 mod client;
 mod descriptors;
@@ -10,7 +9,6 @@ mod latencies;
 mod ledger;
 mod live;
 mod outcome;
-mod output;
 mod page;
 mod parts;
 mod party;
@@ -32,10 +30,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use becalm::duration::Human;
 
+use crate::again;
 use crate::policy_flags::PolicyFlags;
+use crate::stream::Stream;
 use crate::usage;
 use judgement::judge;
-use live::{Display, Stream};
+use live::Display;
 use outcome::{Outcome, Room};
 use parts::Stage;
 use reports::Reports;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use becalm_report::Figure;
 
-use super::live::Stream;
 use super::outcome::Outcome;
-use super::output::Output;
 use super::{Args, document, page, picture};
+use crate::output::Output;
+use crate::stream::Stream;
 
 /// The reports of one drill.
 #[derive(Debug)]

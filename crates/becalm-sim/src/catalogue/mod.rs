@@ -29,6 +29,8 @@ pub struct Entry {
     pub parameters: &'static [Parameter],
     /// The policies that are compared where none is asked for, in the syntax of `--compare`.
     pub contenders: &'static [&'static str],
+    /// The policy that flags and contenders start from, under these parameters.
+    pub policy: fn(&Parameters) -> Policy,
     /// Studies it.
     pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
     /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a

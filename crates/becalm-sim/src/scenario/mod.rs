@@ -3,6 +3,8 @@
 //! Configuration only; [`world`](crate::world) is the mechanism. Times are [`Duration`]s from the
 //! start of a run, rates are per second, shares are from 0 to 1.
 
+pub mod file;
+
 mod arrivals;
 mod population;
 mod service;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use becalm_report::format::plain;
 use becalm_report::terminal::fit;
 
+use super::View;
 use super::condition::condition;
-use super::{Stream, View};
 use crate::drill::ledger::Count;
 use crate::drill::statistics::{Measured, per_second};
+use crate::stream::Stream;
 
 const SECOND: Duration = Duration::from_secs(1);
 

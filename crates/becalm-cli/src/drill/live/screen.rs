@@ -5,9 +5,10 @@ use becalm_report::Colour;
 use becalm_report::format::plain;
 use becalm_report::terminal::{Painter, fit};
 
+use super::View;
 use super::panel::{Heights, Tops, panel, strip};
-use super::{Stream, View};
 use crate::drill::judgement::tenths;
+use crate::stream::Stream;
 
 /// The narrowest panel.
 const PANEL: usize = 18;

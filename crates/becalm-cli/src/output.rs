@@ -1,4 +1,4 @@
-//! Where do the report files go? Found out before the drill, so that none is held in vain.
+//! Where do the report files go? Found out before the work, so that none is done in vain.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
-    /// This drill made the file, and has not written it yet.
+    /// This process made the file, and has not written it yet.
     created: bool,
 }
 
@@ -47,7 +47,7 @@ impl Output {
     }
 }
 
-/// A drill that does not come to its end leaves no empty file.
+/// Work that does not come to its end leaves no empty file.
 impl Drop for Output {
     fn drop(&mut self) {
         if self.created {
@@ -73,10 +73,7 @@ mod tests {
         let path = folder.path().join("report.html");
 
         drop(Output::open(&path).unwrap());
-        assert!(
-            !path.exists(),
-            "nothing is left of a drill that did not end"
-        );
+        assert!(!path.exists(), "nothing is left of work that did not end");
 
         fs::write(&path, "an older and longer report").unwrap();
         let output = Output::open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! How is the same drill held again?
+//! How is the same done again?
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -7,16 +7,19 @@ pub fn seeded(given: Option<u64>, arguments: impl IntoIterator<Item = String>) -
     // The standard library's hash keys are drawn from the operating system's entropy. A short
     // number is easier to copy.
     let seed = given.unwrap_or_else(|| RandomState::new().hash_one(()) >> 40);
-    let mut command = String::from("becalm");
-    for argument in arguments {
-        command.push(' ');
-        command.push_str(&quoted(&argument));
-    }
+    let mut command = line(arguments);
     if given.is_none() {
         command.push_str(" --seed ");
         command.push_str(&seed.to_string());
     }
     (seed, command)
+}
+
+/// The command line of these arguments, for a POSIX shell.
+pub fn line(arguments: impl IntoIterator<Item = String>) -> String {
+    let quoted = arguments.into_iter().map(|argument| quoted(&argument));
+    let words: Vec<_> = [String::from("becalm")].into_iter().chain(quoted).collect();
+    words.join(" ")
 }
 
 /// The argument for a POSIX shell.

@@ -1,0 +1,340 @@
+//! Which policies are compared? The text of `--compare`.
+//!
+//! A list has its policies apart by commas. A policy is what it starts from, settings, or both, apart
+//! by semicolons: `full`, `grpc`, `mine.toml`, `attempts=3;budget=none`, `grpc;cap=5s`. The budgets and
+//! breakers of a setting hold commas themselves (`budget=ratio:0.1,burst:10`); what is behind such a
+//! comma has a colon behind its first word, which nothing has that begins a policy, but for the
+//! two jitters that are known.
+
+use std::path::PathBuf;
+
+use becalm::{Jitter, Policy, Preset};
+use becalm_sim::catalogue::Candidate;
+use clap::Parser;
+
+use super::command::policy_flags;
+use super::nearest::did_you_mean;
+use crate::policy_flags::PolicyFlags;
+
+/// The policies to compare.
+///
+/// `lists` are the values of `--compare`; without any, the scenario's own are compared, and the
+/// policy of the flags beside them, if it is given. `policy` is the policy of the flags.
+///
+/// # Errors
+///
+/// A sentence that names the policy and the remedy.
+pub fn candidates(
+    lists: &[String],
+    by_default: &[&str],
+    policy: &Policy,
+    policy_is_given: bool,
+) -> Result<Vec<Candidate>, String> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let asked: Vec<String> = lists.iter().flat_map(|list| split(list)).collect();
+    if asked.is_empty() {
+        for text in by_default {
+            candidates.push(candidate(text, policy)?);
+        }
+        let is_new = !candidates.iter().any(|other| other.policy == *policy);
+        if is_new && (policy_is_given || candidates.is_empty()) {
+            candidates.push(yours(policy));
+        }
+        return Ok(candidates);
+    }
+    for text in &asked {
+        let candidate = candidate(text, policy)?;
+        if candidates.iter().any(|other| other.name == candidate.name) {
+            return Err(format!(
+                "--compare names `{text}` twice; leave one of them out"
+            ));
+        }
+        candidates.push(candidate);
+    }
+    Ok(candidates)
+}
+
+/// The policy of the flags as it stands.
+const YOURS: &str = "yours";
+
+fn yours(policy: &Policy) -> Candidate {
+    Candidate {
+        name: YOURS.into(),
+        policy: policy.clone(),
+    }
+}
+
+/// The texts of a list.
+fn split(list: &str) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for piece in list.split(',') {
+        match texts.last_mut() {
+            Some(text) if text.contains('=') && goes_on(piece) => {
+                text.push(',');
+                text.push_str(piece.trim());
+            }
+            _ => texts.push(piece.trim().into()),
+        }
+    }
+    texts
+}
+
+/// Whether this is a part of the setting before it, and not a policy of its own.
+fn goes_on(piece: &str) -> bool {
+    let end = piece.find([':', '=', ';']).unwrap_or(piece.len());
+    let (word, rest) = piece.split_at(end);
+    let is_jitter = ["proportional", "additive"].contains(&word.trim());
+    rest.starts_with(':') && !is_jitter && !is_path(piece)
+}
+
+fn candidate(text: &str, policy: &Policy) -> Result<Candidate, String> {
+    if text == YOURS {
+        return Ok(yours(policy));
+    }
+    let mut parts = text.split(';').map(str::trim).peekable();
+    let start = parts.next_if(|part| !part.contains('=') || is_path(part));
+    let start = start.map_or_else(|| Ok(policy.clone()), |start| begin(start, policy))?;
+    let settings: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let policy = if settings.is_empty() {
+        start
+    } else {
+        set(&settings, start).map_err(|sentence| format!("--compare `{text}`: {sentence}"))?
+    };
+    Ok(Candidate {
+        name: text.into(),
+        policy,
+    })
+}
+
+/// What a policy starts from.
+fn begin(start: &str, policy: &Policy) -> Result<Policy, String> {
+    if start == YOURS {
+        return Ok(policy.clone());
+    }
+    if is_path(start) {
+        return file(start);
+    }
+    if let Ok(jitter) = start.parse::<Jitter>() {
+        return validated(policy.clone().jitter(jitter), start);
+    }
+    if let Ok(preset) = Preset::by_name(start) {
+        return Ok(preset.policy());
+    }
+    let known = JITTERS
+        .iter()
+        .copied()
+        .chain(Preset::all().map(Preset::name));
+    let meant = did_you_mean(start, known);
+    let remedy = if meant.is_empty() {
+        "; write a jitter such as full, a preset (\"becalm presets\" lists them), a file such as \
+         mine.toml, or settings such as \"attempts=3;budget=none\""
+    } else {
+        &meant
+    };
+    Err(format!("--compare: there is no policy `{start}`{remedy}"))
+}
+
+/// The jitters that are written as one word, and the word for the policy of the flags.
+const JITTERS: [&str; 6] = [
+    "none",
+    "full",
+    "equal",
+    "decorrelated",
+    "decorrelated-clamped",
+    YOURS,
+];
+
+fn is_path(text: &str) -> bool {
+    let ends = |end: &str| text.to_ascii_lowercase().ends_with(end);
+    (text.contains('/') && !text.contains('=')) || ends(".toml") || ends(".json")
+}
+
+fn file(path: &str) -> Result<Policy, String> {
+    let refused = |error: String| format!("--compare: policy file {path}: {error}");
+    if path.to_ascii_lowercase().ends_with(".json") {
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        return serde_json::from_str(&text).map_err(|error| refused(error.to_string()));
+    }
+    PolicyFlags::of_file(PathBuf::from(path))
+        .policy()
+        .map_err(|sentence| format!("--compare: {sentence}"))
+}
+
+fn validated(policy: Policy, text: &str) -> Result<Policy, String> {
+    match policy.validate() {
+        Ok(()) => Ok(policy),
+        Err(invalid) => Err(format!("--compare `{text}`: {invalid}")),
+    }
+}
+
+/// Settings are read as the flags of the same names are.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Settings {
+    #[command(flatten)]
+    flags: PolicyFlags,
+}
+
+fn set(settings: &[&str], start: Policy) -> Result<Policy, String> {
+    let known = policy_flags();
+    let mut arguments = Vec::new();
+    for setting in settings {
+        let Some((name, value)) = setting.split_once('=') else {
+            return Err(format!(
+                "`{setting}` is no setting; write one as attempts=3"
+            ));
+        };
+        let name = name.trim().replace('_', "-");
+        if !known.contains(&name) {
+            let known = known.iter().map(String::as_str);
+            let meant = did_you_mean(&name, known);
+            return Err(format!("there is no setting `{name}`{meant}"));
+        }
+        arguments.push(format!("--{name}={}", value.trim()));
+    }
+    let flags = Settings::try_parse_from(arguments)
+        .map_err(|error| sentence(&error))?
+        .flags;
+    flags.policy_from(start)
+}
+
+/// The first paragraph of what the parser says, without its mark.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use becalm::Budget;
+
+    use super::*;
+
+    fn asked(lists: &[&str]) -> Result<Vec<Candidate>, String> {
+        let lists: Vec<String> = lists.iter().map(|list| (*list).to_owned()).collect();
+        candidates(&lists, &["none", "full"], &Policy::default(), false)
+    }
+
+    fn one(text: &str) -> Policy {
+        let found = asked(&[text]).unwrap();
+        assert_eq!(found.len(), 1, "{text}");
+        found.into_iter().next().unwrap().policy
+    }
+
+    #[test]
+    fn lists_are_split_between_policies_and_not_within_them() {
+        for (list, expected) in [
+            ("none,equal,full", &["none", "equal", "full"][..]),
+            (
+                "additive:1s,proportional:0.2",
+                &["additive:1s", "proportional:0.2"],
+            ),
+            (
+                "full,budget=ratio:0.1,burst:10;attempts=3,additive:1s,grpc",
+                &[
+                    "full",
+                    "budget=ratio:0.1,burst:10;attempts=3",
+                    "additive:1s",
+                    "grpc",
+                ],
+            ),
+            (
+                "breaker=share:0.5,within:10s,min:20;budget=none,attempts=2",
+                &[
+                    "breaker=share:0.5,within:10s,min:20;budget=none",
+                    "attempts=2",
+                ],
+            ),
+            ("mine.toml, ./a:b/c", &["mine.toml", "./a:b/c"]),
+        ] {
+            assert_eq!(split(list), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn every_preset_and_every_budget_can_be_written() {
+        for preset in Preset::all() {
+            assert_eq!(one(preset.name()), preset.policy());
+            assert!(preset.name().parse::<Jitter>().is_err() && preset.name() != YOURS);
+            let budget = preset.policy().budget;
+            let text = format!("none,budget={budget},full");
+            let found = asked(&[&text]).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(found.len(), 3, "{text}");
+            assert_eq!(found[1].policy.budget, budget);
+        }
+    }
+
+    #[test]
+    fn a_policy_is_what_it_starts_from_with_its_settings() {
+        let policy = Policy::default;
+        assert_eq!(one("equal"), policy().jitter(Jitter::Equal));
+        assert_eq!(one("yours"), policy());
+        assert_eq!(
+            one("attempts=3;budget=none"),
+            policy().attempts(3).budget(Budget::None)
+        );
+        let cap = Duration::from_secs(7);
+        assert_eq!(one("none;cap=7s"), policy().jitter(Jitter::None).cap(cap));
+        let grpc = Preset::by_name("grpc").unwrap().policy();
+        assert_eq!(one("grpc;cap=7s"), grpc.cap(cap));
+        assert_eq!(one("attempt_timeout=7s"), policy().attempt_timeout(cap));
+    }
+
+    #[test]
+    fn files_are_read_in_both_formats() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = Policy::default().attempts(9);
+        for (name, text) in [("a.toml", "attempts = 9"), ("a.json", "{\"attempts\": 9}")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(one(path.to_str().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_list_the_scenario_chooses_and_a_given_policy_stands_beside() {
+        let names = |policy: Policy, is_given| {
+            let found = candidates(&[], &["none", "full"], &policy, is_given).unwrap();
+            found.into_iter().map(|it| it.name).collect::<Vec<_>>()
+        };
+        let equal = Policy::default().jitter(Jitter::Equal);
+        assert_eq!(names(equal.clone(), false), ["none", "full"]);
+        assert_eq!(names(equal, true), ["none", "full", "yours"]);
+        let same_as_full = Policy::default();
+        assert_eq!(names(same_as_full, true), ["none", "full"]);
+        let alone = candidates(&[], &[], &Policy::default(), false).unwrap();
+        assert_eq!(alone.len(), 1);
+    }
+
+    #[test]
+    fn slips_are_refused_with_a_remedy() {
+        for (text, part) in [
+            ("ful", "did you mean `full`"),
+            ("grcp", "did you mean `grpc`"),
+            ("whatever", "becalm presets"),
+            ("", "mine.toml"),
+            ("none,,full", "mine.toml"),
+            ("full,full", "twice"),
+            ("atempts=3", "did you mean `attempts`"),
+            ("seed=3", "no setting `seed`"),
+            ("attempts=none", "unlimited"),
+            ("attempts=0", "attempts"),
+            ("full;attempts", "write one as attempts=3"),
+            ("base=1h", "--base"),
+            ("additive:1h", "additive:1h"),
+            ("./nowhere.toml", "nowhere.toml"),
+            ("./nowhere.json", "nowhere.json"),
+        ] {
+            let refused = asked(&[text]).expect_err(text);
+            assert!(
+                refused.contains(part) && refused.contains("--compare"),
+                "{text}: {refused}"
+            );
+            assert!(!refused.contains('\n'), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What can be said about a study, whatever its scenario?
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use becalm_sim::study::Plan;
+use clap::value_parser;
+
+/// The flags of `becalm storm` itself.
+#[derive(Debug, clap::Args)]
+pub struct CatalogueFlags {
+    /// List the scenarios; with names, tell all about these
+    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::ScenarioName)]
+    #[arg(hide_possible_values = true, conflicts_with = "check")]
+    pub list: Option<Vec<&'static becalm_sim::catalogue::Entry>>,
+
+    /// Compare the simulator with the right answer of each scenario, or of these
+    #[arg(long, value_name = "NAME", num_args = 0.., value_parser = super::scenario_name::ScenarioName)]
+    #[arg(hide_possible_values = true)]
+    pub check: Option<Vec<&'static becalm_sim::catalogue::Entry>>,
+
+    /// Check a subset that takes a second or two for each scenario
+    #[arg(long, requires = "check")]
+    pub quick: bool,
+
+    /// Check with so many seeds, each of which has to pass [default: 3, with --quick 1]
+    #[arg(long, value_name = "COUNT", requires = "check")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000))]
+    pub seeds: Option<u32>,
+
+    /// The first of the seeds
+    #[arg(long, value_name = "NUMBER", requires = "check", default_value_t = SEED)]
+    pub seed: u64,
+
+    /// Threads that runs are spread over; they change nothing in the result [default: all]
+    #[arg(long, value_name = "COUNT", requires = "check")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Print one JSON document instead (--help shows its shape)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The flags of a study, beside those of its scenario and of its policy.
+#[derive(Debug, Clone, clap::Args)]
+pub struct StudyFlags {
+    /// The policies to compare, such as "none,equal,full", "grpc" or "attempts=3;budget=none"
+    ///
+    /// A list of policies, separated by commas; also given several times. Each is the name of a
+    /// jitter (the policy of the flags with that jitter), a preset ("becalm presets" lists them),
+    /// a policy file (its name ends in ".toml" or ".json", or holds a "/"), or "yours": the policy
+    /// of the flags as it stands. Behind it, or alone, settings after ";", named as the policy flags: "attempts=3;budget=none",
+    /// "grpc;cap=5s". A setting may hold commas, as in "budget=ratio:0.1,burst:10".
+    /// Without this flag: the scenario's own comparison and, if policy flags are given, "yours".
+    #[arg(long, value_name = "LIST", help_heading = STUDY)]
+    pub compare: Vec<String>,
+
+    /// Runs of each point, each with a seed of its own [default: the scenario's choice]
+    #[arg(long, value_name = "COUNT", help_heading = STUDY)]
+    #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
+    pub runs: Option<u32>,
+
+    /// Threads that runs are spread over; they change nothing in the result [default: all]
+    #[arg(long, value_name = "COUNT", help_heading = STUDY)]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Exit with 1 if any policy leaves its service metastable: for a build that must not pass
+    #[arg(long, help_heading = STUDY)]
+    pub strict: bool,
+
+    /// Write a report: one HTML file that needs no other
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    pub report: Option<PathBuf>,
+
+    /// Write each chart as a picture into this directory
+    #[arg(long, value_name = "DIRECTORY", help_heading = REPORTS)]
+    pub svg: Option<PathBuf>,
+
+    /// Write the figures and the data of each chart as tables into this directory
+    #[arg(long, value_name = "DIRECTORY", help_heading = REPORTS)]
+    pub csv: Option<PathBuf>,
+
+    /// Print one JSON document instead (becalm storm --help shows its shape)
+    #[arg(long, help_heading = REPORTS)]
+    pub json: bool,
+}
+
+/// The seed where none is given. It is fixed, so that the same command line gives the same figures
+/// to everybody; another seed gives another sample.
+pub const SEED: u64 = 1;
+
+const STUDY: &str = "The study";
+const REPORTS: &str = "Reports";
+
+/// How thoroughly to run: the threads asked for, or all there are.
+pub fn plan<'a>(seed: u64, runs: Option<u32>, threads: Option<NonZeroUsize>) -> Plan<'a> {
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let mut plan = Plan::default();
+    plan.seed = seed;
+    plan.runs = runs;
+    plan.threads = threads.unwrap_or_else(all).get();
+    plan
+}

@@ -1,0 +1,35 @@
+//! `becalm storm`: what will a policy do to a service? Simulated, with the code that ships.
+
+mod check;
+mod command;
+mod contender;
+mod document;
+mod figures;
+mod flags;
+mod list;
+mod nearest;
+mod page;
+mod picture;
+mod progress;
+mod reports;
+mod rows;
+mod scenario_name;
+mod study;
+mod table;
+mod text;
+
+use std::process::ExitCode;
+
+use crate::usage;
+pub use command::Args;
+use command::Request;
+
+/// `becalm storm`
+pub fn execute(args: Args) -> ExitCode {
+    let done = match args.request {
+        Request::List(names, form) => Ok(list::print(&names, form)),
+        Request::Check(request) => Ok(check::run(&request)),
+        Request::Study(request) => study::run(&request),
+    };
+    done.unwrap_or_else(|sentence| usage::refuse(&sentence))
+}

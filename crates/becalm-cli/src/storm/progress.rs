@@ -1,0 +1,93 @@
+//! How far is it? A line on a terminal, and nothing anywhere else.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use becalm_report::format::seconds;
+
+/// Shows on standard error how many runs are done, if that is a terminal.
+#[derive(Debug)]
+pub struct Progress {
+    /// When it was last shown; `None` where nobody watches.
+    shown: Option<Mutex<Instant>>,
+    began: Instant,
+    what: &'static str,
+}
+
+/// Between two pictures: often enough to be seen moving, seldom enough to cost nothing.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Nothing is shown of what is done at once.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+impl Progress {
+    /// Of so many of these.
+    pub fn new(what: &'static str) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_seen = std::io::stderr().is_terminal() && !dumb;
+        let began = Instant::now();
+        Self {
+            shown: is_seen.then(|| Mutex::new(began + PATIENCE)),
+            began,
+            what,
+        }
+    }
+
+    /// Told from any thread.
+    pub fn tell(&self, done: u64, all: u64) {
+        let Some(shown) = &self.shown else { return };
+        // A thread that finds another one at it has nothing to add.
+        let Ok(mut shown) = shown.try_lock() else {
+            return;
+        };
+        let now = Instant::now();
+        if now < *shown {
+            return;
+        }
+        *shown = now + PAUSE;
+        let _ = write!(
+            std::io::stderr(),
+            "\r{}\u{1b}[K",
+            line(self.what, done, all, self.began.elapsed())
+        );
+    }
+}
+
+/// The line goes away with what it told of.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}
+
+/// Such as `storm: 120 of 400 runs, about 3s left`.
+fn line(what: &str, done: u64, all: u64, elapsed: Duration) -> String {
+    let all = all.max(done);
+    if done == 0 || done == all {
+        return format!("storm: {done} of {all} {what}");
+    }
+    #[expect(clippy::cast_precision_loss)] // a guess
+    let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
+    format!(
+        "storm: {done} of {all} {what}, about {} left",
+        seconds(left.ceil())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_as_slow_as_what_is_done() {
+        let second = Duration::from_secs(1);
+        assert_eq!(line("runs", 0, 400, second), "storm: 0 of 400 runs");
+        assert_eq!(
+            line("runs", 100, 400, second),
+            "storm: 100 of 400 runs, about 3s left"
+        );
+        assert_eq!(line("runs", 500, 400, second), "storm: 500 of 500 runs");
+    }
+}

@@ -1,0 +1,172 @@
+//! `becalm storm NAME`: what becomes of a service under each of a few policies?
+
+use std::process::ExitCode;
+
+use becalm_sim::study::{Study, Verdict};
+
+use super::command::StudyRequest;
+use super::flags::{SEED, plan};
+use super::progress::Progress;
+use super::reports::Reports;
+use super::{contender, document, text};
+use crate::again;
+use crate::usage;
+
+/// A study, and how it is done again.
+#[derive(Debug)]
+pub struct Told {
+    pub study: Study,
+    pub command: String,
+}
+
+/// Studies the scenario and tells what was found.
+pub fn run(request: &StudyRequest) -> Result<ExitCode, String> {
+    let StudyRequest {
+        entry,
+        parameters,
+        flags,
+        ..
+    } = request;
+    let policy = request.policy.policy_from((entry.policy)(parameters))?;
+    let candidates = contender::candidates(
+        &flags.compare,
+        entry.contenders,
+        &policy,
+        request.policy_is_given,
+    )?;
+    let reports = Reports::open(flags)?;
+    let given = request.policy.seed();
+    let seed = given.unwrap_or(SEED);
+    let told = Told {
+        study: {
+            let progress = Progress::new("runs");
+            let tell = |done, all| progress.tell(done, all);
+            let mut plan = plan(seed, flags.runs, flags.threads);
+            plan.progress = Some(&tell);
+            let studied = (entry.study)(parameters, &candidates, &plan);
+            studied.map_err(|invalid| invalid.to_string())?
+        },
+        command: command(std::env::args().skip(1), given, seed),
+    };
+    let written = reports.write(&told)?;
+    let printed = if flags.json {
+        usage::print([document::document(&told)?])
+    } else {
+        usage::print([text::document(&told, &written)])
+    };
+    let is_metastable = |it: &Option<Verdict>| *it == Some(Verdict::Metastable);
+    let fails = flags.strict
+        && told
+            .study
+            .contenders
+            .iter()
+            .any(|it| is_metastable(&it.verdict));
+    Ok(if fails { ExitCode::FAILURE } else { printed })
+}
+
+/// The command line that gives the same: with its seed, and without the threads, which change
+/// nothing.
+fn command(arguments: impl IntoIterator<Item = String>, given: Option<u64>, seed: u64) -> String {
+    let mut arguments = arguments.into_iter();
+    let mut kept = Vec::new();
+    while let Some(argument) = arguments.next() {
+        if argument == THREADS {
+            let _ = arguments.next();
+        } else if !argument.starts_with(&format!("{THREADS}=")) {
+            kept.push(argument);
+        }
+    }
+    if given.is_none() {
+        kept.extend(["--seed".into(), seed.to_string()]);
+    }
+    again::line(kept)
+}
+
+const THREADS: &str = "--threads";
+
+#[cfg(test)]
+pub mod tests {
+    use becalm_sim::study::{Chart, ChartKind, Contender, Figure};
+
+    use super::*;
+
+    /// Two policies with a verdict each, every kind of chart, and names that are hostile to markup.
+    pub fn told() -> Told {
+        let contender = |name: &str, verdict, recovery| {
+            let mut contender = Contender::default();
+            contender.name = name.into();
+            contender.policy = "4 attempts".into();
+            contender.verdict = Some(verdict);
+            contender.evidence = format!("{name} was measured.");
+            contender.figures = vec![
+                Figure::new("amplification", "amplification", "", Some(1.5)).within(1.25, 1.75),
+                Figure::new("recovery_p50_s", "time to recover", "s", recovery),
+            ];
+            contender.charts = vec![chart(
+                "queue",
+                ChartKind::Bars(vec![("longest".into(), 5.0)]),
+            )];
+            contender
+        };
+        let mut study = Study::default();
+        study.scenario = "orders".into();
+        study.question = "What becomes of orders?".into();
+        study.answer = "Only one comes back.".into();
+        study.asked = vec![("load".into(), "260".into())];
+        study.contenders = vec![
+            contender("none", Verdict::Metastable, None),
+            contender("<full>", Verdict::Stable, Some(2.0)),
+        ];
+        let points = |top| {
+            (0..600)
+                .map(|x| (f64::from(x), f64::from(x % 7) * top))
+                .collect()
+        };
+        let map = ChartKind::Map {
+            columns: vec![1.0, 2.0],
+            rows: vec![100.0, 200.0],
+            cells: vec![0.0, 0.25, 0.5, f64::NAN],
+            value: "share that stays down".into(),
+        };
+        let mut arrivals = chart(
+            "arrivals",
+            ChartKind::Lines(vec![
+                ("none".into(), points(9.0)),
+                ("<full>".into(), points(1.0)),
+            ]),
+        );
+        arrivals.bands = vec![(10.0, 12.0, "trigger".into())];
+        arrivals.levels = vec![(40.0, "capacity".into())];
+        study.charts = vec![arrivals, chart("map", map)];
+        study.seed = 7;
+        study.runs = 10;
+        study.events = 12_345;
+        let command = "becalm storm orders --seed 7".into();
+        Told { study, command }
+    }
+
+    fn chart(id: &str, kind: ChartKind) -> Chart {
+        let mut chart = Chart::default();
+        chart.id = id.into();
+        chart.title = format!("The {id}");
+        (chart.x, chart.y) = ("seconds".into(), "requests".into());
+        chart.kind = kind;
+        chart
+    }
+
+    #[test]
+    fn the_same_is_done_again_with_its_seed_and_any_threads() {
+        let line = |words: &str, given| command(words.split(' ').map(String::from), given, 5);
+        let expected = "becalm storm herd --compare 'attempts=3;budget=none' --seed 5";
+        assert_eq!(
+            line("storm herd --compare attempts=3;budget=none", None),
+            expected
+        );
+        let threads = "storm herd --threads 2 --compare attempts=3;budget=none";
+        assert_eq!(line(threads, None), expected);
+        assert_eq!(
+            line("storm herd --threads=2 --seed 5", Some(5)),
+            "becalm storm herd --seed 5"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! How do the figures of several policies stand side by side?
+
+use becalm_report::{Cell, Colour, Table};
+use becalm_sim::study::{Contender, Study, Verdict};
+
+use super::figures;
+
+/// A row for each figure, a column for each policy under this heading.
+pub fn of_figures(study: &Study, headings: &[String], exact: bool) -> Table {
+    let header = [String::new()].into_iter().chain(headings.iter().cloned());
+    let write = if exact {
+        figures::whole
+    } else {
+        figures::value
+    };
+    let table = Table::new(header);
+    let table = if study.contenders.iter().any(|it| it.verdict.is_some()) {
+        let cells = study.contenders.iter().map(|it| verdict(it.verdict));
+        table.row([Cell::new("verdict")].into_iter().chain(cells))
+    } else {
+        table
+    };
+    titles(study).into_iter().fold(table, |table, (id, title)| {
+        let cells = study.contenders.iter().map(|contender| {
+            let figure = contender.figures.iter().find(|figure| figure.id == id);
+            Cell::new(figure.map_or_else(String::new, write))
+        });
+        table.row([Cell::new(title)].into_iter().chain(cells))
+    })
+}
+
+/// The verdict in its colour.
+pub fn verdict(verdict: Option<Verdict>) -> Cell {
+    verdict.map_or_else(
+        || Cell::new(""),
+        |it| Cell::new(it.as_str()).colour(colour(it)),
+    )
+}
+
+/// Green is what comes back.
+pub fn colour(verdict: Verdict) -> Colour {
+    match verdict {
+        Verdict::Stable => Colour::Green,
+        Verdict::Vulnerable => Colour::Orange,
+        _ => Colour::Red,
+    }
+}
+
+/// The policies' names.
+pub fn names(contenders: &[Contender]) -> Vec<String> {
+    contenders.iter().map(|it| it.name.clone()).collect()
+}
+
+/// The figures that any policy has, in the order in which they are met.
+fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
+    let mut titles: Vec<(&'static str, &'static str)> = Vec::new();
+    for figure in study.contenders.iter().flat_map(|it| &it.figures) {
+        if !titles.iter().any(|(id, _)| *id == figure.id) {
+            titles.push((figure.id, figure.title));
+        }
+    }
+    titles
+}

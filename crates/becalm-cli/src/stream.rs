@@ -1,0 +1,65 @@
+//! Where do people read, and what do they see there?
+
+use std::io::{IsTerminal, Write};
+
+use becalm_report::terminal::{Painter, wrap};
+
+/// The stream that people read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    /// While the JSON document goes to stdout.
+    Stderr,
+}
+
+impl Stream {
+    /// Writes the text. A reader that has gone is no reason to stop.
+    pub fn write(self, text: &str) {
+        let _ = match self {
+            Self::Stdout => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            }
+            Self::Stderr => std::io::stderr().lock().write_all(text.as_bytes()),
+        };
+    }
+
+    /// Whether someone watches, on a terminal that can move its cursor.
+    pub fn is_screen(self) -> bool {
+        let is_terminal = match self {
+            Self::Stdout => std::io::stdout().is_terminal(),
+            Self::Stderr => std::io::stderr().is_terminal(),
+        };
+        is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
+    /// Columns and rows.
+    pub fn size(self) -> (usize, usize) {
+        let size = match self {
+            Self::Stdout => terminal_size::terminal_size_of(std::io::stdout()),
+            Self::Stderr => terminal_size::terminal_size_of(std::io::stderr()),
+        };
+        size.map_or((80, 24), |(width, height)| {
+            (width.0.into(), height.0.into())
+        })
+    }
+
+    /// The text in lines that fit a terminal; as it is, elsewhere.
+    pub fn wrapped(self, text: &str) -> String {
+        if self.is_screen() {
+            wrap(text, self.size().0.clamp(40, 100)).join("\n")
+        } else {
+            text.into()
+        }
+    }
+
+    /// Colours where they are seen and wanted (`NO_COLOR`, <https://no-color.org>).
+    pub fn painter(self) -> Painter {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if self.is_screen() && !unwanted {
+            Painter::Ansi
+        } else {
+            Painter::Plain
+        }
+    }
+}

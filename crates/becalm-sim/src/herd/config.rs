@@ -1,0 +1,111 @@
+//! How large is the fleet, and for how long does nobody answer it?
+
+use std::fmt;
+use std::time::Duration;
+
+/// A fleet that loses its connections, and the server that it comes back to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Herd {
+    /// How many clients: from 1.
+    pub clients: u32,
+    /// How long the server refuses, from the loss of the first connection. Default 60 s.
+    pub outage: Duration,
+    /// Over which time the connections are lost, each at a moment of its own, all equally likely.
+    /// Default 0: all at once.
+    pub spread: Duration,
+    /// How many connections the server accepts in a second once it is up, after a first tenth of
+    /// them at once; it refuses the others. Default none: as many as come.
+    pub accepts_per_second: Option<u64>,
+    /// When the run ends, whoever is connected by then. Default 10 minutes.
+    pub horizon: Duration,
+    /// How many attempts the run may handle before it ends as if at the horizon: it bounds what a
+    /// policy without a delay can ask for. Default 10^9, about a minute.
+    pub most_attempts: u64,
+    /// The step in which attempts are counted. Default 100 ms.
+    pub bucket: Duration,
+}
+
+/// The most buckets that a run may count in: 16 MiB of counts.
+const MOST_BUCKETS: u128 = 1 << 21;
+
+impl Herd {
+    /// A fleet of this size, with the defaults.
+    pub const fn of(clients: u32) -> Self {
+        Self {
+            clients,
+            outage: Duration::from_secs(60),
+            spread: Duration::ZERO,
+            accepts_per_second: None,
+            horizon: Duration::from_secs(600),
+            most_attempts: 1_000_000_000,
+            bucket: Duration::from_millis(100),
+        }
+    }
+
+    /// Refuses what cannot be simulated.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidHerd`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidHerd> {
+        if self.clients == 0 {
+            Err(InvalidHerd::Clients)
+        } else if self.bucket.is_zero() {
+            Err(InvalidHerd::Bucket)
+        } else if self.horizon.as_nanos() / self.bucket.as_nanos() > MOST_BUCKETS {
+            Err(InvalidHerd::Buckets)
+        } else if self.horizon.as_nanos() >= u128::from(u64::MAX) {
+            Err(InvalidHerd::Horizon)
+        } else if self.accepts_per_second == Some(0) {
+            Err(InvalidHerd::Accepts)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Why a herd is refused. `Display` names the field and the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidHerd {
+    /// `clients` is 0.
+    Clients,
+    /// `bucket` is 0.
+    Bucket,
+    /// The horizon holds too many buckets.
+    Buckets,
+    /// `horizon` is beyond what 64 bits of nanoseconds hold.
+    Horizon,
+    /// `accepts_per_second` is 0.
+    Accepts,
+}
+
+impl InvalidHerd {
+    /// The field at fault.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Clients => "clients",
+            Self::Bucket | Self::Buckets => "bucket",
+            Self::Horizon => "horizon",
+            Self::Accepts => "accepts",
+        }
+    }
+}
+
+impl fmt::Display for InvalidHerd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Clients => "a herd without clients does nothing; set at least 1",
+            Self::Bucket => "nothing can be counted in a bucket of no time; use 100ms",
+            Self::Buckets => {
+                "the horizon holds more than two million buckets; use longer buckets or a shorter \
+                 horizon"
+            }
+            Self::Horizon => "the horizon is beyond 584 years; use a shorter one",
+            Self::Accepts => "a server that accepts nobody is never up; leave it out for no limit",
+        })
+    }
+}
+
+impl std::error::Error for InvalidHerd {}

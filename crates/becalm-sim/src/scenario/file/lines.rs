@@ -1,0 +1,80 @@
+//! How does a scenario become lines of TOML? Keys that say no more than the default are left out.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm::duration::Human;
+use toml::Value;
+
+use super::refusal::InvalidFile;
+
+/// The text so far.
+#[derive(Debug, Default)]
+pub(super) struct Lines(String);
+
+impl Lines {
+    /// Begins a section: `[service.cache]`, `[[service]]`.
+    pub fn header(&mut self, header: &str) {
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(header);
+        self.0.push('\n');
+    }
+
+    pub fn key(&mut self, key: &str, value: impl Into<Value>) {
+        // A String takes whatever is written.
+        let _ = writeln!(self.0, "{key} = {}", value.into());
+    }
+
+    pub fn time(&mut self, key: &str, time: Duration) {
+        self.key(key, Human(time).to_string());
+    }
+
+    /// The key, unless it has its default.
+    pub fn changed<T: PartialEq, V: Into<Value>>(
+        &mut self,
+        key: &str,
+        value: &T,
+        default: &T,
+        write: impl FnOnce(&T) -> V,
+    ) {
+        if value != default {
+            self.key(key, write(value));
+        }
+    }
+
+    /// The section of a policy, unless it is the default one.
+    pub fn policy(&mut self, header: &str, policy: &Policy) -> Result<(), InvalidFile> {
+        let text = text(header, policy)?;
+        let default = text_of_default(header)?;
+        let changed: Vec<_> = text
+            .lines()
+            .filter(|line| !default.lines().any(|it| it == *line))
+            .collect();
+        if !changed.is_empty() {
+            self.header(header);
+            self.0.push_str(&changed.join("\n"));
+            self.0.push('\n');
+        }
+        Ok(())
+    }
+
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+/// The policy as becalm writes it, a key a line.
+fn text(header: &str, policy: &Policy) -> Result<String, InvalidFile> {
+    toml::to_string(policy).map_err(|error| InvalidFile {
+        line: None,
+        key: header.trim_matches(['[', ']']).to_owned(),
+        sentence: error.to_string(),
+    })
+}
+
+fn text_of_default(header: &str) -> Result<String, InvalidFile> {
+    text(header, &Policy::default())
+}

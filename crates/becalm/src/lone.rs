@@ -1,0 +1,150 @@
+//! What does a client decide that shares nothing with anybody?
+//!
+//! A [`Call`](crate::Call) holds tokens, passes and a place in a waiting room: half a kilobyte. A
+//! fleet of ten million clients on paper or in a simulator, or a table of pending reconnects, needs
+//! the same decision on a few bytes each. Here the rules stand once, and a client is a
+//! [`Position`] of 16 bytes. Both ask the same function, so both decide alike.
+
+use core::time::Duration;
+
+use crate::classify::Failure;
+use crate::decide::{Decision, Rules, Standing, decide};
+use crate::idempotency::Operation;
+use crate::policy::{InvalidPolicy, Policy};
+use crate::rng::Random;
+use crate::time::Instant;
+
+/// The decisions of clients that share nothing: attempts, backoff, jitter, hints and deadline of a
+/// policy, and nothing else.
+///
+/// What a policy says about shared state plays no part: its budget, its waiting room, its guards
+/// (throttle, rate, bulkhead, breaker) and hedges. A client that makes its one call at a time with a
+/// budget of its own and a burst above the number of its retries decides the same. The operation is
+/// idempotent, its body can be sent again, and no layer lies above or below.
+///
+/// ```
+/// use becalm::lone::{Lone, Position};
+/// use becalm::{Decision, Failure, Instant, Policy};
+/// use core::time::Duration;
+///
+/// let lone = Lone::new(Policy::default(), Duration::ZERO)?;
+/// let mut random = becalm::rng::SplitMix64::new(7);
+/// let mut now = Instant::ZERO;
+/// let deadline = lone.deadline(now);
+///
+/// let mut position = Position::FIRST_TRY; // 16 bytes for each client
+/// match lone.on_failure(&mut position, now, deadline, &Failure::transient(), &mut random) {
+///     Decision::RetryIn(delay) => now = now.after(delay),
+///     other => panic!("{other:?}"),
+/// }
+/// assert_eq!(position.attempt(), 2);
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+#[derive(Debug)]
+pub struct Lone {
+    rules: Rules,
+}
+
+/// Where a client stands: the attempt under way, the step of its backoff, its last delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    attempt: u32,
+    step: u32,
+    /// Nanoseconds; 0 for none, which a draw takes for the base as it does any delay below that.
+    previous: u64,
+}
+
+impl Position {
+    /// The first attempt is under way.
+    pub const FIRST_TRY: Self = Self {
+        attempt: 1,
+        step: 0,
+        previous: 0,
+    };
+
+    /// The number of the attempt under way or waited for, from 1.
+    pub const fn attempt(self) -> u32 {
+        self.attempt
+    }
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self::FIRST_TRY
+    }
+}
+
+impl Lone {
+    /// The decisions of a policy on a timer of this tick (zero where the timer is exact).
+    ///
+    /// # Errors
+    ///
+    /// An invalid policy is refused, naming the field.
+    pub fn new(policy: Policy, tick: Duration) -> Result<Self, InvalidPolicy> {
+        policy.validate()?;
+        Ok(Self {
+            rules: Rules::of(policy, tick),
+        })
+    }
+
+    /// The policy, with the parts that play no part.
+    pub const fn policy(&self) -> &Policy {
+        &self.rules.policy
+    }
+
+    /// When a call that starts at this instant must have ended; [`Instant::NEVER`] without a
+    /// deadline.
+    pub fn deadline(&self, started: Instant) -> Instant {
+        let deadline = self.rules.policy.deadline;
+        deadline.map_or(Instant::NEVER, |length| started.after(length))
+    }
+
+    /// Decides what follows the attempt under way, which has just failed.
+    ///
+    /// After [`Decision::RetryIn`] the position is that of the next attempt; it is the owner who
+    /// starts that when the wait is over. After a stop it has not moved. `random` should be a
+    /// stream of this client's own: two clients that share one retry in step.
+    #[inline]
+    pub fn on_failure<R: Random + ?Sized>(
+        &self,
+        position: &mut Position,
+        now: Instant,
+        deadline: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Decision {
+        let standing = Standing {
+            now,
+            deadline,
+            attempt: position.attempt,
+            attempts: self.rules.policy.attempts,
+            operation: Operation::Idempotent,
+            body_replayable: true,
+            forbidden_below: false,
+            repeated_above: false,
+            step: position.step,
+            previous: (position.previous > 0).then_some(position.previous),
+        };
+        match decide(&self.rules, &standing, failure, random) {
+            Ok(wait) => {
+                *position = Position {
+                    attempt: position.attempt.saturating_add(1),
+                    step: wait.step,
+                    previous: wait.previous.unwrap_or(0),
+                };
+                Decision::RetryIn(Duration::from_nanos(wait.delay))
+            }
+            Err(reason) => Decision::Stop(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_takes_sixteen_bytes() {
+        assert_eq!(size_of::<Position>(), 16);
+    }
+}
