@@ -93,6 +93,9 @@ fn study(
     asked::study(&DEADLINE, RANGES, scenario, (parameters, candidates, plan))
 }
 
+/// From one hanging request of a thread to its next, at the longest deadline of the check.
+const CYCLE: Duration = Duration::from_millis(101_900);
+
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     // The book's figures, or a tenth of each: the share that is served is the same to a hundredth.
     let (size, length) = if quick { (100, 2000) } else { (1000, 2000) };
@@ -130,11 +133,9 @@ fn served(size: u32, patience: u32, length: u32, plan: &Plan<'_>) -> Comparison 
     };
     let recording = world::run(&scenario(&parameters, &policy(&parameters)), plan.seed);
     let frontend = service(&recording, 0);
-    // Three of the longest deadlines make it forget that it was empty.
-    let (from, to) = (
-        Duration::from_secs(300),
-        Duration::from_secs(u64::from(length)),
-    );
+    // A thread hangs once in twenty requests, and so about every 101.9 s, all of them together at
+    // first: whole rounds are counted, from half of one to half of another.
+    let (from, to) = (CYCLE.mul_f64(2.5), CYCLE.mul_f64(19.5));
     let arrived = between(&frontend.arrived, recording.bucket, from, to);
     let refused = between(&frontend.refused, recording.bucket, from, to);
     let expected = right.served(size);

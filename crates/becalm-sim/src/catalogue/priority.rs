@@ -29,11 +29,11 @@ pub const PRIORITY: Entry = Entry {
         url: "https://netflixtechblog.com/enhancing-netflix-reliability-with-service-level-prioritized-load-shedding-e735e6ce8f7d",
     }],
     parameters: &[
-        Parameter::new("critical", Kind::Number, "500", "critical calls per second"),
+        Parameter::new("critical", Kind::Number, "100", "critical calls per second"),
         Parameter::new(
             "load",
             Kind::Number,
-            "500",
+            "100",
             "prefetches per second, usually",
         ),
         Parameter::new(
@@ -42,11 +42,11 @@ pub const PRIORITY: Entry = Entry {
             "12",
             "how many times as many come in the spike",
         ),
-        Parameter::new("clients", Kind::Count, "20", "clients of each kind"),
+        Parameter::new("clients", Kind::Count, "5", "clients of each kind"),
         Parameter::new(
             "accepts",
             Kind::Number,
-            "1500",
+            "300",
             "requests accepted per second",
         ),
         Parameter::new(
@@ -55,7 +55,7 @@ pub const PRIORITY: Entry = Entry {
             "60s",
             "how long the spike lasts, from 20 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "2m", "how long a run lasts"),
+        Parameter::new("horizon", Kind::Duration, "100s", "how long a run lasts"),
     ],
     contenders: &["throttle=none", "yours"],
     policy,
