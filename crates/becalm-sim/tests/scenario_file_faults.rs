@@ -372,6 +372,23 @@ fn the_documentation_shows_what_is_told() {
 }
 
 #[test]
+fn what_cannot_be_run_is_refused_where_it_stands() {
+    check(&[
+        [
+            "[[population]]",
+            "[[service.calls]]\nservice = \"orders\"\n[[population]]",
+            "line 3: service: orders calls itself",
+        ],
+        [
+            "arrivals",
+            "clients = 4_000_000_000\narrivals",
+            "line 10: population: the clients of users must be from 1 to",
+        ],
+        ["\"10s\"", "\"10s\"\nbucket = \"1ns\"", "the bucket must be"],
+    ]);
+}
+
+#[test]
 fn a_world_without_anybody_is_refused() {
     let refusal = refusal("name = \"empty\"\nhorizon = \"1s\"");
     assert!(

@@ -1,6 +1,7 @@
 //! What happened in a run? Counts in buckets of time, and latencies.
 
 mod histogram;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use becalm::StopReason;
 
 pub use histogram::Histogram;
+pub(crate) use tally::{PopulationTally, ServiceTally};
 
 /// Everything that one run of a scenario left behind. Equal seeds leave equal recordings.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,16 +21,17 @@ pub struct Recording {
     pub populations: Vec<PopulationRecord>,
     /// One for each service, in the order of the scenario.
     pub services: Vec<ServiceRecord>,
-    /// Events that the engine handled.
+    /// Events that were handled: a call begins, a wait is over, a hedge is due, a request arrives, a
+    /// worker is done, an answer arrives, a time-out fires or turns out not to be needed.
     pub events: u64,
 }
 
 /// What a population saw. Counts are per bucket of the moment in which a thing happened, but those
-/// of `first_tries_won`, which are by the moment in which the call began.
+/// of `succeeded_of`, which are by the moment in which the call began.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct PopulationRecord {
-    /// Calls that began: first tries that were started or refused by a guard.
+    /// Calls that began, those among them whose first try a guard refused or let wait.
     pub calls: Vec<u32>,
     /// First tries that were sent.
     pub first_tries: Vec<u32>,
@@ -42,7 +45,7 @@ pub struct PopulationRecord {
     pub succeeded_of: Vec<u32>,
     /// Calls that gave up.
     pub gave_up: Vec<u32>,
-    /// Attempts that timed out at the client.
+    /// Attempts that the client gave up: timed out, or cut at the deadline of their call.
     pub timed_out: Vec<u32>,
     /// Attempts that were answered with a failure or a refusal.
     pub failed: Vec<u32>,
@@ -50,6 +53,8 @@ pub struct PopulationRecord {
     pub stops: BTreeMap<Stop, u64>,
     /// How long the calls took that succeeded.
     pub latency: Histogram,
+    /// Calls that had not ended when the run did.
+    pub under_way: u64,
 }
 
 /// A stop reason with an order.
@@ -70,11 +75,12 @@ pub struct ServiceRecord {
     pub arrived: Vec<u32>,
     /// Requests that were refused: a full queue, a limit, a service that is down.
     pub refused: Vec<u32>,
-    /// Requests that were served to their end.
+    /// Requests that were served to their end, those among them whose answer was a failure.
     pub served: Vec<u32>,
     /// Requests among those served whose caller had given up.
     pub stale: Vec<u32>,
-    /// Requests that were dropped unserved: by `CoDel`, past their deadline, cancelled.
+    /// Requests that were accepted and not served to their end: dropped by `CoDel`, past their
+    /// deadline, cancelled, lost with the instance that had them.
     pub dropped: Vec<u32>,
     /// The longest queue of all instances together in the bucket.
     pub queue: Vec<u32>,
@@ -82,6 +88,8 @@ pub struct ServiceRecord {
     pub hits: Vec<u32>,
     /// Requests that could have been and were not.
     pub misses: Vec<u32>,
+    /// Requests that were neither refused, served nor dropped when the run ended.
+    pub inside: u64,
 }
 
 impl PopulationRecord {

@@ -9,6 +9,7 @@ mod arrivals;
 mod population;
 mod service;
 mod trigger;
+mod validate;
 
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub use arrivals::Arrivals;
 pub use population::{Population, Sharing, Variant};
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};
+pub use validate::InvalidScenario;
 
 /// A world and its course.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,264 @@
 //! What happens in a scenario? Its events, one after the other.
+//!
+//! The world drives the objects that ship ([`becalm::Call`] and what it shares) on virtual time,
+//! and decides nothing about a retry itself. What it adds is everything around: clients that call,
+//! a network, services that queue.
+//!
+//! What is not said in [`scenario`](crate::scenario):
+//!
+//! - A failed or refused attempt is transient, of unknown effect, as a 503 is; one over a limit is
+//!   throttled, as a 429 is. A time-out is transient.
+//! - A call that reaches its deadline is cut, as the asynchronous engine does.
+//! - A message without delay is not an event of the queue, and no time passes in it.
+//! - Of things at one instant, that comes first which was brought about first.
 
-use crate::record::Recording;
+mod arrivals;
+mod bucket;
+mod cache;
+mod calls;
+mod clients;
+mod codel;
+mod downstream;
+mod event;
+mod lane;
+mod network;
+mod plan;
+mod servers;
+mod slab;
+mod state;
+mod trace;
+mod triggers;
+mod wakers;
+mod work;
+
+use std::collections::VecDeque;
+
+use becalm::Instant;
+
+use crate::engine::{EventQueue, Stream};
+use crate::record::{PopulationTally, Recording, ServiceTally};
 use crate::scenario::Scenario;
 
+use event::{Kind, parts, word};
+use lane::Lane;
+use plan::{Plan, nanos};
+use slab::Slab;
+use state::{CallSlot, PopulationState, Request, ServiceState, Source};
+use trace::{Silent, Told, Tracer};
+use triggers::Triggers;
+use wakers::Woken;
+
+pub use trace::{Caller, Step, Traced};
+
 /// Runs a scenario once. Equal seeds leave equal recordings.
-pub fn run(_scenario: &Scenario, _seed: u64) -> Recording {
-    Recording::default()
+///
+/// A scenario that is [not valid](Scenario::validate) leaves an empty one.
+pub fn run(scenario: &Scenario, seed: u64) -> Recording {
+    run_with(scenario, seed, Silent)
+}
+
+/// Runs a scenario once, and tells of every step of every call: for tests that replay the calls
+/// elsewhere. The recording is that of [`run`].
+pub fn run_traced(scenario: &Scenario, seed: u64, each: &mut dyn FnMut(Traced)) -> Recording {
+    run_with(scenario, seed, Told(each))
+}
+
+fn run_with<T: Tracer>(scenario: &Scenario, seed: u64, tracer: T) -> Recording {
+    match Plan::new(scenario) {
+        Some(plan) => World::new(&plan, seed, tracer).run(),
+        None => Recording::default(),
+    }
+}
+
+/// A run under way.
+struct World<'a, T> {
+    plan: &'a Plan<'a>,
+    now: u64,
+    queue: EventQueue,
+    /// What happens at this instant still, before anything in the queue.
+    soon: VecDeque<u64>,
+    /// One for each line.
+    lanes: Vec<Lane>,
+    calls: Slab<CallSlot<'a>>,
+    requests: Slab<Request>,
+    populations: Vec<PopulationState>,
+    services: Vec<ServiceState>,
+    triggers: Triggers,
+    /// The share of messages that are lost.
+    loss: f64,
+    woken: Woken,
+    population_tallies: Vec<PopulationTally>,
+    service_tallies: Vec<ServiceTally>,
+    bucket: u32,
+    bucket_ends: u64,
+    bucket_length: u64,
+    events: u64,
+    calls_begun: u64,
+    tracer: T,
+    /// What was drawn since the last step that was told.
+    bits: Vec<u64>,
+    /// Requests that a queue drops: kept, so that nothing is allocated.
+    dropped: Vec<u32>,
+    /// The text of a scope on its way.
+    header: String,
+}
+
+impl<'a, T: Tracer> World<'a, T> {
+    fn new(plan: &'a Plan<'a>, seed: u64, tracer: T) -> Self {
+        let scenario = plan.scenario;
+        let buckets = scenario
+            .horizon
+            .as_nanos()
+            .div_ceil(scenario.bucket.as_nanos().max(1));
+        let buckets = usize::try_from(buckets).unwrap_or(0);
+        let bucket_length = nanos(scenario.bucket);
+        let mut world = Self {
+            plan,
+            now: 0,
+            queue: EventQueue::for_pending(1 << 10),
+            soon: VecDeque::new(),
+            lanes: plan.lines.iter().map(|_| Lane::default()).collect(),
+            calls: Slab::new(),
+            requests: Slab::new(),
+            populations: Vec::new(),
+            services: Vec::new(),
+            triggers: Triggers::new(scenario),
+            loss: scenario.network.loss,
+            woken: Woken::default(),
+            population_tallies: scenario
+                .populations
+                .iter()
+                .map(|_| PopulationTally::new(buckets))
+                .collect(),
+            service_tallies: vec![ServiceTally::default(); scenario.services.len()],
+            bucket: 0,
+            bucket_ends: bucket_length,
+            bucket_length,
+            events: 0,
+            calls_begun: 0,
+            tracer,
+            bits: Vec::new(),
+            dropped: Vec::new(),
+            header: String::new(),
+        };
+        world.make_services(seed);
+        world.make_clients(seed);
+        world.make_triggers();
+        world
+    }
+
+    fn run(mut self) -> Recording {
+        let horizon = nanos(self.plan.scenario.horizon);
+        let may_wait = self.plan.lines.iter().any(|line| line.may_wait);
+        loop {
+            let what = if let Some(what) = self.soon.pop_front() {
+                what
+            } else {
+                match self.queue.pop() {
+                    Some(event) if event.at < horizon => {
+                        self.now = event.at;
+                        while event.at >= self.bucket_ends {
+                            self.close_bucket();
+                        }
+                        event.what
+                    }
+                    _ => break,
+                }
+            };
+            self.handle(what);
+            if may_wait && self.woken.is_some() {
+                let (woken, soon) = (&self.woken, &mut self.soon);
+                woken.drain(|call| soon.push_back(word(Kind::Woken, call, 0)));
+            }
+        }
+        self.record(horizon)
+    }
+
+    #[inline]
+    fn handle(&mut self, what: u64) {
+        let Some((kind, index, generation)) = parts(what) else {
+            return;
+        };
+        match kind {
+            Kind::Call => self.call_is_due(index, generation),
+            Kind::Think => self.begin_call(generation, index),
+            Kind::Timer => self.timer(index, generation),
+            Kind::Woken => self.woken(index),
+            Kind::Lane => self.lane(index),
+            Kind::GiveUp => self.time_out(index, generation),
+            Kind::Hedge => self.hedge(index, generation),
+            Kind::Arrive => self.arrive(index, generation),
+            Kind::Served => self.served(index, generation),
+            Kind::Answer => self.answer(index, generation),
+            Kind::Begins => self.trigger(index, true),
+            Kind::Ends => self.trigger(index, false),
+            Kind::Deploy => self.deploy(index, generation),
+        }
+    }
+
+    /// At once if it is due now.
+    #[inline]
+    fn schedule(&mut self, at: u64, kind: Kind, index: u32, generation: u32) {
+        let what = word(kind, index, generation);
+        if at <= self.now {
+            self.soon.push_back(what);
+        } else if at != arrivals::NEVER {
+            self.queue.push(at, what);
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.now)
+    }
+
+    #[cold]
+    fn close_bucket(&mut self) {
+        for tally in &mut self.population_tallies {
+            tally.close();
+        }
+        for tally in &mut self.service_tallies {
+            tally.close();
+        }
+        self.bucket += 1;
+        self.bucket_ends = self.bucket_ends.saturating_add(self.bucket_length);
+    }
+
+    fn record(mut self, horizon: u64) -> Recording {
+        while self.bucket_ends.saturating_sub(self.bucket_length) < horizon {
+            self.close_bucket();
+        }
+        let mut under_way = vec![0; self.population_tallies.len()];
+        for slot in (0..self.calls.len()).map(|at| &self.calls[at]) {
+            if let (Some(_), Source::Client { population, .. }) = (&slot.call, slot.source) {
+                under_way[population as usize] += 1;
+            }
+        }
+        let mut inside = vec![0; self.service_tallies.len()];
+        for at in 0..self.requests.len() {
+            if self.is_inside(at) {
+                inside[self.target_of(at)] += 1;
+            }
+        }
+        let populations = self.population_tallies.into_iter().zip(under_way);
+        let services = self.service_tallies.into_iter().zip(inside);
+        Recording {
+            bucket: self.plan.scenario.bucket,
+            populations: populations
+                .map(|(tally, left)| tally.finish(left))
+                .collect(),
+            services: services.map(|(tally, left)| tally.finish(left)).collect(),
+            events: self.events,
+        }
+    }
+
+    /// The random stream of an entity: by its name, so that a new neighbour shifts nobody.
+    fn stream(seed: u64, kind: u64, name: &str, index: u32) -> Stream {
+        // FNV-1a (Fowler, Noll, Vo), 64 bits.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        // Odd, so that no two of one name meet.
+        let step = 0xd1b5_4a32_d192_ed03_u64.wrapping_mul(u64::from(index));
+        Stream::of(seed, hash.wrapping_add(kind << 32).wrapping_add(step))
+    }
 }

@@ -13,12 +13,22 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+/// From nothing to four years and a half.
 fn any_time() -> impl Strategy<Value = Duration> {
-    (1..64_u32, any::<u64>()).prop_map(|(bits, n)| Duration::from_nanos(n >> bits))
+    (7..64_u32, any::<u64>()).prop_map(|(bits, n)| Duration::from_nanos(n >> bits))
 }
 
 fn any_length() -> impl Strategy<Value = Duration> {
     any_time().prop_map(|time| time.max(Duration::from_nanos(1)))
+}
+
+/// A length that is repeated: a world refuses shorter ones.
+fn any_phase() -> impl Strategy<Value = Duration> {
+    any_time().prop_map(|time| time.max(Duration::from_micros(1)))
+}
+
+fn any_count() -> impl Strategy<Value = u32> {
+    1..50_000_000_u32
 }
 
 fn any_times() -> impl Strategy<Value = Vec<Duration>> {
@@ -56,7 +66,7 @@ pub fn any_distribution() -> impl Strategy<Value = Distribution> {
 }
 
 fn any_arrivals() -> impl Strategy<Value = Arrivals> {
-    let bursty = (any_share(), any_rate(), any_length(), any_length());
+    let bursty = (any_share(), any_rate(), any_phase(), any_phase());
     prop_oneof![
         any_rate().prop_map(Arrivals::Poisson),
         any_rate().prop_map(Arrivals::Constant),
@@ -92,7 +102,7 @@ fn any_sharing() -> impl Strategy<Value = Sharing> {
 
 fn any_cache() -> impl Strategy<Value = Cache> {
     let rules = any::<(bool, bool)>();
-    let cache = (1..u32::MAX, any_share(), option::of(any_length()), rules);
+    let cache = (any_count(), any_share(), option::of(any_length()), rules);
     cache.prop_map(|(keys, hot, ttl, (late, warm))| {
         let mut cache = Cache::new(keys, hot);
         cache.ttl = ttl;
@@ -104,7 +114,7 @@ fn any_cache() -> impl Strategy<Value = Cache> {
 fn any_call(to: String) -> impl Strategy<Value = Downstream> {
     let timeout = option::of(any_length());
     let rules = (any_sharing(), any::<(bool, bool)>());
-    let call = (1..u32::MAX, any_policy(), timeout, rules);
+    let call = (any_count(), any_policy(), timeout, rules);
     call.prop_map(move |(fan_out, policy, timeout, (sharing, flags))| {
         let mut call = Downstream::new(to.clone(), policy);
         (call.fan_out, call.timeout, call.sharing) = (fan_out, timeout, sharing);
@@ -135,7 +145,7 @@ fn any_routing() -> impl Strategy<Value = Routing> {
 fn any_service(name: String, below: Vec<String>) -> impl Strategy<Value = Service> {
     let calls: Vec<_> = below.into_iter().map(any_call).collect();
     let workers = prop_oneof![Just(Service::UNLIMITED), 1..u32::MAX];
-    let size = (1..u32::MAX, workers, option::of(any::<u32>()));
+    let size = (any_count(), workers, option::of(any::<u32>()));
     let stale = select(vec![Stale::Served, Stale::PastDeadline, Stale::Cancelled]);
     let limit = option::of((any_rate(), 1.0..1e6_f64));
     let rules = (any_routing(), any_discipline(), stale, limit);
@@ -179,7 +189,7 @@ fn any_population(name: String, target: String) -> impl Strategy<Value = Populat
         any_operation(),
     );
     let timeout = option::of(any_length());
-    let clients = 1..u32::MAX;
+    let clients = any_count();
     let parts = (clients, any_arrivals(), any_variants(), timeout, rules);
     parts.prop_map(move |(clients, arrivals, variants, timeout, rules)| {
         let mut population =
@@ -248,7 +258,11 @@ pub fn any_scenario() -> impl Strategy<Value = Scenario> {
         )
             .prop_map(|(from, length, effect)| Trigger::new(from, length, effect));
         let network = (any_distribution(), any_share());
-        let times = (any_length(), any_length());
+        let horizon = (any_length(), 1..1_000_000_u32);
+        let times = horizon.prop_map(|(horizon, buckets)| {
+            let bucket = (horizon / buckets).max(Duration::from_nanos(1));
+            (horizon, bucket)
+        });
         let parts = (
             times,
             network,

@@ -180,7 +180,10 @@ fn scenario<'a>(document: &'a DeTable<'a>, files: Files<'_>) -> Result<Scenario,
         scenario.triggers.push(trigger::read(section)?);
     }
     sections.check()?;
-    Ok(scenario)
+    match scenario.validate() {
+        Ok(()) => Ok(scenario),
+        Err(invalid) => Err(sections.refusal(&invalid)),
+    }
 }
 
 fn read_network(entry: &Entry<'_>, files: Files<'_>) -> Result<Network, Refusal> {

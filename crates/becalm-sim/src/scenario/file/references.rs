@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::entry::{Entry, Section};
 use super::refusal::{Refusal, unknown};
+use crate::scenario::InvalidScenario;
 
 /// The sections of a file that have names or use them.
 pub(super) struct Sections<'a> {
@@ -34,6 +35,38 @@ impl Sections<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The refusal of what cannot be run, at the section that it names.
+    pub fn refusal(&self, invalid: &InvalidScenario) -> Refusal {
+        let of = named_by(invalid);
+        let sections = self.services.iter().chain(&self.populations);
+        let mut named = sections.filter(|section| {
+            let name = section.get("name");
+            name.is_some_and(|name| name.as_text() == of)
+        });
+        match (named.next(), named.next()) {
+            (Some(section), None) => section.refuse(invalid.to_string()),
+            _ => Refusal::whole(invalid.to_string()),
+        }
+    }
+}
+
+/// Whose fault it is.
+fn named_by(invalid: &InvalidScenario) -> Option<&str> {
+    match invalid {
+        InvalidScenario::Duplicate(name)
+        | InvalidScenario::Variants(name)
+        | InvalidScenario::Trace(name)
+        | InvalidScenario::Cycle(name)
+        | InvalidScenario::Cache(name) => Some(name),
+        InvalidScenario::Unknown { of, .. }
+        | InvalidScenario::Share { of, .. }
+        | InvalidScenario::Rate { of, .. }
+        | InvalidScenario::Count { of, .. }
+        | InvalidScenario::Time { of, .. }
+        | InvalidScenario::Policy { of, .. } => Some(of),
+        InvalidScenario::Horizon | InvalidScenario::Bucket => None,
     }
 }
 

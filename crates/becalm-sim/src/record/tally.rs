@@ -1,0 +1,129 @@
+//! How is a bucket counted? In a few words side by side, which go to the record when it is over.
+
+use becalm::StopReason;
+
+use super::{PopulationRecord, ServiceRecord, Stop};
+
+/// What a population saw in the bucket that is being counted, and before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PopulationTally {
+    pub calls: u32,
+    pub first_tries: u32,
+    pub attempts: u32,
+    pub hedges: u32,
+    pub succeeded: u32,
+    pub gave_up: u32,
+    pub timed_out: u32,
+    pub failed: u32,
+    stops: Vec<(StopReason, u64)>,
+    record: PopulationRecord,
+}
+
+impl PopulationTally {
+    /// A record of so many buckets.
+    pub fn new(buckets: usize) -> Self {
+        let mut tally = Self::default();
+        tally.record.succeeded_of = vec![0; buckets];
+        tally
+    }
+
+    /// A call has succeeded that began in this bucket, and took so long.
+    #[inline]
+    pub fn success(&mut self, began_in: u32, nanos: u64) {
+        self.succeeded += 1;
+        if let Some(count) = self.record.succeeded_of.get_mut(began_in as usize) {
+            *count += 1;
+        }
+        self.record.latency.add(nanos);
+    }
+
+    /// A call has given up.
+    #[inline]
+    pub fn stop(&mut self, reason: StopReason) {
+        self.gave_up += 1;
+        match self.stops.iter_mut().find(|(of, _)| *of == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.stops.push((reason, 1)),
+        }
+    }
+
+    /// The bucket is over.
+    pub fn close(&mut self) {
+        let record = &mut self.record;
+        for (counts, count) in [
+            (&mut record.calls, &mut self.calls),
+            (&mut record.first_tries, &mut self.first_tries),
+            (&mut record.attempts, &mut self.attempts),
+            (&mut record.hedges, &mut self.hedges),
+            (&mut record.succeeded, &mut self.succeeded),
+            (&mut record.gave_up, &mut self.gave_up),
+            (&mut record.timed_out, &mut self.timed_out),
+            (&mut record.failed, &mut self.failed),
+        ] {
+            counts.push(std::mem::take(count));
+        }
+    }
+
+    /// The run is over, and so many calls are under way.
+    pub fn finish(mut self, under_way: u64) -> PopulationRecord {
+        for (reason, count) in self.stops {
+            self.record.stops.insert(Stop::from(reason), count);
+        }
+        self.record.under_way = under_way;
+        self.record
+    }
+}
+
+/// What a service saw in the bucket that is being counted, and before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServiceTally {
+    pub arrived: u32,
+    pub refused: u32,
+    pub served: u32,
+    pub stale: u32,
+    pub dropped: u32,
+    pub hits: u32,
+    pub misses: u32,
+    queue: u32,
+    longest: u32,
+    record: ServiceRecord,
+}
+
+impl ServiceTally {
+    /// One more waits for a worker.
+    #[inline]
+    pub fn queued(&mut self) {
+        self.queue += 1;
+        self.longest = self.longest.max(self.queue);
+    }
+
+    /// One less does.
+    #[inline]
+    pub fn left_queue(&mut self) {
+        self.queue = self.queue.saturating_sub(1);
+    }
+
+    /// The bucket is over.
+    pub fn close(&mut self) {
+        let record = &mut self.record;
+        for (counts, count) in [
+            (&mut record.arrived, &mut self.arrived),
+            (&mut record.refused, &mut self.refused),
+            (&mut record.served, &mut self.served),
+            (&mut record.stale, &mut self.stale),
+            (&mut record.dropped, &mut self.dropped),
+            (&mut record.hits, &mut self.hits),
+            (&mut record.misses, &mut self.misses),
+        ] {
+            counts.push(std::mem::take(count));
+        }
+        self.record.queue.push(self.longest);
+        self.longest = self.queue;
+    }
+
+    /// The run is over, and so many requests are inside.
+    pub fn finish(mut self, inside: u64) -> ServiceRecord {
+        self.record.inside = inside;
+        self.record
+    }
+}

@@ -1,0 +1,490 @@
+//! What does a call do when something has happened to it? What the shipping object says.
+
+use std::marker::PhantomData;
+use std::task::Waker;
+
+use becalm::rng::Random;
+use becalm::time::ClockId;
+use becalm::{
+    Attempt, Call, CallOptions, Decision, DoNotRetry, Failure, Instant, Scope, Shared, Start,
+    StopReason, Verdict,
+};
+
+use super::World;
+use super::arrivals::NEVER;
+use super::event::Kind;
+use super::lane::Timeout;
+use super::slab::NOWHERE;
+use super::state::{
+    Answer, CallSlot, Phase, Place, PopulationState, Request, ServiceState, Source,
+};
+use super::trace::{Caller, Draws, Step, Traced, Tracer};
+
+impl<'a, T: Tracer> World<'a, T> {
+    /// A call begins, and asks to start. It may be over when this returns.
+    pub(super) fn begin(
+        &mut self,
+        source: Source,
+        line: usize,
+        shared: &'a Shared,
+        options: CallOptions,
+        above: Scope,
+    ) -> u32 {
+        let now = Instant::from_nanos(self.now);
+        let at = match self.calls.reuse() {
+            Some(at) => at,
+            None => self.calls.insert(CallSlot::empty(source)),
+        };
+        let key = if self.plan.lines[line].is_keyed {
+            self.random_of(source).next_u64()
+        } else {
+            0
+        };
+        let slot = &mut self.calls[at];
+        slot.call = Some(Call::begin(shared, options, above, now));
+        slot.source = source;
+        slot.line = u32::try_from(line).unwrap_or(0);
+        slot.number = self.calls_begun;
+        slot.began_at = self.now;
+        slot.began_in = self.bucket;
+        slot.deadline = slot
+            .call
+            .as_ref()
+            .and_then(Call::deadline)
+            .map_or(NEVER, Instant::as_nanos);
+        slot.key = key;
+        slot.first_request = NOWHERE;
+        slot.next_sibling = NOWHERE;
+        self.calls_begun += 1;
+        self.tell(at, Step::Began);
+        if let Source::Job { request, .. } = source {
+            let job = &mut self.requests[request];
+            self.calls[at].next_sibling = std::mem::replace(&mut job.first_child, at);
+        }
+        self.poll_start(at);
+        at
+    }
+
+    /// The wait of a call is over.
+    pub(super) fn timer(&mut self, call: u32, generation: u32) {
+        let slot = &self.calls[call];
+        let is_due = self.calls.is(call, generation)
+            && slot.phase != Phase::Running
+            && slot.timer_at == self.now;
+        if is_due {
+            self.events += 1;
+            self.poll_start(call);
+        }
+    }
+
+    /// A guard has woken a call.
+    pub(super) fn woken(&mut self, call: u32) {
+        let slot = &self.calls[call];
+        if slot.call.is_some() && slot.phase == Phase::AtGuard {
+            self.poll_start(call);
+        }
+    }
+
+    fn poll_start(&mut self, at: u32) {
+        let now = self.now();
+        let slot = &mut self.calls[at];
+        let may_wait = self.plan.lines[slot.line as usize].may_wait;
+        if may_wait && slot.waker.is_none() {
+            slot.waker = Some(self.woken.waker(at));
+        }
+        let Some(call) = &mut slot.call else {
+            return;
+        };
+        let nobody = Waker::noop();
+        let waker = match &slot.waker {
+            Some(waker) if may_wait => waker,
+            _ => nobody,
+        };
+        let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
+        let mut random = Draws::<T> {
+            stream,
+            bits: &mut self.bits,
+            listener: PhantomData,
+        };
+        match call.poll_start(now, waker, &mut random) {
+            Ok(Start::Go(attempt)) => {
+                slot.phase = Phase::Running;
+                self.tell(at, Step::Started(attempt.number()));
+                self.send(at, attempt);
+                self.set_hedge(at);
+            }
+            Ok(Start::Wait(until)) => {
+                slot.phase = Phase::AtGuard;
+                slot.timer_at = until.as_nanos();
+                self.tell(at, Step::Waits(until));
+                let generation = self.calls.generation(at);
+                self.schedule(until.as_nanos(), Kind::Timer, at, generation);
+            }
+            Ok(_) => (),
+            Err(reason) => {
+                self.tell(at, Step::Refused(reason));
+                self.finish(at, Err(reason));
+            }
+        }
+    }
+
+    /// An attempt is sent.
+    fn send(&mut self, at: u32, attempt: Attempt) {
+        let slot = &self.calls[at];
+        let line = &self.plan.lines[slot.line as usize];
+        let timeout = self.now.saturating_add(line.timeout);
+        let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
+        if let Source::Client { population, .. } = source {
+            let tally = &mut self.population_tallies[population as usize];
+            tally.attempts += 1;
+            tally.first_tries += u32::from(attempt.number() == 1);
+            tally.hedges += u32::from(attempt.is_hedge());
+        }
+        let delay = self.message(source);
+        let scope = if line.is_scoped {
+            self.scope(at, attempt.number(), delay.unwrap_or(0))
+        } else {
+            Scope::NONE
+        };
+        let slot = &mut self.calls[at];
+        let request = self.requests.insert(Request {
+            call: at,
+            number: attempt.number(),
+            line: slot.line,
+            instance: 0,
+            gives_up_at,
+            arrived_at: 0,
+            work: 0,
+            since: 0,
+            done_at: NEVER,
+            key,
+            scope,
+            is_awaited: true,
+            is_cancelled: false,
+            is_miss: false,
+            place: Place::Travelling,
+            answer: Answer::Success,
+            step: 0,
+            calls_left: 0,
+            first_child: NOWHERE,
+            next_copy: slot.first_request,
+        });
+        slot.first_request = request;
+        let line = slot.line as usize;
+        let generation = self.requests.generation(request);
+        if gives_up_at != NEVER {
+            self.set_time_out(gives_up_at, line, request, generation);
+        }
+        match delay {
+            Some(delay) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
+            None => self.requests[request].place = Place::Lost,
+        }
+    }
+
+    /// What the request says of the layers above it: as a header, written and read, so that it says
+    /// what it would between two processes.
+    fn scope(&mut self, at: u32, number: u32, delay: u64) -> Scope {
+        use std::fmt::Write;
+        let now = self.now();
+        let call = self.calls[at].call.as_ref();
+        let header = call.and_then(|call| call.scope_of(number).encode(now, ClockId::PROCESS));
+        self.header.clear();
+        if let Some(header) = header {
+            // Writing into a text does not fail.
+            let _ = write!(self.header, "{header}");
+        }
+        let arrives = Instant::from_nanos(self.now + delay);
+        Scope::decode(&self.header, arrives, ClockId::PROCESS)
+    }
+
+    fn set_time_out(&mut self, at: u64, index: usize, request: u32, generation: u32) {
+        let lane = &mut self.lanes[index];
+        let timeout = Timeout {
+            at,
+            request,
+            generation,
+        };
+        if !lane.push(timeout) {
+            self.schedule(at, Kind::GiveUp, request, generation);
+        } else if !lane.is_armed {
+            lane.is_armed = true;
+            self.schedule(at, Kind::Lane, u32::try_from(index).unwrap_or(0), 0);
+        }
+    }
+
+    /// The first time-out of a lane that still counted when it was set.
+    pub(super) fn lane(&mut self, index: u32) {
+        loop {
+            let lane = &mut self.lanes[index as usize];
+            let Some(first) = lane.first() else {
+                lane.is_armed = false;
+                return;
+            };
+            let is_awaited = self.requests.is(first.request, first.generation)
+                && self.requests[first.request].is_awaited;
+            if is_awaited && first.at > self.now {
+                self.schedule(first.at, Kind::Lane, index, 0);
+                return;
+            }
+            lane.pop();
+            if is_awaited {
+                self.time_out(first.request, first.generation);
+            } else {
+                self.events += 1;
+            }
+        }
+    }
+
+    /// A caller has waited long enough for an attempt, or its call has come to its deadline.
+    pub(super) fn time_out(&mut self, request: u32, generation: u32) {
+        self.events += 1;
+        if !self.requests.is(request, generation) || !self.requests[request].is_awaited {
+            return;
+        }
+        let Request { call, number, .. } = self.requests[request];
+        if self.calls[call].deadline <= self.now {
+            self.cut(call);
+            return;
+        }
+        self.count_time_out(call);
+        self.leave(request);
+        self.decide(call, number, Failure::transient().into());
+    }
+
+    fn count_time_out(&mut self, call: u32) {
+        if let Source::Client { population, .. } = self.calls[call].source {
+            self.population_tallies[population as usize].timed_out += 1;
+        }
+    }
+
+    /// The deadline cuts the call, with all its attempts.
+    fn cut(&mut self, call: u32) {
+        let mut request = self.calls[call].first_request;
+        while request != NOWHERE {
+            self.count_time_out(call);
+            request = self.requests[request].next_copy;
+        }
+        self.cancel_call(call, Step::Cut);
+        self.finish(call, Err(StopReason::DeadlineExceeded));
+    }
+
+    /// The shipping object hears that nobody waits for it any more.
+    pub(super) fn cancel_call(&mut self, at: u32, step: Step) {
+        let now = self.now();
+        let slot = &mut self.calls[at];
+        let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
+        let mut random = Draws::<T> {
+            stream,
+            bits: &mut self.bits,
+            listener: PhantomData,
+        };
+        if let Some(call) = &mut slot.call {
+            call.cancel(now, &mut random);
+        }
+        self.tell(at, step);
+    }
+
+    /// An answer comes to its caller.
+    pub(super) fn answer(&mut self, request: u32, generation: u32) {
+        if !self.requests.is(request, generation) {
+            return;
+        }
+        self.events += 1;
+        let Request {
+            call,
+            number,
+            answer,
+            ..
+        } = self.requests[request];
+        let verdict = verdict(answer);
+        if let (Verdict::Failure(_), Source::Client { population, .. }) =
+            (verdict, self.calls[call].source)
+        {
+            self.population_tallies[population as usize].failed += 1;
+        }
+        self.leave(request);
+        self.decide(call, number, verdict);
+    }
+
+    fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
+        let now = self.now();
+        let slot = &mut self.calls[at];
+        let Some(call) = &mut slot.call else {
+            return;
+        };
+        let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
+        let mut random = Draws::<T> {
+            stream,
+            bits: &mut self.bits,
+            listener: PhantomData,
+        };
+        let decision = call.on_outcome_of(number, now, verdict, &mut random);
+        self.tell(at, Step::Decided(number, verdict, decision));
+        match decision {
+            Decision::Done => self.finish(at, Ok(())),
+            Decision::RetryIn(delay) => {
+                self.leave_all(at);
+                let timer_at = self.now.saturating_add(super::nanos(delay)).min(NEVER - 1);
+                let slot = &mut self.calls[at];
+                slot.phase = Phase::Waiting;
+                slot.hedge_at = NEVER;
+                slot.timer_at = timer_at;
+                let generation = self.calls.generation(at);
+                self.schedule(timer_at, Kind::Timer, at, generation);
+            }
+            Decision::Stop(reason) => self.finish(at, Err(reason)),
+            // Another copy decides.
+            _ => (),
+        }
+    }
+
+    fn set_hedge(&mut self, at: u32) {
+        let now = self.now();
+        let slot = &mut self.calls[at];
+        if !self.plan.lines[slot.line as usize].may_hedge {
+            return;
+        }
+        let due = slot.call.as_mut().and_then(|call| call.hedge_at(now));
+        slot.hedge_at = due.map_or(NEVER, Instant::as_nanos);
+        let (hedge_at, generation) = (slot.hedge_at, self.calls.generation(at));
+        self.schedule(hedge_at, Kind::Hedge, at, generation);
+    }
+
+    /// A hedge is due.
+    pub(super) fn hedge(&mut self, at: u32, generation: u32) {
+        let now = self.now();
+        let is_due = self.calls.is(at, generation)
+            && self.calls[at].phase == Phase::Running
+            && self.calls[at].hedge_at == self.now;
+        if !is_due {
+            return;
+        }
+        self.events += 1;
+        let slot = &mut self.calls[at];
+        let Some(call) = &mut slot.call else {
+            return;
+        };
+        let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
+        let mut random = Draws::<T> {
+            stream,
+            bits: &mut self.bits,
+            listener: PhantomData,
+        };
+        let started = call.start_hedge(now, &mut random);
+        self.tell(at, Step::Hedged(started.map(|attempt| attempt.number())));
+        if let Some(attempt) = started {
+            self.send(at, attempt);
+            self.set_hedge(at);
+        }
+    }
+
+    /// A call is over: its attempts are left, its place is free, whoever made it goes on.
+    pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
+        self.leave_all(at);
+        let slot = &mut self.calls[at];
+        slot.call = None;
+        let (source, line) = (slot.source, slot.line);
+        let began = (slot.began_at, slot.began_in);
+        if let Source::Job { request, .. } = source {
+            self.unlink_child(request, at);
+        }
+        self.calls.free(at);
+        match source {
+            Source::Client { population, client } => {
+                self.client_call_ended(population, client, began, ended);
+            }
+            Source::Job { request, .. } => self.downstream_ended(request, line, ended),
+        }
+    }
+
+    /// Nobody waits for the attempts of a call any more.
+    pub(super) fn leave_all(&mut self, at: u32) {
+        loop {
+            let request = self.calls[at].first_request;
+            if request == NOWHERE {
+                return;
+            }
+            self.leave(request);
+        }
+    }
+
+    /// The caller does not wait for this attempt any more.
+    fn leave(&mut self, request: u32) {
+        let Request {
+            call, next_copy, ..
+        } = self.requests[request];
+        let first = self.calls[call].first_request;
+        if first == request {
+            self.calls[call].first_request = next_copy;
+        } else {
+            let mut before = first;
+            while before != NOWHERE && self.requests[before].next_copy != request {
+                before = self.requests[before].next_copy;
+            }
+            if before != NOWHERE {
+                self.requests[before].next_copy = next_copy;
+            }
+        }
+        self.requests[request].is_awaited = false;
+        self.caller_left(request);
+    }
+
+    pub(super) fn tell(&mut self, at: u32, step: Step) {
+        if !T::IS_ON {
+            return;
+        }
+        let slot = &self.calls[at];
+        let caller = match slot.source {
+            Source::Client { population, client } => Caller::Client { population, client },
+            Source::Job {
+                service, instance, ..
+            } => {
+                let first = self.plan.first_line_of[service as usize];
+                Caller::Instance {
+                    service,
+                    instance,
+                    downstream: slot.line - u32::try_from(first).unwrap_or(0),
+                }
+            }
+        };
+        self.tracer.trace(Traced {
+            call: slot.number,
+            caller,
+            now: Instant::from_nanos(self.now),
+            step,
+            bits: std::mem::take(&mut self.bits),
+        });
+    }
+}
+
+/// As `http` classifies a 503 and a 429, with the word of the layers below.
+fn verdict(answer: Answer) -> Verdict {
+    match answer {
+        Answer::Success => Verdict::Success,
+        Answer::Failure => Failure::transient().into(),
+        Answer::Throttled => Failure::throttled().into(),
+        Answer::Forbidden(reason) => {
+            let said = DoNotRetry::because(reason);
+            let failure = Failure::transient();
+            said.map_or(failure, |said| failure.hint(said.hint()))
+                .into()
+        }
+    }
+}
+
+/// The stream of whoever makes a call, apart from the rest of the world.
+#[inline]
+fn stream_of<'s>(
+    populations: &'s mut [PopulationState],
+    services: &'s mut [ServiceState],
+    source: Source,
+) -> &'s mut crate::engine::Stream {
+    match source {
+        Source::Client { population, client } => {
+            &mut populations[population as usize].streams[client as usize]
+        }
+        Source::Job {
+            service, instance, ..
+        } => &mut services[service as usize].instances[instance as usize].stream,
+    }
+}

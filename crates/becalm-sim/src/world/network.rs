@@ -1,0 +1,38 @@
+//! When does a message come, if it does?
+
+use crate::engine::{Distribution, Stream};
+
+use super::World;
+use super::state::Source;
+use super::trace::Tracer;
+
+impl<T: Tracer> World<'_, T> {
+    /// How long a message of this call takes, in nanoseconds; `None` for one that is lost. The
+    /// chance is the caller's, both ways.
+    #[inline]
+    pub(super) fn message(&mut self, source: Source) -> Option<u64> {
+        let delay = &self.plan.scenario.network.delay;
+        if let (Distribution::Constant(time), true) = (delay, self.loss <= 0.0) {
+            return Some(super::nanos(*time));
+        }
+        let loss = self.loss;
+        let random = self.random_of(source);
+        if loss > 0.0 && random.chance(loss) {
+            return None;
+        }
+        Some(delay.draw(random))
+    }
+
+    /// The stream of whoever makes a call.
+    #[inline]
+    pub(super) fn random_of(&mut self, source: Source) -> &mut Stream {
+        match source {
+            Source::Client { population, client } => {
+                &mut self.populations[population as usize].streams[client as usize]
+            }
+            Source::Job {
+                service, instance, ..
+            } => &mut self.services[service as usize].instances[instance as usize].stream,
+        }
+    }
+}

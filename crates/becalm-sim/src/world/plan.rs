@@ -1,0 +1,246 @@
+//! Who calls whom, by number? A scenario with its names looked up, once before a run.
+
+use std::time::Duration;
+
+use becalm::time::ClockId;
+use becalm::{CallOptions, Policy, Shared};
+
+use crate::scenario::{Downstream, Population, Routing, Scenario, Service, Sharing, Variant};
+
+/// What is looked up.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    pub scenario: &'a Scenario,
+    pub lines: Vec<Line>,
+    /// For each population.
+    pub callers: Vec<Caller>,
+    /// For each service, the first of the lines of its calls.
+    pub first_line_of: Vec<usize>,
+    /// All shared states.
+    pub shared: Vec<Shared>,
+}
+
+/// A caller, a service and a policy between them.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools)] // facts that do not depend on each other
+pub(super) struct Line {
+    /// The service that is called.
+    pub target: usize,
+    /// When an attempt is given up, in nanoseconds; `u64::MAX` for never.
+    pub timeout: u64,
+    /// The policy's deadline, in nanoseconds; `u64::MAX` for none.
+    pub deadline: u64,
+    pub options: CallOptions,
+    /// Whether a guard may make an attempt wait.
+    pub may_wait: bool,
+    pub may_hedge: bool,
+    /// Whether the service asks for the key of a request.
+    pub is_keyed: bool,
+    /// Whether the service hands the scope of a request on.
+    pub is_scoped: bool,
+    /// Whether the caller hands the scope of its own request on.
+    pub propagates: bool,
+    first_shared: usize,
+    sharing: Sharing,
+}
+
+/// The clients of a population.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub first_line: usize,
+    /// For each variant, the first client that has none of it or of those before.
+    ends: Vec<u32>,
+}
+
+impl<'a> Plan<'a> {
+    /// `None` for a scenario that is not valid.
+    pub fn new(scenario: &'a Scenario) -> Option<Self> {
+        scenario.validate().ok()?;
+        let mut plan = Self {
+            scenario,
+            lines: Vec::new(),
+            callers: Vec::new(),
+            first_line_of: Vec::new(),
+            shared: Vec::new(),
+        };
+        for population in &scenario.populations {
+            plan.population(population)?;
+        }
+        for service in &scenario.services {
+            plan.first_line_of.push(plan.lines.len());
+            for downstream in &service.calls {
+                plan.downstream(service, downstream)?;
+            }
+        }
+        Some(plan)
+    }
+
+    fn population(&mut self, population: &Population) -> Option<()> {
+        let first_line = self.lines.len();
+        let ends = shares_of(population.clients, &population.variants);
+        let first_shared = self.shared.len();
+        for (variant, (start, end)) in population.variants.iter().zip(spans(&ends)) {
+            let owners = match population.sharing {
+                Sharing::PerClient => end - start,
+                Sharing::Shared => 1,
+            };
+            let line = self.line(&population.target, &variant.policy, population.timeout)?;
+            self.lines.push(Line {
+                first_shared,
+                sharing: population.sharing,
+                options: {
+                    let mut options = CallOptions::new();
+                    options.operation = population.operation;
+                    options.priority = population.priority;
+                    options
+                },
+                ..line
+            });
+            self.share(&variant.policy, owners)?;
+        }
+        self.callers.push(Caller { first_line, ends });
+        Some(())
+    }
+
+    fn downstream(&mut self, service: &Service, downstream: &Downstream) -> Option<()> {
+        let owners = match downstream.sharing {
+            Sharing::PerClient => service.instances,
+            Sharing::Shared => 1,
+        };
+        let line = self.line(&downstream.service, &downstream.policy, downstream.timeout)?;
+        self.lines.push(Line {
+            first_shared: self.shared.len(),
+            sharing: downstream.sharing,
+            propagates: downstream.propagates,
+            ..line
+        });
+        self.share(&downstream.policy, owners)
+    }
+
+    fn line(&self, target: &str, policy: &Policy, timeout: Option<Duration>) -> Option<Line> {
+        let services = &self.scenario.services;
+        let target = services.iter().position(|service| service.name == target)?;
+        let service = services.get(target)?;
+        let limit = |time: Option<Duration>| time.map_or(u64::MAX, nanos);
+        Some(Line {
+            target,
+            timeout: limit(policy.attempt_timeout.or(timeout)),
+            deadline: limit(policy.deadline),
+            options: CallOptions::new(),
+            may_wait: policy.bulkhead.is_some() || policy.rate.is_some(),
+            may_hedge: policy.hedge.is_some(),
+            is_keyed: service.cache.is_some() || service.routing == Routing::ByKey,
+            is_scoped: service.calls.iter().any(|call| call.propagates),
+            propagates: false,
+            first_shared: 0,
+            sharing: Sharing::PerClient,
+        })
+    }
+
+    /// All on one clock: deadlines are handed down on it.
+    fn share(&mut self, policy: &Policy, owners: u32) -> Option<()> {
+        for _ in 0..owners {
+            let shared = Shared::new(policy.clone(), Duration::ZERO).ok()?;
+            self.shared.push(shared.on_clock(ClockId::PROCESS));
+        }
+        Some(())
+    }
+
+    /// The line and the shared state of a client.
+    #[inline]
+    pub fn of_client(&self, population: u32, client: u32) -> (usize, &Shared) {
+        let caller = &self.callers[population as usize];
+        let variant = match caller.ends.len() {
+            1 => 0,
+            _ => caller.ends.partition_point(|end| *end <= client),
+        };
+        let line = caller.first_line + variant;
+        let of = &self.lines[line];
+        let at = match of.sharing {
+            Sharing::PerClient => client as usize,
+            Sharing::Shared => variant,
+        };
+        (line, &self.shared[of.first_shared + at])
+    }
+
+    /// The shared state of an instance that calls.
+    #[inline]
+    pub fn of_instance(&self, line: usize, instance: u32) -> &Shared {
+        let of = &self.lines[line];
+        let at = match of.sharing {
+            Sharing::PerClient => instance as usize,
+            Sharing::Shared => 0,
+        };
+        &self.shared[of.first_shared + at]
+    }
+}
+
+/// Nanoseconds, up to the largest that there is.
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Spreads clients over variants by their shares: whole parts first, what is left to the largest
+/// remainders, of equal ones to the first.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss
+)] // shares are not negative, and clients are counted in 32 bits
+fn shares_of(clients: u32, variants: &[Variant]) -> Vec<u32> {
+    let sum: f64 = variants.iter().map(|variant| variant.share).sum();
+    let exact: Vec<f64> = variants
+        .iter()
+        .map(|variant| f64::from(clients) * (variant.share / sum))
+        .collect();
+    let mut counts: Vec<u64> = exact.iter().map(|share| *share as u64).collect();
+    let left = u64::from(clients).saturating_sub(counts.iter().sum());
+    let mut by_remainder: Vec<usize> = (0..exact.len()).collect();
+    let remainder = |at: &usize| exact[*at] - counts[*at] as f64;
+    by_remainder.sort_by(|a, b| remainder(b).total_cmp(&remainder(a)));
+    for at in by_remainder.into_iter().take(left as usize) {
+        counts[at] += 1;
+    }
+    let mut end = 0;
+    let ends = counts.iter().map(|count| {
+        end = (end + count).min(u64::from(clients));
+        end as u32
+    });
+    let mut ends: Vec<u32> = ends.collect();
+    if let Some(last) = ends.last_mut() {
+        *last = clients;
+    }
+    ends
+}
+
+fn spans(ends: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(ends.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_spread_by_the_largest_remainder() {
+        let spread = |clients, shares: &[f64]| {
+            let variants: Vec<_> = shares
+                .iter()
+                .map(|share| Variant {
+                    policy: Policy::default(),
+                    share: *share,
+                })
+                .collect();
+            let ends = shares_of(clients, &variants);
+            spans(&ends)
+                .map(|(start, end)| end - start)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(spread(10, &[0.5, 0.5]), [5, 5]);
+        assert_eq!(spread(10, &[1.0, 1.0, 1.0]), [4, 3, 3]);
+        assert_eq!(spread(3, &[0.1, 0.9]), [0, 3]);
+        assert_eq!(spread(7, &[0.0, 2.0]), [0, 7]);
+        assert_eq!(spread(1, &[0.4, 0.6]), [0, 1]);
+    }
+}

@@ -1,0 +1,224 @@
+//! What is there at a moment of a run? Calls, requests, instances.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use becalm::{Call, Scope, Shared, StopReason};
+
+use crate::engine::Stream;
+
+use super::arrivals::{NEVER, OpenLoop};
+use super::bucket::TokenBucket;
+use super::cache::Entries;
+use super::codel::CoDel;
+use super::slab::NOWHERE;
+
+/// Who makes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Client {
+        population: u32,
+        client: u32,
+    },
+    /// An instance, for a request that it works on.
+    Job {
+        request: u32,
+        service: u32,
+        instance: u32,
+    },
+}
+
+/// What a call waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// For the time of its next attempt.
+    Waiting,
+    /// For a guard, which has its waker.
+    AtGuard,
+    /// For the answer to an attempt.
+    Running,
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub(super) struct CallSlot<'a> {
+    /// `None` in a free place.
+    pub call: Option<Call<&'a Shared>>,
+    pub source: Source,
+    pub line: u32,
+    pub phase: Phase,
+    pub number: u64,
+    pub began_at: u64,
+    pub began_in: u32,
+    /// The end of the whole call; [`NEVER`] without a deadline.
+    pub deadline: u64,
+    /// When the timer that counts goes off.
+    pub timer_at: u64,
+    pub hedge_at: u64,
+    /// What it asks for, where the service wants to know.
+    pub key: u64,
+    /// The first of its requests under way; the others follow by [`Request::next_copy`].
+    pub first_request: u32,
+    /// The next call that the same request makes.
+    pub next_sibling: u32,
+    /// Made at the first wait for a guard in this place, and kept.
+    pub waker: Option<Waker>,
+}
+
+impl CallSlot<'_> {
+    pub const fn empty(source: Source) -> Self {
+        Self {
+            call: None,
+            source,
+            line: 0,
+            phase: Phase::Waiting,
+            number: 0,
+            began_at: 0,
+            began_in: 0,
+            deadline: NEVER,
+            timer_at: NEVER,
+            hedge_at: NEVER,
+            key: 0,
+            first_request: NOWHERE,
+            next_sibling: NOWHERE,
+            waker: None,
+        }
+    }
+}
+
+/// Where a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On its way.
+    Travelling,
+    /// Lost on its way: the service never hears of it.
+    Lost,
+    /// Waits for a worker.
+    Queued,
+    /// Refused, and waits for a worker to say so.
+    ToRefuse,
+    /// A worker refuses it.
+    Refusing,
+    /// A worker works on it.
+    Working,
+    /// A worker waits for the calls that it makes.
+    Calling,
+    /// The service has nothing more to do with it.
+    Done,
+}
+
+/// What the service says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Success,
+    /// It failed, or was refused: a 503.
+    Failure,
+    /// Over the limit: a 429.
+    Throttled,
+    /// It failed, and a layer below has learnt that more attempts harm.
+    Forbidden(StopReason),
+}
+
+/// One attempt of a call, at the caller and at the service. It lives as long as one of the two
+/// knows of it.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    pub call: u32,
+    /// The number of the attempt.
+    pub number: u32,
+    pub line: u32,
+    pub instance: u32,
+    /// When its caller gives up; [`NEVER`] for never.
+    pub gives_up_at: u64,
+    pub arrived_at: u64,
+    /// Work that was left at `since`, in nanoseconds at full speed.
+    pub work: u64,
+    pub since: u64,
+    /// When the worker is done at the present speed.
+    pub done_at: u64,
+    pub key: u64,
+    /// What came with it.
+    pub scope: Scope,
+    /// Whether the caller still waits.
+    pub is_awaited: bool,
+    /// The caller left while it was on its way, and the service will hear.
+    pub is_cancelled: bool,
+    /// Whether the cache had nothing.
+    pub is_miss: bool,
+    pub place: Place,
+    pub answer: Answer,
+    /// Which of the service's calls is made, and how many of it are still to succeed.
+    pub step: u32,
+    pub calls_left: u32,
+    pub first_child: u32,
+    pub next_copy: u32,
+}
+
+/// An instance of a service.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub stream: Stream,
+    /// Those that wait, and some that do so no longer: see [`Place::Queued`].
+    pub queue: VecDeque<Waiting>,
+    /// How many of them really wait.
+    pub waiting: u32,
+    pub to_refuse: VecDeque<Waiting>,
+    pub busy: u32,
+    /// How many triggers keep it down.
+    pub down: u32,
+    pub codel: CoDel,
+}
+
+/// A request in a queue, unless its place was used again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub request: u32,
+    pub generation: u32,
+}
+
+impl Instance {
+    pub fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            queue: VecDeque::new(),
+            waiting: 0,
+            to_refuse: VecDeque::new(),
+            busy: 0,
+            down: 0,
+            codel: CoDel::default(),
+        }
+    }
+
+    /// Requests that it has.
+    pub fn load(&self) -> u64 {
+        u64::from(self.busy) + u64::from(self.waiting)
+    }
+}
+
+/// A service, and what triggers have made of it.
+#[derive(Debug)]
+pub(super) struct ServiceState {
+    pub instances: Vec<Instance>,
+    /// For routing, and for what its instances share.
+    pub stream: Stream,
+    pub limit: Option<TokenBucket>,
+    pub cache: Option<Entries>,
+    pub next_instance: u32,
+    /// The share of its capacity that is left; 0 while it hangs.
+    pub speed: f64,
+    /// The share of requests that fail.
+    pub failures: f64,
+    /// Nanoseconds that every answer takes longer.
+    pub latency: u64,
+}
+
+/// The clients of a population.
+#[derive(Debug)]
+pub(super) struct PopulationState {
+    pub arrivals: OpenLoop,
+    /// Of the open loop's event that counts.
+    pub generation: u32,
+    pub streams: Vec<Stream>,
+    /// Closed-loop clients that think until the load is above 0 again.
+    pub parked: Vec<u32>,
+}

@@ -1,0 +1,119 @@
+//! When is a worker done? Work goes on at the speed that triggers leave.
+
+use super::World;
+use super::arrivals::NEVER;
+use super::event::Kind;
+use super::state::{Answer, Place};
+use super::trace::Tracer;
+
+impl<T: Tracer> World<'_, T> {
+    /// A worker has so much to do, at full speed.
+    pub(super) fn set_work(&mut self, request: u32, target: usize, place: Place, work: u64) {
+        let speed = self.services[target].speed;
+        let generation = self.requests.generation(request);
+        let here = &mut self.requests[request];
+        here.place = place;
+        here.work = work;
+        here.since = self.now;
+        here.done_at = self.now.saturating_add(at_speed(work, speed));
+        let done_at = here.done_at;
+        self.schedule(done_at, Kind::Served, request, generation);
+    }
+
+    /// A worker is done, unless that was put off.
+    pub(super) fn served(&mut self, request: u32, generation: u32) {
+        if !self.requests.is(request, generation) || self.requests[request].done_at != self.now {
+            return;
+        }
+        let place = self.requests[request].place;
+        let target = self.target_of(request);
+        match place {
+            Place::Working => {
+                self.events += 1;
+                self.own_work_done(request, target);
+            }
+            Place::Refusing => {
+                self.events += 1;
+                self.take_out(request, target);
+                let to = self.requests[request].instance;
+                self.reply(request, 0);
+                self.work_on(target, to);
+            }
+            _ => (),
+        }
+    }
+
+    /// A request is served to its end.
+    pub(super) fn complete(&mut self, request: u32, target: usize, answer: Answer) {
+        let state = &mut self.services[target];
+        let here = &mut self.requests[request];
+        let to = here.instance;
+        let instance = &mut state.instances[to as usize];
+        instance.busy -= 1;
+        let fails = state.failures > 0.0 && instance.stream.chance(state.failures);
+        here.answer = match answer {
+            Answer::Success if fails => Answer::Failure,
+            answer => answer,
+        };
+        let tally = &mut self.service_tallies[target];
+        tally.served += 1;
+        tally.stale += u32::from(!here.is_awaited);
+        let latency = state.latency;
+        self.reply(request, latency);
+        if !self.services[target].instances[to as usize]
+            .queue
+            .is_empty()
+            || !self.services[target].instances[to as usize]
+                .to_refuse
+                .is_empty()
+        {
+            self.work_on(target, to);
+        }
+    }
+
+    /// The speed of a service changes: what is under way goes on at the new one.
+    pub(super) fn set_speed(&mut self, target: usize, speed: f64) {
+        let before = std::mem::replace(&mut self.services[target].speed, speed);
+        for request in 0..self.requests.len() {
+            let place = self.requests[request].place;
+            let is_worked_on = matches!(place, Place::Working | Place::Refusing);
+            if is_worked_on && self.target_of(request) == target {
+                let here = &self.requests[request];
+                let done = done_in(self.now - here.since, before);
+                let left = here.work.saturating_sub(done);
+                self.set_work(request, target, place, left);
+            }
+        }
+    }
+}
+
+/// How long so much work takes.
+#[inline]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn at_speed(work: u64, speed: f64) -> u64 {
+    if speed >= 1.0 {
+        work
+    } else if speed <= 0.0 {
+        NEVER
+    } else {
+        (work as f64 / speed).ceil() as u64
+    }
+}
+
+/// How much work is done in this time.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn done_in(time: u64, speed: f64) -> u64 {
+    if speed >= 1.0 {
+        time
+    } else {
+        (time as f64 * speed) as u64
+    }
+}
