@@ -35,9 +35,8 @@ fn any_policy(random: &mut SplitMix64) -> Policy {
     }
 }
 
-/// Two services in a row and two populations, everything else by chance.
-fn any_world(seed: u64) -> Scenario {
-    let random = &mut SplitMix64::new(seed);
+/// The first calls the second.
+fn any_services(random: &mut SplitMix64) -> [Service; 2] {
     let disciplines = [
         Discipline::Fifo,
         Discipline::Lifo,
@@ -86,6 +85,10 @@ fn any_world(seed: u64) -> Scenario {
     if *one(random, &[true, false]) {
         front.cache = Some(Cache::new(50, 0.5));
     }
+    [front, back]
+}
+
+fn with_populations(mut scenario: Scenario, random: &mut SplitMix64) -> Scenario {
     let arrivals = [
         Arrivals::Poisson(80.0),
         Arrivals::Constant(80.0),
@@ -100,7 +103,6 @@ fn any_world(seed: u64) -> Scenario {
         },
     ];
     let sharing = [Sharing::PerClient, Sharing::Shared];
-    let mut scenario = Scenario::new("any", secs(4)).service(front).service(back);
     for name in ["first", "second"] {
         let population = Population::new(
             name,
@@ -116,6 +118,10 @@ fn any_world(seed: u64) -> Scenario {
                 .timeout(*one(random, &[ms(40), ms(200)])),
         );
     }
+    scenario
+}
+
+fn with_triggers(mut scenario: Scenario, random: &mut SplitMix64) -> Scenario {
     let service = || named("back");
     let effects = [
         Effect::Capacity {
@@ -151,6 +157,16 @@ fn any_world(seed: u64) -> Scenario {
         let effect = one(random, &effects).clone();
         scenario = scenario.trigger(trigger(from, ms(900), effect));
     }
+    scenario
+}
+
+/// Two services in a row and two populations, everything else by chance.
+fn any_world(seed: u64) -> Scenario {
+    let random = &mut SplitMix64::new(seed);
+    let [front, back] = any_services(random);
+    let scenario = Scenario::new("any", secs(4)).service(front).service(back);
+    let scenario = with_populations(scenario, random);
+    let mut scenario = with_triggers(scenario, random);
     if *one(random, &[true, false]) {
         scenario.network.delay = Distribution::Exponential(ms(3));
         scenario.network.loss = 0.01;
