@@ -52,6 +52,7 @@ pub const CLIPPED: Entry = Entry {
     ],
     contenders: &["additive:1s", "equal", "full"],
     policy,
+    scenario: None,
     study,
     check,
 };

@@ -54,6 +54,7 @@ pub const HERD: Entry = Entry {
     ],
     contenders: &["none", "equal", "full", "decorrelated"],
     policy,
+    scenario: None,
     study,
     check: check::check,
 };

@@ -36,6 +36,7 @@ pub const MOMENTS: Entry = Entry {
     ],
     contenders: &["none", "equal", "full", "decorrelated"],
     policy,
+    scenario: None,
     study,
     check: check::check,
 };

@@ -60,6 +60,7 @@ pub const OCC: Entry = Entry {
         "base=5ms;jitter=decorrelated-clamped",
     ],
     policy,
+    scenario: None,
     study,
     check: check::check,
 };
