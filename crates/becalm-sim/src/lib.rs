@@ -20,4 +20,7 @@ pub mod record;
 pub mod scenario;
 pub mod search;
 pub mod study;
+pub mod sweep;
+pub mod tune;
+pub mod verdict;
 pub mod world;

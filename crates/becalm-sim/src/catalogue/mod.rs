@@ -1,11 +1,32 @@
 //! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
 
+mod asked;
+mod cache;
+mod cascade;
+mod clipped;
+mod deadline;
+mod flaky;
+mod fleet;
+mod herd;
+mod layers;
+mod loops;
+mod measure;
+mod metastable;
+mod moments;
+mod occ;
 mod parameters;
+mod priority;
+mod queue;
+mod runs;
+mod small_clients;
+mod throttle;
+mod trigger;
 
 pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 
 use becalm::Policy;
 
+use crate::scenario::Scenario;
 use crate::study::{Comparison, Plan, Study};
 
 /// A scenario of the catalogue.
@@ -31,6 +52,9 @@ pub struct Entry {
     pub contenders: &'static [&'static str],
     /// The policy that flags and contenders start from, under these parameters.
     pub policy: fn(&Parameters) -> Policy,
+    /// Its world under one policy, for searches, sweeps and tests; `None` where it is studied
+    /// without one.
+    pub scenario: Option<fn(&Parameters, &Policy) -> Scenario>,
     /// Studies it.
     pub study: fn(&Parameters, &[Candidate], &Plan<'_>) -> Result<Study, InvalidParameter>,
     /// Compares the simulator with the right answer, under the plan's seed. `quick` asks for a
@@ -57,7 +81,24 @@ pub struct Candidate {
 }
 
 /// All scenarios, in the order of the catalogue.
-pub const ENTRIES: &[&Entry] = &[];
+pub const ENTRIES: &[&Entry] = &[
+    &occ::OCC,
+    &herd::HERD,
+    &clipped::CLIPPED,
+    &moments::MOMENTS,
+    &flaky::FLAKY,
+    &layers::LAYERS,
+    &cascade::CASCADE,
+    &metastable::METASTABLE,
+    &trigger::TRIGGER,
+    &queue::QUEUE,
+    &loops::LOOPS,
+    &throttle::THROTTLE,
+    &small_clients::SMALL_CLIENTS,
+    &deadline::DEADLINE,
+    &priority::PRIORITY,
+    &cache::CACHE,
+];
 
 /// The scenario of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -1,0 +1,90 @@
+//! `herd`: what do clients do to a server that comes back, when all lost it at once?
+
+mod check;
+
+use std::time::Duration;
+
+use becalm::lone::Lone;
+use becalm::{Budget, Policy};
+
+use super::fleet::{self, Fleet};
+use super::runs::{left_out, refused};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::study::{Plan, Study};
+
+/// The entry.
+pub const HERD: Entry = Entry {
+    name: "herd",
+    title: "a fleet reconnects after an outage",
+    question: "How many clients try to connect at the same moment, and when is the last one back?",
+    answer: "Without jitter all clients come at once, in every wave. With full jitter N clients make \
+             N b/base attempts in each bucket b of the first wave (1.565 times as many at its end, \
+             where later waves have begun), with equal jitter 2 N b/base in its second half. At a cap \
+             C the fleet settles at N over the mean delay: 2N/C attempts per second with full jitter, \
+             4N/3C with equal. After a long outage half of the fleet is back within C (1 - 1/sqrt 2) \
+             and 99 % within 0.9 C with full jitter, half within 3C/8 with equal.",
+    sources: &[
+        Source {
+            title: "Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015",
+            url: "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/",
+        },
+        Source {
+            title: "Marc Brooker: Timeouts, retries, and backoff with jitter, Amazon Builders' \
+                    Library, 2019",
+            url: "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/",
+        },
+    ],
+    parameters: &[
+        fleet::CLIENTS,
+        Parameter::new(
+            "outage",
+            Kind::Duration,
+            "60s",
+            "how long the server refuses every attempt",
+        ),
+        fleet::SPREAD,
+        fleet::ACCEPTS,
+        Parameter::new(
+            "horizon",
+            Kind::Duration,
+            "10m",
+            "when the run ends, whoever is connected by then",
+        ),
+        fleet::BUCKET,
+    ],
+    contenders: &["none", "equal", "full", "decorrelated"],
+    policy,
+    scenario: None,
+    study,
+    check: check::check,
+};
+
+/// A client that reconnects for as long as it takes: from 1 s up to 30 s.
+fn policy(_: &Parameters) -> Policy {
+    Policy::exponential(Duration::from_secs(1))
+        .cap(Duration::from_secs(30))
+        .attempts(Policy::UNLIMITED)
+        .budget(Budget::None)
+}
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    let herd = fleet::asked(parameters)?;
+    let mut fleets = Vec::new();
+    for (done, candidate) in (1..).zip(candidates) {
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        fleets.push(Fleet {
+            name: candidate.name.clone(),
+            policy: candidate.policy.to_string(),
+            evidence: left_out(&candidate.policy),
+            records: fleet::records(&herd, &lone, plan)?,
+        });
+        if let Some(progress) = plan.progress {
+            progress(done, candidates.len() as u64);
+        }
+    }
+    Ok(fleet::study(&HERD, parameters, &fleets, &herd, plan))
+}

@@ -1,0 +1,50 @@
+//! Does the contest take what the original's takes?
+
+use std::time::Duration;
+
+use becalm::lone::Lone;
+
+use super::TRIALS;
+use crate::occ::published::{ROWS, Row, Strategy};
+use crate::occ::{self, Contest, Mean};
+use crate::study::{Comparison, Plan, Tolerance};
+
+/// From so few clients up the original's figures are far enough from chance to be compared.
+const LEAST_CLIENTS: u32 = 50;
+
+pub(super) fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let trials = if quick { 6 } else { TRIALS };
+    let rows = ROWS
+        .iter()
+        .filter(|row| row.clients >= LEAST_CLIENTS && (!quick || [50, 100].contains(&row.clients)));
+    rows.flat_map(|row| compare(plan, row, trials)).collect()
+}
+
+fn compare(plan: &Plan<'_>, row: &Row, trials: u32) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    for (strategy, (calls, time)) in Strategy::ALL.into_iter().zip(row.figures) {
+        let lone = Lone::new(strategy.policy(), Duration::ZERO).ok();
+        let contest = Contest::of(row.clients);
+        let got = lone.and_then(|lone| occ::trials(&contest, &lone, plan.seed, trials).ok());
+        let got = got.unwrap_or_default();
+        let (of_calls, of_time) = strategy.tolerance();
+        let figure = |what: &str, expected: u32, got: Mean, share: f64| {
+            let expected = f64::from(expected);
+            // A mean of fewer trials than the original's is off by more: four standard errors.
+            let chance = if trials < TRIALS {
+                4.0 * got.error
+            } else {
+                0.0
+            };
+            Comparison {
+                what: format!("{}, {} clients: {what}", strategy.name(), row.clients),
+                expected,
+                got: got.value,
+                tolerance: Tolerance::Absolute(share * expected + chance),
+            }
+        };
+        comparisons.push(figure("calls", calls, got.calls, of_calls));
+        comparisons.push(figure("time in ms", time, got.time, of_time));
+    }
+    comparisons
+}

@@ -1,0 +1,220 @@
+//! `occ`: how much work do clients cost each other that update one row?
+
+mod check;
+
+use std::time::Duration;
+
+use becalm::lone::Lone;
+use becalm::{Budget, Policy};
+
+use super::runs::{asked_of, left_out, refused};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::occ::{self, Contest, InvalidContest, Mean, Trials};
+use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
+
+/// The entry.
+pub const OCC: Entry = Entry {
+    name: "occ",
+    title: "optimistic concurrency on one row (AWS 2015)",
+    question: "How many calls does it take until every client has written, and how long?",
+    answer: "Without backoff or without jitter the calls grow with the square of the clients; with \
+             jitter they grow almost in line with them. Full and equal jitter need about the same \
+             calls (equal more than full only up to 160 clients), decorrelated jitter a third more, \
+             and full jitter is done sooner than equal. Backoff without jitter is the slowest by far.",
+    sources: &[
+        Source {
+            title: "Marc Brooker: Exponential Backoff And Jitter, AWS Architecture Blog, 2015",
+            url: "https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/",
+        },
+        Source {
+            title: "Marc Brooker: aws-arch-backoff-simulator, the published simulator",
+            url: "https://github.com/aws-samples/aws-arch-backoff-simulator",
+        },
+    ],
+    parameters: &[
+        Parameter::new(
+            "clients",
+            Kind::Count,
+            "190",
+            "the largest number of clients, at most 10000",
+        ),
+        Parameter::new(
+            "step",
+            Kind::Count,
+            "10",
+            "from one number of clients to the next",
+        ),
+        Parameter::new(
+            "hop",
+            Kind::Duration,
+            "10ms",
+            "the mean time of a message, one way",
+        ),
+        Parameter::new("deviation", Kind::Duration, "2ms", "its standard deviation"),
+    ],
+    contenders: &[
+        "base=0s;jitter=none",
+        "none",
+        "equal",
+        "full",
+        "base=5ms;jitter=decorrelated-clamped",
+    ],
+    policy,
+    scenario: None,
+    study,
+    check: check::check,
+};
+
+/// Trials of each point where no number is asked for: as in the original.
+const TRIALS: u32 = 100;
+
+/// The original's figures: its base of 5 ms is doubled before it is first used.
+fn policy(_: &Parameters) -> Policy {
+    Policy::exponential(Duration::from_millis(10))
+        .cap(Duration::from_secs(2))
+        .attempts(Policy::UNLIMITED)
+        .budget(Budget::None)
+}
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    let sizes = sizes(parameters)?;
+    let runs = plan.runs.unwrap_or(TRIALS).max(1);
+    let mut contenders = Vec::new();
+    let (mut calls, mut times, mut events) = (Vec::new(), Vec::new(), 0);
+    for (done, candidate) in (1..).zip(candidates) {
+        let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
+        let each = sizes
+            .iter()
+            .map(|contest| occ::trials(contest, &lone, plan.seed, runs).map_err(invalid));
+        let each = each.collect::<Result<Vec<_>, _>>()?;
+        let by_size = |of: fn(&Trials) -> f64| {
+            let points = sizes.iter().zip(&each);
+            points
+                .map(|(contest, it)| (f64::from(contest.clients), of(it)))
+                .collect::<Vec<_>>()
+        };
+        calls.push((candidate.name.clone(), by_size(|it| it.calls.value)));
+        times.push((candidate.name.clone(), by_size(|it| it.time.value)));
+        events += each.iter().map(|it| it.events).sum::<u64>();
+        if let (Some(contest), Some(last)) = (sizes.last(), each.last()) {
+            contenders.push(Contender {
+                name: candidate.name.clone(),
+                policy: candidate.policy.to_string(),
+                evidence: left_out(&candidate.policy),
+                figures: figures(contest, last),
+                ..Contender::default()
+            });
+        }
+        if let Some(progress) = plan.progress {
+            progress(done, candidates.len() as u64);
+        }
+    }
+    let chart = |id: &str, title: &str, y: &str, lines| Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        x: "clients".to_owned(),
+        y: y.to_owned(),
+        kind: ChartKind::Lines(lines),
+        ..Chart::default()
+    };
+    Ok(Study {
+        scenario: OCC.name.to_owned(),
+        question: OCC.question.to_owned(),
+        answer: answer(&sizes, &contenders),
+        asked: asked_of(parameters),
+        contenders,
+        charts: vec![
+            chart(
+                "calls",
+                "Calls until every client has written",
+                "calls",
+                calls,
+            ),
+            chart("time", "Time until every client has written", "ms", times),
+        ],
+        seed: plan.seed,
+        runs,
+        events,
+    })
+}
+
+/// The contests from one step of clients to the most.
+fn sizes(parameters: &Parameters) -> Result<Vec<Contest>, InvalidParameter> {
+    let most = u32::try_from(parameters.count("clients")).unwrap_or(u32::MAX);
+    let step = u32::try_from(parameters.count("step"))
+        .unwrap_or(u32::MAX)
+        .max(1);
+    let of = |clients| {
+        let mut contest = Contest::of(clients);
+        contest.hop = parameters.duration("hop");
+        contest.deviation = parameters.duration("deviation");
+        contest
+    };
+    let largest = of(most);
+    largest.validate().map_err(invalid)?;
+    let below = (1..).map(|at: u32| at.saturating_mul(step));
+    let mut contests: Vec<Contest> = below
+        .take_while(|clients| *clients < most)
+        .map(of)
+        .collect();
+    contests.push(largest);
+    Ok(contests)
+}
+
+fn invalid(reason: InvalidContest) -> InvalidParameter {
+    InvalidParameter::new(reason.field(), reason.to_string())
+}
+
+fn figures(contest: &Contest, trials: &Trials) -> Vec<Figure> {
+    let figure = |id, title, unit, mean: Mean, over: f64| {
+        let half = 1.96 * mean.error;
+        Figure::new(id, title, unit, Some(mean.value / over))
+            .within((mean.value - half) / over, (mean.value + half) / over)
+    };
+    let clients = f64::from(contest.clients);
+    vec![
+        figure(
+            "calls",
+            "Calls until every client has written",
+            "",
+            trials.calls,
+            1.0,
+        ),
+        figure(
+            "calls_per_client",
+            "Calls of a client",
+            "",
+            trials.calls,
+            clients,
+        ),
+        figure(
+            "time_ms",
+            "Time until every client has written",
+            "ms",
+            trials.time,
+            1.0,
+        ),
+    ]
+}
+
+fn answer(sizes: &[Contest], contenders: &[Contender]) -> String {
+    let of = |contender: &Contender| {
+        let calls = contender.figures.first()?.value?;
+        let time = contender.figures.last()?.value?;
+        Some(format!(
+            "{calls:.0} calls in {:.1} s ({})",
+            time / 1e3,
+            contender.name
+        ))
+    };
+    let each: Vec<String> = contenders.iter().filter_map(of).collect();
+    let clients = sizes.last().map_or(0, |contest| contest.clients);
+    format!(
+        "Until {clients} clients have written it takes {}.",
+        each.join(", ")
+    )
+}

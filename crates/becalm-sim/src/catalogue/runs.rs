@@ -1,0 +1,112 @@
+//! How are several runs told in one figure? By their mean, and how far that may be off.
+
+use becalm::rng::Random;
+use becalm::{Budget, InvalidPolicy, Policy};
+
+use super::{InvalidParameter, Parameters};
+use crate::engine::Stream;
+use crate::study::{Figure, Plan};
+
+/// The seed of each run: the plan's own, and those derived from it.
+pub(super) fn seeds(plan: &Plan<'_>, runs: u32) -> impl Iterator<Item = u64> {
+    let first = plan.seed;
+    (0..u64::from(runs)).map(move |run| match run {
+        0 => first,
+        run => Stream::of(first, run).next_u64(),
+    })
+}
+
+/// The mean of the runs, and its 95 % confidence interval where there are two or more. Runs that have
+/// no value have no mean either.
+pub(super) fn figure(
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    values: &[Option<f64>],
+) -> Figure {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    if known.is_empty() || known.len() < values.len() {
+        return Figure::new(id, title, unit, None);
+    }
+    let count = f64::from(u32::try_from(known.len()).unwrap_or(u32::MAX));
+    let mean = known.iter().sum::<f64>() / count;
+    let figure = Figure::new(id, title, unit, Some(mean));
+    if known.len() < 2 {
+        return figure;
+    }
+    let off = |value: &f64| (value - mean) * (value - mean);
+    let variance = known.iter().map(off).sum::<f64>() / (count - 1.0);
+    let half = student(known.len() - 1) * (variance / count).sqrt();
+    figure.within(mean - half, mean + half)
+}
+
+/// The 97.5th percentile of Student's t at so many degrees of freedom.
+fn student(freedom: usize) -> f64 {
+    const FEW: [f64; 12] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
+    ];
+    let few = freedom.checked_sub(1).and_then(|at| FEW.get(at));
+    few.copied()
+        .unwrap_or(if freedom < 30 { 2.1 } else { 1.96 })
+}
+
+/// Each parameter with its value, as a study tells them.
+pub(super) fn asked_of(parameters: &Parameters) -> Vec<(String, String)> {
+    let pairs = parameters.iter();
+    pairs
+        .map(|(parameter, value)| (parameter.name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// A policy that is refused, as the flag at fault.
+pub(super) fn refused(reason: InvalidPolicy) -> InvalidParameter {
+    InvalidParameter::new(reason.field(), reason.to_string())
+}
+
+/// What a policy says that plays no part where clients share nothing; empty for nothing.
+pub(super) fn left_out(policy: &Policy) -> String {
+    let parts = [
+        ("budget", policy.budget != Budget::None),
+        ("waiting room", policy.max_waiting.is_some()),
+        ("throttle", policy.throttle.is_some()),
+        ("rate", policy.rate.is_some()),
+        ("hedge", policy.hedge.is_some()),
+        ("bulkhead", policy.bulkhead.is_some()),
+        ("breaker", policy.breaker.is_some()),
+    ];
+    let names: Vec<&str> = parts
+        .iter()
+        .filter(|(_, is_set)| *is_set)
+        .map(|(name, _)| *name)
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Each client stands for itself here, so that {} plays no part.",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_runs_have_a_mean_and_a_wide_interval_and_a_run_without_a_value_has_none() {
+        let both = figure("a", "a", "", &[Some(1.0), Some(3.0)]);
+        assert_eq!(both.value, Some(2.0));
+        let (low, high) = both.interval.unwrap();
+        assert!((high - 2.0 - 12.706).abs() < 1e-9 && (2.0 - low - 12.706).abs() < 1e-9);
+        assert_eq!(figure("a", "a", "", &[Some(1.0)]).interval, None);
+        assert_eq!(figure("a", "a", "", &[Some(1.0), None]).value, None);
+        assert_eq!(figure("a", "a", "", &[]).value, None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_named() {
+        assert_eq!(left_out(&Policy::default().budget(Budget::None)), "");
+        let names = left_out(&Policy::default().max_waiting(3));
+        assert!(names.contains("budget, waiting room"), "{names}");
+    }
+}

@@ -1,0 +1,81 @@
+//! Which events come next, in order?
+
+use super::Event;
+
+/// Past so many events behind it, an event is not inserted: moving them costs more than sorting them
+/// into buckets.
+const MOST_MOVED: usize = 256;
+
+/// The next events, sorted: all that are due up to some time.
+#[derive(Debug, Default)]
+pub struct Run {
+    events: Vec<Event>,
+    /// How many were popped.
+    popped: usize,
+    last: u64,
+}
+
+impl Run {
+    /// The time up to which all pending events are here.
+    #[inline]
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    pub fn len(&self) -> usize {
+        self.events.len() - self.popped
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.popped == self.events.len()
+    }
+
+    /// The n-th from now, from 0.
+    #[inline]
+    pub fn peek(&self, n: usize) -> Option<&Event> {
+        self.events.get(self.popped + n)
+    }
+
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        let event = *self.events.get(self.popped)?;
+        self.popped += 1;
+        Some(event)
+    }
+
+    /// Inserts an event that is due by [`last`](Self::last) behind its equals; `false` if it would
+    /// have to move too many.
+    #[inline]
+    pub fn insert(&mut self, event: Event) -> bool {
+        let pending = self.events.get(self.popped..).unwrap_or_default();
+        // Most events are due after those that are here already.
+        let later = pending.iter().rev().take(MOST_MOVED + 1);
+        let later = later.take_while(|pending| pending.at > event.at).count();
+        if later > MOST_MOVED {
+            return false;
+        }
+        if self.events.len() == self.events.capacity() && self.popped >= self.events.len() / 2 {
+            self.events.drain(..self.popped);
+            self.popped = 0;
+        }
+        self.events.insert(self.events.len() - later, event);
+        true
+    }
+
+    /// Starts anew with these events, unsorted but in the order of their pushes: all up to `last`.
+    pub fn fill(&mut self, last: u64, events: impl FnOnce(&mut Vec<Event>)) {
+        self.events.clear();
+        self.popped = 0;
+        self.last = last;
+        events(&mut self.events);
+        self.events.sort_by_key(|event| event.at);
+    }
+
+    /// Takes all out; from now on what is due at `now` or later is elsewhere.
+    pub fn drain_after(&mut self, now: u64) -> impl Iterator<Item = Event> {
+        self.last = now.saturating_sub(1);
+        let popped = std::mem::take(&mut self.popped);
+        self.events.drain(..).skip(popped)
+    }
+}

@@ -1,0 +1,107 @@
+//! What was found out, in few sentences?
+
+use crate::study::Verdict;
+
+use super::evidence::{hundredths, list, percent, plain, tenths};
+use super::figures::{median, recovery_times};
+use super::judge::Outcome;
+use super::study::Examined;
+
+/// The answer of a study: a sentence for each verdict that was given, the worst first.
+pub(super) fn answer(examined: &[Examined]) -> String {
+    let verdicts = [
+        Verdict::Overloaded,
+        Verdict::Metastable,
+        Verdict::Vulnerable,
+        Verdict::Stable,
+    ];
+    let sentences = verdicts.into_iter().filter_map(|verdict| {
+        let these: Vec<&Examined> = examined
+            .iter()
+            .filter(|it| it.ruling.verdict == verdict)
+            .collect();
+        (!these.is_empty()).then(|| sentence(verdict, &these))
+    });
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
+    let names: Vec<&str> = these.iter().map(|it| it.name.as_str()).collect();
+    let names = list(&names);
+    let over = |of: &dyn Fn(&Outcome) -> f64| extremes(these, of);
+    match verdict {
+        Verdict::Overloaded => {
+            let (_, most) = over(&|it| it.pressure);
+            format!(
+                "Under {names} the service is overloaded without any trigger: it is offered up to \
+                 {} of its capacity.",
+                percent(most)
+            )
+        }
+        Verdict::Metastable => {
+            let (_, most) = over(&|it| it.offered);
+            let (_, answered) = over(&|it| it.tail.success());
+            format!(
+                "Under {names} the service stays down after the trigger is gone: at the end it is \
+                 offered up to {} attempts a second, and at most {} of the calls are answered.",
+                plain(most),
+                percent(answered)
+            )
+        }
+        Verdict::Vulnerable => format!(
+            "Under {names} it comes back{}, but not from worse{}.",
+            within(these),
+            survived(these)
+        ),
+        Verdict::Stable => {
+            let (_, most) = over(&Outcome::amplification_since);
+            format!(
+                "Under {names} it comes back{}, and from worse too, with at most {} attempts for \
+                 each first try{}.",
+                within(these),
+                hundredths(most),
+                survived(these)
+            )
+        }
+    }
+}
+
+/// ` within 0.4 s`: the slowest of the medians.
+fn within(these: &[&Examined]) -> String {
+    if these.iter().all(|it| it.scenario.triggers.is_empty()) {
+        return String::new();
+    }
+    let medians = these
+        .iter()
+        .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
+    match medians.max_by(f64::total_cmp) {
+        Some(time) if time.is_finite() => format!(" within {} s", tenths(time)),
+        _ => String::new(),
+    }
+}
+
+/// `: it survives 3.1 s of it`: the shortest of the longest outages.
+fn survived(these: &[&Examined]) -> String {
+    let outages = these.iter().filter_map(|it| {
+        let survived = it.outage.as_ref()?;
+        Some((survived.value()?, survived.threshold.is_above))
+    });
+    match outages.min_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((seconds, true)) => format!(
+            "; {} s of it are survived, the longest tried",
+            tenths(seconds)
+        ),
+        Some((seconds, false)) => format!("; up to {} s of it are survived", tenths(seconds)),
+        None => String::new(),
+    }
+}
+
+/// The lowest and the highest of the contenders' medians.
+fn extremes(these: &[&Examined], of: &dyn Fn(&Outcome) -> f64) -> (f64, f64) {
+    let medians = these
+        .iter()
+        .filter_map(|it| median(it.ruling.outcomes.iter().map(of)));
+    medians.fold((f64::INFINITY, 0.0), |(low, high), it| {
+        (f64::min(low, it), f64::max(high, it))
+    })
+}

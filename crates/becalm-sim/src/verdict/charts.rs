@@ -1,0 +1,222 @@
+//! Which pictures does a study have?
+
+use std::time::Duration;
+
+use crate::record::Recording;
+use crate::scenario::{Effect, Scenario};
+use crate::study::{Chart, ChartKind};
+
+use super::figures::recovery_times;
+use super::judge::{Outcome, sum};
+use super::load::bottleneck;
+
+/// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
+const POINTS: usize = 600;
+
+/// The course of one run, in steps of equal length.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Course {
+    /// Seconds of a step.
+    step: f64,
+    /// Per second.
+    first_tries: Vec<f64>,
+    /// Per second.
+    attempts: Vec<f64>,
+    /// Calls that succeed, per second.
+    goodput: Vec<f64>,
+    /// The longest of the step.
+    queue: Vec<f64>,
+}
+
+impl Course {
+    /// Of the service nearest to its capacity, and of all populations.
+    pub(super) fn of(scenario: &Scenario, recording: &Recording) -> Self {
+        let bucket = scenario.bucket.max(Duration::from_nanos(1));
+        let buckets = scenario.horizon.as_nanos().div_ceil(bucket.as_nanos());
+        let recorded = recording
+            .populations
+            .iter()
+            .map(|it| it.attempts.len())
+            .max();
+        let length = usize::try_from(buckets)
+            .unwrap_or(usize::MAX)
+            .min(recorded.unwrap_or_default());
+        let group = length.div_ceil(POINTS).max(1);
+        let step = bucket.as_secs_f64() * as_f64(group);
+        let per_second = |counts: Vec<u64>| -> Vec<f64> {
+            let groups = counts.chunks(group);
+            groups
+                .map(|it| {
+                    let length = bucket.as_secs_f64() * as_f64(it.len());
+                    as_f64(it.iter().sum::<u64>()) / length
+                })
+                .collect()
+        };
+        let queue = bottleneck(scenario).map_or(0, |it| it.service);
+        let queue = recording.services.get(queue);
+        let queue = queue.map(|it| it.queue.as_slice()).unwrap_or_default();
+        Self {
+            step,
+            first_tries: per_second(sum(recording, length, |it| &it.first_tries)),
+            attempts: per_second(sum(recording, length, |it| &it.attempts)),
+            goodput: per_second(sum(recording, length, |it| &it.succeeded)),
+            queue: queue
+                .chunks(group)
+                .map(|it| f64::from(it.iter().copied().max().unwrap_or_default()))
+                .collect(),
+        }
+    }
+
+    fn line(&self, values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
+        values
+            .enumerate()
+            .map(|(index, value)| (as_f64(index) * self.step, value))
+            .collect()
+    }
+
+    fn amplification(&self) -> Vec<(f64, f64)> {
+        let each = self.attempts.iter().zip(&self.first_tries);
+        self.line(each.map(|(attempts, first)| {
+            if *first > 0.0 {
+                attempts / first
+            } else {
+                f64::NAN
+            }
+        }))
+        .into_iter()
+        .filter(|point| point.1.is_finite())
+        .collect()
+    }
+}
+
+/// The courses of all contenders, each by its first run, in one picture for each quantity.
+pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<Chart> {
+    let lines = |of: &dyn Fn(&Course) -> Vec<(f64, f64)>| {
+        let named = courses
+            .iter()
+            .map(|(name, course)| (name.clone(), of(course)));
+        ChartKind::Lines(named.collect())
+    };
+    let capacity: Vec<(f64, String)> = bottleneck(scenario)
+        .map(|it| (it.capacity, "capacity".into()))
+        .into_iter()
+        .collect();
+    let chart = |id: &str, title: &str, y: &str, kind| Chart {
+        id: id.into(),
+        title: title.into(),
+        x: "time, s".into(),
+        y: y.into(),
+        kind,
+        bands: bands(scenario),
+        ..Chart::default()
+    };
+    let mut arrivals = chart(
+        "arrivals",
+        "Attempts that are sent",
+        "attempts per second",
+        lines(&|it| it.line(it.attempts.iter().copied())),
+    );
+    arrivals.levels.clone_from(&capacity);
+    let mut goodput = chart(
+        "goodput",
+        "Calls that succeed",
+        "calls per second",
+        lines(&|it| it.line(it.goodput.iter().copied())),
+    );
+    goodput.levels = capacity;
+    let queue = chart(
+        "queue",
+        "Requests that wait for a worker",
+        "requests",
+        lines(&|it| it.line(it.queue.iter().copied())),
+    );
+    let amplification = chart(
+        "amplification",
+        "Attempts for each first try",
+        "attempts per first try",
+        lines(&Course::amplification),
+    );
+    vec![arrivals, goodput, queue, amplification]
+}
+
+/// The share of runs that came back, by the time since the last trigger's end. `None` where no
+/// scenario has a trigger.
+pub(super) fn recoveries(
+    scenario: &Scenario,
+    contenders: &[(String, Vec<Outcome>)],
+) -> Option<Chart> {
+    if scenario.triggers.is_empty() {
+        return None;
+    }
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let line = |outcomes: &[Outcome]| {
+        let mut times = recovery_times(outcomes);
+        times.sort_by(f64::total_cmp);
+        let all = as_f64(times.len().max(1));
+        let mut points = vec![(0.0, 0.0)];
+        let mut share = 0.0;
+        for (index, time) in times
+            .iter()
+            .copied()
+            .take_while(|it| it.is_finite())
+            .enumerate()
+        {
+            // A step: up at the time, flat until the next.
+            points.push((time, share));
+            share = as_f64(index + 1) / all;
+            points.push((time, share));
+        }
+        points.push((after.as_secs_f64(), share));
+        points
+    };
+    let lines = contenders
+        .iter()
+        .map(|(name, outcomes)| (name.clone(), line(outcomes)));
+    Some(Chart {
+        id: "recovery".into(),
+        title: "Runs that came back".into(),
+        x: "time since the end of the trigger, s".into(),
+        y: "share of runs".into(),
+        kind: ChartKind::Lines(lines.collect()),
+        ..Chart::default()
+    })
+}
+
+/// The triggers, as stretches of the time axis.
+fn bands(scenario: &Scenario) -> Vec<(f64, f64, String)> {
+    let triggers = scenario.triggers.iter();
+    triggers
+        .map(|trigger| {
+            let end = trigger.from.saturating_add(trigger.length);
+            (
+                trigger.from.as_secs_f64(),
+                end.min(scenario.horizon).as_secs_f64(),
+                name(&trigger.effect),
+            )
+        })
+        .collect()
+}
+
+/// What goes wrong, in few words.
+fn name(effect: &Effect) -> String {
+    match effect {
+        Effect::Capacity { service, share } => {
+            format!("{service} at {:.0} % of its capacity", share * 100.0)
+        }
+        Effect::Hang { service } => format!("{service} hangs"),
+        Effect::Down { service } => format!("{service} is down"),
+        Effect::Latency { service, .. } => format!("{service} is slow"),
+        Effect::Failures { service, share } => {
+            format!("{service} fails {:.0} %", share * 100.0)
+        }
+        Effect::Load { population, factor } => format!("{factor} x the calls of {population}"),
+        Effect::CacheLoss { service } => format!("the cache of {service} is lost"),
+        Effect::Deploy { service, .. } => format!("{service} restarts"),
+        Effect::Loss { share } => format!("{:.0} % of messages are lost", share * 100.0),
+    }
+}
+
+#[expect(clippy::cast_precision_loss)] // far below 2^52
+fn as_f64<T: TryInto<u64>>(count: T) -> f64 {
+    count.try_into().unwrap_or_default() as f64
+}

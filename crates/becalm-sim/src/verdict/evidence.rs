@@ -1,0 +1,222 @@
+//! Which sentence do the figures of a verdict make?
+
+use std::fmt::Write as _;
+
+use crate::scenario::Scenario;
+use crate::search::Proportion;
+use crate::study::Verdict;
+
+use super::capacity::open_calls;
+use super::figures::median;
+use super::judge::Outcome;
+use super::ruling::Ruling;
+use super::stress::Worse;
+
+/// The evidence of a ruling.
+pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
+    match ruling.verdict {
+        Verdict::Overloaded => overloaded(scenario, ruling),
+        Verdict::Metastable => metastable(scenario, ruling),
+        Verdict::Vulnerable => vulnerable(scenario, ruling),
+        Verdict::Stable => stable(scenario, ruling),
+    }
+}
+
+fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
+    let Some(bottleneck) = ruling.bottleneck else {
+        return format!(
+            "Without any trigger goodput holds in {}.",
+            of_runs(held(&ruling.calm))
+        );
+    };
+    let name = service(scenario, bottleneck.service);
+    let first_tries = format!(
+        "{}/s, {} of what {name} can serve ({}/s)",
+        plain(bottleneck.load),
+        percent(bottleneck.utilisation()),
+        plain(bottleneck.capacity)
+    );
+    if bottleneck.utilisation() > 1.0 {
+        format!("First tries alone are {first_tries}.")
+    } else {
+        format!(
+            "First tries are {first_tries}, yet without any trigger goodput holds in {}: attempts \
+             come to {} of the capacity.",
+            of_runs(held(&ruling.calm)),
+            percent(typical(&ruling.calm, |it| it.pressure))
+        )
+    }
+}
+
+fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
+    let back = ruling.back();
+    let down: Vec<Outcome> = ruling
+        .outcomes
+        .iter()
+        .filter(|it| !it.holds())
+        .cloned()
+        .collect();
+    let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let mut sentence = format!(
+        "In {} the service is still down {} s after the trigger, with {} of the calls answered",
+        of_runs(Proportion {
+            successes: back.runs - back.successes,
+            runs: back.runs,
+        }),
+        tenths(after.as_secs_f64()),
+        percent(typical(&down, |it| it.tail.success()))
+    );
+    let pressure = typical(&down, |it| it.pressure);
+    if pressure > 1.0 {
+        let _ = write!(
+            sentence,
+            ": it is offered {}/s, {} of its capacity, by {} first tries a second",
+            plain(typical(&down, |it| it.offered)),
+            percent(pressure),
+            plain(open_calls(scenario).max(typical(&down, first_tries)))
+        );
+    }
+    let _ = write!(
+        sentence,
+        "; without the trigger {} of the same calls are answered.",
+        percent(typical(&ruling.calm, |it| it.tail.success()))
+    );
+    sentence
+}
+
+fn vulnerable(scenario: &Scenario, ruling: &Ruling) -> String {
+    let mut sentence = came_back(scenario, ruling);
+    let lost: Vec<&Worse> = ruling
+        .worse
+        .iter()
+        .filter(|it| !it.back.is_mostly())
+        .collect();
+    if !lost.is_empty() {
+        let lost = lost.iter().map(|it| {
+            let back = of_runs(it.back);
+            format!("with {} in {back}", it.what)
+        });
+        let _ = write!(sentence, ", but {}", list(&lost.collect::<Vec<_>>()));
+    }
+    sentence.push('.');
+    sentence
+}
+
+fn stable(scenario: &Scenario, ruling: &Ruling) -> String {
+    let mut sentence = came_back(scenario, ruling);
+    let stood = ruling.worse.iter().map(|it| {
+        let back = of_runs(it.back);
+        format!("with {} in {back}", it.what)
+    });
+    let stood: Vec<_> = stood.collect();
+    if !stood.is_empty() {
+        let _ = write!(sentence, "; {} too", list(&stood));
+    }
+    sentence.push('.');
+    sentence
+}
+
+/// `It comes back in 10 of 10 runs, 0.4 s after the trigger in half of them, with at most 1.1 ...`.
+fn came_back(scenario: &Scenario, ruling: &Ruling) -> String {
+    let outcomes = &ruling.outcomes;
+    let since = typical(outcomes, Outcome::amplification_since);
+    if scenario.triggers.is_empty() {
+        return format!(
+            "Goodput holds in {}, with {} attempts for each first try",
+            of_runs(ruling.back()),
+            hundredths(since)
+        );
+    }
+    let back: Vec<Outcome> = outcomes.iter().filter(|it| it.holds()).cloned().collect();
+    let time = typical(&back, |it| {
+        it.recovery
+            .time()
+            .map_or(f64::INFINITY, |it| it.as_secs_f64())
+    });
+    let when = if time > 0.0 {
+        format!("{} s after the trigger", tenths(time))
+    } else {
+        "as the trigger ends".into()
+    };
+    format!(
+        "The service comes back in {}, typically {when}, with {} attempts for each first try from \
+         the trigger on",
+        of_runs(ruling.back()),
+        hundredths(since)
+    )
+}
+
+fn held(outcomes: &[Outcome]) -> Proportion {
+    Proportion::of(outcomes.iter().map(Outcome::holds))
+}
+
+fn typical(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
+    median(outcomes.iter().map(of)).unwrap_or_default()
+}
+
+#[expect(clippy::cast_precision_loss)] // far below 2^52
+fn first_tries(outcome: &Outcome) -> f64 {
+    let length = outcome.tail.length.as_secs_f64();
+    if length > 0.0 {
+        outcome.tail.first_tries as f64 / length
+    } else {
+        0.0
+    }
+}
+
+fn service(scenario: &Scenario, index: usize) -> &str {
+    scenario.services.get(index).map_or("", |it| &it.name)
+}
+
+fn of_runs(proportion: Proportion) -> String {
+    let Proportion { successes, runs } = proportion;
+    let plural = if runs == 1 { "run" } else { "runs" };
+    format!("{successes} of {runs} {plural}")
+}
+
+/// `a, b and c`.
+pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => (*last).into(),
+        None => String::new(),
+    }
+}
+
+/// A rate as people write it: `2 800`, `0.35`.
+pub(crate) fn plain(value: f64) -> String {
+    if value.abs() < 9.95 {
+        let text = hundredths(value);
+        let short = text.trim_end_matches('0').trim_end_matches('.');
+        return short.to_owned();
+    }
+    let digits = format!("{value:.0}");
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        let left = digits.len() - index;
+        if index > 0 && left % 3 == 0 && digit.is_ascii_digit() {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    // All but a few is not all.
+    if percent > 99.0 && percent < 100.0 {
+        format!("{:.1} %", percent.min(99.9))
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+pub(crate) fn tenths(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+pub(crate) fn hundredths(value: f64) -> String {
+    format!("{value:.2}")
+}

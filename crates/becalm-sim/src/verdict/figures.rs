@@ -1,0 +1,215 @@
+//! Which figures does a contender have?
+
+use crate::record::Histogram;
+use crate::scenario::Scenario;
+use crate::study::Figure;
+
+use super::capacity::hidden_capacity;
+use super::judge::Outcome;
+use super::ruling::Ruling;
+use super::survival::Survived;
+
+/// What was measured of one policy. What a run has one of is the median over runs.
+pub(super) fn figures(
+    scenario: &Scenario,
+    ruling: &Ruling,
+    outage: Option<&Survived>,
+    load: Option<&Survived>,
+) -> Vec<Figure> {
+    let mut figures = counts(ruling);
+    figures.extend(recovery(ruling));
+    figures.extend(client(ruling));
+    figures.extend(limits(scenario, outage, load));
+    figures
+}
+
+fn counts(ruling: &Ruling) -> Vec<Figure> {
+    let of = |id, title, value: &dyn Fn(&Outcome) -> f64| {
+        let value = median(ruling.outcomes.iter().map(value));
+        Figure::new(id, title, "", value)
+    };
+    #[expect(clippy::cast_precision_loss)] // far below 2^52
+    let peak = of(
+        "peak_per_bucket",
+        "Most attempts in a bucket",
+        &|it: &Outcome| it.whole.peak as f64,
+    );
+    vec![
+        of("amplification", "Attempts per first try", &|it| {
+            it.whole.amplification()
+        }),
+        of(
+            "amplification_during",
+            "Attempts per first try, during the trigger",
+            &|it| it.during.amplification(),
+        ),
+        of(
+            "amplification_after",
+            "Attempts per first try, after the trigger",
+            &|it| it.after.amplification(),
+        ),
+        peak,
+        of(
+            "pressure_after",
+            "Attempts over the capacity, at the end",
+            &|it| it.pressure,
+        ),
+    ]
+}
+
+fn recovery(ruling: &Ruling) -> Vec<Figure> {
+    let times: Vec<f64> = recovery_times(&ruling.outcomes);
+    let at = |share| quantile(times.clone(), share).filter(|it| it.is_finite());
+    let back = ruling.back();
+    let (low, high) = back.interval();
+    let per_second = |id, title, of: fn(&Outcome) -> f64| {
+        Figure::new(id, title, "/s", median(ruling.outcomes.iter().map(of)))
+    };
+    vec![
+        Figure::new(
+            "recovered_share",
+            "Runs that came back",
+            "%",
+            percent(back.share()),
+        )
+        .within(low * 100.0, high * 100.0),
+        Figure::new(
+            "recovery_p50_s",
+            "Time to come back, half of the runs",
+            "s",
+            at(0.5),
+        ),
+        Figure::new(
+            "recovery_p90_s",
+            "Time to come back, 9 of 10 runs",
+            "s",
+            at(0.9),
+        ),
+        per_second("goodput_before", "Goodput before the trigger", |it| {
+            it.before.goodput()
+        }),
+        per_second("goodput_after", "Goodput at the end", |it| {
+            it.tail.goodput()
+        }),
+    ]
+}
+
+fn client(ruling: &Ruling) -> Vec<Figure> {
+    let success = median(ruling.outcomes.iter().map(|it| it.whole.success()));
+    let given_up = median(ruling.outcomes.iter().map(|it| it.given_up));
+    let latency = merged(&ruling.outcomes);
+    let calm = merged(&ruling.calm);
+    let at = |of: &Histogram, share| of.quantile(share).map(millis);
+    let added = |share| Some(at(&latency, share)? - at(&calm, share)?);
+    vec![
+        Figure::new(
+            "success_share",
+            "Calls that succeed",
+            "%",
+            success.and_then(percent),
+        ),
+        Figure::new(
+            "given_up_share",
+            "Calls that give up",
+            "%",
+            given_up.and_then(percent),
+        ),
+        Figure::new(
+            "latency_p50_ms",
+            "Latency of successful calls, median",
+            "ms",
+            at(&latency, 0.5),
+        ),
+        Figure::new(
+            "latency_p99_ms",
+            "Latency of successful calls, p99",
+            "ms",
+            at(&latency, 0.99),
+        ),
+        Figure::new(
+            "added_latency_p50_ms",
+            "Latency that the trigger adds, median",
+            "ms",
+            added(0.5),
+        ),
+        Figure::new(
+            "added_latency_p99_ms",
+            "Latency that the trigger adds, p99",
+            "ms",
+            added(0.99),
+        ),
+    ]
+}
+
+fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived>) -> Vec<Figure> {
+    let searched = |id, title, unit, survived: Option<&Survived>| {
+        let figure = Figure::new(id, title, unit, survived.and_then(Survived::value));
+        match survived {
+            Some(survived) => {
+                let (low, high) = survived.interval();
+                figure.within(low, high)
+            }
+            None => figure,
+        }
+    };
+    let hidden = hidden_capacity(scenario).filter(|it| it.is_finite());
+    vec![
+        Figure::new(
+            "hidden_capacity",
+            "Hidden capacity, by formula",
+            "/s",
+            hidden,
+        ),
+        searched("largest_load", "Largest load that is survived", "/s", load),
+        searched(
+            "longest_outage_s",
+            "Longest outage that is survived",
+            "s",
+            outage,
+        ),
+    ]
+}
+
+/// Seconds until each run came back; infinite for those that did not.
+pub(super) fn recovery_times(outcomes: &[Outcome]) -> Vec<f64> {
+    let time = |it: &Outcome| match it.recovery.time() {
+        Some(time) if it.holds() => time.as_secs_f64(),
+        _ => f64::INFINITY,
+    };
+    outcomes.iter().map(time).collect()
+}
+
+/// The latencies of all runs.
+pub(crate) fn merged(outcomes: &[Outcome]) -> Histogram {
+    let mut merged = Histogram::default();
+    for outcome in outcomes {
+        merged.merge(&outcome.latency);
+    }
+    merged
+}
+
+#[expect(clippy::cast_precision_loss)] // far below 2^52
+pub(crate) fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+fn percent(share: f64) -> Option<f64> {
+    share.is_finite().then_some(share * 100.0)
+}
+
+/// The middle value by rank, the lower of two; `None` of nothing.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    quantile(values.into_iter().collect(), 0.5)
+}
+
+/// The value that this share does not exceed, by rank.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (values.len() as f64 * share).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied()
+}

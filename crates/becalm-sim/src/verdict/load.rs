@@ -1,0 +1,103 @@
+//! How much is asked of each service, if nobody retries?
+
+use crate::scenario::{Arrivals, Cache, Population, Scenario, Service};
+
+/// The service that is nearest to its capacity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Bottleneck {
+    /// Its place among the services of the scenario.
+    pub service: usize,
+    /// Requests that arrive at it per second, if nobody retries.
+    pub load: f64,
+    /// Requests that it can serve per second.
+    pub capacity: f64,
+}
+
+impl Bottleneck {
+    /// The share of its capacity that first tries take.
+    pub fn utilisation(&self) -> f64 {
+        self.load / self.capacity
+    }
+}
+
+/// The service that first tries bring nearest to its capacity. `None` where nothing bounds a
+/// service, or where closed loops alone call: their load follows the service.
+pub fn bottleneck(scenario: &Scenario) -> Option<Bottleneck> {
+    let loads = first_tries(scenario);
+    let each = scenario.services.iter().zip(loads).enumerate();
+    each.map(|(service, (of, load))| Bottleneck {
+        service,
+        load,
+        capacity: accepts(of),
+    })
+    .filter(|it| it.load > 0.0 && it.capacity.is_finite() && it.capacity > 0.0)
+    .max_by(|a, b| a.utilisation().total_cmp(&b.utilisation()))
+}
+
+/// Requests that arrive at each service per second, if nobody retries, in the order of the scenario.
+/// Closed loops count as nothing; caches as warm.
+pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
+    let place = |name: &str| scenario.services.iter().position(|it| it.name == name);
+    let mut from_clients = vec![0.0; scenario.services.len()];
+    for population in &scenario.populations {
+        let rate = open_rate(scenario, population);
+        if let Some(load) = place(&population.target).and_then(|at| from_clients.get_mut(at)) {
+            *load += rate;
+        }
+    }
+    // What a service is asked makes it ask others: as many rounds as the longest path has steps.
+    let mut loads = from_clients.clone();
+    for _ in 1..scenario.services.len() {
+        let mut next = from_clients.clone();
+        for (service, load) in scenario.services.iter().zip(&loads) {
+            let missed = service.cache.as_ref().map_or(1.0, |it| misses(it, *load));
+            for call in &service.calls {
+                let called = place(&call.service).and_then(|at| next.get_mut(at));
+                if let Some(called) = called {
+                    *called += load * missed * f64::from(call.fan_out);
+                }
+            }
+        }
+        loads = next;
+    }
+    loads
+}
+
+/// Requests that a service can serve per second: its workers, or its limit if that is lower.
+pub(super) fn accepts(service: &Service) -> f64 {
+    let limit = service.limit.map_or(f64::INFINITY, |limit| limit.rate);
+    service.capacity().min(limit)
+}
+
+/// First tries of a population per second, on average; 0 of a closed loop.
+#[expect(clippy::cast_precision_loss)] // far below 2^52
+pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
+    match &population.arrivals {
+        Arrivals::Poisson(rate) | Arrivals::Constant(rate) => *rate,
+        Arrivals::Bursty {
+            rate,
+            burst_rate,
+            burst,
+            pause,
+        } => {
+            let (burst, pause) = (burst.as_secs_f64(), pause.as_secs_f64());
+            (rate * pause + burst_rate * burst) / (burst + pause)
+        }
+        Arrivals::Trace(times) => times.len() as f64 / scenario.horizon.as_secs_f64(),
+        Arrivals::Closed { .. } => 0.0,
+    }
+}
+
+/// The share of requests that a warm cache does not answer, at so many per second.
+///
+/// An entry that lives for T answers all but the first of the requests that come in that time: of
+/// Poisson arrivals at a rate x per key, 1 of 1 + x T misses (J. Jung, A. W. Berger, H. Balakrishnan,
+/// *Modeling TTL-based Internet Caches*, INFOCOM 2003).
+fn misses(cache: &Cache, load: f64) -> f64 {
+    let expired = cache.ttl.map_or(0.0, |ttl| {
+        let per_key = load * cache.hot / f64::from(cache.keys.max(1));
+        1.0 / (1.0 + per_key * ttl.as_secs_f64())
+    });
+    1.0 - cache.hot * (1.0 - expired)
+}

@@ -1,0 +1,43 @@
+//! What becomes of a service under a policy?
+//!
+//! [`judge`] says what became of it in one run, [`rule`] what becomes of it over many: stable,
+//! vulnerable, metastable or overloaded, with the figures on which that stands. [`study`] asks for
+//! several policies and returns everything there is to show.
+//!
+//! The terms follow N. Bronson et al., *Metastable Failures in Distributed Systems* (`HotOS` 2021):
+//! a vulnerable state is one that a trigger can turn into a metastable failure, which outlives the
+//! trigger; the hidden capacity is the load up to which a system comes back by itself.
+
+mod answer;
+mod capacity;
+mod charts;
+mod evidence;
+mod figures;
+mod judge;
+mod load;
+mod map;
+mod phases;
+mod recovery;
+mod ruling;
+mod runs;
+mod stress;
+mod study;
+mod survival;
+mod variation;
+mod wording;
+
+pub use capacity::{hidden_capacity, most_attempts};
+pub(crate) use evidence::{list, percent};
+pub use judge::{Outcome, Phase, judge};
+pub use load::{Bottleneck, bottleneck, first_tries};
+pub use map::{Resolution, phase_map};
+pub use phases::Phases;
+pub use recovery::Recovery;
+pub use ruling::{Ruling, rule};
+pub use runs::{Run, Runs};
+pub use stress::{Stress, Worse};
+pub(crate) use study::contender;
+pub use study::{Brief, Thoroughness, study, study_with};
+pub use survival::{Survived, largest_load, longest_outage};
+pub use variation::{calm, longer, louder};
+pub use wording::describe;

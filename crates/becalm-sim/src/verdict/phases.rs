@@ -1,0 +1,77 @@
+//! Which buckets lie before, during and after what goes wrong?
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::scenario::Scenario;
+
+/// The buckets of a run. Without triggers all of them lie after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Phases {
+    /// Until the first trigger begins.
+    pub before: Range<usize>,
+    /// From then until the last trigger is over.
+    pub during: Range<usize>,
+    /// From then to the end of the run.
+    pub after: Range<usize>,
+    /// The buckets over which goodput is judged: those of a second, and at least ten.
+    pub window: usize,
+    /// The first bucket that is too late to judge: a call that begins there may be under way at
+    /// the end of the run.
+    pub settled: usize,
+}
+
+/// Buckets that no run needs more of: what a hostile configuration can make of memory.
+const MOST_BUCKETS: u128 = 2_000_000;
+
+impl Phases {
+    /// The phases of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let bucket = scenario.bucket.max(Duration::from_nanos(1)).as_nanos();
+        let buckets = |time: Duration| count(time.as_nanos().div_ceil(bucket));
+        let all = buckets(scenario.horizon);
+        let begins = scenario.triggers.iter().map(|trigger| trigger.from);
+        let from = begins.min().map_or(0, |from| buckets(from).min(all));
+        let to = buckets(scenario.triggers_end()).clamp(from, all);
+        let window = buckets(Duration::from_secs(1)).max(10);
+        let grace = buckets(longest_attempt(scenario)) + window;
+        Self {
+            before: 0..from,
+            during: from..to,
+            after: to..all,
+            window,
+            settled: all - grace.min((all - to) / 4),
+        }
+    }
+
+    /// The buckets that say what is usual: those before the trigger but the last window, whose calls
+    /// it may hit; without a trigger the first of the run.
+    pub(super) fn usual(&self) -> Range<usize> {
+        if self.before.is_empty() && self.during.is_empty() {
+            let first = (2 * self.window).min(self.after.len() / 4);
+            return 0..first;
+        }
+        let hit = self.window.min(self.before.len() / 2);
+        0..self.before.len() - hit
+    }
+
+    /// The last quarter of what is after the triggers: what it all came to.
+    pub(super) fn tail(&self) -> Range<usize> {
+        let after = self.after.start..self.settled;
+        after.end - after.len().div_ceil(4)..after.end
+    }
+}
+
+/// The longest time for which a client waits for one attempt; zero where none has a bound.
+fn longest_attempt(scenario: &Scenario) -> Duration {
+    let timeouts = scenario.populations.iter().flat_map(|population| {
+        let variants = population.variants.iter();
+        variants.filter_map(|variant| variant.policy.attempt_timeout.or(population.timeout))
+    });
+    timeouts.max().unwrap_or_default()
+}
+
+fn count(buckets: u128) -> usize {
+    usize::try_from(buckets.min(MOST_BUCKETS)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,101 @@
+//! What becomes of a service over many runs?
+
+use crate::record::Recording;
+use crate::scenario::Scenario;
+use crate::search::Proportion;
+use crate::study::Verdict;
+
+use super::evidence;
+use super::judge::{Outcome, judge};
+use super::load::{Bottleneck, bottleneck};
+use super::runs::Runs;
+use super::stress::{Stress, Worse};
+use super::variation::calm;
+
+/// A verdict and what it stands on.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Ruling {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The figures that it stands on, in a sentence.
+    pub evidence: String,
+    /// What became of each run.
+    pub outcomes: Vec<Outcome>,
+    /// What became of the runs without the triggers; the outcomes themselves where there are none.
+    pub calm: Vec<Outcome>,
+    /// What became of the worse cases, as far as they were asked about.
+    pub worse: Vec<Worse>,
+    /// The service nearest to its capacity, if nobody retries.
+    pub bottleneck: Option<Bottleneck>,
+}
+
+impl Ruling {
+    /// The runs in which goodput came back, or held.
+    pub fn back(&self) -> Proportion {
+        Proportion::of(self.outcomes.iter().map(Outcome::holds))
+    }
+}
+
+/// Runs without the trigger: they say whether the load is served at all, which is seldom in doubt.
+const CALM: u32 = 3;
+
+/// Rules on a scenario by so many runs of each case.
+///
+/// - *Overloaded*: its first tries are more than a service can serve, or goodput does not hold
+///   without any trigger in most runs.
+/// - *Metastable*: that load is served, and yet the service does not come back after the trigger in
+///   most runs.
+/// - *Vulnerable*: it comes back in most runs, but not in all; or not in most runs of a case that is
+///   worse ([`Stress`]).
+/// - *Stable*: neither. The evidence says which worse cases were asked about.
+pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Ruling {
+    let each = each.max(1);
+    let stresses = Stress::of(scenario);
+    runs.announce(u64::from(each) * (1 + stresses.len() as u64) + u64::from(CALM.min(each)));
+    let judged = |scenario: &Scenario, each| -> Vec<Outcome> {
+        runs.each(scenario, 0, each, |recording| judge(scenario, recording))
+    };
+    let outcomes = judged(scenario, each);
+    let calm = if scenario.triggers.is_empty() {
+        outcomes.clone()
+    } else {
+        judged(&calm(scenario), CALM.min(each))
+    };
+    let mut ruling = Ruling {
+        verdict: Verdict::Stable,
+        evidence: String::new(),
+        outcomes,
+        calm,
+        worse: Vec::new(),
+        bottleneck: bottleneck(scenario),
+    };
+    ruling.verdict = verdict(&mut ruling, |worse| {
+        let suffered = stresses.iter().map(|it| it.suffered(runs, each));
+        worse.extend(suffered);
+    });
+    ruling.evidence = evidence::sentence(scenario, &ruling);
+    ruling
+}
+
+fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verdict {
+    let is_beyond = ruling.bottleneck.is_some_and(|it| it.utilisation() > 1.0);
+    let calm = Proportion::of(ruling.calm.iter().map(Outcome::holds));
+    if is_beyond || !calm.is_mostly() {
+        return Verdict::Overloaded;
+    }
+    let back = ruling.back();
+    if !back.is_mostly() {
+        return Verdict::Metastable;
+    }
+    ask_worse(&mut ruling.worse);
+    if back.successes < back.runs || ruling.worse.iter().any(|it| !it.back.is_mostly()) {
+        Verdict::Vulnerable
+    } else {
+        Verdict::Stable
+    }
+}

@@ -1,0 +1,93 @@
+//! Which worse cases is a policy asked about?
+
+use std::time::Duration;
+
+use crate::record::Recording;
+use crate::scenario::{Effect, Scenario, Trigger};
+use crate::search::Proportion;
+
+use super::judge::judge;
+use super::load::bottleneck;
+use super::runs::Runs;
+use super::variation::{longer, louder, times};
+
+/// A case that is worse than the scenario, in one respect.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stress {
+    /// What is worse, to follow "with": `triggers twice as long`.
+    pub what: String,
+    /// The worse scenario.
+    pub scenario: Scenario,
+}
+
+/// What became of a worse case.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Worse {
+    /// What was worse.
+    pub what: String,
+    /// The runs in which the service came back.
+    pub back: Proportion,
+}
+
+/// The share of its capacity up to which a service is loaded: a service that is run above it by
+/// intent has no room for any recovery.
+const LOADED: f64 = 0.9;
+/// How long the workers hang where a scenario has no trigger: longer than clients usually wait.
+const HANG: Duration = Duration::from_secs(2);
+
+impl Stress {
+    /// The worse cases of a scenario: its triggers twice as long, or a hang of 2 s where it has
+    /// none; and a load of 90 % of the capacity, where it has less.
+    pub fn of(scenario: &Scenario) -> Vec<Self> {
+        let mut worse = Vec::new();
+        if scenario.triggers.is_empty() {
+            worse.extend(Self::hang(scenario));
+        } else {
+            worse.push(Self {
+                what: "triggers twice as long".into(),
+                scenario: longer(scenario, 2.0),
+            });
+        }
+        worse.extend(Self::loaded(scenario));
+        worse
+    }
+
+    fn loaded(scenario: &Scenario) -> Option<Self> {
+        let utilisation = bottleneck(scenario)?.utilisation();
+        let is_lower = utilisation < LOADED;
+        is_lower.then(|| Self {
+            what: "a load of 90 % of the capacity".into(),
+            scenario: louder(scenario, LOADED / utilisation),
+        })
+    }
+
+    fn hang(scenario: &Scenario) -> Option<Self> {
+        let most_loaded = bottleneck(scenario).map_or(0, |it| it.service);
+        let service = scenario.services.get(most_loaded)?.name.clone();
+        let trigger = Trigger::new(
+            times(scenario.horizon, 0.3),
+            HANG.min(times(scenario.horizon, 0.1)),
+            Effect::Hang { service },
+        );
+        Some(Self {
+            what: format!("a hang of {} s", trigger.length.as_secs_f64()),
+            scenario: scenario.clone().trigger(trigger),
+        })
+    }
+
+    /// Runs it so many times, with the seeds of the scenario itself: what differs is the case alone.
+    pub(super) fn suffered<R: Fn(&Scenario, u64) -> Recording + Sync>(
+        &self,
+        runs: &Runs<'_, R>,
+        each: u32,
+    ) -> Worse {
+        let scenario = &self.scenario;
+        let back = runs.each(scenario, 0, each, |it| judge(scenario, it).holds());
+        Worse {
+            what: self.what.clone(),
+            back: Proportion::of(back),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What is there to say about several policies in one scenario?
+
+use becalm::Policy;
+
+use crate::catalogue::{Candidate, Entry, Parameters};
+use crate::record::Recording;
+use crate::scenario::Scenario;
+use crate::study::{Contender, Plan, Study};
+use crate::world;
+
+use super::answer;
+use super::charts::{Course, courses, recoveries};
+use super::figures::figures;
+use super::judge::Outcome;
+use super::map::{Resolution, phase_map};
+use super::ruling::{Ruling, rule};
+use super::runs::Runs;
+use super::survival::{Survived, largest_load, longest_outage};
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Brief {
+    /// The name of the scenario.
+    pub name: String,
+    /// The question, in a sentence.
+    pub question: String,
+    /// Each parameter with its value.
+    pub asked: Vec<(String, String)>,
+}
+
+impl Brief {
+    /// Of an entry of the catalogue.
+    pub fn of(entry: &Entry, parameters: &Parameters) -> Self {
+        let asked = parameters.iter();
+        Self {
+            name: entry.name.into(),
+            question: entry.question.into(),
+            asked: asked
+                .map(|(parameter, value)| (parameter.name.into(), value.into()))
+                .collect(),
+        }
+    }
+}
+
+/// How much is asked of a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Thoroughness {
+    /// Runs of each case. Default 10: the fewest that can show survival to be significant at a
+    /// value of a search.
+    pub runs: u32,
+    /// Whether to search for the longest outage and the largest load. Default yes.
+    pub searches: bool,
+    /// How fine a phase map is drawn. Default 7 lengths by 6 loads, 3 runs each.
+    pub map: Option<Resolution>,
+}
+
+impl Default for Thoroughness {
+    fn default() -> Self {
+        Self {
+            runs: 10,
+            searches: true,
+            map: Some(Resolution {
+                lengths: 7,
+                loads: 6,
+                runs: 3,
+            }),
+        }
+    }
+}
+
+impl Thoroughness {
+    /// The verdict and its figures alone: no searches, no map.
+    pub const QUICK: Self = Self {
+        runs: 5,
+        searches: false,
+        map: None,
+    };
+}
+
+/// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win.
+pub fn study(
+    brief: &Brief,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+    build: impl Fn(&Policy) -> Scenario,
+) -> Study {
+    study_with(
+        world::run,
+        brief,
+        Thoroughness::default(),
+        candidates,
+        plan,
+        build,
+    )
+}
+
+/// The same, with what runs a scenario and how thoroughly it is asked.
+///
+/// Equal seeds give equal studies, on any number of threads. All candidates meet the same seeds.
+pub fn study_with(
+    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    brief: &Brief,
+    thoroughness: Thoroughness,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+    build: impl Fn(&Policy) -> Scenario,
+) -> Study {
+    let runs = Runs::new(run, plan);
+    let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
+    let examined: Vec<Examined> = candidates
+        .iter()
+        .map(|candidate| {
+            examine(
+                candidate,
+                build(&candidate.policy),
+                &runs,
+                each,
+                thoroughness,
+            )
+        })
+        .collect();
+    let mut charts = Vec::new();
+    if let Some(first) = examined.first() {
+        let lines: Vec<_> = examined
+            .iter()
+            .map(|it| (it.name.clone(), it.course.clone()))
+            .collect();
+        charts = courses(&first.scenario, &lines);
+        let outcomes: Vec<(String, Vec<Outcome>)> = examined
+            .iter()
+            .map(|it| (it.name.clone(), it.ruling.outcomes.clone()))
+            .collect();
+        charts.extend(recoveries(&first.scenario, &outcomes));
+    }
+    Study {
+        scenario: brief.name.clone(),
+        question: brief.question.clone(),
+        answer: answer::answer(&examined),
+        asked: brief.asked.clone(),
+        contenders: examined.into_iter().map(Examined::contender).collect(),
+        charts,
+        seed: plan.seed,
+        runs: each,
+        events: runs.events(),
+    }
+}
+
+/// One candidate with all that was found.
+pub(super) struct Examined {
+    pub(super) name: String,
+    policy: Policy,
+    pub(super) scenario: Scenario,
+    pub(super) ruling: Ruling,
+    pub(super) outage: Option<Survived>,
+    load: Option<Survived>,
+    course: Course,
+    map: Option<crate::study::Chart>,
+}
+
+fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    candidate: &Candidate,
+    scenario: Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    thoroughness: Thoroughness,
+) -> Examined {
+    let ruling = rule(&scenario, runs, each);
+    let search = thoroughness.searches.then_some(&scenario);
+    let outage = search.and_then(|it| longest_outage(it, runs, each));
+    let load = search.and_then(|it| largest_load(it, runs, each));
+    let map = thoroughness
+        .map
+        .and_then(|it| phase_map(&scenario, runs, it));
+    // Again the first run: keeping the recording of every run would cost more than this.
+    runs.announce(1);
+    let course = runs
+        .each(&scenario, 0, 1, |it| Course::of(&scenario, it))
+        .pop();
+    Examined {
+        name: candidate.name.clone(),
+        policy: candidate.policy.clone(),
+        course: course.unwrap_or_default(),
+        scenario,
+        ruling,
+        outage,
+        load,
+        map,
+    }
+}
+
+impl Examined {
+    fn contender(self) -> Contender {
+        let searched = (self.outage.as_ref(), self.load.as_ref());
+        let mut contender = contender(
+            self.name,
+            &self.policy,
+            &self.scenario,
+            &self.ruling,
+            searched,
+        );
+        contender.charts = self.map.into_iter().collect();
+        contender
+    }
+}
+
+/// A policy with its verdict and figures, and what was found of the longest outage and the largest
+/// load.
+pub(crate) fn contender(
+    name: String,
+    policy: &Policy,
+    scenario: &Scenario,
+    ruling: &Ruling,
+    (outage, load): (Option<&Survived>, Option<&Survived>),
+) -> Contender {
+    Contender {
+        name,
+        policy: super::wording::describe(policy),
+        verdict: Some(ruling.verdict),
+        evidence: ruling.evidence.clone(),
+        figures: figures(scenario, ruling, outage, load),
+        charts: Vec::new(),
+    }
+}

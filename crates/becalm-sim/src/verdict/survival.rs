@@ -1,0 +1,119 @@
+//! How long an outage, and how much load, does a policy survive?
+
+use crate::record::Recording;
+use crate::scenario::Scenario;
+use crate::search::{Proportion, Range, Threshold, find};
+
+use super::capacity::open_calls;
+use super::judge::judge;
+use super::load::bottleneck;
+use super::runs::Runs;
+use super::variation::{longer, louder};
+
+/// What is survived, in its own unit.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Survived {
+    /// The search, in factors of what the scenario has.
+    pub threshold: Threshold,
+    /// What a factor of 1 is: seconds, calls per second.
+    pub unit: f64,
+    /// The highest factor that was tried.
+    pub highest: f64,
+}
+
+impl Survived {
+    /// What half of all runs survive; the highest that was tried where more than half survive that.
+    pub fn value(&self) -> Option<f64> {
+        let above = self.threshold.is_above.then_some(self.highest);
+        self.threshold.estimate.or(above).map(|it| it * self.unit)
+    }
+
+    /// The ends of the 95 % confidence interval, from 0 and up to infinity where it has none.
+    pub fn interval(&self) -> (f64, f64) {
+        let low = self.threshold.low.map_or(0.0, |it| it * self.unit);
+        let high = self
+            .threshold
+            .high
+            .map_or(f64::INFINITY, |it| it * self.unit);
+        (low, high)
+    }
+}
+
+/// Triggers are tried from a sixteenth to eight times as long.
+const LENGTHS: Range = Range::new(1.0 / 16.0, 8.0);
+
+/// The longest outage from which the service comes back: its triggers, made longer and shorter with
+/// their depth as it is. In seconds from the beginning of the first trigger to the end of the last.
+/// `None` without triggers that last.
+pub fn longest_outage<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Option<Survived> {
+    let first = scenario.triggers.iter().map(|it| it.from).min()?;
+    let lasts = scenario.triggers_end().saturating_sub(first);
+    if lasts.is_zero() {
+        return None;
+    }
+    Some(survived(
+        scenario,
+        runs,
+        each,
+        SERIES,
+        lasts.as_secs_f64(),
+        LENGTHS,
+        longer,
+    ))
+}
+
+/// The largest load from which the service comes back after its triggers, in first tries of all
+/// populations per second: up to the capacity, beyond which there is nothing to come back to.
+/// `None` where nothing bounds a service, or where closed loops alone call.
+pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Option<Survived> {
+    let to_capacity = 1.0 / bottleneck(scenario)?.utilisation();
+    let range = Range {
+        resolution: 0.02,
+        ..Range::new(to_capacity / 20.0, to_capacity)
+    };
+    let unit = open_calls(scenario);
+    Some(survived(
+        scenario,
+        runs,
+        each,
+        2 * SERIES,
+        unit,
+        range,
+        louder,
+    ))
+}
+
+/// Searches have seeds of their own, each point others: the interval needs independent runs.
+const SERIES: u64 = 1 << 32;
+
+fn survived<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    series: u64,
+    unit: f64,
+    range: Range,
+    vary: fn(&Scenario, f64) -> Scenario,
+) -> Survived {
+    runs.announce(u64::from(range.points) * u64::from(each));
+    let threshold = find(&range, |factor, point| {
+        let varied = vary(scenario, factor);
+        let series = series + u64::from(point);
+        let back = runs.each(&varied, series, each, |it| judge(&varied, it).holds());
+        Proportion::of(back)
+    });
+    Survived {
+        threshold,
+        unit,
+        highest: range.high,
+    }
+}

@@ -1,0 +1,124 @@
+//! Do the scenarios of huge fleets find their right answers, and tell them alike every time?
+
+use becalm::Jitter;
+use becalm_sim::catalogue::{Candidate, Entry, Parameters, find};
+use becalm_sim::study::{ChartKind, Plan, Study};
+
+fn plan(seed: u64) -> Plan<'static> {
+    let mut plan = Plan::default();
+    plan.seed = seed;
+    plan.runs = Some(2);
+    plan
+}
+
+fn holds(name: &str) {
+    let entry = find(name).expect("an entry");
+    for seed in 1..=3 {
+        for comparison in (entry.check)(&plan(seed), true) {
+            assert!(comparison.holds(), "seed {seed}: {comparison:?}");
+        }
+    }
+}
+
+#[test]
+fn the_herd_is_what_pen_and_paper_say() {
+    holds("herd");
+}
+
+#[test]
+fn clipped_jitter_is_what_pen_and_paper_say() {
+    holds("clipped");
+}
+
+#[test]
+fn the_moments_are_what_pen_and_paper_say() {
+    holds("moments");
+}
+
+#[test]
+fn the_contest_takes_what_the_original_takes() {
+    holds("occ");
+}
+
+fn study(entry: &'static Entry, settings: &[(&str, &str)], plan: &Plan<'_>) -> Study {
+    let mut parameters = Parameters::of(entry.parameters);
+    for (name, value) in settings {
+        parameters.set(name, value).expect("a parameter");
+    }
+    let jittered = |jitter: Jitter| Candidate {
+        name: jitter.to_string(),
+        policy: (entry.policy)(&parameters).jitter(jitter),
+    };
+    let candidates = [Jitter::None, Jitter::Full, Jitter::Equal].map(jittered);
+    (entry.study)(&parameters, &candidates, plan).expect("a study")
+}
+
+/// Small settings of each.
+const SMALL: [(&str, &[(&str, &str)]); 4] = [
+    ("herd", &[("clients", "300"), ("outage", "20s")]),
+    ("clipped", &[("clients", "300"), ("outage", "70s")]),
+    ("moments", &[("calls", "300")]),
+    ("occ", &[("clients", "20")]),
+];
+
+#[test]
+fn a_study_names_every_candidate_and_has_a_figure_and_a_line_for_each() {
+    for (name, settings) in SMALL {
+        let entry = find(name).expect("an entry");
+        let study = study(entry, settings, &plan(1));
+        assert_eq!((study.scenario.as_str(), study.seed), (name, 1));
+        assert!(study.events > 0 && study.asked.len() == entry.parameters.len());
+        for contender in ["none", "full", "equal"] {
+            let found = study.contenders.iter().find(|it| it.name == contender);
+            let found = found.expect("every candidate");
+            assert!(!found.figures.is_empty());
+            assert!(found.figures.iter().all(|it| it.value.is_some()));
+            assert!(study.answer.contains(contender), "{}", study.answer);
+            for chart in &study.charts {
+                let ChartKind::Lines(lines) = &chart.kind else {
+                    panic!("{name}: {:?}", chart.kind)
+                };
+                let line = lines.iter().find(|line| line.0 == contender);
+                assert!(line.is_some_and(|line| line.1.len() > 1), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_studies_and_other_seeds_others() {
+    for (name, settings) in SMALL {
+        let entry = find(name).expect("an entry");
+        let first = study(entry, settings, &plan(7));
+        assert_eq!(first, study(entry, settings, &plan(7)), "{name}");
+        let other = study(entry, settings, &plan(8));
+        assert_ne!(first.contenders, other.contenders, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_by_name() {
+    for (name, setting, value) in [
+        ("herd", "clients", "5000000000"),
+        ("herd", "bucket", "0s"),
+        ("herd", "bucket", "1ns"),
+        ("clipped", "bucket", "1ns"),
+        ("moments", "calls", "100000000"),
+        ("occ", "clients", "10001"),
+        ("occ", "hop", "0s"),
+    ] {
+        let entry = find(name).expect("an entry");
+        let mut parameters = Parameters::of(entry.parameters);
+        parameters.set(setting, value).expect("it reads");
+        let refused = (entry.study)(&parameters, &[], &plan(1));
+        assert_eq!(refused.map_err(|it| it.name), Err(setting), "{name}");
+    }
+    let entry = find("herd").expect("an entry");
+    let parameters = Parameters::of(entry.parameters);
+    let candidate = Candidate {
+        name: "never".to_owned(),
+        policy: (entry.policy)(&parameters).attempts(0),
+    };
+    let refused = (entry.study)(&parameters, &[candidate], &plan(1));
+    assert_eq!(refused.map_err(|it| it.name), Err("attempts"));
+}

@@ -1,0 +1,179 @@
+//! Does each verdict stand on what it should, and say so?
+
+mod by_hand;
+
+use becalm::{Budget, Policy};
+use becalm_sim::scenario::Scenario;
+use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::verdict::{
+    Ruling, Runs, bottleneck, hidden_capacity, largest_load, longest_outage, rule,
+};
+use by_hand::{eager, hung, unhung, world};
+
+fn ruled(scenario: &Scenario, tolerates: f64) -> Ruling {
+    let plan = Plan::default();
+    rule(scenario, &Runs::new(world(tolerates), &plan), 10)
+}
+
+fn says(ruling: &Ruling, words: &[&str]) {
+    for word in words {
+        let evidence = &ruling.evidence;
+        assert!(evidence.contains(word), "\"{word}\" is not in: {evidence}");
+    }
+}
+
+#[test]
+fn more_first_tries_than_can_be_served_are_overload() {
+    let ruling = ruled(&hung(1200.0, &eager()), 1.0);
+    assert_eq!(ruling.verdict, Verdict::Overloaded);
+    says(
+        &ruling,
+        &["First tries alone are 1 200/s", "120 %", "1 000/s"],
+    );
+}
+
+#[test]
+fn a_load_that_fails_without_the_trigger_is_overload() {
+    let plan = Plan::default();
+    let never = |_: &Scenario, _| by_hand::course(40, 600, 4, |second| second > 5);
+    let ruling = rule(&hung(600.0, &eager()), &Runs::new(never, &plan), 4);
+    assert_eq!(ruling.verdict, Verdict::Overloaded);
+    says(
+        &ruling,
+        &["60 %", "in 0 of 3 runs", "240 % of the capacity"],
+    );
+}
+
+#[test]
+fn a_storm_that_outlives_the_run_while_the_load_alone_is_served_is_metastable() {
+    let ruling = ruled(&hung(600.0, &eager()), 1.0);
+    assert_eq!(ruling.verdict, Verdict::Metastable);
+    says(
+        &ruling,
+        &[
+            "In 10 of 10 runs",
+            "down 28.0 s after the trigger",
+            "0 % of the calls",
+            "offered 2 400/s, 240 % of its capacity, by 600 first tries",
+            "without the trigger 100 %",
+        ],
+    );
+    assert!(ruling.worse.is_empty(), "worse is not asked about");
+}
+
+#[test]
+fn what_comes_back_but_not_from_worse_is_vulnerable() {
+    let ruling = ruled(&hung(200.0, &eager()), 1.0);
+    assert_eq!(ruling.verdict, Verdict::Vulnerable);
+    says(
+        &ruling,
+        &[
+            "comes back in 10 of 10 runs",
+            "1.0 s after the trigger",
+            "with triggers twice as long in 0 of 10 runs",
+            "with a load of 90 % of the capacity in 0 of 10 runs",
+        ],
+    );
+}
+
+#[test]
+fn what_does_not_come_back_in_every_run_is_vulnerable() {
+    let plan = Plan::default();
+    let seldom = |_: &Scenario, seed: u64| {
+        by_hand::course(40, 600, 4, |second| {
+            second >= 10 && seed % 4 == 1 && seed != 1
+        })
+    };
+    let ruling = rule(&hung(600.0, &eager()), &Runs::new(seldom, &plan), 40);
+    assert_eq!(ruling.verdict, Verdict::Vulnerable);
+    let back = ruling.back();
+    assert!(back.successes < 40 && back.is_mostly());
+    says(&ruling, &[&format!("in {} of 40 runs", back.successes)]);
+}
+
+#[test]
+fn what_comes_back_from_worse_too_is_stable_and_says_what_was_tried() {
+    let budget = Policy::default().budget(Budget::ratio(0.1));
+    let ruling = ruled(&hung(200.0, &budget), 4.0);
+    // 90 % of the capacity is above 1 000 / 1.1 x 0.98.
+    assert_eq!(ruling.verdict, Verdict::Vulnerable);
+    let budget = Policy::default().budget(Budget::ratio(0.05));
+    let ruling = ruled(&hung(200.0, &budget), 4.0);
+    assert_eq!(ruling.verdict, Verdict::Stable);
+    says(
+        &ruling,
+        &[
+            "with triggers twice as long in 10 of 10 runs",
+            "with a load of 90 % of the capacity in 10 of 10 runs too",
+        ],
+    );
+}
+
+#[test]
+fn without_a_trigger_the_worse_case_is_a_hang() {
+    let ruling = ruled(&unhung(200.0, &eager()), 0.5);
+    assert_eq!(ruling.verdict, Verdict::Vulnerable);
+    says(&ruling, &["with a hang of 2 s in 0 of 10 runs"]);
+    assert_eq!(
+        ruled(&unhung(1100.0, &eager()), 4.0).verdict,
+        Verdict::Overloaded
+    );
+}
+
+#[test]
+fn the_hidden_capacity_is_the_capacity_over_the_attempts_that_a_policy_can_make() {
+    let of = |policy: &Policy| hidden_capacity(&hung(300.0, policy)).unwrap();
+    assert!((of(&eager()) - 250.0).abs() < 1e-9);
+    let budget = Policy::default().budget(Budget::ratio(0.25));
+    assert!((of(&budget) - 800.0).abs() < 1e-9);
+    assert!((of(&Policy::default().attempts(1)) - 1000.0).abs() < 1e-9);
+    // Half of the clients have each: 1 000 / 2.625.
+    let mut mixed = hung(300.0, &eager());
+    let variants = &mut mixed.populations[0].variants;
+    let mut other = variants[0].clone();
+    other.policy = budget;
+    variants.push(other);
+    let mixed = hidden_capacity(&mixed).unwrap();
+    assert!((mixed - 1000.0 / 2.625).abs() < 1e-9, "{mixed}");
+}
+
+#[test]
+fn the_load_of_a_service_behind_a_service_is_what_reaches_it() {
+    use becalm_sim::scenario::{Cache, Downstream, Service};
+    let mut scenario = hung(500.0, &eager());
+    scenario.services[0].cache = Some(Cache::new(100, 0.9));
+    let mut call = Downstream::new("rows", Policy::default());
+    call.fan_out = 3;
+    scenario.services[0].calls.push(call);
+    let time = scenario.services[0].time.clone();
+    let scenario = scenario.service(Service::new("rows", 2, time));
+    let bottleneck = bottleneck(&scenario).unwrap();
+    assert_eq!(bottleneck.service, 1);
+    assert!((bottleneck.load - 150.0).abs() < 1e-9);
+    assert!((bottleneck.utilisation() - 0.75).abs() < 1e-9);
+}
+
+#[test]
+fn searches_find_the_edges_of_a_world_that_is_known() {
+    let plan = Plan::default();
+    let runs = Runs::new(world(2.0), &plan);
+    let outage = longest_outage(&hung(200.0, &eager()), &runs, 10).unwrap();
+    // 4 s, and up to 12 % more by the seed.
+    let seconds = outage.value().unwrap();
+    assert!((3.9..=4.6).contains(&seconds), "{seconds}");
+    let (low, high) = outage.interval();
+    assert!(
+        low <= 4.24 && high >= 4.24 && low > 3.0 && high < 5.5,
+        "{low} {high}"
+    );
+    let load = largest_load(&hung(200.0, &eager()), &runs, 10).unwrap();
+    let rate = load.value().unwrap();
+    assert!((232.0..=252.0).contains(&rate), "{rate}");
+    let all = largest_load(
+        &hung(200.0, &eager()).clone(),
+        &Runs::new(world(0.1), &plan),
+        10,
+    );
+    assert_eq!(all.unwrap().value(), None, "it survives no load at all");
+    assert!(longest_outage(&unhung(200.0, &eager()), &runs, 10).is_none());
+}

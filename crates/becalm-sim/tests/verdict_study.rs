@@ -1,0 +1,175 @@
+//! Does a study hold what is shown of it, the same on every run?
+
+mod by_hand;
+
+use becalm::{Budget, Policy};
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
+use becalm_sim::verdict::{Brief, Resolution, Thoroughness, study_with};
+use by_hand::{eager, hung, world};
+
+fn candidates() -> Vec<Candidate> {
+    let candidate = |name: &str, policy| Candidate {
+        name: name.into(),
+        policy,
+    };
+    vec![
+        candidate("eager", eager()),
+        candidate("calm", Policy::default().budget(Budget::ratio(0.05))),
+    ]
+}
+
+fn studied(seed: u64) -> Study {
+    let mut plan = Plan::default();
+    plan.seed = seed;
+    let mut thoroughness = Thoroughness::default();
+    thoroughness.map = Some(Resolution {
+        lengths: 3,
+        loads: 4,
+        runs: 2,
+    });
+    let brief = Brief {
+        name: "by-hand".into(),
+        question: "What becomes of it?".into(),
+        asked: vec![("rate".into(), "600".into())],
+    };
+    study_with(
+        world(1.5),
+        &brief,
+        thoroughness,
+        &candidates(),
+        &plan,
+        |policy| hung(600.0, policy),
+    )
+}
+
+#[test]
+fn each_contender_has_a_verdict_and_figures_that_agree() {
+    let study = studied(1);
+    let [eager, calm] = &study.contenders[..] else {
+        panic!("two were asked about");
+    };
+    assert_eq!(eager.verdict, Some(Verdict::Metastable));
+    assert_eq!(calm.verdict, Some(Verdict::Vulnerable));
+    let value = |contender: &becalm_sim::study::Contender, id: &str| {
+        let found = contender.figures.iter().find(|it| it.id == id);
+        found.unwrap_or_else(|| panic!("no figure {id}")).value
+    };
+    assert_eq!(value(eager, "recovery_p50_s"), None);
+    assert_eq!(value(eager, "recovered_share"), Some(0.0));
+    assert_eq!(value(calm, "recovered_share"), Some(100.0));
+    assert_eq!(value(eager, "hidden_capacity"), Some(250.0));
+    assert_eq!(value(eager, "longest_outage_s"), None);
+    let outage = value(calm, "longest_outage_s").unwrap();
+    assert!((3.0..=3.5).contains(&outage), "{outage}");
+    assert_eq!(value(calm, "peak_per_bucket"), Some(240.0));
+    assert!(
+        study
+            .answer
+            .starts_with("Under eager the service stays down")
+    );
+    assert!(
+        study.answer.contains("2 400 attempts a second"),
+        "{}",
+        study.answer
+    );
+    assert!(
+        study
+            .answer
+            .contains("Under calm it comes back within 1.0 s"),
+        "{}",
+        study.answer
+    );
+    assert_eq!((study.runs, study.seed), (10, 1));
+    assert!(study.events > 0);
+}
+
+#[test]
+fn ids_are_unique_and_every_contender_has_the_same() {
+    let study = studied(1);
+    let ids: Vec<Vec<&str>> = study
+        .contenders
+        .iter()
+        .map(|it| it.figures.iter().map(|figure| figure.id).collect())
+        .collect();
+    assert_eq!(ids[0], ids[1]);
+    let mut unique = ids[0].clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), ids[0].len());
+}
+
+#[test]
+fn charts_are_small_and_show_every_contender() {
+    let study = studied(1);
+    let ids: Vec<&str> = study.charts.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        ["arrivals", "goodput", "queue", "amplification", "recovery"]
+    );
+    for chart in &study.charts {
+        let ChartKind::Lines(lines) = &chart.kind else {
+            panic!("{} has lines", chart.id);
+        };
+        let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["eager", "calm"]);
+        for (_, points) in lines {
+            assert!(!points.is_empty() && points.len() <= 600, "{}", chart.id);
+        }
+    }
+    let arrivals = &study.charts[0];
+    assert_eq!(arrivals.bands, [(10.0, 12.0, "orders hangs".to_owned())]);
+    assert_eq!(arrivals.levels, [(1000.0, "capacity".to_owned())]);
+    let ChartKind::Lines(lines) = &arrivals.kind else {
+        unreachable!();
+    };
+    // 600 calls a second, four attempts each from 10 s on.
+    assert_eq!(lines[0].1[0], (0.0, 600.0));
+    assert_eq!(lines[0].1[399], (39.9, 2400.0));
+}
+
+#[test]
+fn a_phase_map_has_a_cell_for_each_load_and_length() {
+    let study = studied(1);
+    let ChartKind::Map {
+        columns,
+        rows,
+        cells,
+        ..
+    } = &study.contenders[0].charts[0].kind
+    else {
+        panic!("a map");
+    };
+    assert_eq!(columns, &[0.25, 2.0, 16.0]);
+    assert_eq!((rows.first(), rows.last()), (Some(&0.125), Some(&1.0)));
+    // Half of the hidden capacity: the two short hangs are survived. Above it: none is.
+    assert_eq!(cells[..3], [0.0, 0.0, 1.0]);
+    assert_eq!(cells[9..], [1.0, 1.0, 1.0]);
+}
+
+#[test]
+fn equal_seeds_make_equal_studies() {
+    assert_eq!(studied(7), studied(7));
+    assert_ne!(studied(7).contenders, studied(8).contenders);
+}
+
+#[test]
+fn progress_never_passes_what_is_planned() {
+    use std::sync::Mutex;
+    let seen = Mutex::new(Vec::new());
+    let progress = |done, planned| seen.lock().unwrap().push((done, planned));
+    let mut plan = Plan::default();
+    plan.progress = Some(&progress);
+    plan.runs = Some(3);
+    study_with(
+        world(1.5),
+        &Brief::default(),
+        Thoroughness::QUICK,
+        &candidates(),
+        &plan,
+        |policy| hung(600.0, policy),
+    );
+    let seen = seen.into_inner().unwrap();
+    assert!(seen.iter().all(|(done, planned)| done <= planned));
+    assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0));
+}
