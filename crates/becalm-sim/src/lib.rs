@@ -21,5 +21,6 @@ pub mod scenario;
 pub mod search;
 pub mod study;
 pub mod sweep;
+pub mod tune;
 pub mod verdict;
 pub mod world;

@@ -1,9 +1,12 @@
-//! What moves virtual time: events in order, random streams, distributions. Nothing about retries.
+//! What moves virtual time: events in order, random streams, distributions, runs side by side.
+//! Nothing about retries.
 
 pub mod distribution;
+pub mod parallel;
 pub mod queue;
 pub mod random;
 
 pub use distribution::Distribution;
+pub use parallel::{each_in_order, each_in_order_telling};
 pub use queue::{Event, EventQueue};
 pub use random::Stream;

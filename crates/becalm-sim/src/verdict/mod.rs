@@ -40,3 +40,4 @@ pub(crate) use study::contender;
 pub use study::{Brief, Thoroughness, study, study_with};
 pub use survival::{Survived, largest_load, longest_outage};
 pub use variation::{calm, longer, louder};
+pub use wording::describe;

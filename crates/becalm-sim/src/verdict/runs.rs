@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use becalm::rng::{Random, SplitMix64};
 
+use crate::engine::parallel::each_in_order_telling;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::Plan;
@@ -48,10 +49,16 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         let seeds: Vec<u64> = (0..runs)
             .map(|index| seed(self.plan.seed, series, index))
             .collect();
-        self.in_order(&seeds, |seed| {
+        let run = |seed: &u64| {
             let recording = (self.run)(scenario, *seed);
             self.events.fetch_add(recording.events, Ordering::Relaxed);
             judge(&recording)
+        };
+        each_in_order_telling(&seeds, self.plan.threads, run, |_| {
+            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Some(progress) = self.plan.progress {
+                progress(done, self.planned.load(Ordering::Relaxed).max(done));
+            }
         })
     }
 
@@ -68,19 +75,6 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     /// Runs that were made.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
-    }
-
-    /// Does each job, and returns the results in the order of the jobs.
-    fn in_order<J: Sync, T: Send>(&self, jobs: &[J], work: impl Fn(&J) -> T + Sync) -> Vec<T> {
-        let one = |job: &J| {
-            let result = work(job);
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Some(progress) = self.plan.progress {
-                progress(done, self.planned.load(Ordering::Relaxed).max(done));
-            }
-            result
-        };
-        jobs.iter().map(one).collect()
     }
 }
 

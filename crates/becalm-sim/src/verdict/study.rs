@@ -215,7 +215,7 @@ pub(crate) fn contender(
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::policy(policy),
+        policy: super::wording::describe(policy),
         verdict: Some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, outage, load),

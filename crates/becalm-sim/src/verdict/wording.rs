@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use becalm::duration::Human;
 use becalm::{Backoff, Policy};
 
-/// `4 attempts, exponential from 100ms to 20s with full jitter, budget ratio:0.1,burst:10`.
-pub fn policy(policy: &Policy) -> String {
+/// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
+/// ratio:0.1,burst:10`.
+pub fn describe(policy: &Policy) -> String {
     let mut line = match policy.attempts {
         Policy::UNLIMITED => "unlimited attempts".into(),
         1 => return format!("1 attempt: no retries{}", protections(policy)),

@@ -1,0 +1,150 @@
+//! Which policies are tried?
+
+use std::time::Duration;
+
+use becalm::{Breaker, Budget, Jitter, Policy};
+
+/// The values that each setting may take, and how many policies are tried.
+///
+/// A setting without values stays as in the policy that was given. The defaults span what the
+/// well-known libraries and SDKs ship, from timid to eager.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Space {
+    /// Policies that are sampled. Default 32; from 1 to [`Space::MOST`].
+    pub policies: u32,
+    /// All attempts of a call. Default 2, 3, 4, 6.
+    pub attempts: Vec<u32>,
+    /// The first ceiling. Default 25 ms to 1.6 s, in factors of 2.
+    pub base: Vec<Duration>,
+    /// The cap, as a multiple of the base. Default 4, 16, 64.
+    pub caps: Vec<u32>,
+    /// The jitter. Default full, equal, decorrelated. None of them is `none`: clients in step serve
+    /// nobody.
+    pub jitter: Vec<Jitter>,
+    /// The budget. Default 2 %, 5 %, 10 % and 20 %, each with a burst of 5 and of 20. No budget is
+    /// not among them: nothing else bounds the load of retries while everything fails.
+    pub budgets: Vec<Budget>,
+    /// The breaker. Default none, and open at half of the calls of 10 s, at least 20, for up to 1 s
+    /// and for up to 10 s.
+    pub breakers: Vec<Option<Breaker>>,
+    /// The attempt timeout, as a multiple of the client's own. Default 0.5 and 1; of a client without
+    /// a timeout, none.
+    pub timeouts: Vec<f64>,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        let budget = |ratio| [5.0, 20.0].map(|burst| Budget::ratio(ratio).burst(burst));
+        let breaker = |open: &str| {
+            let text = format!("share:0.5,within:10s,min:20,open:{open}");
+            text.parse::<Breaker>().ok()
+        };
+        Self {
+            policies: 32,
+            attempts: vec![2, 3, 4, 6],
+            base: [25, 50, 100, 200, 400, 800, 1600]
+                .map(Duration::from_millis)
+                .to_vec(),
+            caps: vec![4, 16, 64],
+            jitter: vec![Jitter::Full, Jitter::Equal, Jitter::Decorrelated],
+            budgets: [0.02, 0.05, 0.1, 0.2]
+                .into_iter()
+                .flat_map(budget)
+                .collect(),
+            breakers: vec![None, breaker("1s"), breaker("10s")],
+            timeouts: vec![0.5, 1.0],
+        }
+    }
+}
+
+impl Space {
+    /// Policies that are sampled at most.
+    pub const MOST: u32 = 1024;
+
+    /// The same with so many policies.
+    #[must_use]
+    pub fn policies(mut self, policies: u32) -> Self {
+        self.policies = policies;
+        self
+    }
+
+    /// How many, within bounds.
+    pub(super) fn count(&self) -> usize {
+        let count = self.policies.clamp(1, Self::MOST);
+        usize::try_from(count).unwrap_or(1)
+    }
+
+    /// Sets what the space has to say, with the n-th value of each setting.
+    pub(super) fn policy(&self, from: &Policy, timeout: Option<Duration>, at: &Places) -> Policy {
+        let mut policy = from.clone();
+        set(&mut policy.attempts, pick(&self.attempts, at.attempts));
+        if let Some(base) = pick(&self.base, at.base) {
+            policy.base = base;
+            policy.cap = policy.cap.max(base);
+            policy.throttled_base = None;
+        }
+        if let Some(factor) = pick(&self.caps, at.cap) {
+            policy.cap = policy.base.saturating_mul(factor);
+        }
+        set(&mut policy.jitter, pick(&self.jitter, at.jitter));
+        set(&mut policy.budget, pick(&self.budgets, at.budget));
+        set(&mut policy.breaker, pick(&self.breakers, at.breaker));
+        if let (Some(factor), Some(timeout)) = (pick(&self.timeouts, at.timeout), timeout) {
+            let timeout = Duration::try_from_secs_f64(timeout.as_secs_f64() * factor);
+            policy.attempt_timeout = timeout.ok().or(policy.attempt_timeout);
+        }
+        policy
+    }
+
+    /// How many values each setting has, in the order of [`Places::of`].
+    pub(super) fn sizes(&self) -> [usize; 7] {
+        [
+            self.attempts.len(),
+            self.base.len(),
+            self.caps.len(),
+            self.jitter.len(),
+            self.budgets.len(),
+            self.breakers.len(),
+            self.timeouts.len(),
+        ]
+    }
+}
+
+/// Which value each setting has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places {
+    attempts: usize,
+    base: usize,
+    cap: usize,
+    jitter: usize,
+    budget: usize,
+    breaker: usize,
+    timeout: usize,
+}
+
+impl Places {
+    /// In the order of [`Space::sizes`].
+    pub(super) const fn of(places: [usize; 7]) -> Self {
+        let [attempts, base, cap, jitter, budget, breaker, timeout] = places;
+        Self {
+            attempts,
+            base,
+            cap,
+            jitter,
+            budget,
+            breaker,
+            timeout,
+        }
+    }
+}
+
+fn pick<T: Copy>(values: &[T], at: usize) -> Option<T> {
+    values.get(at).copied()
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}

@@ -1,0 +1,127 @@
+//! Does the simulated world get the verdicts that it should?
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
+use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::verdict::{Brief, Resolution, Runs, Thoroughness, rule, study_with};
+use becalm_sim::world;
+
+/// A service of 200 requests a second that hangs from 5 s to 7 s of 25 s, called at this share of
+/// its capacity by clients that wait for 250 ms.
+fn service(load: f64, policy: &Policy) -> Scenario {
+    let time = Distribution::Exponential(Duration::from_millis(10));
+    let arrivals = Arrivals::Poisson(200.0 * load);
+    let clients = Population::new("clients", "orders", arrivals, policy.clone());
+    let hang = Effect::Hang {
+        service: "orders".into(),
+    };
+    Scenario::new("service", Duration::from_secs(25))
+        .service(Service::new("orders", 2, time).queue(400))
+        .population(clients.timeout(Duration::from_millis(250)))
+        .trigger(Trigger::new(
+            Duration::from_secs(5),
+            Duration::from_secs(2),
+            hang,
+        ))
+}
+
+fn immediate() -> Policy {
+    Policy::fixed(Duration::ZERO).budget(Budget::None)
+}
+
+fn ruled(load: f64, policy: &Policy) -> becalm_sim::verdict::Ruling {
+    let plan = Plan::default();
+    rule(&service(load, policy), &Runs::new(world::run, &plan), 3)
+}
+
+#[test]
+fn immediate_retries_without_a_budget_are_metastable_at_twice_the_hidden_capacity() {
+    // mu / A is a quarter of the capacity.
+    let ruling = ruled(0.6, &immediate());
+    assert_eq!(ruling.verdict, Verdict::Metastable, "{}", ruling.evidence);
+    assert!(ruling.outcomes.iter().all(|it| it.is_storm()));
+    assert!(
+        ruling.evidence.contains("In 3 of 3 runs"),
+        "{}",
+        ruling.evidence
+    );
+}
+
+#[test]
+fn below_the_hidden_capacity_every_run_comes_back() {
+    let ruling = ruled(0.2, &immediate());
+    assert_eq!(ruling.back().successes, 3, "{}", ruling.evidence);
+    // But not at 90 % of the capacity.
+    assert_eq!(ruling.verdict, Verdict::Vulnerable, "{}", ruling.evidence);
+}
+
+#[test]
+fn the_default_policy_comes_back_at_the_same_load() {
+    let ruling = ruled(0.6, &Policy::default());
+    assert_eq!(ruling.back().successes, 3, "{}", ruling.evidence);
+    assert!(matches!(
+        ruling.verdict,
+        Verdict::Stable | Verdict::Vulnerable
+    ));
+    assert!(
+        ruling
+            .outcomes
+            .iter()
+            .all(|it| it.amplification_since() < 1.2),
+        "{}",
+        ruling.evidence
+    );
+}
+
+#[test]
+fn more_first_tries_than_the_capacity_are_overload() {
+    let ruling = ruled(1.3, &Policy::default());
+    assert_eq!(ruling.verdict, Verdict::Overloaded, "{}", ruling.evidence);
+}
+
+#[test]
+fn a_study_is_the_same_on_any_number_of_threads() {
+    let studied = |threads| {
+        let mut plan = Plan::default();
+        plan.threads = threads;
+        let mut thoroughness = Thoroughness::QUICK;
+        thoroughness.runs = 2;
+        thoroughness.map = Some(Resolution {
+            lengths: 2,
+            loads: 2,
+            runs: 1,
+        });
+        let candidates = [
+            Candidate {
+                name: "immediate".into(),
+                policy: immediate(),
+            },
+            Candidate {
+                name: "default".into(),
+                policy: Policy::default(),
+            },
+        ];
+        let build = |policy: &Policy| service(0.6, policy);
+        study_with(
+            world::run,
+            &Brief::default(),
+            thoroughness,
+            &candidates,
+            &plan,
+            build,
+        )
+    };
+    let one = studied(1);
+    assert_eq!(one, studied(2));
+    assert_eq!(one.contenders[0].verdict, Some(Verdict::Metastable));
+    assert!(
+        one.answer
+            .starts_with("Under immediate the service stays down"),
+        "{}",
+        one.answer
+    );
+}
