@@ -38,7 +38,7 @@ impl Compared {
 }
 
 /// In the order of the report.
-pub const HEADINGS: [Heading; 15] = [
+pub const HEADINGS: [Heading; 18] = [
     Heading {
         group: Group::SuccessAsync,
         title: "An async call that succeeds at once",
@@ -148,5 +148,30 @@ pub const HEADINGS: [Heading; 15] = [
                       its first poll, within reach of a timer.",
         unit: "ns per call",
         compared: Compared::Over("over the bare call"),
+    },
+    Heading {
+        group: Group::HoldSmall,
+        title: "Simulating: a thousand events pending",
+        explanation: "The hold model: each event that is handled schedules another one, memoryless, \
+                      a second later on average. One thread.",
+        unit: "million events per second",
+        compared: Compared::Of("of the binary heap"),
+    },
+    Heading {
+        group: Group::HoldLarge,
+        title: "Simulating: a hundred thousand events pending",
+        explanation: "The same.",
+        unit: "million events per second",
+        compared: Compared::Of("of the binary heap"),
+    },
+    Heading {
+        group: Group::Herd,
+        title: "Simulating: a herd",
+        explanation: "20 000 clients lose their connection at once and retry with full jitter, 100 ms \
+                      doubled up to 20 s, against a server that refuses for a minute; an event is an \
+                      attempt. The delay is one function for all, from a stream of each client's own, \
+                      and the engines make the same attempts. One thread, setting up included.",
+        unit: "million events per second",
+        compared: Compared::Of("of the binary heap"),
     },
 ];

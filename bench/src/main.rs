@@ -21,6 +21,7 @@ mod operation;
 mod ours;
 mod peers;
 mod promises;
+mod simulation;
 mod stack;
 mod table;
 mod throttles;
@@ -82,6 +83,10 @@ fn measure_all(effort: Effort) -> (String, bool) {
     let mut timer_cases = calls::timer_cases();
     measure::run(&mut timer_cases, effort);
     cases.append(&mut timer_cases);
+    let mut engines = simulation::cases();
+    measure::run(&mut engines, effort);
+    cases.append(&mut engines);
+    simulation::check_that_all_agree();
     calls::check_that_all_retry();
     hedges::check_that_all_hedge();
     stack::check_that_all_protect();

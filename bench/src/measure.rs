@@ -73,6 +73,12 @@ pub enum Group {
     ThrottleTogether,
     /// A call with every protection that succeeds at once.
     Stack,
+    /// A simulation that holds few events pending.
+    HoldSmall,
+    /// A simulation that holds many events pending.
+    HoldLarge,
+    /// A simulated herd of clients.
+    Herd,
 }
 
 /// One row of a table.

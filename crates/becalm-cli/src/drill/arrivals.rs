@@ -1,5 +1,6 @@
 //! When does each call begin? Once for all policies.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
@@ -18,6 +19,16 @@ pub fn poisson(rate: f64, length: Duration, seed: u64) -> Vec<Duration> {
         }
         arrivals.push(Duration::from_secs_f64(at));
     }
+}
+
+/// The times as a CSV file: one a line, in seconds, to the nanosecond. A scenario's `trace` reads it.
+pub fn csv(times: &[Duration]) -> String {
+    let mut text = String::from("call_begins_s\n");
+    for time in times {
+        // A String takes whatever is written.
+        let _ = writeln!(text, "{}.{:09}", time.as_secs(), time.subsec_nanos());
+    }
+    text
 }
 
 /// A number in (0, 1], in steps of 2^-53.
@@ -49,6 +60,17 @@ mod tests {
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count;
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.02);
         assert!(arrivals.is_sorted() && arrivals.iter().all(|at| *at < length));
+    }
+
+    #[test]
+    fn what_is_written_is_what_a_scenario_reads() {
+        use becalm_sim::scenario::{Arrivals, file};
+        let times = poisson(260.0, Duration::from_secs(2), 7);
+        let text = "name = \"drill\"\nhorizon = \"2s\"\n[[service]]\nname = \"it\"\n\
+                    [[population]]\nname = \"all\"\ntarget = \"it\"\n\
+                    arrivals = { trace = \"arrivals.csv\" }\n";
+        let read = file::read(text, &|_| Ok(csv(&times))).unwrap();
+        assert_eq!(read.populations[0].arrivals, Arrivals::Trace(times.into()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! seconds included in which the last calls may end. A figure that does not exist is `null`.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::time::Duration;
 
 use becalm::Policy;
@@ -14,8 +15,9 @@ use super::judgement::Contender;
 use super::ledger::{Count, Recording};
 use super::outcome::Outcome;
 use super::setup::{SetupRecord, milliseconds};
-use super::statistics::PhaseFigures;
+use super::statistics::{Overall, PhaseFigures};
 use super::tail::TailRecord;
+use super::twin::{Twin, TwinRecord};
 
 /// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
@@ -66,6 +68,12 @@ struct VariantRecord<'a> {
     recovered_after_ms: Option<f64>,
     /// Attempts per call in the last second of the fault.
     quiet: Option<f64>,
+    /// Attempts per call in the whole drill.
+    amplification: Option<f64>,
+    /// In the whole drill.
+    retries_per_first_try: Option<f64>,
+    /// The same calls in the simulator.
+    simulated: Option<TwinRecord<'a>>,
     phases: Vec<PhaseRecord>,
     per_bucket: PerBucket<'a>,
 }
@@ -142,6 +150,7 @@ struct PerBucket<'a> {
 /// The document as text, ended by a line break.
 pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
     let contenders = outcome.contenders.iter();
+    let twins = outcome.twins.iter().map(Some).chain(iter::repeat(None));
     let document = Document {
         schema: SCHEMA,
         becalm: env!("CARGO_PKG_VERSION"),
@@ -152,7 +161,8 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
         as_expected: outcome.as_expected(),
         conclusion: &outcome.judgement.conclusion,
         variants: contenders
-            .map(|contender| record(contender, outcome))
+            .zip(twins)
+            .map(|(contender, twin)| record(contender, twin, outcome))
             .collect(),
         tail: outcome.setup.tail().and_then(|tail| {
             let held = outcome.tail.as_ref()?;
@@ -162,7 +172,11 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
     serde_json::to_string(&document).map(|text| text + "\n")
 }
 
-fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> {
+fn record<'a>(
+    contender: &'a Contender,
+    twin: Option<&'a Twin>,
+    outcome: &Outcome,
+) -> VariantRecord<'a> {
     let Contender {
         variant,
         recording,
@@ -170,6 +184,7 @@ fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> 
         verdict,
         ..
     } = contender;
+    let overall = Overall::of(recording);
     VariantRecord {
         name: variant.name,
         title: &variant.title,
@@ -191,6 +206,9 @@ fn record<'a>(contender: &'a Contender, outcome: &Outcome) -> VariantRecord<'a> 
         storm_outlives_drill: measured.storm_outlives(&outcome.setup),
         recovered_after_ms: measured.recovered.map(milliseconds),
         quiet: measured.quiet,
+        amplification: overall.amplification,
+        retries_per_first_try: overall.retries_per_first_try,
+        simulated: twin.map(|twin| TwinRecord::new(twin, &outcome.setup)),
         phases: phases(contender),
         per_bucket: recording.into(),
     }

@@ -41,6 +41,20 @@ pub enum Count {
 
 impl Count {
     const KINDS: usize = 10;
+
+    /// All, in the order of their numbers.
+    const ALL: [Self; Self::KINDS] = [
+        Self::Succeeded,
+        Self::ServedNobody,
+        Self::Served,
+        Self::Refused,
+        Self::Arrived,
+        Self::Unconnected,
+        Self::Hedge,
+        Self::Retry,
+        Self::FirstTry,
+        Self::Call,
+    ];
 }
 
 /// Counts what happens, in buckets of [`BUCKET`]. Shared by client and server; writing takes no
@@ -155,6 +169,19 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// What was counted elsewhere, in buckets of [`BUCKET`].
+    pub fn of(
+        counts: impl Fn(Count) -> Vec<u32>,
+        stops: BTreeMap<&'static str, u64>,
+        most_in_flight: u32,
+    ) -> Self {
+        Self {
+            counts: Count::ALL.map(counts),
+            stops,
+            most_in_flight,
+        }
+    }
+
     /// Every bucket of one kind.
     pub fn buckets(&self, count: Count) -> &[u32] {
         &self.counts[count as usize]
@@ -212,6 +239,14 @@ pub mod tests {
 
     const fn at(milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn counts_from_elsewhere_keep_their_kind() {
+        let recording = Recording::of(|kind| vec![kind as u32; 3], BTreeMap::new(), 0);
+        for (number, kind) in (0_u32..).zip(Count::ALL) {
+            assert_eq!(recording.buckets(kind), [number; 3]);
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod setup;
 mod slow;
 mod statistics;
 mod tail;
+mod twin;
 mod variant;
 
 use std::io;
@@ -56,6 +57,7 @@ use tail::TailOutcome;
 /// It takes about 20 seconds. Everything is measured; nothing is scripted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
     #[command(flatten)]
     setup: Setup,
@@ -78,6 +80,14 @@ pub struct Args {
     )]
     json: Option<PathBuf>,
 
+    /// Also runs the same calls through the simulator of "becalm storm", and shows both
+    #[arg(long, help_heading = REPORTS)]
+    simulate: bool,
+
+    /// Also writes when the calls began, as CSV that the trace of a scenario takes
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    arrivals: Option<PathBuf>,
+
     /// Also writes a picture of the drill with and without a budget
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     svg: Option<PathBuf>,
@@ -96,6 +106,10 @@ pub struct Args {
 
 const REPORTS: &str = "Display and reports";
 
+/// What is said under the figures of the simulator.
+const SIMULATED: &str = "The simulator was given the service, the policies and the moments at \
+                         which the calls began.";
+
 const AFTER_HELP: &str = "\
 The policy flags shape the last of the six policies; the others have its attempts, delays and \
 timeouts, but neither its jitter nor what protects it, except that the two of the breaker and of \
@@ -108,7 +122,9 @@ generator, at worst), as_expected, conclusion, and for each of the variants: nam
 verdict (storm, recovered or neither), calls, first_tries, attempts, succeeded, gave_up (by stop \
 reason), arrived, refused, served, served_nobody, unconnected, most_in_flight (attempts at once), \
 peak_arrivals_per_bucket, storm_ms, storm_outlives_drill, recovered_after_ms (or null), quiet \
-(attempts per call in the last second of the fault), phases (before, trigger, after: length_ms, \
+(attempts per call in the last second of the fault), amplification and retries_per_first_try (of \
+the whole drill), simulated (the simulator's figures under the same names; null without \
+--simulate), phases (before, trigger, after: length_ms, \
 calls, first_tries, attempts, arrived, succeeded, goodput_per_s, amplification, p99_ms) and \
 per_bucket (arrays with one number for every setup.bucket_ms); tail, the second part (or null): \
 length_ms, warm_up_ms, rate_per_s, slow_one_in, slow_ms, lateness_ms, as_expected, conclusion, \
@@ -155,12 +171,18 @@ fn hold(args: Args) -> Result<ExitCode, String> {
         ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
     };
     let display = Display::on(stream, args.quiet);
-    let Some((contenders, lateness)) = stage.storm(setup, variants, display)? else {
+    let Some((contenders, played)) = stage.storm(setup, variants, display)? else {
         return Ok(ended());
     };
-    let judgement = judge(&contenders, setup, lateness);
+    let judgement = judge(&contenders, setup, played.lateness);
     let table = outcome::table(&contenders, setup, Room::Terminal).to_terminal(stream.painter());
     tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
+    let mut twins = Vec::new();
+    if args.simulate {
+        twins = twin::all(setup, &contenders, &played.began, seed);
+        let table = twin::table(&contenders, &twins, setup).to_terminal(stream.painter());
+        tell(stream, &table, twin::LEGEND, SIMULATED);
+    }
 
     let mut tail = None;
     if let Some(part) = setup.tail() {
@@ -170,10 +192,10 @@ fn hold(args: Args) -> Result<ExitCode, String> {
                 "The second part: some answers are slow, for {length}.\n\n"
             ));
         }
-        let Some((racers, lateness)) = stage.tail(&part, tail::variants(&policy))? else {
+        let Some((racers, played)) = stage.tail(&part, tail::variants(&policy))? else {
             return Ok(ended());
         };
-        let outcome = TailOutcome::new(racers, lateness);
+        let outcome = TailOutcome::new(racers, played.lateness);
         let (table, legend) = outcome.table();
         tell(
             stream,
@@ -188,7 +210,9 @@ fn hold(args: Args) -> Result<ExitCode, String> {
         seed,
         contenders,
         judgement,
-        lateness,
+        began: played.began,
+        lateness: played.lateness,
+        twins,
         tail,
         command,
     };

@@ -9,6 +9,7 @@ use super::judgement::{Contender, Judgement, Verdict, tenths};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, PhaseFigures};
 use super::tail::TailOutcome;
+use super::twin::Twin;
 
 /// What the words over the table mean.
 pub const LEGEND: &str = "goodput/s, amplification: before > during > after the fault; peak: most \
@@ -21,8 +22,12 @@ pub struct Outcome {
     pub seed: u64,
     pub contenders: Vec<Contender>,
     pub judgement: Judgement,
+    /// When the calls of the first part began, from the start.
+    pub began: Vec<Duration>,
     /// By how much the load generator was late at worst.
     pub lateness: Duration,
+    /// The same calls in the simulator, in the order of the contenders, if that was asked for.
+    pub twins: Vec<Twin>,
     /// The second part, if it was held.
     pub tail: Option<TailOutcome>,
     /// The command that repeats the drill.
@@ -68,7 +73,7 @@ pub fn table(contenders: &[Contender], setup: &Setup, room: Room) -> Table {
             row.push(plain(measured.most_in_flight.into()).into());
             row.push(milliseconds(contender.p99[Phase::After as usize]).into());
         }
-        row.push(ending(contender, setup));
+        row.push(ending(measured, contender.verdict, setup));
         row
     });
     rows.fold(Table::new(header), Table::row)
@@ -87,9 +92,8 @@ fn share(amplification: Option<f64>) -> String {
 }
 
 /// What became of a policy, in a few words.
-fn ending(contender: &Contender, setup: &Setup) -> Cell {
-    let measured = &contender.measured;
-    let colour = match contender.verdict {
+pub fn ending(measured: &Measured, verdict: Verdict, setup: &Setup) -> Cell {
+    let colour = match verdict {
         Verdict::Storm => Colour::Red,
         Verdict::Recovered => Colour::Green,
         Verdict::Neither => Colour::Orange,
@@ -124,7 +128,9 @@ pub mod tests {
             setup,
             seed: 7,
             contenders,
+            began: vec![Duration::from_millis(3)],
             lateness: Duration::from_millis(2),
+            twins: Vec::new(),
             tail: Some(TailOutcome::new(racers(), Duration::ZERO)),
             command: "becalm drill --seed 7".into(),
         }

@@ -8,6 +8,7 @@ use super::ledger::Count;
 use super::outcome::{self, Outcome, Room};
 use super::picture;
 use super::tail::{self, TailOutcome};
+use super::twin;
 use crate::wording;
 
 /// The drill as a self-contained page.
@@ -26,9 +27,14 @@ pub fn page(outcome: &Outcome) -> Page {
     .paragraph(&format!(
         "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
              each with its own clients, the same {} calls at the same moments for all. Nothing is \
-             simulated and nothing is scripted.",
+             simulated{} and nothing is scripted.",
         outcome.contenders.len(),
-        plain(calls(outcome))
+        plain(calls(outcome)),
+        if outcome.twins.is_empty() {
+            ""
+        } else {
+            ", but where it is said,"
+        }
     ))
     .heading("Who was answered")
     .figure(
@@ -65,6 +71,17 @@ pub fn page(outcome: &Outcome) -> Page {
              the attempts under way, so that no more of them can go stale than the service works off \
              while its clients wait. Both refuse calls; a budget refuses retries.",
     );
+    let page = if outcome.twins.is_empty() {
+        page
+    } else {
+        page.heading("What the simulator makes of it")
+            .paragraph(
+                "The simulator of becalm storm was given the same service, the same policies and \
+                 the moments at which the calls began.",
+            )
+            .table(&twin::table(&outcome.contenders, &outcome.twins, setup))
+            .paragraph(twin::LEGEND)
+    };
     let page = match &outcome.tail {
         Some(tail) => with_tail(page, tail),
         None => page,
@@ -190,7 +207,7 @@ mod tests {
     fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
         let outcome = outcome();
         let html = page(&outcome).to_html();
-        assert_eq!(html.matches("<svg").count(), 3);
+        assert_eq!(html.matches("<figure").count(), 3);
         for words in [
             "still raging 7s later",
             "1.00 &gt; 1.12 &gt; 1.01",

@@ -11,7 +11,7 @@ use super::arrivals;
 use super::judgement::Contender;
 use super::ledger::{Ledger, Recording};
 use super::live::{Display, View};
-use super::replay::{LEAD, Replay};
+use super::replay::{LEAD, Played, Replay};
 use super::server::{Hang, Service};
 use super::setup::Setup;
 use super::tail::{self, Racer, Tail};
@@ -28,9 +28,9 @@ pub struct Stage<'a> {
     seed: u64,
 }
 
-/// What is left of a part that came to its end, and by how much its load generator was late at
-/// worst; nothing of one that a signal ended.
-type Held<T> = Result<Option<(Vec<T>, Duration)>, String>;
+/// What is left of a part that came to its end, and what its load generator did; nothing of one
+/// that a signal ended.
+type Held<T> = Result<Option<(Vec<T>, Played)>, String>;
 
 impl<'a> Stage<'a> {
     /// Two threads carry services and clients; the one that is here draws.
@@ -74,11 +74,11 @@ impl<'a> Stage<'a> {
         let ledgers = replay.ledgers();
         let arrivals = arrivals::poisson(setup.load, setup.length(), self.seed);
         let mut display = display;
-        let lateness = self.play(replay, arrivals, || {
+        let played = self.play(replay, arrivals, || {
             let recordings = recordings(&ledgers);
             display.show(&view(setup, &variants, &recordings, start));
         })?;
-        let Some(lateness) = lateness else {
+        let Some(played) = played else {
             return Ok(None);
         };
         let recordings = recordings(&ledgers);
@@ -87,7 +87,7 @@ impl<'a> Stage<'a> {
         let contenders = contenders.map(|((variant, recording), ledger)| {
             Contender::new(variant, recording, &ledger.latencies(), setup)
         });
-        Ok(Some((contenders.collect(), lateness)))
+        Ok(Some((contenders.collect(), played)))
     }
 
     /// The second part: some answers are slow.
@@ -102,13 +102,13 @@ impl<'a> Stage<'a> {
             .map_err(|unready| unready.to_string())?;
         let ledgers = replay.ledgers();
         let arrivals = arrivals::poisson(tail::RATE, tail.length, self.seed);
-        let Some(lateness) = self.play(replay, arrivals, || {})? else {
+        let Some(played) = self.play(replay, arrivals, || {})? else {
             return Ok(None);
         };
         let racers = variants.into_iter().zip(&ledgers).map(|(variant, ledger)| {
             Racer::new(variant, &ledger.recording(), &ledger.latencies(), tail)
         });
-        Ok(Some((racers.collect(), lateness)))
+        Ok(Some((racers.collect(), played)))
     }
 
     /// The moment of the first arrival's zero.
@@ -123,7 +123,7 @@ impl<'a> Stage<'a> {
         replay: Replay,
         arrivals: Vec<Duration>,
         mut frame: impl FnMut(),
-    ) -> Result<Option<Duration>, String> {
+    ) -> Result<Option<Played>, String> {
         let running = self.runtime.spawn(replay.run(arrivals));
         while !running.is_finished() {
             if self.signal.load(Ordering::Relaxed) != 0 {
@@ -133,8 +133,8 @@ impl<'a> Stage<'a> {
             frame();
             std::thread::sleep(FRAME);
         }
-        let lateness = self.runtime.block_on(running);
-        lateness
+        let played = self.runtime.block_on(running);
+        played
             .map(Some)
             .map_err(|error| format!("the drill broke off: {error}"))
     }

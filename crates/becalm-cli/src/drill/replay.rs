@@ -19,6 +19,15 @@ pub const DRAIN: Duration = Duration::from_secs(2);
 /// Between the start of the services and that of the drill.
 pub const LEAD: Duration = Duration::from_millis(200);
 
+/// What the load generator did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Played {
+    /// When each call began, from the start: no sooner than it was due.
+    pub began: Vec<Duration>,
+    /// By how much a call was late at worst.
+    pub lateness: Duration,
+}
+
 /// Everything that is ready to begin.
 #[derive(Debug)]
 pub struct Replay {
@@ -57,15 +66,15 @@ impl Replay {
         ledgers.collect()
     }
 
-    /// Makes every call at its time, and waits until all have ended or [`DRAIN`] is over. Returns
-    /// by how much a call was late at worst.
-    pub async fn run(self, arrivals: Vec<Duration>) -> Duration {
+    /// Makes every call at its time, and waits until all have ended or [`DRAIN`] is over.
+    pub async fn run(self, arrivals: Vec<Duration>) -> Played {
         let mut calls = JoinSet::new();
-        let mut latest = Duration::ZERO;
+        let mut played = Played::default();
         for at in arrivals {
-            let due = self.start + at;
-            sleep_until(due).await;
-            latest = latest.max(due.elapsed());
+            sleep_until(self.start + at).await;
+            let began = self.start.elapsed();
+            played.lateness = played.lateness.max(began.saturating_sub(at));
+            played.began.push(began);
             for party in &self.parties {
                 let party = party.clone();
                 calls.spawn(async move { party.call().await });
@@ -75,6 +84,6 @@ impl Replay {
         let all = async { while calls.join_next().await.is_some() {} };
         // Cut off or not: what was counted stands.
         let _ = timeout(DRAIN, all).await;
-        latest
+        played
     }
 }

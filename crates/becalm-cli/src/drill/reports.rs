@@ -5,7 +5,7 @@ use std::path::Path;
 use becalm_report::Figure;
 
 use super::outcome::Outcome;
-use super::{Args, document, page, picture};
+use super::{Args, arrivals, document, page, picture};
 use crate::output::Output;
 use crate::stream::Stream;
 
@@ -16,6 +16,7 @@ pub struct Reports {
     json: Option<Output>,
     json_to_stdout: bool,
     svg: Option<Output>,
+    arrivals: Option<Output>,
 }
 
 impl Reports {
@@ -33,6 +34,7 @@ impl Reports {
             json: open(json)?,
             json_to_stdout,
             svg: open(args.svg.as_deref())?,
+            arrivals: open(args.arrivals.as_deref())?,
         })
     }
 
@@ -51,6 +53,7 @@ impl Reports {
             ("report", self.html, page::page(outcome).to_html()),
             ("figures", self.json, document),
             ("picture", self.svg, picture::side_by_side(outcome).to_svg()),
+            ("arrivals", self.arrivals, arrivals::csv(&outcome.began)),
         ];
         for (name, output, text) in files {
             if let Some(output) = output {

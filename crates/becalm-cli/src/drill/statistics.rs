@@ -102,6 +102,27 @@ impl PhaseFigures {
     }
 }
 
+/// The figures of a whole drill, what is sent after the last arrival included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overall {
+    /// Attempts / calls; none without a call.
+    pub amplification: Option<f64>,
+    /// Retries / first tries; none without a first try.
+    pub retries_per_first_try: Option<f64>,
+}
+
+impl Overall {
+    pub fn of(recording: &Recording) -> Self {
+        let share = |part, whole| (whole > 0).then(|| count(part) / count(whole));
+        let retries = recording.total(Count::Retry);
+        let attempts = recording.attempts_within(Duration::ZERO..Duration::MAX);
+        Self {
+            amplification: share(attempts, recording.total(Count::Call)),
+            retries_per_first_try: share(retries, recording.total(Count::FirstTry)),
+        }
+    }
+}
+
 /// The figures of one policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
@@ -309,6 +330,19 @@ pub mod tests {
             measured.worst_amplification().unwrap(),
             291.0 / 260.0
         ));
+    }
+
+    #[test]
+    fn the_whole_drill_counts_what_is_sent_after_its_last_arrival() {
+        let mut recording = protected();
+        recording.set(Count::Retry, 1_150, 12);
+        let overall = Overall::of(&recording);
+        assert!(close(overall.amplification.unwrap(), 2_700.0 / 2_600.0));
+        assert!(close(
+            overall.retries_per_first_try.unwrap(),
+            100.0 / 2_600.0
+        ));
+        assert_eq!(Overall::of(&Recording::default()).amplification, None);
     }
 
     #[test]

@@ -4,14 +4,17 @@
 //! and the manual know them all. A flag of the policy always means the policy: no scenario has a
 //! parameter of such a name.
 
-use becalm_sim::catalogue::{ENTRIES, Entry, Kind, Parameter, Parameters};
+use std::ffi::OsString;
+
+use becalm_sim::catalogue::{self, ENTRIES, Entry, Kind, Parameter, Parameters};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches};
 
 use super::flags::{CatalogueFlags, StudyFlags};
-use super::scenario_name;
+use super::subject::Named;
+use super::{scenario_name, subject};
 use crate::policy_flags::PolicyFlags;
 
 /// What is asked of `becalm storm`.
@@ -41,8 +44,7 @@ pub enum Form {
 /// A scenario, its parameters and policies.
 #[derive(Debug)]
 pub struct StudyRequest {
-    pub entry: &'static Entry,
-    pub parameters: Parameters,
+    pub named: Named,
     pub policy: PolicyFlags,
     /// Whether any flag of the policy was given.
     pub policy_is_given: bool,
@@ -54,10 +56,12 @@ impl clap::Args for Args {
         let command = CatalogueFlags::augment_args(command)
             .about("Simulate what a policy does to a service, before it does it")
             .long_about(LONG_ABOUT)
+            .override_usage(USAGE)
             .after_long_help(AFTER_HELP)
             .subcommand_value_name("SCENARIO")
             .subcommand_help_heading("Scenarios")
             .args_conflicts_with_subcommands(true)
+            .allow_external_subcommands(true)
             .arg_required_else_help(true);
         ENTRIES.iter().fold(command, |command, entry| {
             command.subcommand(scenario(entry))
@@ -73,9 +77,11 @@ impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let request = match matches.subcommand() {
             Some((name, given)) => {
-                let entry = scenario_name::by_name(name)
-                    .map_err(|sentence| Error::raw(ErrorKind::InvalidSubcommand, sentence))?;
-                Request::Study(Box::new(StudyRequest::new(entry, given)?))
+                let request = match catalogue::find(name) {
+                    Some(entry) => StudyRequest::of_entry(entry, given),
+                    None => StudyRequest::of_file(name, given),
+                };
+                Request::Study(Box::new(request?))
             }
             None => of_the_catalogue(CatalogueFlags::from_arg_matches(matches)?)?,
         };
@@ -95,25 +101,53 @@ fn of_the_catalogue(flags: CatalogueFlags) -> Result<Request, Error> {
     }
     match flags.list {
         Some(names) => Ok(Request::List(names, form)),
-        None => Err(Error::raw(
+        None => Err(refusal(
             ErrorKind::MissingSubcommand,
-            "name a scenario, or --list or --check\n",
+            "name a scenario, or --list or --check",
         )),
     }
 }
 
+/// The parser's error with this sentence.
+fn refusal(kind: ErrorKind, sentence: &str) -> Error {
+    Error::raw(kind, format!("{sentence}\n"))
+        .format(&mut Command::new("storm").override_usage(USAGE))
+}
+
+const USAGE: &str = "becalm storm SCENARIO [OPTIONS]
+       becalm storm FILE.toml [OPTIONS]
+       becalm storm --list [NAME]...
+       becalm storm --check [NAME]...";
+
 impl StudyRequest {
-    fn new(entry: &'static Entry, given: &ArgMatches) -> Result<Self, Error> {
+    fn of_entry(entry: &'static Entry, given: &ArgMatches) -> Result<Self, Error> {
         let mut parameters = Parameters::of(entry.parameters);
         for parameter in entry.parameters {
             if let Some(value) = given.get_one::<String>(parameter.name) {
                 let set = parameters.set(parameter.name, value);
-                set.map_err(|invalid| Error::raw(ErrorKind::InvalidValue, invalid))?;
+                set.map_err(|invalid| refusal(ErrorKind::InvalidValue, &invalid.to_string()))?;
             }
         }
+        Self::new(Named::Entry(entry, parameters), given)
+    }
+
+    /// `given` holds the arguments behind the name, unread: clap knows no subcommand of that name.
+    fn of_file(name: &str, given: &ArgMatches) -> Result<Self, Error> {
+        if !subject::is_file(name) {
+            let unknown = scenario_name::unknown(name);
+            return Err(refusal(
+                ErrorKind::InvalidSubcommand,
+                &format!("{unknown}; a scenario of your own is a file whose name ends in .toml"),
+            ));
+        }
+        let arguments = given.get_many::<OsString>("").unwrap_or_default();
+        let given = own(name).try_get_matches_from(arguments)?;
+        Self::new(Named::File(name.into()), &given)
+    }
+
+    fn new(named: Named, given: &ArgMatches) -> Result<Self, Error> {
         Ok(Self {
-            entry,
-            parameters,
+            named,
             policy: PolicyFlags::from_arg_matches(given)?,
             policy_is_given: policy_is_given(given),
             flags: StudyFlags::from_arg_matches(given)?,
@@ -123,24 +157,23 @@ impl StudyRequest {
 
 /// The names of the policy flags, without dashes at their fronts.
 pub fn policy_flags() -> Vec<String> {
-    let command = PolicyFlags::augment_args(Command::new("policy"));
-    let names = command.get_arguments().filter_map(Arg::get_long);
-    names
-        .filter(|name| *name != SEED)
-        .map(str::to_owned)
-        .collect()
+    let flags = flags_of_the_policy();
+    let names = flags.iter().filter_map(Arg::get_long);
+    names.filter(|name| *name != SEED).map(str::to_owned).collect()
 }
 
 /// A flag of the policy that says nothing about the policy: here it is the study's.
 const SEED: &str = "seed";
 
-fn policy_is_given(given: &ArgMatches) -> bool {
+fn flags_of_the_policy() -> Vec<Arg> {
     let command = PolicyFlags::augment_args(Command::new("policy"));
-    command
-        .get_arguments()
-        .map(|argument| argument.get_id().as_str())
-        .filter(|id| *id != SEED)
-        .any(|id| given.value_source(id) == Some(ValueSource::CommandLine))
+    command.get_arguments().cloned().collect()
+}
+
+fn policy_is_given(given: &ArgMatches) -> bool {
+    let flags = flags_of_the_policy();
+    let ids = flags.iter().map(|flag| flag.get_id().as_str()).filter(|id| *id != SEED);
+    ids.map(|id| given.value_source(id)).any(|source| source == Some(ValueSource::CommandLine))
 }
 
 /// The subcommand of a scenario.
@@ -151,22 +184,33 @@ fn scenario(entry: &'static Entry) -> Command {
         sources.join("\n  "),
         entry.name
     );
-    let command = Command::new(entry.name)
+    let parameters = entry.parameters.iter().map(flag);
+    with_policy_and_study(Command::new(entry.name).args(parameters))
         .about(entry.title)
         .long_about(format!(
-            "{}\n\n{}\n\n{}",
+            "{}\n\n{}\n\n{}\n\nThe policy flags start from the scenario's own policy.",
             entry.title, entry.question, entry.answer
         ))
-        .after_help(after);
-    let command = entry
-        .parameters
-        .iter()
-        .fold(command, |command, parameter| command.arg(flag(parameter)));
-    with_policy_and_study(command)
+        .after_help(after)
+}
+
+/// The command of a scenario of one's own.
+fn own(path: &str) -> Command {
+    with_policy_and_study(Command::new("own"))
+        .bin_name(format!("becalm storm {path}"))
+        .no_binary_name(true)
+        .about("Study a scenario of your own")
+        .long_about(
+            "Study a scenario of your own\n\nThe policy flags start from the policy of its first \
+             clients. Each policy that is compared is given to all clients; \"own\" is the file as it \
+             stands.",
+        )
 }
 
 fn with_policy_and_study(command: Command) -> Command {
-    PolicyFlags::augment_args(StudyFlags::augment_args(command)).mut_arg(SEED, |seed| {
+    let flags = flags_of_the_policy().into_iter().map(without_default);
+    let command = StudyFlags::augment_args(command).args(flags);
+    command.mut_arg(SEED, |seed| {
         seed.help("The seed of the first run [default: 1]")
             .long_help(
                 "The seed of the first run [default: 1]\n\nThe same seed gives the same figures, to \
@@ -174,6 +218,24 @@ fn with_policy_and_study(command: Command) -> Command {
             )
             .help_heading("The study")
     })
+}
+
+/// The flag without the default that its help names: here the scenario says what it is.
+fn without_default(flag: Arg) -> Arg {
+    let cut = |help: String| match (help.find(" [default: "), help.find(']')) {
+        (Some(from), Some(to)) if from < to => help[..from].to_owned() + &help[to + 1..],
+        _ => help,
+    };
+    let [short, long] =
+        [flag.get_help(), flag.get_long_help()].map(|it| it.map(ToString::to_string));
+    let flag = match short {
+        Some(help) => flag.help(cut(help)),
+        None => flag,
+    };
+    match long {
+        Some(help) => flag.long_help(cut(help)),
+        None => flag,
+    }
 }
 
 /// The flag of a parameter.
@@ -247,6 +309,21 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn no_default_is_told_that_the_scenario_may_not_have() {
+        let mut command = own("a.toml");
+        let help = command.render_long_help().to_string();
+        assert!(
+            !help.contains("[default: 4]") && !help.contains("[default: none]"),
+            "{help}"
+        );
+        assert!(help.contains("[default: 1]"), "the seed has one: {help}");
+        assert!(
+            help.contains("ratio:0.1,burst:10,floor:1"),
+            "the rest is kept: {help}"
+        );
     }
 
     #[test]

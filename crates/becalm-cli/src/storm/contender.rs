@@ -16,10 +16,26 @@ use super::command::policy_flags;
 use super::nearest::did_you_mean;
 use crate::policy_flags::PolicyFlags;
 
+/// What the policies of a comparison start from.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The scenario's own policy.
+    pub own: Policy,
+    /// The same under the flags, or what they name instead.
+    pub yours: Policy,
+    /// Whether there are any flags.
+    pub is_given: bool,
+}
+
+/// The scenario's own policy as it stands.
+pub const OWN: &str = "own";
+/// The policy of the flags as it stands.
+const YOURS: &str = "yours";
+
 /// The policies to compare.
 ///
 /// `lists` are the values of `--compare`; without any, the scenario's own are compared, and the
-/// policy of the flags beside them, if it is given. `policy` is the policy of the flags.
+/// policy of the flags beside them, if it is given and new.
 ///
 /// # Errors
 ///
@@ -27,23 +43,22 @@ use crate::policy_flags::PolicyFlags;
 pub fn candidates(
     lists: &[String],
     by_default: &[&str],
-    policy: &Policy,
-    policy_is_given: bool,
+    start: &Start,
 ) -> Result<Vec<Candidate>, String> {
     let mut candidates: Vec<Candidate> = Vec::new();
     let asked: Vec<String> = lists.iter().flat_map(|list| split(list)).collect();
     if asked.is_empty() {
         for text in by_default {
-            candidates.push(candidate(text, policy)?);
+            candidates.push(start.candidate(text)?);
         }
-        let is_new = !candidates.iter().any(|other| other.policy == *policy);
-        if is_new && (policy_is_given || candidates.is_empty()) {
-            candidates.push(yours(policy));
+        let is_new = !candidates.iter().any(|other| other.policy == start.yours);
+        if is_new && (start.is_given || candidates.is_empty()) {
+            candidates.push(start.candidate(YOURS)?);
         }
         return Ok(candidates);
     }
     for text in &asked {
-        let candidate = candidate(text, policy)?;
+        let candidate = start.candidate(text)?;
         if candidates.iter().any(|other| other.name == candidate.name) {
             return Err(format!(
                 "--compare names `{text}` twice; leave one of them out"
@@ -52,16 +67,6 @@ pub fn candidates(
         candidates.push(candidate);
     }
     Ok(candidates)
-}
-
-/// The policy of the flags as it stands.
-const YOURS: &str = "yours";
-
-fn yours(policy: &Policy) -> Candidate {
-    Candidate {
-        name: YOURS.into(),
-        policy: policy.clone(),
-    }
 }
 
 /// The texts of a list.
@@ -87,60 +92,60 @@ fn goes_on(piece: &str) -> bool {
     rest.starts_with(':') && !is_jitter && !is_path(piece)
 }
 
-fn candidate(text: &str, policy: &Policy) -> Result<Candidate, String> {
-    if text == YOURS {
-        return Ok(yours(policy));
+impl Start {
+    fn candidate(&self, text: &str) -> Result<Candidate, String> {
+        let mut parts = text.split(';').map(str::trim).peekable();
+        let begun = parts.next_if(|part| !part.contains('='));
+        let begun = begun.map_or_else(|| Ok(self.yours.clone()), |begun| self.begin(begun))?;
+        let settings: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        let policy = if settings.is_empty() {
+            begun
+        } else {
+            set(&settings, begun).map_err(|sentence| format!("--compare `{text}`: {sentence}"))?
+        };
+        Ok(Candidate {
+            name: text.into(),
+            policy,
+        })
     }
-    let mut parts = text.split(';').map(str::trim).peekable();
-    let start = parts.next_if(|part| !part.contains('=') || is_path(part));
-    let start = start.map_or_else(|| Ok(policy.clone()), |start| begin(start, policy))?;
-    let settings: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    let policy = if settings.is_empty() {
-        start
-    } else {
-        set(&settings, start).map_err(|sentence| format!("--compare `{text}`: {sentence}"))?
-    };
-    Ok(Candidate {
-        name: text.into(),
-        policy,
-    })
+
+    /// What a policy starts from.
+    fn begin(&self, text: &str) -> Result<Policy, String> {
+        if is_path(text) {
+            return file(text);
+        }
+        if let Ok(jitter) = text.parse::<Jitter>() {
+            return validated(self.yours.clone().jitter(jitter), text);
+        }
+        match (text, Preset::by_name(text)) {
+            (OWN, _) => Ok(self.own.clone()),
+            (YOURS, _) => Ok(self.yours.clone()),
+            (_, Ok(preset)) => Ok(preset.policy()),
+            _ => Err(unknown(text)),
+        }
+    }
 }
 
-/// What a policy starts from.
-fn begin(start: &str, policy: &Policy) -> Result<Policy, String> {
-    if start == YOURS {
-        return Ok(policy.clone());
-    }
-    if is_path(start) {
-        return file(start);
-    }
-    if let Ok(jitter) = start.parse::<Jitter>() {
-        return validated(policy.clone().jitter(jitter), start);
-    }
-    if let Ok(preset) = Preset::by_name(start) {
-        return Ok(preset.policy());
-    }
-    let known = JITTERS
-        .iter()
-        .copied()
-        .chain(Preset::all().map(Preset::name));
-    let meant = did_you_mean(start, known);
+fn unknown(text: &str) -> String {
+    let known = WORDS.iter().copied();
+    let meant = did_you_mean(text, known.chain(Preset::all().map(Preset::name)));
     let remedy = if meant.is_empty() {
         "; write a jitter such as full, a preset (\"becalm presets\" lists them), a file such as \
          mine.toml, or settings such as \"attempts=3;budget=none\""
     } else {
         &meant
     };
-    Err(format!("--compare: there is no policy `{start}`{remedy}"))
+    format!("--compare: there is no policy `{text}`{remedy}")
 }
 
-/// The jitters that are written as one word, and the word for the policy of the flags.
-const JITTERS: [&str; 6] = [
+/// What a policy may start from in one word, beside the presets.
+const WORDS: [&str; 7] = [
     "none",
     "full",
     "equal",
     "decorrelated",
     "decorrelated-clamped",
+    OWN,
     YOURS,
 ];
 
@@ -214,9 +219,18 @@ mod tests {
 
     use super::*;
 
+    fn start(yours: Policy, is_given: bool) -> Start {
+        let own = Policy::default().attempts(8);
+        Start {
+            own,
+            yours,
+            is_given,
+        }
+    }
+
     fn asked(lists: &[&str]) -> Result<Vec<Candidate>, String> {
         let lists: Vec<String> = lists.iter().map(|list| (*list).to_owned()).collect();
-        candidates(&lists, &["none", "full"], &Policy::default(), false)
+        candidates(&lists, &["none", "full"], &start(Policy::default(), false))
     }
 
     fn one(text: &str) -> Policy {
@@ -259,7 +273,7 @@ mod tests {
     fn every_preset_and_every_budget_can_be_written() {
         for preset in Preset::all() {
             assert_eq!(one(preset.name()), preset.policy());
-            assert!(preset.name().parse::<Jitter>().is_err() && preset.name() != YOURS);
+            assert!(preset.name().parse::<Jitter>().is_err() && !WORDS.contains(&preset.name()));
             let budget = preset.policy().budget;
             let text = format!("none,budget={budget},full");
             let found = asked(&[&text]).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -273,6 +287,7 @@ mod tests {
         let policy = Policy::default;
         assert_eq!(one("equal"), policy().jitter(Jitter::Equal));
         assert_eq!(one("yours"), policy());
+        assert_eq!(one("own"), policy().attempts(8));
         assert_eq!(
             one("attempts=3;budget=none"),
             policy().attempts(3).budget(Budget::None)
@@ -298,7 +313,7 @@ mod tests {
     #[test]
     fn without_a_list_the_scenario_chooses_and_a_given_policy_stands_beside() {
         let names = |policy: Policy, is_given| {
-            let found = candidates(&[], &["none", "full"], &policy, is_given).unwrap();
+            let found = candidates(&[], &["none", "full"], &start(policy, is_given)).unwrap();
             found.into_iter().map(|it| it.name).collect::<Vec<_>>()
         };
         let equal = Policy::default().jitter(Jitter::Equal);
@@ -306,7 +321,7 @@ mod tests {
         assert_eq!(names(equal, true), ["none", "full", "yours"]);
         let same_as_full = Policy::default();
         assert_eq!(names(same_as_full, true), ["none", "full"]);
-        let alone = candidates(&[], &[], &Policy::default(), false).unwrap();
+        let alone = candidates(&[], &[], &start(Policy::default(), false)).unwrap();
         assert_eq!(alone.len(), 1);
     }
 

@@ -15,6 +15,7 @@ mod reports;
 mod rows;
 mod scenario_name;
 mod study;
+mod subject;
 mod table;
 mod text;
 

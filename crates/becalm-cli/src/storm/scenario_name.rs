@@ -31,19 +31,17 @@ impl TypedValueParser for ScenarioName {
     }
 }
 
-/// The scenario of this name.
-///
-/// # Errors
-///
-/// A sentence that names what was probably meant.
-pub fn by_name(name: &str) -> Result<&'static Entry, String> {
-    catalogue::find(name).ok_or_else(|| {
-        let names = ENTRIES.iter().map(|entry| entry.name);
-        let meant = did_you_mean(name, names);
-        if meant.is_empty() {
+fn by_name(name: &str) -> Result<&'static Entry, String> {
+    catalogue::find(name).ok_or_else(|| unknown(name))
+}
+
+/// Says that there is no scenario of this name, and which was probably meant.
+pub fn unknown(name: &str) -> String {
+    let names = ENTRIES.iter().map(|entry| entry.name);
+    match did_you_mean(name, names) {
+        meant if meant.is_empty() => {
             format!("there is no scenario `{name}`; \"becalm storm --list\" lists them")
-        } else {
-            format!("there is no scenario `{name}`{meant}")
         }
-    })
+        meant => format!("there is no scenario `{name}`{meant}"),
+    }
 }

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use becalm_sim::study::{Study, Verdict};
 
 use super::command::StudyRequest;
+use super::contender::{self, Start};
 use super::flags::{SEED, plan};
 use super::progress::Progress;
 use super::reports::Reports;
-use super::{contender, document, text};
+use super::{document, text};
 use crate::again;
 use crate::usage;
 
@@ -21,19 +22,14 @@ pub struct Told {
 
 /// Studies the scenario and tells what was found.
 pub fn run(request: &StudyRequest) -> Result<ExitCode, String> {
-    let StudyRequest {
-        entry,
-        parameters,
-        flags,
-        ..
-    } = request;
-    let policy = request.policy.policy_from((entry.policy)(parameters))?;
-    let candidates = contender::candidates(
-        &flags.compare,
-        entry.contenders,
-        &policy,
-        request.policy_is_given,
-    )?;
+    let flags = &request.flags;
+    let subject = request.named.open()?;
+    let start = Start {
+        yours: request.policy.policy_from(subject.policy())?,
+        own: subject.policy(),
+        is_given: request.policy_is_given,
+    };
+    let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
     let reports = Reports::open(flags)?;
     let given = request.policy.seed();
     let seed = given.unwrap_or(SEED);
@@ -43,8 +39,7 @@ pub fn run(request: &StudyRequest) -> Result<ExitCode, String> {
             let tell = |done, all| progress.tell(done, all);
             let mut plan = plan(seed, flags.runs, flags.threads);
             plan.progress = Some(&tell);
-            let studied = (entry.study)(parameters, &candidates, &plan);
-            studied.map_err(|invalid| invalid.to_string())?
+            subject.study(&candidates, &plan)?
         },
         command: command(std::env::args().skip(1), given, seed),
     };

@@ -1,12 +1,26 @@
 //! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
 
+mod asked;
+mod cache;
+mod cascade;
 mod clipped;
+mod deadline;
+mod flaky;
 mod fleet;
 mod herd;
+mod layers;
+mod loops;
+mod measure;
+mod metastable;
 mod moments;
 mod occ;
 mod parameters;
+mod priority;
+mod queue;
 mod runs;
+mod small_clients;
+mod throttle;
+mod trigger;
 
 pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 
@@ -67,7 +81,24 @@ pub struct Candidate {
 }
 
 /// All scenarios, in the order of the catalogue.
-pub const ENTRIES: &[&Entry] = &[&occ::OCC, &herd::HERD, &clipped::CLIPPED, &moments::MOMENTS];
+pub const ENTRIES: &[&Entry] = &[
+    &occ::OCC,
+    &herd::HERD,
+    &clipped::CLIPPED,
+    &moments::MOMENTS,
+    &flaky::FLAKY,
+    &layers::LAYERS,
+    &cascade::CASCADE,
+    &metastable::METASTABLE,
+    &trigger::TRIGGER,
+    &queue::QUEUE,
+    &loops::LOOPS,
+    &throttle::THROTTLE,
+    &small_clients::SMALL_CLIENTS,
+    &deadline::DEADLINE,
+    &priority::PRIORITY,
+    &cache::CACHE,
+];
 
 /// The scenario of this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

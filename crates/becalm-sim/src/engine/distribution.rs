@@ -12,7 +12,7 @@ pub enum Distribution {
     Constant(Duration),
     /// Memoryless, with this mean.
     Exponential(Duration),
-    /// Anything between, equally likely.
+    /// Anything between, both ends included, equally likely; the first one if the second is shorter.
     Uniform(Duration, Duration),
     /// The logarithm is normal: the median, and the standard deviation of the logarithm.
     Lognormal {
@@ -36,26 +36,24 @@ pub enum Distribution {
 
 impl Distribution {
     /// Draws a time, in nanoseconds.
+    ///
+    /// Times past 584 years, the end of the clock, are that long.
     #[inline]
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss
-    )]
+    )] // a float to an integer saturates
     pub fn draw(&self, random: &mut Stream) -> u64 {
-        let nanos = |duration: &Duration| duration.as_nanos() as u64;
         match self {
             Self::Constant(time) => nanos(time),
             Self::Exponential(mean) => (nanos(mean) as f64 * random.exponential()) as u64,
             Self::Uniform(low, high) => {
                 let (low, high) = (nanos(low), nanos(high));
-                low + random.below(high.saturating_sub(low) + 1)
+                low + random.below(high.saturating_sub(low).saturating_add(1))
             }
             Self::Lognormal { median, sigma } => {
-                // Box and Muller: one of the pair.
-                let radius = (2.0 * random.exponential()).sqrt();
-                let normal = radius * libm::cos(core::f64::consts::TAU * random.unit());
-                (nanos(median) as f64 * libm::exp(sigma * normal)) as u64
+                (nanos(median) as f64 * libm::exp(sigma * random.normal())) as u64
             }
             Self::Bimodal {
                 fast,
@@ -92,4 +90,8 @@ impl Distribution {
             }
         }
     }
+}
+
+fn nanos(duration: &Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -19,6 +19,7 @@ impl<T> Once<T> {
         }
     }
 
+    #[inline]
     pub fn get(&self) -> Option<&T> {
         self.made.get().map(|made| &**made)
     }

@@ -54,6 +54,8 @@ pub struct Budgets {
     denied: [AtomicU64; Kind::ALL.len()],
 }
 
+/// The default.
+const RATIO: Kinds = Kinds::NONE.with(Kind::Ratio, true);
 /// Those that look at outcomes or at calls under way.
 const HEARING: Kinds = Kinds::NONE
     .with(Kind::Grpc, true)
@@ -297,12 +299,51 @@ impl Budgets {
     }
 
     /// A retry that holds a slot has ended.
+    #[inline]
     fn free_slot(&self, receipt: &Receipt) {
         if let Some(concurrency) = self.concurrency.get() {
             if receipt.paid.has(Kind::Concurrency) {
                 concurrency.give_back();
             }
         }
+    }
+
+    /// Asks the ratio, where it is the only kind in force.
+    #[inline]
+    fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
+        if self.ratio.withdraw(now).is_none() {
+            self.denied[Kind::Ratio as usize].fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        if self.head() != head {
+            self.ratio.give_back(TOKEN);
+            return None;
+        }
+        Some(Withdrawal::of_receipt(Receipt {
+            generation: head.generation(),
+            paid: RATIO,
+            ..Receipt::default()
+        }))
+    }
+
+    /// Asks every kind that is in force.
+    fn withdraw_of(&self, head: Head, now: Instant, failure: &Failure) -> Option<Withdrawal> {
+        let mut receipt = Receipt {
+            generation: head.generation(),
+            ..Receipt::default()
+        };
+        for kind in head.kinds().iter() {
+            if !self.pay(kind, now, failure, &mut receipt) {
+                self.give_back(&receipt);
+                self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        }
+        if self.head() != head {
+            self.give_back(&receipt);
+            return None;
+        }
+        Some(Withdrawal::of_receipt(receipt))
     }
 
     #[inline]
@@ -326,27 +367,18 @@ impl RetryBudget for Budgets {
         }
     }
 
+    #[inline]
     fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal> {
         let head = self.head();
         if head.is_closed() {
             return None;
         }
-        let mut receipt = Receipt {
-            generation: head.generation(),
-            ..Receipt::default()
-        };
-        for kind in head.kinds().iter() {
-            if !self.pay(kind, now, failure, &mut receipt) {
-                self.give_back(&receipt);
-                self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
-                return None;
-            }
+        // What most policies have, without a list of kinds to go through.
+        if head.kinds() == RATIO {
+            self.withdraw_ratio(head, now)
+        } else {
+            self.withdraw_of(head, now, failure)
         }
-        if self.head() != head {
-            self.give_back(&receipt);
-            return None;
-        }
-        Some(Withdrawal::of_receipt(receipt))
     }
 
     fn refund(&self, withdrawal: Withdrawal) {
@@ -377,12 +409,14 @@ impl RetryBudget for Budgets {
         }
     }
 
+    #[inline]
     fn on_failure(&self, _now: Instant, failure: &Failure) {
         if let Some(grpc) = self.grpc.get() {
             grpc.failed(failure);
         }
     }
 
+    #[inline]
     fn on_success(&self, _now: Instant, last: Option<Withdrawal>) {
         if let Some(grpc) = self.grpc.get() {
             grpc.succeeded();
@@ -400,6 +434,7 @@ impl RetryBudget for Budgets {
         }
     }
 
+    #[inline]
     fn spent(&self, withdrawal: Withdrawal) {
         self.free_slot(withdrawal.receipt());
     }

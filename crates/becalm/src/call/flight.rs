@@ -13,6 +13,11 @@ use crate::time::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     pub primary: Option<Flight>,
+    /// What was paid for it. Here from its decision to its end: moving it costs more than the rest of
+    /// a start.
+    pub paid: Option<Paid>,
+    /// It has started, so that what was paid does not come back.
+    pub is_spent: bool,
     pub hedges: Vec<Flight>,
     /// Hedges that were started beside it.
     pub hedged: u32,
@@ -24,6 +29,7 @@ pub(crate) struct Flights {
 
 impl Flights {
     /// Of an attempt that starts.
+    #[cfg(feature = "std")]
     pub fn of(primary: Flight) -> Self {
         Self {
             primary: Some(primary),
@@ -31,19 +37,32 @@ impl Flights {
         }
     }
 
+    /// An attempt starts, after all others have landed.
+    #[inline]
+    pub fn start(&mut self, primary: Flight) {
+        self.primary = Some(primary);
+        self.hedges.clear();
+        self.hedged = 0;
+        self.no_more = false;
+        self.failed = None;
+        self.is_spent = false;
+    }
+
+    #[inline]
     pub fn are_under_way(&self) -> bool {
         self.primary.is_some() || !self.hedges.is_empty()
     }
 
-    /// Takes the attempt of this number out.
-    pub fn take(&mut self, number: u32) -> Option<Flight> {
-        if self
-            .primary
-            .as_ref()
-            .is_some_and(|flight| flight.number == number)
-        {
-            return self.primary.take();
-        }
+    /// The attempt that the decision started, if it is of this number.
+    #[inline]
+    pub fn primary(&mut self, number: u32) -> Option<&mut Flight> {
+        self.primary
+            .as_mut()
+            .filter(|flight| flight.number == number)
+    }
+
+    /// Takes the hedge of this number out.
+    pub fn take_hedge(&mut self, number: u32) -> Option<Flight> {
         let at = self
             .hedges
             .iter()
@@ -51,9 +70,26 @@ impl Flights {
         Some(self.hedges.swap_remove(at))
     }
 
+    /// What was paid for the attempt that the decision started, which ends.
+    #[inline]
+    pub fn take_spent(&mut self) -> Option<Paid> {
+        if self.is_spent {
+            self.paid.take()
+        } else {
+            None
+        }
+    }
+
     /// Takes any of them out.
+    #[inline]
     pub fn take_any(&mut self) -> Option<Flight> {
-        self.primary.take().or_else(|| self.hedges.pop())
+        match self.primary.take() {
+            Some(flight) => Some(Flight {
+                paid: self.take_spent(),
+                ..flight
+            }),
+            None => self.hedges.pop(),
+        }
     }
 
     /// All that are under way.
@@ -68,6 +104,7 @@ pub(crate) struct Flight {
     pub number: u32,
     pub started: Instant,
     pub pass: Pass,
+    /// Of a hedge.
     pub paid: Option<Paid>,
 }
 
@@ -80,6 +117,7 @@ pub(crate) struct Paid {
 
 impl Paid {
     /// Asks the payer, or the call's own budget.
+    #[inline]
     pub fn withdraw(
         own: &Shared,
         payer: Option<Arc<Shared>>,
@@ -96,6 +134,7 @@ impl Paid {
     }
 
     /// The retry did start, and has not brought the success.
+    #[inline]
     pub fn spent(self, own: &Shared) {
         self.payer.as_deref().unwrap_or(own).spent(self.token);
     }

@@ -38,7 +38,8 @@ impl<H: AsRef<Shared>> Call<H> {
         if !is_allowed {
             return None;
         }
-        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
+        let rules = shared.rules_of(rules);
         let attempts = attempts_allowed(shared, &self.options, rules);
         let is_repeated_above =
             self.first.above.is_repeated_above() && rules.policy.nested == Nested::Suppress;
@@ -74,7 +75,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.no_more = true;
         let remaining = remaining(self.first.deadline, now).ok()?;
         let shared = self.handle.as_ref();
-        let nested = self.rules.as_ref()?.policy.nested;
+        let nested = shared.rules_of(self.rules.as_ref()?).policy.nested;
         let payer = payer(nested, self.first.above, shared.clock());
         let paid = Paid::withdraw(shared, payer, now, &Failure::transient())?;
         let nobody_waits = Asking {
@@ -107,10 +108,10 @@ impl<H: AsRef<Shared>> Call<H> {
         });
         let key = self.options.operation.key();
         let attempt = Attempt::new(self.attempt, remaining, key).hedge();
-        self.held.paid = Some(paid);
+        self.held.hedge = Some(paid);
         announce(attempt, &mut self.transition);
         if let Some(flight) = self.flights.hedges.last_mut() {
-            flight.paid = self.held.paid.take();
+            flight.paid = self.held.hedge.take();
         }
         Some(attempt)
     }
@@ -169,6 +170,7 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// The attempt of this number has failed: what was paid for it is gone.
+    #[inline]
     pub(super) fn land_failed<R: Random + ?Sized>(
         &mut self,
         number: u32,
@@ -176,18 +178,21 @@ impl<H: AsRef<Shared>> Call<H> {
         failure: &Failure,
         random: &mut R,
     ) {
-        let paid = self.land(number, Ended::Failure(*failure), now, random);
+        let ended = Ended::Failure(failure.class, failure.effect);
+        let paid = self.land(number, ended, now, random);
         let shared = self.handle.as_ref();
         if let Some(paid) = paid {
             paid.spent(shared);
         }
         // Whoever would pay for the retry hears of the failure first.
-        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
+        let rules = shared.rules_of(rules);
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
         payer.as_deref().unwrap_or(shared).on_failure(now, failure);
     }
 
     /// Nobody wants to know how the attempts under way end.
+    #[inline]
     pub(super) fn land_all<R: Random + ?Sized>(
         &mut self,
         ended: Ended,
@@ -201,6 +206,7 @@ impl<H: AsRef<Shared>> Call<H> {
         }
     }
 
+    #[inline]
     pub(super) fn land<R: Random + ?Sized>(
         &mut self,
         number: u32,
@@ -208,7 +214,18 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Option<Paid> {
-        let flight = self.flights.take(number)?;
+        // Where it lies: most attempts are the only one, and a move costs more than the rest.
+        if let Some(flight) = self.flights.primary(number) {
+            let guards = self.handle.as_ref().guards();
+            let pass = &mut flight.pass;
+            let transition = guards.finish_in_place(pass, ended, || now, || random.next_u64());
+            if transition.is_some() {
+                self.transition = transition;
+            }
+            self.flights.primary = None;
+            return self.flights.take_spent();
+        }
+        let flight = self.flights.take_hedge(number)?;
         self.land_flight(flight, ended, now, random)
     }
 

@@ -30,7 +30,7 @@ use crate::guard::{Admission, Ended};
 use crate::hedge::joined;
 use crate::rng::Random;
 use crate::scope::{ClockId, Nested, Scope};
-use crate::shared::Shared;
+use crate::shared::{HeldRules, Shared};
 use crate::stop::StopReason;
 use crate::time::Instant;
 use flight::{Flights, Paid};
@@ -63,7 +63,7 @@ pub struct Call<H: AsRef<Shared>> {
     first: FirstTry,
     options: CallOptions,
     /// The policy from the first failure on: a reload does not change a call in its middle.
-    rules: Option<Arc<Rules>>,
+    rules: Option<HeldRules>,
     attempt: u32,
     step: u32,
     previous: Option<u64>,
@@ -84,7 +84,8 @@ pub struct Call<H: AsRef<Shared>> {
 /// What a waiting call holds.
 #[derive(Debug, Default)]
 struct Held {
-    paid: Option<Paid>,
+    /// What was paid for a hedge that is about to start.
+    hedge: Option<Paid>,
     place: bool,
     admission: Admission,
 }
@@ -179,26 +180,27 @@ impl<H: AsRef<Shared>> Call<H> {
         verdict: Verdict,
         random: &mut R,
     ) -> Decision {
-        let failure = match verdict {
+        let failure = match &verdict {
             Verdict::Success => {
                 self.succeed(number, now, random);
                 return Decision::Done;
             }
             Verdict::Failure(failure) => failure,
         };
-        self.land_failed(number, now, &failure, random);
+        self.land_failed(number, now, failure, random);
         // What one copy was told holds for all: a hint of the first is not lost with the last.
-        let failure = match self.flights.failed.take() {
-            Some((earlier, at)) => joined(earlier, now.since(at), failure),
-            None => failure,
-        };
-        self.flights.failed = Some((failure, now));
+        let of_all = self
+            .flights
+            .failed
+            .map(|(earlier, at)| joined(earlier, now.since(at), *failure));
+        let failure = of_all.as_ref().unwrap_or(failure);
+        self.flights.failed = Some((*failure, now));
         self.flights.no_more = true;
-        if self.flights.are_under_way() && !self.is_final(&failure) {
+        if self.flights.are_under_way() && !self.is_final(failure) {
             return Decision::AwaitOthers;
         }
         self.land_all(Ended::Cancelled, now, random);
-        match self.decide(now, &failure, random) {
+        match self.decide(now, failure, random) {
             Ok(delay) => Decision::RetryIn(delay),
             Err(reason) => {
                 self.leave();
@@ -216,7 +218,8 @@ impl<H: AsRef<Shared>> Call<H> {
     ) -> Result<Duration, StopReason> {
         self.give_back();
         let shared = self.handle.as_ref();
-        let rules = self.rules.get_or_insert_with(|| shared.rules());
+        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
+        let rules = shared.rules_of(rules);
         let standing = Standing {
             now,
             deadline: self.first.deadline,
@@ -240,8 +243,9 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         self.held.place = true;
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
-        self.held.paid = Paid::withdraw(shared, payer, now, failure);
-        if self.held.paid.is_none() {
+        self.flights.paid = Paid::withdraw(shared, payer, now, failure);
+        self.flights.is_spent = false;
+        if self.flights.paid.is_none() {
             self.give_back();
             return Err(StopReason::BudgetExhausted);
         }
@@ -257,11 +261,15 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// Returns what is held for the attempt to come.
+    #[inline]
     fn give_back(&mut self) {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
         shared.guards().leave(&mut self.held.admission);
-        if let Some(paid) = self.held.paid.take() {
+        if let Some(paid) = self.flights.paid.take() {
+            paid.refund(shared);
+        }
+        if let Some(paid) = self.held.hedge.take() {
             paid.refund(shared);
         }
     }
@@ -377,6 +385,7 @@ impl<H: AsRef<Shared>> Drop for Call<H> {
 }
 
 /// How many attempts a call may make in all.
+#[inline]
 fn attempts_allowed(shared: &Shared, options: &CallOptions, rules: &Rules) -> u32 {
     if shared.retries_are_disabled() {
         1
@@ -389,6 +398,7 @@ fn attempts_allowed(shared: &Shared, options: &CallOptions, rules: &Rules) -> u3
 /// of those that share one), if there is one on the same clock (a budget with a floor reads the
 /// time).
 #[cfg_attr(not(feature = "std"), expect(unused_variables))]
+#[inline]
 fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
     match nested {
         #[cfg(feature = "std")]

@@ -2,11 +2,11 @@
 
 use core::task::Waker;
 
+use super::Call;
 use super::attempt::{Attempt, remaining};
-use super::flight::{Flight, Flights};
-use super::{Call, Held};
+use super::flight::Flight;
 use crate::breaker::Transition;
-use crate::guard::{Asking, Gate};
+use crate::guard::{Asking, Gate, Guards};
 use crate::rng::Random;
 use crate::shared::Shared;
 use crate::stop::StopReason;
@@ -92,7 +92,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.leave_waiting_room();
         self.attempt = self.attempt.saturating_add(1);
         self.forbidden_below = false;
-        self.flights = Flights::of(Flight {
+        self.flights.start(Flight {
             number: self.attempt,
             started: now,
             pass,
@@ -107,14 +107,13 @@ impl<H: AsRef<Shared>> Call<H> {
         let key = self.options.operation.key();
         let attempt = Attempt::new(self.attempt, remaining, key);
         announce(attempt, &mut self.transition);
-        let held = core::mem::take(&mut self.held);
-        if let (Some(flight), Held { paid, .. }) = (&mut self.flights.primary, held) {
-            flight.paid = paid;
-        }
+        self.flights.is_spent = true;
+        Guards::forget(&mut self.held.admission);
         Ok(Start::Go(attempt))
     }
 
     /// The time that is left, and what the guards say.
+    #[inline]
     fn admit<R: Random + ?Sized>(
         &mut self,
         now: Instant,

@@ -99,6 +99,21 @@ pub(crate) struct Admission {
     has_place: bool,
 }
 
+impl Admission {
+    /// Whether no guard was asked, or none that leaves anything here.
+    #[inline]
+    fn is_untouched(&self) -> bool {
+        #[cfg(any(feature = "std", becalm_loom))]
+        if self.waiter.is_some() {
+            return false;
+        }
+        !self.is_past_throttle
+            && self.turn.is_none()
+            && self.gives_up_at.is_none()
+            && !self.has_place
+    }
+}
+
 impl Guards {
     pub fn new(policy: &Policy) -> Self {
         let mut new = Self {
@@ -214,6 +229,7 @@ impl Guards {
         self.active.load(Ordering::Relaxed) & (THROTTLE | RATE | HEDGING) != 0
     }
 
+    #[inline]
     fn active<'a, T>(&self, bit: u64, slot: &'a Slot<T>) -> Option<&'a T> {
         if self.active.load(Ordering::Acquire) & bit == 0 {
             return None;
@@ -289,6 +305,7 @@ impl Guards {
     }
 
     /// When the attempt that is decided now would start: will the breaker let it?
+    #[inline]
     pub fn would_admit(&self, at: Instant) -> Result<(), Refused> {
         match self.breaker() {
             None => Ok(()),
@@ -299,8 +316,24 @@ impl Guards {
         }
     }
 
+    /// Forgets an admission whose attempt has started: nothing of it is held.
+    #[inline]
+    pub fn forget(admission: &mut Admission) {
+        if !admission.is_untouched() {
+            *admission = Admission::default();
+        }
+    }
+
     /// The attempt does not start: what it has gained goes back.
+    #[inline]
     pub fn leave(&self, admission: &mut Admission) {
+        if !admission.is_untouched() {
+            self.leave_touched(admission);
+        }
+    }
+
+    #[cold]
+    fn leave_touched(&self, admission: &mut Admission) {
         if let (Some(turn), Some(rate)) = (admission.turn.take(), self.rate.get()) {
             rate.cancel(turn);
         }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::Guards;
 use crate::breaker::{Outcome, Permit, Transition};
 use crate::bulkhead::{self, Sample};
-use crate::classify::{Class, Effect, Failure};
+use crate::classify::{Class, Effect};
 use crate::hedge::Hedging;
 use crate::rate::RateLimiter;
 use crate::throttle::Priority;
@@ -27,7 +27,7 @@ pub(crate) struct Pass {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ended {
     Success,
-    Failure(Failure),
+    Failure(Class, Effect),
     /// Its owner lost interest: dropped, cut by the deadline, beaten by another copy.
     Cancelled,
     /// The operation panicked.
@@ -37,15 +37,15 @@ pub(crate) enum Ended {
 impl Ended {
     /// Whether the dependency gave an answer that it stands by: what cannot be mended by repeating
     /// it speaks for its health.
-    fn is_answer(&self) -> bool {
+    fn is_answer(self) -> bool {
         match self {
             Self::Success => true,
-            Self::Failure(failure) => failure.class == Class::Permanent,
+            Self::Failure(class, _) => class == Class::Permanent,
             Self::Cancelled | Self::Panicked => false,
         }
     }
 
-    fn for_breaker(&self) -> Outcome {
+    fn for_breaker(self) -> Outcome {
         match self {
             _ if self.is_answer() => Outcome::Success,
             Self::Cancelled => Outcome::Cancelled,
@@ -55,12 +55,10 @@ impl Ended {
 
     /// What it teaches an adaptive limit. A connection that was refused says nothing about how many
     /// calls fit, nor does one whose end was not awaited.
-    fn for_limit(&self) -> Option<bulkhead::Outcome> {
+    fn for_limit(self) -> Option<bulkhead::Outcome> {
         match self {
             _ if self.is_answer() => Some(bulkhead::Outcome::Completed),
-            Self::Failure(failure) if failure.effect == Effect::Unknown => {
-                Some(bulkhead::Outcome::Dropped)
-            }
+            Self::Failure(_, Effect::Unknown) => Some(bulkhead::Outcome::Dropped),
             _ => None,
         }
     }
@@ -113,6 +111,18 @@ impl Guards {
         now: impl Fn() -> Instant,
         random: impl FnOnce() -> u64,
     ) -> Option<Transition> {
+        self.finish_in_place(&mut pass, ended, now, random)
+    }
+
+    /// The same without moving the pass, which holds nothing afterwards.
+    #[inline]
+    pub fn finish_in_place(
+        &self,
+        pass: &mut Pass,
+        ended: Ended,
+        now: impl Fn() -> Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
         // The breaker first: whoever is handed the place asks it next.
         let transition = match (pass.permit.take(), self.breaker.get()) {
             (Some(permit), Some(breaker)) => {
@@ -125,14 +135,15 @@ impl Guards {
             _ => None,
         };
         if pass.has_place || self.learns() {
-            self.teach(&pass, ended, &now);
+            self.teach(pass, ended, &now);
         }
         transition
     }
 
     /// Returns the place, and tells throttle, rate and hedging of the end.
-    fn teach(&self, pass: &Pass, ended: Ended, now: &impl Fn() -> Instant) {
-        if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
+    fn teach(&self, pass: &mut Pass, ended: Ended, now: &impl Fn() -> Instant) {
+        let has_place = core::mem::take(&mut pass.has_place);
+        if let (true, Some(places)) = (has_place, self.bulkhead.get()) {
             let outcome = ended.for_limit().filter(|_| places.reads_clock());
             places.release(outcome.zip(pass.started).map(|(outcome, started)| {
                 let now = now();
@@ -146,7 +157,7 @@ impl Guards {
         if let Some(throttle) = self.throttle() {
             match ended {
                 _ if ended.is_answer() => throttle.on_accepted(now(), pass.priority),
-                Ended::Failure(_) => throttle.on_rejected(now(), pass.priority),
+                Ended::Failure(..) => throttle.on_rejected(now(), pass.priority),
                 _ => (),
             }
         }
@@ -165,10 +176,9 @@ impl Guards {
 
 fn teach_rate(rate: &RateLimiter, ended: Ended, now: Instant) {
     match ended {
-        Ended::Failure(failure) if failure.class == Class::Throttled => rate.on_throttle(now),
-        Ended::Failure(failure) if failure.effect == Effect::Unsent => (),
-        Ended::Success | Ended::Failure(_) => rate.on_success(now),
-        Ended::Cancelled | Ended::Panicked => (),
+        Ended::Failure(Class::Throttled, _) => rate.on_throttle(now),
+        Ended::Failure(_, Effect::Unsent) | Ended::Cancelled | Ended::Panicked => (),
+        Ended::Success | Ended::Failure(..) => rate.on_success(now),
     }
 }
 

@@ -1,59 +1,102 @@
 //! Which rules are in force, while they may be replaced?
 
-use alloc::sync::Arc;
-
 use crate::decide::Rules;
 
+#[cfg(feature = "std")]
+use {
+    crate::atomic::{AtomicU64, Ordering},
+    alloc::sync::Arc,
+    std::sync::{PoisonError, RwLock},
+};
+
 /// The rules in force. Read only after a failure.
+///
+/// Most are never replaced: the first ones stay for good, and whoever reads them takes no lock and
+/// counts no reference.
 #[derive(Debug)]
 pub(super) struct CurrentRules {
+    first: Rules,
+    /// 1 once they were replaced.
     #[cfg(feature = "std")]
-    rules: std::sync::RwLock<Arc<Rules>>,
-    #[cfg(not(feature = "std"))]
-    rules: Arc<Rules>,
+    replaced: AtomicU64,
+    #[cfg(feature = "std")]
+    later: RwLock<Option<Arc<Rules>>>,
+}
+
+/// The rules that were in force at one moment.
+#[derive(Debug)]
+pub(crate) enum HeldRules {
+    /// Those with which it began.
+    First,
+    /// Those of a reload.
+    #[cfg(feature = "std")]
+    Later(Arc<Rules>),
+}
+
+impl CurrentRules {
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            first: rules,
+            #[cfg(feature = "std")]
+            replaced: AtomicU64::new(0),
+            #[cfg(feature = "std")]
+            later: RwLock::new(None),
+        }
+    }
+
+    /// The rules in force now.
+    #[inline]
+    #[cfg_attr(not(feature = "std"), expect(clippy::unused_self))] // there are no others
+    pub fn hold(&self) -> HeldRules {
+        #[cfg(feature = "std")]
+        if self.replaced.load(Ordering::Acquire) != 0 {
+            return self.hold_later();
+        }
+        HeldRules::First
+    }
+
+    /// What is held of these rules.
+    #[inline]
+    pub fn of<'a>(&'a self, held: &'a HeldRules) -> &'a Rules {
+        match held {
+            HeldRules::First => &self.first,
+            #[cfg(feature = "std")]
+            HeldRules::Later(rules) => rules,
+        }
+    }
 }
 
 #[cfg(feature = "std")]
 impl CurrentRules {
-    pub fn new(rules: Rules) -> Self {
-        Self {
-            rules: std::sync::RwLock::new(Arc::new(rules)),
+    #[cold]
+    fn hold_later(&self) -> HeldRules {
+        let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
+        match &*later {
+            Some(rules) => HeldRules::Later(Arc::clone(rules)),
+            None => HeldRules::First,
         }
     }
 
-    pub fn get(&self) -> Arc<Rules> {
-        Arc::clone(
-            &self
-                .rules
-                .read()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        )
+    /// Replaces the rules by those that are made, and tells what depends on them, one change at a
+    /// time.
+    pub fn replace(&self, make: impl FnOnce() -> Rules, publish: impl FnOnce(&Rules)) {
+        let mut later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        let rules = later.insert(Arc::new(make()));
+        self.replaced.store(1, Ordering::Release);
+        publish(rules);
     }
 
-    /// Changes the rules, or what depends on them, one change at a time.
-    pub fn change(&self, change: impl FnOnce(&mut Arc<Rules>)) {
-        let mut current = self
-            .rules
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        change(&mut current);
+    /// Changes what depends on the rules beside them, one change at a time.
+    pub fn beside(&self, change: impl FnOnce(&Rules)) {
+        let later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        change(later.as_deref().unwrap_or(&self.first));
     }
 }
 
 #[cfg(not(feature = "std"))]
 impl CurrentRules {
-    pub fn new(rules: Rules) -> Self {
-        Self {
-            rules: Arc::new(rules),
-        }
-    }
-
-    pub fn get(&self) -> Arc<Rules> {
-        Arc::clone(&self.rules)
-    }
-
     /// There is only the switch to change.
-    pub fn change(&self, change: impl FnOnce(&Arc<Rules>)) {
-        change(&self.rules);
+    pub fn beside(&self, change: impl FnOnce(&Rules)) {
+        change(&self.first);
     }
 }

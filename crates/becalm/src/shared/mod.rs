@@ -21,6 +21,7 @@ use crate::scope::{ClockId, Nested, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
 use current_rules::CurrentRules;
+pub(crate) use current_rules::HeldRules;
 
 /// The state that all calls to one dependency share.
 ///
@@ -82,7 +83,7 @@ impl Shared {
     #[must_use]
     pub fn on_clock(mut self, clock: ClockId) -> Self {
         self.clock = clock;
-        self.publish(&self.rules());
+        self.publish(self.rules_of(&self.hold_rules()));
         self
     }
 
@@ -92,7 +93,7 @@ impl Shared {
     #[must_use]
     pub fn counting_demand(mut self) -> Self {
         self.demand = Some(DemandCounts::new());
-        self.publish(&self.rules());
+        self.publish(self.rules_of(&self.hold_rules()));
         self
     }
 
@@ -130,13 +131,13 @@ impl Shared {
             clock,
             id: next_id(),
         };
-        shared.publish(&shared.rules());
+        shared.publish(shared.rules_of(&shared.hold_rules()));
         Ok(shared)
     }
 
     /// The policy in force.
     pub fn policy(&self) -> Policy {
-        self.rules().policy.clone()
+        self.rules_of(&self.hold_rules()).policy.clone()
     }
 
     /// Puts another policy in force for calls that have not failed yet; the budget keeps its fill
@@ -148,14 +149,14 @@ impl Shared {
     #[cfg(feature = "std")]
     pub fn replace_policy(&self, policy: Policy, now: Instant) -> Result<(), InvalidPolicy> {
         policy.validate()?;
-        self.rules.change(|rules| {
+        let take_over = || {
             if self.foreign_budget.is_none() {
                 self.budgets.reconfigure(&policy.budget, now);
             }
             self.guards.reconfigure(&policy, now);
-            *rules = Arc::new(Rules::of(policy, self.tick));
-            self.publish(rules);
-        });
+            Rules::of(policy, self.tick)
+        };
+        self.rules.replace(take_over, |rules| self.publish(rules));
         self.guards.let_go();
         Ok(())
     }
@@ -172,7 +173,7 @@ impl Shared {
     }
 
     fn switch_retries(&self, disabled: u64) {
-        self.rules.change(|rules| {
+        self.rules.beside(|rules| {
             self.disabled.store(disabled, Ordering::Relaxed);
             self.publish(rules);
         });
@@ -297,6 +298,7 @@ impl Shared {
 
     /// The number of the retrier that pays for what shares a budget inside calls in this scope: the
     /// one that pays for their own retries.
+    #[inline]
     pub(crate) fn payer(&self, above: Scope) -> u32 {
         match above.payer() {
             0 => self.id,
@@ -305,8 +307,16 @@ impl Shared {
         }
     }
 
-    pub(crate) fn rules(&self) -> Arc<Rules> {
-        self.rules.get()
+    /// The rules in force, for a call to keep to its end.
+    #[inline]
+    pub(crate) fn hold_rules(&self) -> HeldRules {
+        self.rules.hold()
+    }
+
+    /// What is held of these.
+    #[inline]
+    pub(crate) fn rules_of<'a>(&'a self, held: &'a HeldRules) -> &'a Rules {
+        self.rules.of(held)
     }
 
     /// The budget that was given as an object, or the policy's.
@@ -398,18 +408,30 @@ impl Shared {
     }
 
     /// A call has succeeded; `last` is what it had paid last.
+    #[inline]
     pub(crate) fn on_success(&self, now: Instant, last: Option<Withdrawal>) {
-        self.budget().on_success(now, last);
+        match &self.foreign_budget {
+            Some(budget) => budget.on_success(now, last),
+            None => self.budgets.on_success(now, last),
+        }
     }
 
     /// An attempt has failed.
+    #[inline]
     pub(crate) fn on_failure(&self, now: Instant, failure: &Failure) {
-        self.budget().on_failure(now, failure);
+        match &self.foreign_budget {
+            Some(budget) => budget.on_failure(now, failure),
+            None => self.budgets.on_failure(now, failure),
+        }
     }
 
     /// A retry that was paid for has ended without success.
+    #[inline]
     pub(crate) fn spent(&self, withdrawal: Withdrawal) {
-        self.budget().spent(withdrawal);
+        match &self.foreign_budget {
+            Some(budget) => budget.spent(withdrawal),
+            None => self.budgets.spent(withdrawal),
+        }
     }
 
     /// A call has stopped for this reason.
@@ -417,11 +439,15 @@ impl Shared {
         self.stops.count(reason);
     }
 
+    #[inline]
     pub(crate) fn withdraw(&self, now: Instant, failure: &Failure) -> Option<Withdrawal> {
         if let Some(demand) = &self.demand {
             demand.wanted();
         }
-        self.budget().withdraw(now, failure)
+        match &self.foreign_budget {
+            Some(budget) => budget.withdraw(now, failure),
+            None => self.budgets.withdraw(now, failure),
+        }
     }
 
     pub(crate) fn refund(&self, withdrawal: Withdrawal) {
@@ -429,8 +455,12 @@ impl Shared {
     }
 
     /// Takes a place in the waiting room, if one is free.
+    #[inline]
     pub(crate) fn start_waiting(&self, places: Option<u32>) -> bool {
-        let places = places.map_or(u64::MAX, u64::from);
+        let Some(places) = places.map(u64::from) else {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            return true;
+        };
         // Never counts a call that is not admitted, or it would keep out another.
         let enter = |waiting| (waiting < places).then(|| waiting + 1);
         self.waiting
@@ -438,6 +468,7 @@ impl Shared {
             .is_ok()
     }
 
+    #[inline]
     pub(crate) fn stop_waiting(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,0 +1,195 @@
+//! What does the simulator make of the same calls?
+//!
+//! The same service, the same policy, each call at the moment when it really began: what differs is
+//! that nothing takes time but the work, the queue, the waits and the fault. There are no
+//! connections, no scheduler and no other process. The figures are those of the drill, by the same
+//! arithmetic.
+
+mod record;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm_report::{Cell, Table};
+use becalm_sim::engine::Distribution;
+use becalm_sim::record::Recording as Simulated;
+use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
+use becalm_sim::world;
+
+use super::judgement::{Contender, Verdict};
+use super::ledger::{Count, Recording};
+use super::outcome::ending;
+use super::replay::DRAIN;
+use super::setup::{BUCKET, Setup};
+use super::statistics::{Measured, Overall};
+use super::variant::Variant;
+
+pub use record::TwinRecord;
+
+/// One policy in the simulator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    pub recording: Recording,
+    pub measured: Measured,
+    pub verdict: Verdict,
+}
+
+/// What the words of the table mean.
+pub const LEGEND: &str = "measured > simulated, over the whole drill; amplification: attempts / \
+                          calls; retries: per first try";
+
+/// Runs the calls that began at these times through the simulator, once under each policy.
+pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u64) -> Vec<Twin> {
+    let began: Arc<[Duration]> = began.into();
+    let twins = contenders.iter().map(|contender| {
+        let scenario = scenario(setup, &contender.variant, began.clone());
+        twin(setup, &world::run(&scenario, seed))
+    });
+    twins.collect()
+}
+
+/// The drill of one policy as a scenario. All its clients share one retrier, as the drill's do.
+pub fn scenario(setup: &Setup, variant: &Variant, began: Arc<[Duration]>) -> Scenario {
+    const SERVICE: &str = "service";
+    let time = Distribution::Constant(setup.service_time);
+    let service = Service::new(SERVICE, setup.workers, time).queue(setup.queue);
+    let clients = population(SERVICE, began, variant.policy.clone()).timeout(setup.client_timeout);
+    let hang = Effect::Hang {
+        service: SERVICE.into(),
+    };
+    let length = setup.length().saturating_add(DRAIN);
+    let mut scenario = Scenario::new(variant.name, length)
+        .service(service)
+        .population(clients)
+        .trigger(Trigger::new(setup.before, setup.trigger, hang));
+    scenario.bucket = BUCKET;
+    scenario
+}
+
+fn population(service: &str, began: Arc<[Duration]>, policy: Policy) -> Population {
+    Population::new("clients", service, Arrivals::Trace(began), policy).sharing(Sharing::Shared)
+}
+
+/// The simulator's recording with the drill's figures.
+fn twin(setup: &Setup, recording: &Simulated) -> Twin {
+    let recording = counted(recording);
+    let measured = Measured::of(&recording, setup);
+    Twin {
+        verdict: Verdict::of(&measured, setup),
+        recording,
+        measured,
+    }
+}
+
+/// The simulator's counts by the names of the drill. The simulator does not count the attempts that
+/// are under way at once.
+fn counted(recording: &Simulated) -> Recording {
+    let (Some(clients), Some(service)) =
+        (recording.populations.first(), recording.services.first())
+    else {
+        return Recording::default();
+    };
+    let retries = || {
+        let sent = clients.attempts.iter().zip(&clients.first_tries);
+        let sent = sent.zip(&clients.hedges);
+        let retries = sent.map(|((all, first), hedges)| all.saturating_sub(first + hedges));
+        retries.collect()
+    };
+    let counts = |kind| match kind {
+        Count::Succeeded => clients.succeeded.clone(),
+        Count::ServedNobody => service.stale.clone(),
+        Count::Served => service.served.clone(),
+        Count::Refused => service.refused.clone(),
+        Count::Arrived => service.arrived.clone(),
+        Count::Unconnected => vec![0; clients.calls.len()],
+        Count::Hedge => clients.hedges.clone(),
+        Count::Retry => retries(),
+        Count::FirstTry => clients.first_tries.clone(),
+        Count::Call => clients.calls.clone(),
+    };
+    let stops: BTreeMap<_, _> = clients.stops.iter().map(|(stop, n)| (stop.0, *n)).collect();
+    Recording::of(counts, stops, 0)
+}
+
+/// What was measured beside what was simulated.
+pub fn table(contenders: &[Contender], twins: &[Twin], setup: &Setup) -> Table {
+    let header = [
+        "policy",
+        "amplification",
+        "retries",
+        "measured",
+        "simulated",
+    ];
+    let rows = contenders.iter().zip(twins).map(|(contender, twin)| {
+        let figures = [&contender.recording, &twin.recording].map(Overall::of);
+        let pair = |figure: fn(&Overall) -> Option<f64>| {
+            let texts = figures
+                .each_ref()
+                .map(|overall| figure(overall).map_or("-".into(), |figure| format!("{figure:.3}")));
+            Cell::new(texts.join(" > "))
+        };
+        [
+            Cell::new(&*contender.variant.title).colour(contender.variant.colour),
+            pair(|overall| overall.amplification),
+            pair(|overall| overall.retries_per_first_try),
+            ending(&contender.measured, contender.verdict, setup),
+            ending(&twin.measured, twin.verdict, setup),
+        ]
+    });
+    rows.fold(Table::new(header), Table::row)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::arrivals::poisson;
+    use super::super::judgement::tests::contenders;
+    use super::super::setup::tests::usual;
+    use super::super::statistics::tests::protected;
+    use super::*;
+    use becalm_report::terminal::Painter;
+
+    /// The usual drill in the simulator.
+    pub fn twins() -> Vec<Twin> {
+        let setup = usual();
+        let began = poisson(setup.load, setup.length(), 7);
+        all(&setup, &contenders(&protected()), &began, 7)
+    }
+
+    #[test]
+    fn every_policy_does_in_the_simulator_what_it_is_in_the_drill_to_show() {
+        use super::super::variant::Role;
+        for (contender, twin) in contenders(&protected()).iter().zip(twins()) {
+            let expected = match contender.variant.role {
+                Role::Storm => Verdict::Storm,
+                _ => Verdict::Recovered,
+            };
+            assert_eq!(twin.verdict, expected, "{}", contender.variant.name);
+        }
+    }
+
+    #[test]
+    fn the_counts_keep_the_laws_of_the_drill() {
+        let setup = usual();
+        let began = poisson(setup.load, setup.length(), 7);
+        for twin in twins() {
+            let total = |kind| twin.recording.total(kind);
+            assert_eq!(total(Count::Call), began.len() as u64);
+            assert!(total(Count::FirstTry) <= total(Count::Call));
+            assert!(total(Count::Retry) <= 3 * total(Count::FirstTry));
+            assert!(total(Count::ServedNobody) <= total(Count::Served));
+            assert!(total(Count::Served) + total(Count::Refused) <= total(Count::Arrived));
+            let gave_up: u64 = twin.recording.stops.values().sum();
+            assert!(total(Count::Succeeded) + gave_up <= total(Count::Call));
+            assert!(gave_up > 0, "while the service hangs, calls give up");
+        }
+    }
+
+    #[test]
+    fn the_table_fits_a_terminal() {
+        let text = table(&contenders(&protected()), &twins(), &usual()).to_terminal(Painter::Plain);
+        assert_eq!(text.lines().count(), 7);
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+    }
+}

@@ -1,0 +1,96 @@
+//! The same calls in the simulator as they stand in the JSON document.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Twin;
+use crate::drill::ledger::Count;
+use crate::drill::setup::{Setup, milliseconds};
+use crate::drill::statistics::Overall;
+
+/// What the simulator makes of the same calls: names and meanings are those of the variant.
+#[derive(Debug, Serialize)]
+pub struct TwinRecord<'a> {
+    verdict: &'static str,
+    calls: u64,
+    first_tries: u64,
+    attempts: u64,
+    succeeded: u64,
+    gave_up: &'a BTreeMap<&'static str, u64>,
+    arrived: u64,
+    refused: u64,
+    served: u64,
+    served_nobody: u64,
+    storm_ms: f64,
+    storm_outlives_drill: bool,
+    recovered_after_ms: Option<f64>,
+    amplification: Option<f64>,
+    retries_per_first_try: Option<f64>,
+}
+
+impl<'a> TwinRecord<'a> {
+    pub fn new(twin: &'a Twin, setup: &Setup) -> Self {
+        let Twin {
+            recording,
+            measured,
+            verdict,
+        } = twin;
+        let overall = Overall::of(recording);
+        Self {
+            verdict: verdict.name(),
+            calls: recording.total(Count::Call),
+            first_tries: recording.total(Count::FirstTry),
+            attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
+            succeeded: recording.total(Count::Succeeded),
+            gave_up: &recording.stops,
+            arrived: recording.total(Count::Arrived),
+            refused: recording.total(Count::Refused),
+            served: recording.total(Count::Served),
+            served_nobody: recording.total(Count::ServedNobody),
+            storm_ms: milliseconds(measured.storm),
+            storm_outlives_drill: measured.storm_outlives(setup),
+            recovered_after_ms: measured.recovered.map(milliseconds),
+            amplification: overall.amplification,
+            retries_per_first_try: overall.retries_per_first_try,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::twins;
+    use crate::drill::document::document;
+    use crate::drill::outcome::tests::outcome;
+    use crate::drill::page::page;
+    use serde_json::Value;
+
+    #[test]
+    fn the_reports_show_the_simulator_beside_the_drill() {
+        let mut outcome = outcome();
+        outcome.twins = twins();
+        let document: Value = serde_json::from_str(&document(&outcome).unwrap()).unwrap();
+        let [storm, protected] = [0, 5].map(|index| &document["variants"][index]["simulated"]);
+        assert_eq!(storm["verdict"], "storm");
+        assert_eq!(storm["storm_outlives_drill"], true);
+        assert_eq!(storm["recovered_after_ms"], Value::Null);
+        assert!(storm["amplification"].as_f64().unwrap() > 3.0);
+        assert_eq!(protected["verdict"], "recovered");
+        assert!(protected["recovered_after_ms"].as_f64().unwrap() < 3_000.0);
+        assert!(protected["retries_per_first_try"].as_f64().unwrap() < 0.1);
+        assert!(
+            page(&outcome)
+                .to_html()
+                .contains("What the simulator makes of it")
+        );
+    }
+
+    #[test]
+    fn without_the_simulator_nothing_is_said_of_it() {
+        let outcome = outcome();
+        let document: Value = serde_json::from_str(&document(&outcome).unwrap()).unwrap();
+        assert_eq!(document["variants"][0]["simulated"], Value::Null);
+        let page = page(&outcome).to_html();
+        assert!(!page.contains("What the simulator") && page.contains("Nothing is simulated and"));
+    }
+}

@@ -1,0 +1,140 @@
+//! What is studied? A scenario of the catalogue, or one's own in a file.
+
+use std::path::{Path, PathBuf};
+
+use becalm::Policy;
+use becalm_sim::catalogue::{Candidate, Entry, Parameters};
+use becalm_sim::scenario::{Scenario, file};
+use becalm_sim::study::{Plan, Study};
+use becalm_sim::verdict::{self, Brief};
+
+use super::contender::OWN;
+
+/// What the command line names.
+#[derive(Debug)]
+pub enum Named {
+    Entry(&'static Entry, Parameters),
+    File(PathBuf),
+}
+
+/// What is studied, read and valid.
+#[derive(Debug)]
+pub enum Subject<'a> {
+    Entry(&'static Entry, &'a Parameters),
+    Own(Box<Own<'a>>),
+}
+
+/// A scenario of one's own.
+#[derive(Debug)]
+pub struct Own<'a> {
+    path: &'a Path,
+    scenario: Scenario,
+    /// The policy of its first clients.
+    policy: Policy,
+}
+
+/// Whether the text names a file rather than a scenario of the catalogue.
+pub fn is_file(text: &str) -> bool {
+    text.contains('/') || text.to_ascii_lowercase().ends_with(".toml")
+}
+
+impl Named {
+    /// Reads what is in a file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the file, the line and the remedy.
+    pub fn open(&self) -> Result<Subject<'_>, String> {
+        let path = match self {
+            Self::Entry(entry, parameters) => return Ok(Subject::Entry(entry, parameters)),
+            Self::File(path) => path,
+        };
+        let refused = |sentence: String| format!("{}: {sentence}", path.display());
+        let scenario = file::load(path).map_err(|invalid| refused(invalid.to_string()))?;
+        let policy = policies(&scenario).next().cloned();
+        Ok(Subject::Own(Box::new(Own {
+            path,
+            policy: policy.ok_or_else(|| {
+                refused("nobody calls; add a [[population]] with its target and arrivals".into())
+            })?,
+            scenario,
+        })))
+    }
+}
+
+impl Subject<'_> {
+    /// The policy that flags start from.
+    pub fn policy(&self) -> Policy {
+        match self {
+            Self::Entry(entry, parameters) => (entry.policy)(parameters),
+            Self::Own(own) => own.policy.clone(),
+        }
+    }
+
+    /// What is compared where nothing is asked for, in the syntax of `--compare`.
+    pub fn contenders(&self) -> &'static [&'static str] {
+        match self {
+            Self::Entry(entry, _) => entry.contenders,
+            Self::Own(_) => &[OWN],
+        }
+    }
+
+    /// Studies it.
+    ///
+    /// # Errors
+    ///
+    /// Parameters that make no sense together, in a sentence.
+    pub fn study(&self, candidates: &[Candidate], plan: &Plan<'_>) -> Result<Study, String> {
+        match self {
+            Self::Entry(entry, parameters) => {
+                let studied = (entry.study)(parameters, candidates, plan);
+                studied.map_err(|invalid| invalid.to_string())
+            }
+            Self::Own(own) => own.study(candidates, plan),
+        }
+    }
+}
+
+impl Own<'_> {
+    fn study(&self, candidates: &[Candidate], plan: &Plan<'_>) -> Result<Study, String> {
+        if let Some(candidate) = candidates.iter().find(|it| self.is_ambiguous(it)) {
+            return Err(format!(
+                "--compare `{}` is the policy of the first clients in {}, which has others, too; \
+                 write {OWN} for the file as it stands",
+                candidate.name,
+                self.path.display()
+            ));
+        }
+        let brief = Brief {
+            name: self.scenario.name.clone(),
+            question: format!("What becomes of {}?", self.scenario.name),
+            asked: vec![("file".into(), self.path.display().to_string())],
+        };
+        Ok(verdict::study(&brief, candidates, plan, |policy| {
+            self.under(policy)
+        }))
+    }
+
+    /// Whether it cannot be told from the file as it stands, and is something else.
+    fn is_ambiguous(&self, candidate: &Candidate) -> bool {
+        let is_mixed = policies(&self.scenario).any(|policy| *policy != self.policy);
+        is_mixed && candidate.policy == self.policy && candidate.name != OWN
+    }
+
+    /// The scenario with all its clients under this policy; as it stands for its own.
+    fn under(&self, policy: &Policy) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        if *policy != self.policy {
+            for population in &mut scenario.populations {
+                *population = population.clone().policy(policy.clone());
+            }
+        }
+        scenario
+    }
+}
+
+/// The policies of all clients.
+fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
+    let variants = scenario.populations.iter().flat_map(|it| &it.variants);
+    variants.map(|variant| &variant.policy)
+}

@@ -1,0 +1,180 @@
+//! Does the simulator say of a drill what the drill says of itself? A real service with real clients
+//! on one side; the moments at which their calls began, the same policies and the same service on
+//! the other.
+//!
+//! Away from the edge: the load is 2.6 times the hidden capacity of 400/4 a second, and the queue
+//! of 200 is twice what is served within the clients' timeout.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use becalm_sim::record::total;
+use becalm_sim::scenario::file;
+use becalm_sim::world;
+use serde_json::Value;
+
+/// How often a drill may be held again because this machine was too busy for it.
+const TRIES: u32 = 3;
+
+/// From which lateness of its load generator on a drill says itself that its figures are blurred.
+const LATE_MS: f64 = 100.0;
+
+/// How far the simulated amplification may lie from the measured one.
+const AMPLIFICATION: f64 = 0.03;
+
+/// The same of the retries for each first try.
+const RETRIES: f64 = 0.25;
+
+/// The drill of the documentation, three seconds shorter and without its second part.
+const FLAGS: [&str; 11] = [
+    "drill",
+    "--seed",
+    "7",
+    "--after",
+    "4s",
+    "--tail",
+    "0s",
+    "--simulate",
+    "--quiet",
+    "--no-html",
+    "--json",
+];
+
+/// How far apart the recoveries may be. In twelve drills it was 40 ms at most; a service that is
+/// given twice as many workers is back half a second sooner.
+const RECOVERY_MS: f64 = 300.0;
+
+/// Holds a drill that is sharp, or the last of some that are not.
+fn drill(folder: &Path) -> Value {
+    let mut document = Value::Null;
+    for _ in 0..TRIES {
+        let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
+            .args(FLAGS)
+            .args(["drill.json", "--arrivals", "arrivals.csv"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the drill starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        let text = fs::read_to_string(folder.join("drill.json")).expect("the figures");
+        document = serde_json::from_str(&text).expect("JSON");
+        if number(&document["lateness_ms"]) < LATE_MS {
+            break;
+        }
+    }
+    document
+}
+
+fn number(value: &Value) -> f64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+fn variant<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let variants = document["variants"].as_array().expect("variants");
+    variants
+        .iter()
+        .find(|it| it["name"] == name)
+        .expect("the variant")
+}
+
+const PAGE: &str = include_str!("../../../docs/scenario-files.md");
+
+/// The drill of the documentation under a policy of these keys.
+fn scenario(policy: &str) -> String {
+    const KEYS: &str = "budget = \"ratio:0.1,burst:10\"";
+    let (_, section) = PAGE.split_once("## From a drill").expect("the section");
+    let (_, rest) = section.split_once("```toml\n").expect("its scenario");
+    let (text, _) = rest.split_once("```").expect("its end");
+    assert!(text.contains(KEYS), "{text}");
+    text.replacen(KEYS, policy, 1)
+}
+
+/// Attempts per call and retries per first try of a scenario file in the folder.
+fn simulated(folder: &Path, policy: &str) -> (f64, f64) {
+    let path = folder.join("drill.toml");
+    fs::write(&path, scenario(policy)).expect("a file");
+    let scenario = file::load(&path).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let recording = world::run(&scenario, 1);
+    let clients = &recording.populations[0];
+    #[expect(clippy::cast_precision_loss, reason = "thousands of calls")]
+    let [calls, first, attempts] =
+        [&clients.calls, &clients.first_tries, &clients.attempts].map(|it| total(it) as f64);
+    (attempts / calls, (attempts - first) / first)
+}
+
+fn agree(what: &str, measured: f64, simulated: f64, share: f64) {
+    let off = (simulated / measured - 1.0).abs();
+    assert!(
+        off <= share,
+        "{what}: measured {measured:.4}, simulated {simulated:.4}"
+    );
+}
+
+#[test]
+fn the_simulator_and_the_drill_agree() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = drill(folder.path());
+    for (name, verdict, policy) in [
+        (
+            "no-backoff",
+            "storm",
+            "backoff = \"fixed\"\nbase = \"0s\"\njitter = \"none\"\nbudget = \"none\"",
+        ),
+        ("full-jitter", "storm", "budget = \"none\""),
+        ("protected", "recovered", ""),
+    ] {
+        let measured = variant(&document, name);
+        let twin = &measured["simulated"];
+        assert_eq!(measured["verdict"], verdict, "{name}");
+        assert_eq!(twin["verdict"], verdict, "{name} in the simulator");
+        assert_eq!(twin["calls"], measured["calls"], "the same calls");
+        if verdict == "recovered" {
+            let [here, there] = [measured, twin].map(|it| number(&it["recovered_after_ms"]));
+            let told = format!("back after {here} ms, simulated {there} ms");
+            assert!((here - there).abs() <= RECOVERY_MS, "{told}");
+        }
+        let [amplification, retries] =
+            ["amplification", "retries_per_first_try"].map(|figure| number(&measured[figure]));
+        let told = ["amplification", "retries_per_first_try"].map(|figure| number(&twin[figure]));
+        let (by_hand, retries_by_hand) = simulated(folder.path(), policy);
+        for of_all in [told[0], by_hand] {
+            agree(name, amplification, of_all, AMPLIFICATION);
+        }
+        for of_retries in [told[1], retries_by_hand] {
+            agree(name, retries, of_retries, RETRIES);
+        }
+    }
+}
+
+#[test]
+fn a_drill_without_the_flag_has_no_figures_of_the_simulator() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args([
+            "drill",
+            "--before",
+            "100ms",
+            "--trigger",
+            "100ms",
+            "--after",
+            "1s",
+            "--tail",
+            "0s",
+        ])
+        .args(["--load", "20", "--quiet", "--no-html", "--json"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the drill starts");
+    assert!(output.status.success());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for variant in document["variants"].as_array().expect("variants") {
+        assert_eq!(variant["simulated"], Value::Null);
+        assert!(number(&variant["amplification"]) >= 0.0);
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}

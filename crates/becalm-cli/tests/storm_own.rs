@@ -1,0 +1,133 @@
+//! Does `becalm storm FILE.toml` study a scenario of one's own?
+
+mod storm_support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use storm_support::{refused, storm, told};
+use tempfile::TempDir;
+
+/// A service of 100 requests per second with 60 per second, which hangs for 3 s.
+const SERVICE: &str = r#"
+name = "orders"
+horizon = "40s"
+
+[[service]]
+name = "orders"
+time = "exponential:10ms"
+queue = 100
+
+[[population]]
+name = "users"
+target = "orders"
+arrivals = "poisson:60"
+timeout = "200ms"
+CLIENTS
+
+[[trigger]]
+from = "10s"
+length = "3s"
+effect = "hang"
+service = "orders"
+"#;
+
+fn own(policy: &str) -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path: PathBuf = folder.path().join("orders.toml");
+    fs::write(&path, SERVICE.replace("CLIENTS", policy)).expect("the file is written");
+    let path = path.to_str().expect("UTF-8").to_owned();
+    (folder, path)
+}
+
+const UNPROTECTED: &str = "policy = { jitter = \"none\", base = \"10ms\", budget = \"none\" }";
+
+fn verdict<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let contenders = document["contenders"].as_array().expect("an array");
+    let found = contenders.iter().find(|it| it["name"] == name);
+    &found.unwrap_or_else(|| panic!("{name}: {document}"))["verdict"]
+}
+
+#[test]
+fn a_file_without_a_budget_stays_down_and_the_default_policy_does_not() {
+    let (_folder, path) = own(UNPROTECTED);
+    let printed = told(&[&path, "--compare", "own,yours", "--runs", "3", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(verdict(&document, "own"), "metastable");
+
+    let arguments = [
+        &*path,
+        "--compare",
+        "own,own;budget=ratio:0.1,burst:10",
+        "--runs",
+        "3",
+        "--json",
+    ];
+    let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
+    assert_eq!(verdict(&document, "own"), "metastable");
+    assert_ne!(
+        verdict(&document, "own;budget=ratio:0.1,burst:10"),
+        "metastable"
+    );
+}
+
+#[test]
+fn strict_fails_a_build_that_would_storm() {
+    let (_folder, path) = own(UNPROTECTED);
+    let code = |compare: &str| {
+        let output = storm(&[&path, "--compare", compare, "--runs", "3", "--strict"]);
+        output.status.code()
+    };
+    assert_eq!(code("own"), Some(1));
+    assert_eq!(code("own;budget=ratio:0.1,burst:10"), Some(0));
+}
+
+#[test]
+fn the_flags_start_from_the_policy_of_the_file() {
+    let (_folder, path) = own(UNPROTECTED);
+    let printed = told(&[&path, "--attempts", "2", "--runs", "1", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    let names: Vec<_> = document["contenders"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|it| it["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, ["own", "yours"]);
+    let policy = document["contenders"][1]["policy"]
+        .as_str()
+        .expect("a policy");
+    assert!(
+        policy.contains("2 attempts") && policy.contains("10ms"),
+        "{policy}"
+    );
+}
+
+#[test]
+fn slips_are_refused_by_file_line_and_remedy() {
+    let (_folder, path) = own("polcy = { preset = \"grpc\" }");
+    let refusal = refused(&[&path]);
+    assert!(
+        refusal.contains("orders.toml") && refusal.contains("did you mean `policy`"),
+        "{refusal}"
+    );
+    assert!(refused(&["nowhere.toml"]).contains("nowhere.toml"));
+    let (_folder, path) = own("");
+    assert!(refused(&[&path, "--clients", "3"]).contains("--clients"));
+    let mixed = "variants = [{ share = 1, policy = { attempts = 3 } }, { share = 1, policy = {} }]";
+    let (_folder, path) = own(mixed);
+    let refusal = refused(&[&path, "--compare", "yours"]);
+    assert!(
+        refusal.contains("write own for the file as it stands"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn its_flags_are_told() {
+    let help = told(&["orders.toml", "--help"]);
+    for flag in ["--compare", "--seed", "--attempts", "--strict"] {
+        assert!(help.contains(flag), "{flag}");
+    }
+}

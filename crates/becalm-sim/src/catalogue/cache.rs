@@ -1,0 +1,212 @@
+//! `cache`: does a service refill its cache after losing it?
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+
+use super::asked::{self, Range, count};
+use super::measure::{between, clients, compare, compare_share, service, success};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle;
+use crate::record::Recording;
+use crate::scenario::{
+    Arrivals, Cache, Downstream, Effect, Population, Scenario, Service, Trigger,
+};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const CACHE: Entry = Entry {
+    name: "cache",
+    title: "a look-aside cache that is lost",
+    question: "Does the cache fill again when it has been lost under load?",
+    answer: "With 90 % hits a database for 300 requests per second carries 3000 per second, as long \
+             as the cache is warm. Cold, it carries 300: at 2000 per second its queue soon takes longer \
+             than callers wait, every fill comes too late and is thrown away, and the cache never \
+             fills again. If late fills are kept (late-fills=kept), it does, in the time that the \
+             database takes to read the keys.",
+    sources: &[Source {
+        title: "Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21, section 2.2",
+        url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
+    }],
+    parameters: &[
+        Parameter::new("load", Kind::Number, "2000", "calls per second"),
+        Parameter::new(
+            "keys",
+            Kind::Count,
+            "3000",
+            "keys that are asked for again and again",
+        ),
+        Parameter::new(
+            "hits",
+            Kind::Share,
+            "0.9",
+            "the share of requests for these",
+        ),
+        Parameter::new(
+            "workers",
+            Kind::Count,
+            "3",
+            "requests that the database works on at once",
+        ),
+        Parameter::new(
+            "service-time",
+            Kind::Duration,
+            "10ms",
+            "what the database takes for one",
+        ),
+        Parameter::new(
+            "timeout",
+            Kind::Duration,
+            "1s",
+            "when a client gives an attempt up",
+        ),
+        Parameter::new(
+            "late-fills",
+            Kind::Choice(&["dropped", "kept"]),
+            "dropped",
+            "what becomes of an answer of the database that nobody waits for",
+        ),
+        Parameter::new(
+            "horizon",
+            Kind::Duration,
+            "2m",
+            "how long a run lasts; the cache is lost at 10 s",
+        ),
+    ],
+    contenders: &["attempts=1", "budget=none", "yours"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+fn policy(_: &Parameters) -> Policy {
+    Policy::default()
+}
+
+/// When the cache is lost.
+const FROM: Duration = Duration::from_secs(10);
+
+/// Clients of a service that looks into its cache, and then asks the database once.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let timeout = parameters.duration("timeout");
+    let mut cache = Cache::new(count(parameters, "keys"), parameters.number("hits"));
+    cache.keeps_late_fills = parameters.text("late-fills") == "kept";
+    let fill = Downstream::new("database", Policy::default().attempts(1));
+    let millisecond = Distribution::Constant(Duration::from_millis(1));
+    let mut front = Service::new("service", Service::UNLIMITED, millisecond).calls(fill);
+    front.cache = Some(cache);
+    let time = Distribution::Exponential(parameters.duration("service-time"));
+    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let lost = Effect::CacheLoss {
+        service: "service".to_owned(),
+    };
+    Scenario::new("cache", parameters.duration("horizon"))
+        .service(front)
+        .service(Service::new("database", count(parameters, "workers"), time))
+        .population(
+            Population::new("clients", "service", arrivals, policy.clone()).timeout(timeout),
+        )
+        .trigger(Trigger::new(FROM, Duration::from_secs(1), lost))
+}
+
+const RANGES: &[Range] = &[
+    Range::LOAD,
+    Range::new("keys", 1.0, 1e7),
+    Range::new("workers", 1.0, 1e6),
+];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(&CACHE, RANGES, scenario, (parameters, candidates, plan))
+}
+
+/// The share of keyed requests that hit, from one second to another.
+fn hits(recording: &Recording, from: u64, to: u64) -> f64 {
+    let front = service(recording, 0);
+    let (from, to) = (Duration::from_secs(from), Duration::from_secs(to));
+    let count = |counts: &[u32]| between(counts, recording.bucket, from, to);
+    count(&front.hits) / (count(&front.hits) + count(&front.misses))
+}
+
+/// A run of the check: the load, what becomes of late fills, how long.
+fn run(load: f64, (keys, late_fills): (u32, &str), seconds: u64, seed: u64) -> Recording {
+    let parameters = asked::given(
+        &CACHE,
+        &[
+            ("load", load.to_string()),
+            ("keys", keys.to_string()),
+            ("late-fills", late_fills.to_owned()),
+            ("horizon", format!("{seconds}s")),
+        ],
+    );
+    let once = Policy::default().attempts(1).budget(Budget::None);
+    world::run(&scenario(&parameters, &once), seed)
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let runs = if quick { 1 } else { 5 };
+    let seeds = super::runs::seeds(plan, runs);
+    seeds.flat_map(warm_and_cold).collect()
+}
+
+fn warm_and_cold(seed: u64) -> Vec<Comparison> {
+    let database = 300.0;
+    let served = |recording: &Recording, from, to| {
+        let (from, to) = (Duration::from_secs(from), Duration::from_secs(to));
+        success(&clients(recording), recording.bucket, from, to)
+    };
+    let cold = run(2000.0, (3000, "dropped"), 40, seed);
+    let below = run(
+        0.8 * oracle::cache::hidden_capacity(database, 1),
+        (300, "dropped"),
+        60,
+        seed,
+    );
+    let kept = run(2000.0, (300, "kept"), 60, seed);
+    vec![
+        compare_share(
+            "warm: share of hits at 2000/s",
+            0.9,
+            hits(&cold, 0, 10),
+            20_000.0,
+        ),
+        compare(
+            "warm: share served at 2000/s",
+            0.999,
+            served(&cold, 1, 9),
+            Tolerance::AtLeast,
+        ),
+        // Until the first fill comes too late, after a time-out, the database reads 300 of the 3000
+        // keys, some of them twice.
+        compare(
+            "cold: share of hits at 2000/s",
+            0.1,
+            hits(&cold, 25, 35),
+            Tolerance::AtMost,
+        ),
+        compare(
+            "cold: share served at 2000/s",
+            0.1,
+            served(&cold, 25, 35),
+            Tolerance::AtMost,
+        ),
+        compare(
+            "cold, at 0.8 of the database: share served in the end",
+            0.99,
+            served(&below, 45, 55),
+            Tolerance::AtLeast,
+        ),
+        compare(
+            "late fills kept: share of hits at 2000/s in the end",
+            0.89,
+            hits(&kept, 45, 55),
+            Tolerance::AtLeast,
+        ),
+    ]
+}

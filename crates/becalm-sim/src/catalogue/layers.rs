@@ -1,0 +1,292 @@
+//! `layers`: what becomes of one failing call below several layers that retry?
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+
+use super::asked::{self, Range, count};
+use super::measure::{DEVIATIONS, attempts_deviation, compare, float, with_quiet_end};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle;
+use crate::record::{Recording, total};
+use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
+use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const LAYERS: Entry = Entry {
+    name: "layers",
+    title: "retries that multiply from layer to layer",
+    question: "How many requests reach the bottom for one call of a user, if every layer retries?",
+    answer: "A^L: four attempts in three layers make 64 of one call, three in five layers 243, and \
+             a fan-out of k multiplies that by k^L. It is less where some requests succeed, \
+             (1 - p^(A^L))/(1 - p), which is why nobody sees it before the outage. If the layers \
+             tell each other (propagates=yes), only the outermost retries, and it is A; a 10 % \
+             budget in each makes 1.1^L.",
+    sources: &[
+        Source {
+            title: "Amazon Builders' Library: Timeouts, retries, and backoff with jitter",
+            url: "https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/",
+        },
+        Source {
+            title: "Google SRE book, ch. 22: Addressing Cascading Failures",
+            url: "https://sre.google/sre-book/addressing-cascading-failures/",
+        },
+    ],
+    parameters: &[
+        Parameter::new(
+            "load",
+            Kind::Number,
+            "20",
+            "calls of users per second, who never retry",
+        ),
+        Parameter::new(
+            "layers",
+            Kind::Count,
+            "3",
+            "layers above the bottom, each of which retries",
+        ),
+        Parameter::new(
+            "fan-out",
+            Kind::Count,
+            "1",
+            "calls that a layer makes for each it gets",
+        ),
+        Parameter::new(
+            "propagates",
+            Kind::Choice(&["no", "yes"]),
+            "no",
+            "whether a layer knows of the retries above it",
+        ),
+        Parameter::new(
+            "failures",
+            Kind::Share,
+            "1",
+            "the share that fails at the bottom",
+        ),
+        Parameter::new(
+            "outage",
+            Kind::Duration,
+            "20s",
+            "for how long they fail, from 10 s on",
+        ),
+        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+    ],
+    contenders: &["attempts=1", "budget=none", "yours"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+fn policy(_: &Parameters) -> Policy {
+    Policy::default()
+}
+
+/// Users, L services that call the next with the policy, and the bottom.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let layers = count(parameters, "layers");
+    let name = |layer: u32| {
+        if layer == layers {
+            "bottom".to_owned()
+        } else {
+            format!("layer {}", layer + 1)
+        }
+    };
+    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let users = Population::new("users", name(0), arrivals, Policy::default().attempts(1));
+    let mut scenario = Scenario::new("layers", parameters.duration("horizon")).population(users);
+    for layer in 0..layers {
+        let mut call = Downstream::new(name(layer + 1), policy.clone());
+        call.fan_out = count(parameters, "fan-out");
+        call.at_once = true;
+        call.propagates = parameters.text("propagates") == "yes";
+        scenario = scenario.service(instant(name(layer)).calls(call));
+    }
+    let effect = Effect::Failures {
+        service: name(layers),
+        share: parameters.number("failures"),
+    };
+    let from = Duration::from_secs(10);
+    scenario
+        .service(instant(name(layers)))
+        .trigger(Trigger::new(from, parameters.duration("outage"), effect))
+}
+
+/// A service that takes a millisecond, however much it is asked.
+fn instant(name: String) -> Service {
+    let time = Distribution::Constant(Duration::from_millis(1));
+    Service::new(name, Service::UNLIMITED, time)
+}
+
+const RANGES: &[Range] = &[
+    Range::LOAD,
+    Range::new("layers", 1.0, 20.0),
+    Range::new("fan-out", 1.0, 100.0),
+];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    let given = (parameters, candidates, plan);
+    let mut study = asked::study(&LAYERS, RANGES, scenario, given)?;
+    let from = Duration::from_secs(10);
+    let to = from + parameters.duration("outage");
+    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
+        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        contender.figures.push(Figure::new(
+            "at_bottom",
+            "Requests at the bottom for a call of a user, in the outage",
+            "",
+            at_bottom(&recording, from, to),
+        ));
+    }
+    Ok(study)
+}
+
+/// Requests at the bottom per call of a user; none where nobody called.
+fn at_bottom(recording: &Recording, from: Duration, to: Duration) -> Option<f64> {
+    let within = |counts: &[u32]| super::measure::between(counts, recording.bucket, from, to);
+    let arrived = within(&recording.services.last()?.arrived);
+    let calls = within(&recording.populations.first()?.calls);
+    (calls > 0.0).then(|| arrived / calls)
+}
+
+/// A case of the check.
+struct Case {
+    failures: f64,
+    attempts: u32,
+    layers: u32,
+    fan_out: u32,
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let case = |failures, attempts, layers, fan_out| Case {
+        failures,
+        attempts,
+        layers,
+        fan_out,
+    };
+    let cases = [
+        case(1.0, 4, 3, 1),
+        case(1.0, 3, 5, 1),
+        case(0.5, 4, 3, 1),
+        case(0.9, 4, 2, 1),
+        case(1.0, 3, 2, 2),
+        case(1.0, 2, 2, 3),
+    ];
+    let seconds = if quick { 12 } else { 202 };
+    let mut comparisons: Vec<Comparison> = cases
+        .iter()
+        .map(|case| multiplied(case, plan, seconds))
+        .collect();
+    comparisons.push(suppressed(plan, seconds));
+    comparisons.push(budgeted(plan, seconds));
+    comparisons
+}
+
+/// The scenario of a case: the bottom fails from the beginning, and the last second is quiet.
+fn built(case: &Case, policy: &Policy, propagates: &str, seconds: u32) -> Scenario {
+    let parameters = asked::given(
+        &LAYERS,
+        &[
+            // What fails always has no spread, and needs few calls.
+            (
+                "load",
+                if case.failures < 1.0 { "500" } else { "20" }.to_owned(),
+            ),
+            ("layers", case.layers.to_string()),
+            ("fan-out", case.fan_out.to_string()),
+            ("propagates", propagates.to_owned()),
+            ("horizon", format!("{seconds}s")),
+        ],
+    );
+    let mut scenario = scenario(&parameters, policy);
+    scenario.triggers.clear();
+    if let Some(bottom) = scenario.services.last_mut() {
+        bottom.failures = case.failures;
+    }
+    with_quiet_end(scenario)
+}
+
+/// All attempts of all layers at once: 243 of them are over within the last second.
+fn hasty(attempts: u32) -> Policy {
+    Policy::fixed(Duration::ZERO).attempts(attempts)
+}
+
+fn measured(scenario: &Scenario, seed: u64) -> (f64, f64) {
+    let recording = world::run(scenario, seed);
+    let calls = recording.populations.first();
+    let calls = calls.map_or(0.0, |users| float(total(&users.calls)));
+    let arrived = recording.services.last();
+    let arrived = arrived.map_or(0.0, |bottom| float(total(&bottom.arrived)));
+    (arrived / calls, calls)
+}
+
+fn multiplied(case: &Case, plan: &Plan<'_>, seconds: u32) -> Comparison {
+    let policy = hasty(case.attempts).budget(Budget::None);
+    let (got, calls) = measured(&built(case, &policy, "no", seconds), plan.seed);
+    let Case {
+        failures,
+        attempts,
+        layers,
+        fan_out,
+    } = *case;
+    let expected = oracle::layers::with_fan_out(failures, attempts, layers, fan_out);
+    // Without a fan-out the attempts are those of one call. With one, only what has no spread is
+    // asked: everything fails.
+    let deviation = if fan_out == 1 {
+        attempts_deviation(failures, attempts.saturating_pow(layers))
+    } else {
+        0.0
+    };
+    compare(
+        format!(
+            "requests at the bottom, {layers} layers of {attempts}, fan-out {fan_out}, {failures} \
+             fail"
+        ),
+        expected,
+        got,
+        Tolerance::Absolute(DEVIATIONS * deviation / calls.sqrt()),
+    )
+}
+
+/// Three layers that know of each other.
+fn suppressed(plan: &Plan<'_>, seconds: u32) -> Comparison {
+    let case = Case {
+        failures: 1.0,
+        attempts: 4,
+        layers: 3,
+        fan_out: 1,
+    };
+    let policy = hasty(4).budget(Budget::None);
+    let (got, _) = measured(&built(&case, &policy, "yes", seconds), plan.seed);
+    compare(
+        "requests at the bottom, 3 layers of 4 that know of each other",
+        oracle::layers::one_layer(1.0, 4),
+        got,
+        Tolerance::Absolute(0.0),
+    )
+}
+
+/// Three layers with a 10 % budget each, whose bursts of one token are soon spent.
+fn budgeted(plan: &Plan<'_>, seconds: u32) -> Comparison {
+    let case = Case {
+        failures: 1.0,
+        attempts: 4,
+        layers: 3,
+        fan_out: 1,
+    };
+    let policy = hasty(4).budget(Budget::ratio(0.1).burst(1.0));
+    let (got, calls) = measured(&built(&case, &policy, "no", seconds), plan.seed);
+    let (bursts, ratio) = (3.0 * 1.331 / calls, 0.1);
+    compare(
+        "requests at the bottom, 3 layers of 4 with a budget of 0.1 each",
+        oracle::layers::budgeted(ratio, 3) + bursts,
+        got,
+        Tolerance::AtMost,
+    )
+}

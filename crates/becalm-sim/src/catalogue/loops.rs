@@ -1,0 +1,206 @@
+//! `loops`: does backoff make the load less?
+
+use std::time::Duration;
+
+use becalm::{Budget, Jitter, Policy};
+
+use super::asked::{self, Range, count};
+use super::measure::{
+    DEVIATIONS, attempts_deviation, between, clients, compare, float, with_quiet_end,
+};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
+use crate::record::total;
+use crate::scenario::{Arrivals, Population, Scenario, Service};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const LOOPS: Entry = Entry {
+    name: "loops",
+    title: "backoff in open and in closed loops",
+    question: "Does waiting longer before a retry take load away, or only move it?",
+    answer: "In an open loop it only moves it: calls come whatever became of those before, and each \
+             makes as many attempts after long delays as after short ones. In a closed loop of serial \
+             clients the amplification is the same as well, but a client that waits does not call: \
+             first tries fall. Most services are asked by open loops.",
+    sources: &[
+        Source {
+            title: "Schroeder, Wierman, Harchol-Balter: Open Versus Closed: A Cautionary Tale, NSDI'06",
+            url: "https://www.usenix.org/legacy/event/nsdi06/tech/schroeder.html",
+        },
+        Source {
+            title: "Marc Brooker: What is Backoff For?, 2022",
+            url: "https://brooker.co.za/blog/2022/08/11/backoff.html",
+        },
+    ],
+    parameters: &[
+        Parameter::new(
+            "loop",
+            Kind::Choice(&["closed", "open"]),
+            "closed",
+            "which loop the clients are in",
+        ),
+        Parameter::new("clients", Kind::Count, "100", "clients of a closed loop"),
+        Parameter::new(
+            "think",
+            Kind::Duration,
+            "1s",
+            "what they think between two calls on average",
+        ),
+        Parameter::new(
+            "load",
+            Kind::Number,
+            "100",
+            "calls per second in an open loop",
+        ),
+        Parameter::new(
+            "failures",
+            Kind::Share,
+            "0.5",
+            "the share of requests that fail",
+        ),
+        Parameter::new(
+            "service-time",
+            Kind::Duration,
+            "50ms",
+            "how long a request takes",
+        ),
+        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+    ],
+    contenders: &["base=0s", "base=1s", "base=10s"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+/// No budget: it would bound the amplification, which is what is asked about.
+fn policy(_: &Parameters) -> Policy {
+    Policy::default().budget(Budget::None)
+}
+
+/// Clients of a service without a bound, in either loop.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let time = Distribution::Constant(parameters.duration("service-time"));
+    let arrivals = if parameters.text("loop") == "open" {
+        Arrivals::Poisson(parameters.number("load"))
+    } else {
+        Arrivals::Closed {
+            think: Distribution::Exponential(parameters.duration("think")),
+        }
+    };
+    Scenario::new("loops", parameters.duration("horizon"))
+        .service(
+            Service::new("service", Service::UNLIMITED, time)
+                .failures(parameters.number("failures")),
+        )
+        .population(
+            Population::new("clients", "service", arrivals, policy.clone())
+                .clients(count(parameters, "clients")),
+        )
+}
+
+const RANGES: &[Range] = &[Range::LOAD, Range::new("clients", 1.0, 1e6)];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(&LOOPS, RANGES, scenario, (parameters, candidates, plan))
+}
+
+const FAILURES: f64 = 0.5;
+
+/// Ceilings of the retries, full jitter: half of each is waited in the mean.
+fn waiting(ceiling: Duration) -> Policy {
+    Policy::fixed(ceiling)
+        .jitter(Jitter::Full)
+        .budget(Budget::None)
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let seconds = if quick { 60 } else { 1000 };
+    let ceilings = [
+        Duration::ZERO,
+        Duration::from_millis(400),
+        Duration::from_secs(2),
+    ];
+    let closed = ceilings
+        .iter()
+        .flat_map(|ceiling| closed(*ceiling, plan, seconds));
+    // A second without calls, and the longest delays before it, must fit in.
+    let open = ceilings
+        .iter()
+        .take(2)
+        .map(|ceiling| open(*ceiling, plan, seconds));
+    closed.chain(open).collect()
+}
+
+fn closed(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> [Comparison; 2] {
+    let parameters = asked::given(&LOOPS, &[("horizon", format!("{seconds}s"))]);
+    let recording = world::run(&scenario(&parameters, &waiting(ceiling)), plan.seed);
+    let record = clients(&recording);
+    let delays = [ceiling.as_secs_f64() / 2.0; 3];
+    let right = ClosedLoop {
+        clients: 100.0,
+        think: 1.0,
+        attempt: 0.05,
+        failures: FAILURES,
+        delays: &delays,
+    };
+    // The clients begin by thinking, so that the first round is shorter of retries.
+    let (from, to) = (Duration::from_secs(10), Duration::from_secs(seconds));
+    let first_tries = between(&record.first_tries, recording.bucket, from, to);
+    let attempts = between(&record.attempts, recording.bucket, from, to);
+    let time = super::measure::seconds(from, to);
+    let expected = right.first_tries_per_second();
+    let ceiling = ceiling.as_secs_f64();
+    [
+        compare(
+            format!("closed loop: first tries per second, delays up to {ceiling} s"),
+            expected,
+            first_tries / time,
+            // A round deviates by less than one and a half of its mean, so that a renewal count
+            // deviates by less than as many roots of itself.
+            Tolerance::Relative(DEVIATIONS * 1.5 / (expected * time).sqrt()),
+        ),
+        compare(
+            format!("closed loop: attempts per first try, delays up to {ceiling} s"),
+            right.attempts_per_call(),
+            attempts / first_tries,
+            // And what is under way at either end.
+            Tolerance::Absolute(
+                DEVIATIONS * attempts_deviation(FAILURES, 4) / first_tries.sqrt()
+                    + 100.0 / first_tries,
+            ),
+        ),
+    ]
+}
+
+fn open(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> Comparison {
+    let parameters = asked::given(
+        &LOOPS,
+        &[
+            ("loop", "open".to_owned()),
+            ("horizon", format!("{seconds}s")),
+        ],
+    );
+    let scenario = with_quiet_end(scenario(&parameters, &waiting(ceiling)));
+    let record = clients(&world::run(&scenario, plan.seed));
+    let calls = float(total(&record.calls));
+    compare(
+        format!(
+            "open loop: attempts per first try, delays up to {} s",
+            ceiling.as_secs_f64()
+        ),
+        open_attempts_per_second(1.0, FAILURES, 4),
+        record.amplification(),
+        // And the calls that a delay carries past the end: fewer than one second's.
+        Tolerance::Absolute(
+            DEVIATIONS * attempts_deviation(FAILURES, 4) / calls.sqrt() + 10.0 / calls,
+        ),
+    )
+}

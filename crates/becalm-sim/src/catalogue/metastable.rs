@@ -1,0 +1,275 @@
+//! `metastable`: does a service come back after a short outage, or do retries keep it down?
+
+use std::time::Duration;
+
+use becalm::{Breaker, Budget, Jitter, Policy};
+
+use super::asked::{self, Range, count};
+use super::measure::{clients, compare, holds, rate, service, success};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle::metastable;
+use crate::record::Recording;
+use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Stale, Trigger};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const METASTABLE: Entry = Entry {
+    name: "metastable",
+    title: "a short outage that retries make a long one",
+    question: "Does the service come back when the trigger is gone?",
+    answer: "Only below its hidden capacity, mu/A, or mu/(1 + r) under a budget. Above it, every \
+             answer comes too late, every call makes all its attempts, and the work done for callers \
+             that have left keeps the queue full: A lambda attempts per second, for ever. Backoff and \
+             jitter move that load and do not make it less. A budget, a breaker, a queue shorter than \
+             callers wait, or a service that drops what nobody waits for end it.",
+    sources: &[
+        Source {
+            title: "Bronson et al.: Metastable Failures in Distributed Systems, HotOS'21",
+            url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
+        },
+        Source {
+            title: "Huang et al.: Metastable Failures in the Wild, OSDI'22",
+            url: "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang",
+        },
+    ],
+    parameters: &[
+        Parameter::new("load", Kind::Number, "700", "calls per second"),
+        Parameter::new(
+            "clients",
+            Kind::Count,
+            "20",
+            "clients, each with a budget of its own",
+        ),
+        Parameter::new(
+            "workers",
+            Kind::Count,
+            "10",
+            "requests that are worked on at once",
+        ),
+        Parameter::new(
+            "service-time",
+            Kind::Duration,
+            "10ms",
+            "what a request takes on average",
+        ),
+        Parameter::new("queue", Kind::Count, "1000", "requests that wait at most"),
+        Parameter::new(
+            "timeout",
+            Kind::Duration,
+            "250ms",
+            "when a client gives an attempt up",
+        ),
+        Parameter::new(
+            "outage",
+            Kind::Duration,
+            "2s",
+            "how long the service hangs, from 10 s on",
+        ),
+        Parameter::new(
+            "stale",
+            Kind::Choice(&["served", "past-deadline", "cancelled"]),
+            "served",
+            "what becomes of work whose caller has left",
+        ),
+        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+    ],
+    contenders: &["attempts=1", "budget=none", "yours"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+fn policy(_: &Parameters) -> Policy {
+    Policy::default()
+}
+
+/// When the trigger begins.
+const FROM: Duration = Duration::from_secs(10);
+
+/// Clients of a service that hangs once.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let time = Distribution::Exponential(parameters.duration("service-time"));
+    let stale = match parameters.text("stale") {
+        "past-deadline" => Stale::PastDeadline,
+        "cancelled" => Stale::Cancelled,
+        _ => Stale::Served,
+    };
+    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let hang = Effect::Hang {
+        service: "service".to_owned(),
+    };
+    Scenario::new("metastable", parameters.duration("horizon"))
+        .service(
+            Service::new("service", count(parameters, "workers"), time)
+                .queue(count(parameters, "queue"))
+                .stale(stale),
+        )
+        .population(
+            Population::new("clients", "service", arrivals, policy.clone())
+                .clients(count(parameters, "clients"))
+                .timeout(parameters.duration("timeout")),
+        )
+        .trigger(Trigger::new(FROM, parameters.duration("outage"), hang))
+}
+
+const RANGES: &[Range] = &[
+    Range::LOAD,
+    Range::new("clients", 1.0, 1e6),
+    Range::new("workers", 1.0, 1e6),
+    Range::new("queue", 1.0, 1e7),
+];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(
+        &METASTABLE,
+        RANGES,
+        scenario,
+        (parameters, candidates, plan),
+    )
+}
+
+/// Requests per second that the service of the check serves: 4 workers of 10 ms.
+const CAPACITY: f64 = 400.0;
+
+/// The check's queue is four times as long as callers wait, as in the entry.
+const QUEUE: u32 = 400;
+
+/// When a run of the check ends, and what of it is looked at: calls that began then have ended.
+const END: Duration = Duration::from_secs(45);
+const LATE: (Duration, Duration) = (Duration::from_secs(35), Duration::from_secs(40));
+
+/// What the check changes.
+struct Case {
+    what: &'static str,
+    /// In multiples of the hidden capacity mu/4.
+    load: f64,
+    policy: Policy,
+    queue: u32,
+    stale: &'static str,
+    comes_back: bool,
+}
+
+fn cases() -> Vec<Case> {
+    let bare = || Policy::default().budget(Budget::None);
+    let case = |what, load, policy, comes_back| Case {
+        what,
+        load,
+        policy,
+        queue: QUEUE,
+        stale: "served",
+        comes_back,
+    };
+    let hasty = bare().base(Duration::ZERO);
+    // A cap of 2 s, so that every retry comes before the end of a run is looked at.
+    let jitter = |jitter| bare().cap(Duration::from_secs(2)).jitter(jitter);
+    let short = Case {
+        queue: 40,
+        ..case("a queue shorter than callers wait", 2.4, bare(), true)
+    };
+    let cancelled = Case {
+        stale: "cancelled",
+        ..case("cancellation", 2.4, bare(), true)
+    };
+    let known = Case {
+        stale: "past-deadline",
+        ..case("deadlines that the service knows", 2.4, bare(), true)
+    };
+    vec![
+        case(
+            "four attempts at 0.8 of the hidden capacity",
+            0.8,
+            bare(),
+            true,
+        ),
+        case(
+            "one attempt at 3.2 times mu/4",
+            3.2,
+            bare().attempts(1),
+            true,
+        ),
+        case("no delay", 2.4, hasty, false),
+        case("no jitter", 2.4, jitter(Jitter::None), false),
+        case("full jitter", 2.4, jitter(Jitter::Full), false),
+        case("equal jitter", 2.4, jitter(Jitter::Equal), false),
+        case(
+            "decorrelated jitter",
+            2.4,
+            jitter(Jitter::Decorrelated),
+            false,
+        ),
+        case("a budget of 0.1", 2.4, Policy::default(), true),
+        case(
+            "a breaker",
+            2.4,
+            bare().breaker(Breaker::consecutive(5)),
+            true,
+        ),
+        short,
+        cancelled,
+        known,
+    ]
+}
+
+fn run(case: &Case, seed: u64) -> Recording {
+    let hidden = metastable::hidden_capacity(CAPACITY, 4);
+    let parameters = asked::given(
+        &METASTABLE,
+        &[
+            ("load", (case.load * hidden).to_string()),
+            ("workers", "4".to_owned()),
+            ("queue", case.queue.to_string()),
+            ("stale", case.stale.to_owned()),
+            ("horizon", format!("{}s", END.as_secs())),
+        ],
+    );
+    world::run(&scenario(&parameters, &case.policy), seed)
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let seeds = if quick { 1 } else { 5 };
+    let mut comparisons = Vec::new();
+    for case in cases() {
+        for seed in (0..seeds).map(|run| plan.seed.wrapping_add(run)) {
+            let recording = run(&case, seed);
+            let bucket = recording.bucket;
+            let (from, to) = LATE;
+            let served = success(&clients(&recording), bucket, from, to);
+            let fate = if case.comes_back {
+                "comes back"
+            } else {
+                "stays down"
+            };
+            let as_it_must = if case.comes_back {
+                served >= 0.95
+            } else {
+                served < 0.5
+            };
+            comparisons.push(holds(format!("{}: {fate}", case.what), as_it_must));
+            if !case.comes_back {
+                comparisons.push(collapsed(&case, &recording));
+            }
+        }
+    }
+    comparisons
+}
+
+/// The attempts per second in the storm: A lambda.
+fn collapsed(case: &Case, recording: &Recording) -> Comparison {
+    let load = case.load * metastable::hidden_capacity(CAPACITY, 4);
+    let (from, to) = LATE;
+    let arrived = service(recording, 0).arrived;
+    compare(
+        format!("{}: attempts per second in the storm", case.what),
+        metastable::collapsed_rate(load, 4),
+        rate(&arrived, recording.bucket, from, to),
+        // 1200 calls, each of which counts four times: 2.9 % is one standard deviation.
+        Tolerance::Relative(0.12),
+    )
+}

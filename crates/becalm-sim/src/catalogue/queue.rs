@@ -1,0 +1,219 @@
+//! `queue`: how much of a load does a service serve in time, without any retry?
+
+use std::time::Duration;
+
+use becalm::Policy;
+
+use super::asked::{self, Range, count};
+use super::measure::{DEVIATIONS, clients, compare, float, rate};
+use super::runs::seeds;
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle::erlang;
+use crate::oracle::finite_queue::FiniteQueue;
+use crate::record::{Histogram, PopulationRecord};
+use crate::scenario::{Arrivals, Population, Scenario, Service};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const QUEUE: Entry = Entry {
+    name: "queue",
+    title: "the server model itself",
+    question: "How many calls are answered before their callers leave?",
+    answer: "Below capacity nearly all: the wait is Erlang's. Above it, a queue that takes longer to \
+             pass than callers wait leaves no goodput at all, without a single retry: every answer \
+             comes too late. (Q + 1)/(c mu) must stay below about 0.6 of the time-out. A short queue \
+             refuses more and serves more.",
+    sources: &[
+        Source {
+            title: "A. K. Erlang: Solution of some problems in the theory of probabilities, 1917",
+            url: "",
+        },
+        Source {
+            title: "Kleinrock: Queueing Systems I, 1975, section 3.6",
+            url: "",
+        },
+    ],
+    parameters: &[
+        Parameter::new("load", Kind::Number, "1100", "calls per second"),
+        Parameter::new(
+            "workers",
+            Kind::Count,
+            "10",
+            "requests that are worked on at once",
+        ),
+        Parameter::new(
+            "service-time",
+            Kind::Duration,
+            "10ms",
+            "what a request takes on average",
+        ),
+        Parameter::new("queue", Kind::Count, "1000", "requests that wait at most"),
+        Parameter::new("timeout", Kind::Duration, "250ms", "when a client gives up"),
+        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+    ],
+    contenders: &["yours", "attempts=2;budget=none"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+/// No retries: the queue alone.
+fn policy(_: &Parameters) -> Policy {
+    Policy::default().attempts(1)
+}
+
+/// Clients of a service with a bounded queue: M/M/c/K.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let time = Distribution::Exponential(parameters.duration("service-time"));
+    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    Scenario::new("queue", parameters.duration("horizon"))
+        .service(
+            Service::new("service", count(parameters, "workers"), time)
+                .queue(count(parameters, "queue")),
+        )
+        .population(
+            Population::new("clients", "service", arrivals, policy.clone())
+                .timeout(parameters.duration("timeout")),
+        )
+}
+
+const RANGES: &[Range] = &[
+    Range::LOAD,
+    Range::new("workers", 1.0, 1e6),
+    Range::new("queue", 1.0, 1e7),
+];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(&QUEUE, RANGES, scenario, (parameters, candidates, plan))
+}
+
+/// Runs of each case, whose differences say how far their mean may be off.
+const RUNS: u32 = 10;
+
+/// From when on a run is looked at: the queue has filled.
+const FROM: Duration = Duration::from_secs(10);
+
+/// A case of the check: c workers of 10 ms each.
+struct Case {
+    load: f64,
+    workers: u32,
+    queue: u32,
+    timeout: Duration,
+}
+
+fn runs(case: &Case, plan: &Plan<'_>, seconds: u64) -> Vec<PopulationRecord> {
+    let parameters = asked::given(
+        &QUEUE,
+        &[
+            ("load", case.load.to_string()),
+            ("workers", case.workers.to_string()),
+            ("queue", case.queue.to_string()),
+            ("timeout", format!("{}ms", case.timeout.as_millis())),
+            ("horizon", format!("{seconds}s")),
+        ],
+    );
+    let scenario = scenario(&parameters, &policy(&parameters));
+    let run = |seed| clients(&world::run(&scenario, seed));
+    seeds(plan, RUNS).map(run).collect()
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let seconds = if quick { 30 } else { 300 };
+    let case = |load, workers, queue, timeout| Case {
+        load,
+        workers,
+        queue,
+        timeout: Duration::from_millis(timeout),
+    };
+    let cases = [
+        case(80.0, 1, 10_000, 50),
+        case(270.0, 3, 20, 80),
+        case(330.0, 3, 20, 80),
+        case(330.0, 3, 40, 150),
+    ];
+    let mut comparisons: Vec<Comparison> = cases
+        .iter()
+        .map(|case| goodput(case, plan, seconds))
+        .collect();
+    for (workers, load) in [(1, 70.0), (3, 210.0)] {
+        comparisons.push(wait(&case(load, workers, 10_000, 60_000), plan, seconds));
+    }
+    comparisons
+}
+
+fn goodput(case: &Case, plan: &Plan<'_>, seconds: u64) -> Comparison {
+    let to = Duration::from_secs(seconds);
+    let bucket = Duration::from_millis(100);
+    let rates: Vec<f64> = runs(case, plan, seconds)
+        .iter()
+        .map(|record| rate(&record.succeeded, bucket, FROM, to))
+        .collect();
+    let queue = FiniteQueue {
+        arrivals: case.load,
+        served: 100.0,
+        workers: case.workers,
+        places: case.queue,
+    };
+    let (mean, error) = mean(&rates);
+    compare(
+        format!(
+            "answers in time per second, load {} on {} x 100/s, {} wait at most, time-out {} ms",
+            case.load,
+            case.workers,
+            case.queue,
+            case.timeout.as_millis()
+        ),
+        queue.goodput(case.timeout.as_secs_f64()),
+        mean,
+        Tolerance::Absolute(DEVIATIONS * error),
+    )
+}
+
+/// The mean time from call to answer: Erlang's wait and the service.
+fn wait(case: &Case, plan: &Plan<'_>, seconds: u64) -> Comparison {
+    let means: Vec<f64> = runs(case, plan, seconds)
+        .iter()
+        .map(|record| mean_of(&record.latency))
+        .collect();
+    let (mean, error) = mean(&means);
+    let expected = erlang::mean_wait(case.workers, case.load, 100.0) + 0.01;
+    compare(
+        format!(
+            "mean time to the answer in seconds, load {} on {} x 100/s",
+            case.load, case.workers
+        ),
+        expected,
+        mean,
+        // The recording keeps times to within a sixtieth. The queue is empty at the start, which
+        // is forgotten within a second.
+        Tolerance::Absolute(DEVIATIONS * error + expected / 60.0),
+    )
+}
+
+/// The mean of a histogram, from a thousand quantiles.
+fn mean_of(times: &Histogram) -> f64 {
+    let steps = 1000;
+    let nanos = (0..steps).filter_map(|step| {
+        let share = (f64::from(step) + 0.5) / f64::from(steps);
+        times.quantile(share)
+    });
+    nanos.map(float).sum::<f64>() / f64::from(steps) / 1e9
+}
+
+/// The mean, and its standard error.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = f64::from(RUNS);
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    (mean, (squares / (count - 1.0) / count).sqrt())
+}

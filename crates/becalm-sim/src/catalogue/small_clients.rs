@@ -1,0 +1,166 @@
+//! `small-clients`: does a budget bound anything where each client makes few calls?
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+
+use super::asked::{self, Range, count};
+use super::measure::{clients, compare, float, with_quiet_end};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle;
+use crate::record::{PopulationRecord, total};
+use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const SMALL_CLIENTS: Entry = Entry {
+    name: "small-clients",
+    title: "budgets of many clients with few calls each",
+    question: "Does a budget of each client bound the retries of a fleet?",
+    answer: "Not once the bursts of all, B n, are more than the retries that the policy would ask \
+             for: then every client retries as if it had no budget, and the fleet sends A times its \
+             load. One budget that all share restores 1 + r.",
+    sources: &[Source {
+        title: "Marc Brooker: Fixing retries with token buckets and circuit breakers, 2022",
+        url: "https://brooker.co.za/blog/2022/02/28/retries.html",
+    }],
+    parameters: &[
+        Parameter::new(
+            "load",
+            Kind::Number,
+            "100",
+            "calls per second of all clients together",
+        ),
+        Parameter::new("clients", Kind::Count, "1000", "how many clients"),
+        Parameter::new(
+            "sharing",
+            Kind::Choice(&["each", "shared"]),
+            "each",
+            "whose the budget is",
+        ),
+        Parameter::new(
+            "outage",
+            Kind::Duration,
+            "10s",
+            "how long the service is down, from 10 s on",
+        ),
+        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+    ],
+    contenders: &["attempts=1", "budget=none", "yours"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+fn policy(_: &Parameters) -> Policy {
+    Policy::default()
+}
+
+/// Many clients of a service that is down once.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let sharing = if parameters.text("sharing") == "shared" {
+        Sharing::Shared
+    } else {
+        Sharing::PerClient
+    };
+    let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let time = Distribution::Constant(Duration::from_millis(10));
+    let down = Effect::Down {
+        service: "service".to_owned(),
+    };
+    let from = Duration::from_secs(10);
+    Scenario::new("small-clients", parameters.duration("horizon"))
+        .service(Service::new("service", Service::UNLIMITED, time))
+        .population(
+            Population::new("clients", "service", arrivals, policy.clone())
+                .clients(count(parameters, "clients"))
+                .sharing(sharing),
+        )
+        .trigger(Trigger::new(from, parameters.duration("outage"), down))
+}
+
+const RANGES: &[Range] = &[Range::LOAD, Range::new("clients", 1.0, 1e6)];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(
+        &SMALL_CLIENTS,
+        RANGES,
+        scenario,
+        (parameters, candidates, plan),
+    )
+}
+
+/// Calls of an outage that lasts for the whole run but its last second.
+fn outage(fleet: u32, sharing: &str, seed: u64) -> PopulationRecord {
+    let parameters = asked::given(
+        &SMALL_CLIENTS,
+        &[
+            ("clients", fleet.to_string()),
+            ("sharing", sharing.to_owned()),
+            ("horizon", "11s".to_owned()),
+        ],
+    );
+    let policy = Policy::exponential(Duration::from_millis(1))
+        .attempts(4)
+        .budget(Budget::ratio(0.1).burst(10.0));
+    let mut scenario = scenario(&parameters, &policy);
+    for trigger in &mut scenario.triggers {
+        (trigger.from, trigger.length) = (Duration::ZERO, scenario.horizon);
+    }
+    clients(&world::run(&with_quiet_end(scenario), seed))
+}
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    let seeds = super::runs::seeds(plan, if quick { 2 } else { 20 });
+    for seed in seeds {
+        for (fleet, sharing) in [(5000, "each"), (20, "each"), (5000, "shared")] {
+            let record = outage(fleet, sharing, seed);
+            comparisons.extend(bounded(fleet, sharing, &record));
+        }
+    }
+    comparisons
+}
+
+fn bounded(fleet: u32, sharing: &str, record: &PopulationRecord) -> [Comparison; 2] {
+    let first_tries = float(total(&record.first_tries));
+    let right = oracle::small_clients::SmallClients {
+        clients: f64::from(fleet),
+        first_tries,
+        failures: 1.0,
+        attempts: 4,
+        ratio: 0.1,
+        burst: 10.0,
+    };
+    let (expected, budgets) = if sharing == "shared" {
+        (right.shared_amplification(), 1.0)
+    } else {
+        (right.amplification(), f64::from(fleet))
+    };
+    let got = record.amplification();
+    let what = format!("attempts per first try in an outage, {fleet} clients, budget {sharing}");
+    // A budget that binds is met but for less than a token, and for what was deposited while it was
+    // full. One that does not lets all through, but for the rare client with four calls or more:
+    // a fifth of a call each makes that less than one in 10 000.
+    let slack = if expected < 4.0 {
+        2.0 * budgets / first_tries
+    } else {
+        0.01
+    };
+    [
+        compare(what.clone(), expected, got, Tolerance::AtMost),
+        compare(
+            format!("{what}: met"),
+            expected,
+            got,
+            Tolerance::Absolute(slack),
+        ),
+    ]
+}

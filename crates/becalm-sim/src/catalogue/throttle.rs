@@ -1,0 +1,190 @@
+//! `throttle`: how much does a client-side throttle send to a backend that rejects?
+
+use std::time::Duration;
+
+use becalm::{Policy, Throttle};
+
+use super::asked::{self, Range, count};
+use super::measure::{DEVIATIONS, between, clients, compare, rate};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::Distribution;
+use crate::oracle;
+use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
+use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::world;
+
+/// The entry.
+pub const THROTTLE: Entry = Entry {
+    name: "throttle",
+    title: "adaptive throttling at the client",
+    question: "What reaches a backend that accepts a tenth of what its clients want to send?",
+    answer: "K C, twice what it accepts with K = 2, whatever is wanted. In a total outage about one \
+             request per client per window, or what the bound of the probability leaves if that is \
+             more.",
+    sources: &[Source {
+        title: "Google SRE book, ch. 21: Handling Overload",
+        url: "https://sre.google/sre-book/handling-overload/",
+    }],
+    parameters: &[
+        Parameter::new("load", Kind::Number, "1000", "calls per second"),
+        Parameter::new(
+            "clients",
+            Kind::Count,
+            "10",
+            "clients, each with a throttle of its own",
+        ),
+        Parameter::new(
+            "accepts",
+            Kind::Number,
+            "100",
+            "requests accepted per second in the overload",
+        ),
+        Parameter::new(
+            "overload",
+            Kind::Duration,
+            "5m",
+            "how long it lasts, from 10 s on",
+        ),
+        Parameter::new("horizon", Kind::Duration, "10m", "how long a run lasts"),
+    ],
+    contenders: &["throttle=none", "yours", "throttle=accepts:1.1,within:2m"],
+    policy,
+    scenario: Some(scenario),
+    study,
+    check,
+};
+
+fn policy(_: &Parameters) -> Policy {
+    Policy::default().attempts(1).throttle(Throttle::default())
+}
+
+/// When the overload begins.
+const FROM: Duration = Duration::from_secs(10);
+
+/// Clients that usually ask for half of what the service accepts, and for a time for much more.
+pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
+    let usual = parameters.number("accepts") / 2.0;
+    let effect = Effect::Load {
+        population: "clients".to_owned(),
+        factor: parameters.number("load") / usual,
+    };
+    Scenario::new("throttle", parameters.duration("horizon"))
+        .service(limited(parameters.number("accepts")))
+        .population(
+            Population::new(
+                "clients",
+                "service",
+                Arrivals::Poisson(usual),
+                policy.clone(),
+            )
+            .clients(count(parameters, "clients")),
+        )
+        .trigger(Trigger::new(FROM, parameters.duration("overload"), effect))
+}
+
+/// A service that accepts so many requests per second, and refuses the others for nothing.
+fn limited(rate: f64) -> Service {
+    let time = Distribution::Constant(Duration::from_millis(1));
+    let mut service = Service::new("service", Service::UNLIMITED, time);
+    service.limit = Some(Limit {
+        rate,
+        burst: (rate / 10.0).max(1.0),
+    });
+    service
+}
+
+const RANGES: &[Range] = &[
+    Range::LOAD,
+    Range::new("clients", 1.0, 1e6),
+    Range::new("accepts", 1e-3, 1e6),
+];
+
+fn study(
+    parameters: &Parameters,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+) -> Result<Study, InvalidParameter> {
+    asked::study(&THROTTLE, RANGES, scenario, (parameters, candidates, plan))
+}
+
+/// The window of the check: the closed forms hold once it is full.
+const WINDOW: Duration = Duration::from_secs(10);
+
+fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    let windows = if quick { 4 } else { 40 };
+    for (load, accepts, max) in [
+        (1000.0, 100.0, 1.0),
+        (1000.0, 300.0, 1.0),
+        (400.0, 20.0, 0.5),
+    ] {
+        comparisons.push(sent(load, accepts, max, (plan, windows)));
+    }
+    let clients = if quick { 100 } else { 1000 };
+    comparisons.push(outage(1.0, clients, plan));
+    comparisons.push(outage(0.9, clients, plan));
+    comparisons
+}
+
+fn shedding(max: f64) -> Policy {
+    let throttle = Throttle::accepts(2.0).within(WINDOW).max(max);
+    Policy::default().attempts(1).throttle(throttle)
+}
+
+/// Requests per second that are sent in an overload, by one client, once its window is full.
+fn sent(load: f64, accepts: f64, max: f64, (plan, windows): (&Plan<'_>, u32)) -> Comparison {
+    let (from, to) = (WINDOW * 2, WINDOW * (2 + windows));
+    let scenario = Scenario::new("throttle", to)
+        .service(limited(accepts))
+        .population(Population::new(
+            "clients",
+            "service",
+            Arrivals::Poisson(load),
+            shedding(max),
+        ));
+    let recording = world::run(&scenario, plan.seed);
+    let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
+    compare(
+        format!("requests sent per second, {load} wanted, {accepts} accepted, p at most {max}"),
+        oracle::throttle::sent(load, accepts, 2.0, max),
+        sent,
+        // What the throttle sends follows the random calls of a window: 5 % are five standard
+        // deviations of the fewest, 200 per second in four windows.
+        Tolerance::Relative(0.05),
+    )
+}
+
+/// Requests that a client sends per window in an outage that has lasted for some.
+fn outage(max: f64, fleet: u32, plan: &Plan<'_>) -> Comparison {
+    let (from, to) = (WINDOW * 2, WINDOW * 7);
+    let each = 10.0;
+    let hang = Effect::Down {
+        service: "service".to_owned(),
+    };
+    let time = Distribution::Constant(Duration::from_millis(1));
+    let scenario = Scenario::new("throttle", to)
+        .service(Service::new("service", Service::UNLIMITED, time))
+        .population(
+            Population::new(
+                "clients",
+                "service",
+                Arrivals::Poisson(each * f64::from(fleet)),
+                shedding(max),
+            )
+            .clients(fleet),
+        )
+        .trigger(Trigger::new(Duration::ZERO, to, hang));
+    let recording = world::run(&scenario, plan.seed);
+    let sent = between(&clients(&recording).attempts, recording.bucket, from, to);
+    let windows = f64::from(fleet) * 5.0;
+    let expected =
+        oracle::throttle::sent_in_outage(each, WINDOW.as_secs_f64(), max) * WINDOW.as_secs_f64();
+    compare(
+        format!("requests per client per window in an outage, p at most {max}"),
+        expected,
+        sent / windows,
+        // The window has ten slices, the newest of which is not full: it holds from nine tenths to
+        // all of its length.
+        Tolerance::Absolute(0.11 * expected + DEVIATIONS * (expected / windows).sqrt()),
+    )
+}
