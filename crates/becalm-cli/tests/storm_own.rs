@@ -105,6 +105,61 @@ fn the_flags_start_from_the_policy_of_the_file() {
 }
 
 #[test]
+fn a_sweep_judges_every_point() {
+    let (_folder, path) = own(UNPROTECTED);
+    let sweep = "budget=none|ratio:0.1,burst:10,attempts=1|4";
+    let printed = told(&[&path, "--sweep", sweep, "--runs", "2", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    let contenders = document["contenders"].as_array().expect("an array");
+    assert_eq!(contenders.len(), 4, "{printed}");
+    assert_eq!(verdict(&document, "budget=none attempts=4"), "metastable");
+    assert_ne!(
+        verdict(&document, "budget=ratio:0.1,burst:10 attempts=4"),
+        "metastable"
+    );
+    assert!(refused(&[&path, "--sweep", "bas=1s"]).contains("--sweep"));
+}
+
+#[test]
+fn tuning_recommends_a_policy_that_can_be_used() {
+    let (folder, path) = own(UNPROTECTED);
+    let out = folder.path().join("tuned.toml");
+    let out = out.to_str().expect("UTF-8");
+    let arguments = [
+        "tune",
+        &*path,
+        "--policies",
+        "4",
+        "--runs",
+        "1",
+        "--json",
+        "--out",
+        out,
+    ];
+    let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
+    let file = fs::read_to_string(out).expect("the policy is written");
+    assert_eq!(document["recommended"]["policy"], Value::from(&*file));
+    assert!(
+        !document["recommended"]["reasons"]
+            .as_array()
+            .expect("an array")
+            .is_empty()
+    );
+    let printed = told(&[
+        &path,
+        "--policy",
+        out,
+        "--compare",
+        "yours",
+        "--runs",
+        "1",
+        "--json",
+    ]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_ne!(verdict(&document, "yours"), "metastable");
+}
+
+#[test]
 fn slips_are_refused_by_file_line_and_remedy() {
     let (_folder, path) = own("polcy = { preset = \"grpc\" }");
     let refusal = refused(&[&path]);

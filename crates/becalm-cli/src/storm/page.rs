@@ -10,13 +10,15 @@ use super::{picture, table};
 pub fn page(told: &Told) -> Page {
     let study = &told.study;
     let page = Page::new(&*study.question).conclusion(tone(study), &study.answer);
+    let page = match &told.recommended {
+        Some(recommended) => page
+            .heading("The recommended policy")
+            .code(&recommended.file),
+        None => page,
+    };
     let page = verdicts(page, &study.contenders);
     let page = charts(page, &study.charts);
-    let page = page.heading("The figures").table(&table::of_figures(
-        study,
-        &table::names(&study.contenders),
-        true,
-    ));
+    let page = page.heading("The figures").table(&all_figures(study));
     let page = study.contenders.iter().fold(page, |page, contender| {
         if contender.charts.is_empty() {
             return page;
@@ -35,6 +37,14 @@ pub fn page(told: &Told) -> Page {
             format::plain(events(study))
         ))
         .code(&told.command)
+}
+
+fn all_figures(study: &Study) -> Table {
+    if study.contenders.len() > table::SIDE_BY_SIDE {
+        table::of_policies(study, usize::MAX, true)
+    } else {
+        table::of_figures(study, &table::names(&study.contenders), true)
+    }
 }
 
 /// The colour of the best verdict; no colour says anything where none was sought.

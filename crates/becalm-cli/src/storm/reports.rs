@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use becalm_report::Figure as _;
 use becalm_sim::study::{Chart, Study};
 
-use super::flags::StudyFlags;
+use super::flags::RunFlags;
 use super::study::Told;
 use super::{page, picture, rows};
 use crate::output::Output;
@@ -25,7 +25,7 @@ impl Reports {
     /// # Errors
     ///
     /// A sentence that names the file.
-    pub fn open(flags: &StudyFlags) -> Result<Self, String> {
+    pub fn open(flags: &RunFlags) -> Result<Self, String> {
         for directory in [&flags.svg, &flags.csv].into_iter().flatten() {
             fs::create_dir_all(directory).map_err(|error| {
                 let directory = directory.display();

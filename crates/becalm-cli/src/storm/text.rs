@@ -18,7 +18,9 @@ pub fn document(told: &Told, written: &[PathBuf]) -> String {
     let painter = Stream::Stdout.painter();
     let mut text = wrapped(&study.question);
     text.push('\n');
-    text.push_str(&verdicts(study, painter));
+    if study.contenders.len() <= table::SIDE_BY_SIDE {
+        text.push_str(&verdicts(study, painter));
+    }
     text.push_str(&wrapped(&study.answer));
     text.push('\n');
     text.push_str(&figures(study, painter));
@@ -70,6 +72,14 @@ fn verdicts(study: &Study, painter: Painter) -> String {
 
 /// The figures, a column for each policy. Names too long for the columns are numbered.
 fn figures(study: &Study, painter: Painter) -> String {
+    if study.contenders.len() > table::SIDE_BY_SIDE {
+        // As many columns as fit; the others are in the documents.
+        let narrow = |most: &usize| {
+            fits(&table::of_policies(study, *most, false).to_terminal(Painter::Plain))
+        };
+        let most = (0..=MOST_COLUMNS).rev().find(narrow).unwrap_or(1);
+        return table::of_policies(study, most, false).to_terminal(painter);
+    }
     let names = table::names(&study.contenders);
     let text = table::of_figures(study, &names, false).to_terminal(Painter::Plain);
     if fits(&text) {
@@ -90,6 +100,8 @@ fn fits(text: &str) -> bool {
 }
 
 const WIDTH: usize = 80;
+/// Figures that a row may have.
+const MOST_COLUMNS: usize = 8;
 /// Characters of a small line.
 const COLUMNS: usize = 48;
 

@@ -29,7 +29,7 @@ pub const DEADLINE: Entry = Entry {
     parameters: &[
         Parameter::new("load", Kind::Number, "1000", "calls per second"),
         Parameter::new(
-            "threads",
+            "workers",
             Kind::Count,
             "1000",
             "requests that the frontend works on at once",
@@ -69,7 +69,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let mut call = Downstream::new("backend", policy.clone());
     call.timeout = Some(parameters.duration("patience"));
     let none = Distribution::Constant(Duration::ZERO);
-    let frontend = Service::new("frontend", count(parameters, "threads"), none);
+    let frontend = Service::new("frontend", count(parameters, "workers"), none);
     let work = Distribution::Bimodal {
         fast: parameters.duration("work"),
         slow: FOR_EVER,
@@ -83,7 +83,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         .population(Population::new("users", "frontend", arrivals, users))
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("threads", 1.0, 1e6)];
+const RANGES: &[Range] = &[Range::LOAD, Range::new("workers", 1.0, 1e6)];
 
 fn study(
     parameters: &Parameters,
@@ -120,7 +120,7 @@ fn served(size: u32, patience: u32, length: u32, plan: &Plan<'_>) -> Comparison 
         &DEADLINE,
         &[
             ("load", size.to_string()),
-            ("threads", size.to_string()),
+            ("workers", size.to_string()),
             ("patience", format!("{patience}s")),
             ("horizon", format!("{length}s")),
         ],
