@@ -66,7 +66,12 @@ pub(crate) fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -
 pub use seed::Seed;
 
 #[cfg(feature = "std")]
+pub(crate) use seed::Draws;
+
+#[cfg(feature = "std")]
 mod seed {
+    use core::fmt;
+
     use super::{Random, SplitMix64};
     use crate::atomic::{AtomicU64, Ordering};
 
@@ -74,7 +79,9 @@ mod seed {
     #[derive(Debug, Default)]
     pub struct Seed(Source);
 
-    #[derive(Debug, Default)]
+    type Bits = dyn Fn() -> u64 + Send + Sync;
+
+    #[derive(Default)]
     enum Source {
         #[default]
         Entropy,
@@ -82,6 +89,21 @@ mod seed {
             seed: u64,
             calls: AtomicU64,
         },
+        Given(Box<Bits>),
+    }
+
+    impl fmt::Debug for Source {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self {
+                Self::Entropy => f.write_str("Entropy"),
+                Self::Counted { seed, calls } => f
+                    .debug_struct("Counted")
+                    .field("seed", seed)
+                    .field("calls", calls)
+                    .finish(),
+                Self::Given(_) => f.write_str("Given"),
+            }
+        }
     }
 
     impl Seed {
@@ -100,9 +122,49 @@ mod seed {
             })
         }
 
+        /// Every single draw of every call is asked of this function, in the order of the draws.
+        ///
+        /// For tests that replay a recorded run: no call has a stream of its own, so what a call
+        /// gets depends on the others. A driver that takes a whole [`stream`](Self::stream) gets
+        /// one that is seeded with a draw.
+        ///
+        /// ```
+        /// use becalm::{Budget, Policy, rng::Seed, time::FakeSleeper};
+        /// use std::time::Duration;
+        ///
+        /// let clock = FakeSleeper::auto();
+        /// let retrier = Policy::fixed(Duration::from_secs(8))
+        ///     .budget(Budget::None)
+        ///     .builder()
+        ///     .sleeper(clock.clone())
+        ///     .seed(Seed::given(|| u64::MAX)) // always the end of the interval
+        ///     .build()?;
+        /// let busy = || std::io::Error::from(std::io::ErrorKind::TimedOut);
+        /// assert!(retrier.retry_blocking(|_| Err::<(), _>(busy())).is_err());
+        /// assert_eq!(clock.slept(), [Duration::from_secs(8); 3]);
+        /// # Ok::<(), becalm::InvalidPolicy>(())
+        /// ```
+        pub fn given(bits: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+            Self(Source::Given(Box::new(bits)))
+        }
+
+        /// The draws of a failing call, whose stream is made at the first.
+        pub(crate) fn draws<'a>(&'a self, stream: &'a mut Option<SplitMix64>) -> Draws<'a> {
+            match &self.0 {
+                Source::Given(bits) => Draws::Given(bits),
+                _ => Draws::Stream(stream.get_or_insert_with(|| self.stream())),
+            }
+        }
+
+        /// One draw of a call that has not failed.
+        pub(crate) fn draw(&self) -> u64 {
+            self.draws(&mut None).next_u64()
+        }
+
         /// The stream of the next failing call.
         pub fn stream(&self) -> SplitMix64 {
             SplitMix64::new(match &self.0 {
+                Source::Given(bits) => bits(),
                 Source::Entropy => entropy(),
                 Source::Counted { seed, calls } => {
                     let call = calls.fetch_add(1, Ordering::Relaxed);
@@ -112,6 +174,22 @@ mod seed {
                     SplitMix64::new(start.wrapping_add(call)).next_u64()
                 }
             })
+        }
+    }
+
+    /// What a failing call draws from.
+    pub(crate) enum Draws<'a> {
+        Stream(&'a mut SplitMix64),
+        Given(&'a Bits),
+    }
+
+    impl Random for Draws<'_> {
+        #[inline]
+        fn next_u64(&mut self) -> u64 {
+            match self {
+                Self::Stream(stream) => stream.next_u64(),
+                Self::Given(bits) => bits(),
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use becalm::rng::{Random, Seed, SplitMix64};
@@ -47,6 +49,22 @@ fn an_injected_seed_gives_the_same_delays_again_and_another_seed_others() {
     let run = |seed| delays(&with(Seed::fixed(seed)), 20);
     assert_eq!(run(7), run(7));
     assert_eq!(distinct((0..50).flat_map(run)), 50 * 60);
+}
+
+#[test]
+fn a_given_source_is_asked_for_every_draw_and_for_no_other() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&asked);
+    let retrier = with(Seed::given(move || {
+        // The lower and the upper half of the interval in turn.
+        counter.fetch_add(1, Ordering::Relaxed) << 63
+    }));
+    let half = Duration::from_secs(1800);
+    let turns = |first: u64| (first..).map(move |turn| half * u32::from(turn % 2 == 1));
+    assert!(delays(&retrier, 2).into_iter().eq(turns(0).take(6)));
+    assert_eq!(asked.load(Ordering::Relaxed), 6);
+    assert_eq!(retrier.random(), SplitMix64::new(0));
+    assert_eq!(asked.load(Ordering::Relaxed), 7);
 }
 
 /// Seeds that differ by a bit, calls that follow each other: all streams are apart from the start.

@@ -8,7 +8,6 @@ use crate::budget::Gauge;
 use crate::gauges::Demand;
 use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::rng::Random;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
@@ -109,7 +108,7 @@ impl<C> Retrier<C> {
     /// Opens the breaker as if it had tripped: its open time begins, and probes follow.
     pub fn force_open(&self) {
         let engine = &self.parts.engine;
-        let random = || engine.seed.stream().next_u64();
+        let random = || engine.seed.draw();
         self.shift(|breaker| breaker.force_open(engine.sleeper.now(), random));
     }
 

@@ -10,7 +10,7 @@ use crate::call::{Attempt, Call, Start};
 use crate::classify::{Failure, Verdict};
 use crate::decide::Decision;
 use crate::observe::Event;
-use crate::rng::SplitMix64;
+use crate::rng::{Draws, Random, SplitMix64};
 use crate::scope::{Scope, forbid_retry_in_current};
 use crate::shared::Shared;
 use crate::stop::StopReason;
@@ -67,8 +67,8 @@ impl Course {
         }
     }
 
-    fn random<'a>(random: &'a mut Option<SplitMix64>, engine: &Engine) -> &'a mut SplitMix64 {
-        random.get_or_insert_with(|| engine.seed.stream())
+    fn random<'a>(random: &'a mut Option<SplitMix64>, engine: &'a Engine) -> Draws<'a> {
+        engine.seed.draws(random)
     }
 
     /// Polls the timer that ends at `at`; it is made anew where it was to end at another time.
@@ -122,9 +122,9 @@ impl Course {
         self.hedge_due = None;
         let after = now.since(self.primary_started());
         let engine = &*self.engine;
-        let random = Self::random(&mut self.random, engine);
+        let mut random = Self::random(&mut self.random, engine);
         self.call
-            .start_hedge_announced(now, random, |attempt, transition| {
+            .start_hedge_announced(now, &mut random, |attempt, transition| {
                 engine.tell_taken(transition);
                 engine.observe(|retrier| Event::Hedge {
                     retrier,
@@ -178,7 +178,7 @@ impl Course {
             Vec::new()
         };
         let (call, engine) = (&mut self.call, &self.engine);
-        let mut draw = || crate::rng::Random::next_u64(Self::random(&mut self.random, engine));
+        let mut draw = || Self::random(&mut self.random, engine).next_u64();
         call.on_outcome_of(number, now, Verdict::Success, &mut draw);
         self.running = None;
         self.tell_transition();
@@ -201,8 +201,10 @@ impl Course {
         // It measured the attempt that is over, and must not measure the wait.
         self.drop_timer();
         self.hedge_due = None;
-        let random = Self::random(&mut self.random, &self.engine);
-        let decision = self.call.on_outcome_of(number, now, failure.into(), random);
+        let mut random = Self::random(&mut self.random, &self.engine);
+        let decision = self
+            .call
+            .on_outcome_of(number, now, failure.into(), &mut random);
         self.running = None;
         self.tell_transition();
         match decision {
@@ -227,8 +229,8 @@ impl Course {
     /// The attempt under way has failed, and nobody asks what follows.
     pub fn ends_with(&mut self, failure: &Failure) {
         let (number, now) = (self.primary(), self.engine.sleeper.now());
-        let random = Self::random(&mut self.random, &self.engine);
-        self.call.ends_with(number, now, failure, random);
+        let mut random = Self::random(&mut self.random, &self.engine);
+        self.call.ends_with(number, now, failure, &mut random);
         self.running = None;
         // An observer that panics while another panic unwinds would abort the process.
         if !std::thread::panicking() {
@@ -243,7 +245,7 @@ impl Course {
         let now = engine.sleeper.now();
         let waited = now.since(self.wait_began);
         let random = &mut self.random;
-        let mut draw = || crate::rng::Random::next_u64(Self::random(random, engine));
+        let mut draw = || Self::random(random, engine).next_u64();
         let started =
             self.call
                 .start_announced(now, Some(waker), &mut draw, |attempt, transition| {
@@ -289,7 +291,7 @@ impl Drop for Course {
         }
         let now = self.engine.sleeper.now();
         let (call, engine) = (&mut self.call, &self.engine);
-        let mut draw = || crate::rng::Random::next_u64(Self::random(&mut self.random, engine));
+        let mut draw = || Self::random(&mut self.random, engine).next_u64();
         match self.running {
             Some(number) => call.panicked_of(number, now, &mut draw),
             None => call.cancel(now, &mut draw),

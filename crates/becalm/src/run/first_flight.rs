@@ -7,7 +7,6 @@ use super::retrier::Parts;
 use crate::breaker::Transition;
 use crate::call::{Call, CallOptions, FirstTry, Flight};
 use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
-use crate::rng::Random;
 use crate::shared::Shared;
 use crate::throttle::Priority;
 use crate::time::Instant;
@@ -56,7 +55,7 @@ impl<'r> FirstFlight<'r> {
         }
         if let Some(pass) = self.pass.take() {
             let guards = shared.guards();
-            let random = || engine.seed.stream().next_u64();
+            let random = || engine.seed.draw();
             let now = || known.unwrap_or_else(|| engine.sleeper.now());
             if let Some(transition) = guards.finish(pass, Ended::Success, now, random) {
                 engine.tell_transition(transition);
@@ -103,7 +102,7 @@ pub(super) fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Resu
         waker: Some(Waker::noop()), // asked again where it has to wait
     };
     let now = || first.started.unwrap_or_else(|| engine.sleeper.now());
-    let mut random = || engine.seed.stream().next_u64();
+    let mut random = || engine.seed.draw();
     let guards = shared.guards();
     match guards.admit(&mut admission, asking, now, &mut random) {
         Ok(Gate::Open(pass)) => Ok(pass),
@@ -137,7 +136,7 @@ impl FirstFlight<'_> {
             Ended::Cancelled
         };
         let now = engine.sleeper.now();
-        let random = || engine.seed.stream().next_u64();
+        let random = || engine.seed.draw();
         let transition = shared.guards().finish(pass, ended, || now, random);
         // An observer that panics while another panic unwinds would abort the process.
         if let (Some(transition), false) = (transition, std::thread::panicking()) {
