@@ -24,7 +24,9 @@ pub struct Reconnects {
     pub gave_up: u64,
     /// Clients that were still waiting at the horizon.
     pub waiting: u64,
-    /// Events that the engine handled: one for each attempt.
+    /// The run was ended by [`most_attempts`](super::Herd::most_attempts).
+    pub is_cut_short: bool,
+    /// Events that were handled: one for each attempt.
     pub events: u64,
 }
 
