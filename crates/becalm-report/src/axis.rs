@@ -44,6 +44,23 @@ impl Axis {
         }
     }
 
+    /// An axis of this scale that reaches exactly from `low` to `high`; ends that make no sense are
+    /// mended. A logarithmic one that would begin at zero or less begins at a thousandth of its end.
+    pub fn between(scale: Scale, low: f64, high: f64) -> Self {
+        let low = if scale == Scale::Log && low <= 0.0 {
+            high / 1000.0
+        } else {
+            low
+        };
+        let axis = Self::exact(low, high);
+        let has_decades = (1e-15..1e15).contains(&axis.low) && axis.high < 1e16;
+        if scale == Scale::Log && has_decades {
+            Self { scale, ..axis }
+        } else {
+            axis
+        }
+    }
+
     /// An axis for these values, its ends rounded outward to a mark.
     ///
     /// A linear one starts at 0 (or at the least value, if negative); a logarithmic one spans the
@@ -70,8 +87,8 @@ impl Axis {
                 Self::exact((low / step).floor() * step, (most / step).ceil() * step)
             }
             Scale::Log => {
-                let low = 10f64.powf(least.log10().floor());
-                let high = 10f64.powf(most.log10().ceil());
+                let low = power_of_ten(libm::log10(least).floor());
+                let high = power_of_ten(libm::log10(most).ceil());
                 Self {
                     scale,
                     low,
@@ -79,6 +96,11 @@ impl Axis {
                 }
             }
         }
+    }
+
+    /// How values are laid along it.
+    pub const fn scale(&self) -> Scale {
+        self.scale
     }
 
     /// The low end.
@@ -100,7 +122,7 @@ impl Axis {
         let value = value.clamp(self.low, self.high);
         Some(match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log => libm::log(value / self.low) / libm::log(self.high / self.low),
         })
     }
 
@@ -124,8 +146,8 @@ impl Axis {
     }
 
     fn decades(&self, wanted: u32) -> Vec<f64> {
-        let first = self.low.log10().round();
-        let count = self.high.log10().round() - first;
+        let first = libm::log10(self.low).floor();
+        let count = libm::log10(self.high).ceil() - first;
         let stride = (count / f64::from(wanted)).ceil().max(1.0);
         let within: &[f64] = if count <= 2.0 {
             &[1.0, 2.0, 5.0]
@@ -136,21 +158,30 @@ impl Axis {
         let mut exponent = first;
         while exponent <= first + count {
             for factor in within {
-                let value = factor * 10f64.powf(exponent);
-                if value <= self.high * 1.000_001 {
+                let value = factor * power_of_ten(exponent);
+                if value >= self.low * 0.999_999 && value <= self.high * 1.000_001 {
                     ticks.push(value);
                 }
             }
             exponent += stride;
         }
+        // Ends within a decade may have no such mark between them.
+        if ticks.len() < 2 {
+            return self.linear_ticks(wanted);
+        }
         ticks
     }
+}
+
+/// Ten to a whole power, the same on every platform.
+fn power_of_ten(exponent: f64) -> f64 {
+    libm::pow(10.0, exponent)
 }
 
 /// The step of 1, 2 or 5 times a power of ten that divides `span` into at most `wanted` parts.
 fn nice_step(span: f64, wanted: u32) -> f64 {
     let raw = span / f64::from(wanted);
-    let power = 10f64.powf(raw.log10().floor());
+    let power = power_of_ten(libm::log10(raw).floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|factor| factor * power)
@@ -242,6 +273,28 @@ mod tests {
             axis.ticks(5),
             [10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]
         );
+    }
+
+    #[test]
+    fn a_log_axis_between_exact_ends_has_marks_within_them() {
+        for (low, high) in [
+            (0.03, 40.0),
+            (3.0, 4.0),
+            (0.0, 1.0),
+            (-1.0, 1e9),
+            (5.0, 5.0),
+        ] {
+            let axis = Axis::between(Scale::Log, low, high);
+            let ticks = axis.ticks(5);
+            assert!(ticks.len() >= 2, "{low} {high} {ticks:?}");
+            let positions = ticks.iter().map(|tick| axis.position(*tick).unwrap());
+            assert!(
+                positions.is_sorted_by(|a, b| a < b),
+                "{low} {high} {ticks:?}"
+            );
+        }
+        let axis = Axis::between(Scale::Log, 0.03, 40.0);
+        assert!(axis.position(0.03) == Some(0.0) && axis.position(40.0) == Some(1.0));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Which colours stay apart on light and dark ground, and for readers who confuse red and green?
 
+use std::fmt::Write as _;
+
+use crate::ramp;
+
 /// A colour by name; its shade follows the ground it is drawn on.
 ///
 /// The hues are those of Okabe and Ito (*Color Universal Design*, 2008), darkened on light ground
@@ -37,6 +41,20 @@ impl Colour {
         Self::Purple,
         Self::Sky,
     ];
+
+    /// The colour of the series at this place, for series that have no colour of their own: six in
+    /// turn, neighbours far apart.
+    pub const fn of_series(index: usize) -> Self {
+        const TURN: [Colour; 6] = [
+            Colour::Blue,
+            Colour::Orange,
+            Colour::Green,
+            Colour::Purple,
+            Colour::Red,
+            Colour::Sky,
+        ];
+        TURN[index % TURN.len()]
+    }
 
     /// The name of the custom property that holds the shade.
     pub(crate) const fn property(self) -> &'static str {
@@ -94,8 +112,15 @@ impl Colour {
 }
 
 /// The custom properties of one ground, as declarations.
-fn declarations(ground: &str, line: &str, band: &str, shade: fn(Colour) -> &'static str) -> String {
+fn declarations(
+    [ground, line, band]: [&str; 3],
+    shade: fn(Colour) -> &'static str,
+    ramp: &[&str],
+) -> String {
     let mut css = format!("--bc-ground:{ground};--bc-line:{line};--bc-band:{band};");
+    for (step, shade) in ramp.iter().enumerate() {
+        let _ = write!(css, "--bc-ramp-{step}:{shade};");
+    }
     for colour in Colour::ALL {
         css.push_str(colour.property());
         css.push(':');
@@ -107,32 +132,43 @@ fn declarations(ground: &str, line: &str, band: &str, shade: fn(Colour) -> &'sta
 
 /// The rules that set every shade below `selector`, for both grounds.
 pub(crate) fn stylesheet(selector: &str) -> String {
-    let light = declarations("#ffffff", "#d5dae0", "#f6dfa8", Colour::on_light);
-    let dark = declarations("#15181c", "#353c44", "#4a3d17", Colour::on_dark);
-    format!("{selector}{{{light}}}@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}")
+    let light = declarations(
+        ["#ffffff", "#d5dae0", "#f6dfa8"],
+        Colour::on_light,
+        &ramp::ON_LIGHT,
+    );
+    let dark = declarations(
+        ["#15181c", "#353c44", "#4a3d17"],
+        Colour::on_dark,
+        &ramp::ON_DARK,
+    );
+    // Paper is light, whatever the screen was.
+    format!(
+        "{selector}{{{light}}}@media screen and (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
+    )
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// The relative luminance and contrast ratio of WCAG 2.1 (1.4.3).
-    fn contrast(a: &str, b: &str) -> f64 {
-        let luminance = |hex: &str| -> f64 {
-            [(1, 0.2126), (3, 0.7152), (5, 0.0722)]
-                .iter()
-                .map(|&(at, weight)| {
-                    let value =
-                        f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
-                    let linear = if value <= 0.040_45 {
-                        value / 12.92
-                    } else {
-                        ((value + 0.055) / 1.055).powf(2.4)
-                    };
-                    weight * linear
-                })
-                .sum()
-        };
+    pub(crate) fn luminance(hex: &str) -> f64 {
+        [(1, 0.2126), (3, 0.7152), (5, 0.0722)]
+            .iter()
+            .map(|&(at, weight)| {
+                let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+                let linear = if value <= 0.040_45 {
+                    value / 12.92
+                } else {
+                    ((value + 0.055) / 1.055).powf(2.4)
+                };
+                weight * linear
+            })
+            .sum()
+    }
+
+    pub(crate) fn contrast(a: &str, b: &str) -> f64 {
         let (a, b) = (luminance(a), luminance(b));
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
@@ -142,6 +178,13 @@ mod tests {
         for colour in Colour::ALL {
             assert!(contrast(colour.on_light(), "#ffffff") >= 3.9, "{colour:?}");
             assert!(contrast(colour.on_dark(), "#15181c") >= 4.5, "{colour:?}");
+        }
+    }
+
+    #[test]
+    fn neighbouring_series_differ() {
+        for index in 0..12 {
+            assert_ne!(Colour::of_series(index), Colour::of_series(index + 1));
         }
     }
 }

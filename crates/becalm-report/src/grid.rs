@@ -1,6 +1,7 @@
 //! How do several pictures become one?
 
-use crate::svg::{Anchor, Canvas, Figure};
+use crate::canvas::{Anchor, Canvas, title_lines};
+use crate::svg::Figure;
 
 /// Pictures side by side under one title, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,18 +37,40 @@ impl<F: Figure> Grid<F> {
             })
     }
 
+    fn width(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of pictures")]
+        let columns = self.columns.min(self.figures.len()) as f64;
+        self.cell().0 * columns
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a handful of lines")]
     fn header(&self) -> f64 {
-        if self.title.is_empty() { 0.0 } else { 34.0 }
+        let lines = title_lines(&self.title, self.width() - 16.0).len();
+        if lines == 0 {
+            0.0
+        } else {
+            16.0 + TITLE_LINE * lines as f64
+        }
     }
 }
 
+const TITLE_LINE: f64 = 18.0;
+
 impl<F: Figure> Figure for Grid<F> {
-    #[expect(clippy::cast_precision_loss)] // a handful of pictures
+    fn fitted(&self, width: f64) -> Self {
+        let figures = self.figures.iter().map(|figure| figure.fitted(width));
+        Self {
+            title: self.title.clone(),
+            columns: 1,
+            figures: figures.collect(),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a handful of pictures")]
     fn size(&self) -> (f64, f64) {
-        let (width, height) = self.cell();
-        let columns = self.columns.min(self.figures.len()) as f64;
+        let (_, height) = self.cell();
         let rows = self.figures.len().div_ceil(self.columns) as f64;
-        (width * columns, height * rows + self.header())
+        (self.width(), height * rows + self.header())
     }
 
     fn description(&self) -> String {
@@ -55,16 +78,14 @@ impl<F: Figure> Figure for Grid<F> {
         format!("{} ({})", self.title, parts.join("; "))
     }
 
-    #[expect(clippy::cast_precision_loss)] // a handful of pictures
+    #[expect(clippy::cast_precision_loss, reason = "a handful of pictures")]
     fn draw(&self, canvas: &mut Canvas) {
         let (width, height) = self.cell();
-        if !self.title.is_empty() {
-            canvas.text(
-                (self.size().0 / 2.0, 22.0),
-                Anchor::Middle,
-                "bc-title",
-                &self.title,
-            );
+        let middle = self.width() / 2.0;
+        let mut y = 22.0;
+        for line in title_lines(&self.title, self.width() - 16.0) {
+            canvas.text((middle, y), Anchor::Middle, "bc-title", &line);
+            y += TITLE_LINE;
         }
         for (index, figure) in self.figures.iter().enumerate() {
             let column = (index % self.columns) as f64;
@@ -88,6 +109,8 @@ mod tests {
             .figure(chart());
         assert_eq!(grid.size(), (800.0, 400.0));
         assert_eq!(grid.to_svg().matches("<g transform").count(), 3);
+        let narrow = grid.fitted(340.0);
+        assert!(narrow.size().0 <= 340.0 && narrow.size().1 > 3.0 * 200.0);
         let empty: Grid<LineChart> = Grid::new("", 0);
         assert_eq!(empty.size(), (0.0, 0.0));
     }

@@ -1,6 +1,6 @@
 //! Where in a picture does a point of a series lie?
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Scale};
 use crate::series::Series;
 
 /// The rectangle that the data is drawn into, with its axes.
@@ -22,6 +22,34 @@ impl Plot {
     pub fn y(&self, value: f64) -> Option<f64> {
         let position = self.y.position(value)?;
         Some(self.bottom - position * (self.bottom - self.top))
+    }
+
+    /// How many marks the x axis has room for.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float saturates, and the count is bounded"
+    )]
+    pub fn wanted_x_ticks(&self) -> u32 {
+        ((self.right - self.left) / 56.0).clamp(2.0, 10.0) as u32
+    }
+
+    /// What a script needs to find the value at a pixel: the edges, and of each axis its ends and
+    /// whether it is logarithmic.
+    pub fn geometry(&self) -> String {
+        let axis = |axis: &Axis| {
+            let log = u8::from(axis.scale() == Scale::Log);
+            format!("{} {} {log}", axis.low(), axis.high())
+        };
+        format!(
+            "{:.1} {:.1} {:.1} {:.1} {} {}",
+            self.left,
+            self.right,
+            self.top,
+            self.bottom,
+            axis(&self.x),
+            axis(&self.y)
+        )
     }
 
     /// The series in pixels; where points are closer than half a pixel, the extremes of each half

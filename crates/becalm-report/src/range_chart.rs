@@ -1,9 +1,12 @@
 //! Between which values may each of a few things lie?
 
 use crate::axis::{Axis, Scale};
+use crate::canvas::{Anchor, Canvas, EDGE, label_width};
 use crate::colour::Colour;
+use crate::csv;
 use crate::format;
-use crate::svg::{Anchor, Canvas, Figure, label_width};
+use crate::rows::Rows;
+use crate::svg::Figure;
 use crate::terminal::{self, Painter};
 
 /// One thing: the range it may lie in, its mean, and a reference.
@@ -63,6 +66,13 @@ impl RangeChart {
         self
     }
 
+    /// Sets the width in pixels, at least 240. The height follows from the rows.
+    #[must_use]
+    pub fn with_width(mut self, width: f64) -> Self {
+        self.width = width.clamp(240.0, 10_000.0);
+        self
+    }
+
     /// Sets how values are written. Default [`format::plain`].
     #[must_use]
     pub fn value_format(mut self, value_format: fn(f64) -> String) -> Self {
@@ -89,6 +99,19 @@ impl RangeChart {
     pub fn row(mut self, row: RangeRow) -> Self {
         self.rows.push(row);
         self
+    }
+
+    /// The rows as RFC 4180: `label,low,mean,high,ceiling`. What is not finite is empty.
+    pub fn to_csv(&self) -> String {
+        let row = |row: &RangeRow| {
+            let ceiling = row.ceiling.unwrap_or(f64::NAN);
+            let values = [row.low, row.mean, row.high, ceiling].map(csv::number);
+            csv::record(std::iter::once(row.label.clone()).chain(values))
+        };
+        let rows = self.rows.iter().map(row);
+        std::iter::once(csv::record(["label", "low", "mean", "high", "ceiling"]))
+            .chain(rows)
+            .collect()
     }
 
     fn axis(&self) -> Axis {
@@ -120,7 +143,7 @@ impl RangeChart {
     pub fn to_terminal(&self, width: usize, painter: Painter) -> String {
         let axis = self.axis();
         let longest = |texts: &mut dyn Iterator<Item = String>| {
-            texts.map(|text| text.chars().count()).max().unwrap_or(0)
+            texts.map(|text| terminal::width(&text)).max().unwrap_or(0)
         };
         let labels = longest(&mut self.rows.iter().map(|row| row.label.clone())).min(24);
         let captions: Vec<_> = self.rows.iter().map(|row| self.caption(row)).collect();
@@ -185,21 +208,48 @@ fn nearest_cell(position: f64, cells: usize) -> usize {
     ((position * cells as f64) as usize).min(cells.saturating_sub(1))
 }
 
-const ROW: f64 = 26.0;
-const HEADER: f64 = 34.0;
+impl RangeChart {
+    fn rows(&self) -> Rows {
+        let rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| (&*row.label, self.caption(row)))
+            .collect();
+        Rows::new(&self.title, self.width, &rows)
+    }
+
+    fn draw_row(&self, canvas: &mut Canvas, rows: &Rows, axis: &Axis, at: usize, row: &RangeRow) {
+        let left = rows.left;
+        let x = |value| Some(left + axis.position(value)? * (rows.right - left));
+        let caption = self.caption(row);
+        canvas.open("bc-tip", &[]);
+        let limit = row.ceiling.map(self.value_format);
+        let limit = limit.map_or(String::new(), |limit| format!(", limit {limit}"));
+        canvas.tip(&format!("{}: {caption}{limit}", row.label));
+        let top = rows.draw_words(canvas, at, &row.label, &caption);
+        if let Some(end) = row.ceiling.and_then(x) {
+            canvas.bar(Colour::Muted, false, (left, top), (end - left, 16.0));
+        }
+        if let (Some(low), Some(high)) = (x(row.low), x(row.high)) {
+            // A range of one value is still seen.
+            let size = ((high - low).max(2.0), 10.0);
+            canvas.bar(self.colour, true, (low, top + 3.0), size);
+        }
+        if let Some(mean) = x(row.mean) {
+            canvas.bar(Colour::Ink, true, (mean - 1.5, top + 1.0), (3.0, 14.0));
+        }
+        canvas.close();
+    }
+}
 
 impl Figure for RangeChart {
-    #[expect(clippy::cast_precision_loss)] // rows of a chart
     fn size(&self) -> (f64, f64) {
         let label = if self.value_label.is_empty() {
             0.0
         } else {
             18.0
         };
-        (
-            self.width,
-            HEADER + ROW * self.rows.len() as f64 + 30.0 + label,
-        )
+        (self.width, self.rows().bottom() + 30.0 + label)
     }
 
     fn description(&self) -> String {
@@ -211,50 +261,41 @@ impl Figure for RangeChart {
         format!("{}: {}", self.title, rows.join("; "))
     }
 
+    fn fitted(&self, width: f64) -> Self {
+        self.clone().with_width(width)
+    }
+
     fn draw(&self, canvas: &mut Canvas) {
-        let axis = self.axis();
-        let labels = self.rows.iter().map(|row| label_width(&row.label));
-        let left = labels.fold(20.0, f64::max).min(240.0) + 16.0;
-        let captions = self.rows.iter().map(|row| label_width(&self.caption(row)));
-        let right = self.width - captions.fold(20.0, f64::max).min(260.0) - 16.0;
-        let x = |value| Some(left + axis.position(value)? * (right - left));
-        #[expect(clippy::cast_precision_loss)] // rows of a chart
-        let bottom = HEADER + ROW * self.rows.len() as f64;
-        canvas.text((16.0, 20.0), Anchor::Start, "bc-title", &self.title);
+        let (axis, rows) = (self.axis(), self.rows());
+        let (left, right, bottom) = (rows.left, rows.right, rows.bottom());
+        rows.draw_title(canvas);
+        let mut free_from = f64::NEG_INFINITY;
         for tick in axis.ticks(5) {
-            if let Some(x) = x(tick) {
-                canvas.line("bc-grid", (x, HEADER - 4.0), (x, bottom));
-                let label = (self.value_format)(tick);
-                canvas.text((x, bottom + 16.0), Anchor::Middle, "", &label);
+            let Some(position) = axis.position(tick) else {
+                continue;
+            };
+            let x = left + position * (right - left);
+            canvas.line("bc-grid", (x, rows.top() - 4.0), (x, bottom));
+            let label = (self.value_format)(tick);
+            let half = label_width(&label) / 2.0;
+            let middle = x.max(half + EDGE).min(self.width - half - EDGE);
+            if middle - half >= free_from {
+                canvas.text((middle, bottom + 16.0), Anchor::Middle, "", &label);
+                free_from = middle + half + 6.0;
             }
         }
         if !self.value_label.is_empty() {
-            let middle = f64::midpoint(left, right);
-            canvas.text(
-                (middle, bottom + 36.0),
-                Anchor::Middle,
-                "",
-                &self.value_label,
-            );
+            let at = (f64::midpoint(left, right), bottom + 36.0);
+            canvas.text(at, Anchor::Middle, "", &self.value_label);
         }
-        let mut y = HEADER;
-        for row in &self.rows {
-            canvas.text((left - 8.0, y + 15.0), Anchor::End, "bc-strong", &row.label);
-            if let Some(end) = row.ceiling.and_then(x) {
-                canvas.bar(Colour::Muted, false, (left, y + 3.0), (end - left, 16.0));
-            }
-            if let (Some(low), Some(high)) = (x(row.low), x(row.high)) {
-                // A range of one value is still seen.
-                let size = ((high - low).max(2.0), 10.0);
-                canvas.bar(self.colour, true, (low, y + 6.0), size);
-            }
-            if let Some(mean) = x(row.mean) {
-                canvas.bar(Colour::Ink, true, (mean - 1.5, y + 4.0), (3.0, 14.0));
-            }
-            let at = (right + 10.0, y + 15.0);
-            canvas.text(at, Anchor::Start, "", &self.caption(row));
-            y += ROW;
+        canvas.open(
+            "bc-tips",
+            &[("data-columns", "1"), ("data-name", &*self.title)],
+        );
+        for (at, row) in self.rows.iter().enumerate() {
+            self.draw_row(canvas, &rows, &axis, at, row);
         }
+        canvas.close();
     }
 }
 

@@ -51,6 +51,27 @@ impl Series {
         }
     }
 
+    /// The share of the samples, in percent, that each value is not exceeded by: their empirical
+    /// distribution. A sample that is infinite (a service that never recovered) is never reached,
+    /// so the steps end below 100; what is not a number is no sample.
+    pub fn distribution(name: impl Into<String>, colour: Colour, samples: &[f64]) -> Self {
+        let mut sorted: Vec<_> = samples.iter().copied().filter(|it| !it.is_nan()).collect();
+        sorted.sort_by(f64::total_cmp);
+        #[expect(clippy::cast_precision_loss, reason = "a count of runs is below 2^53")]
+        let share = |count: usize| 100.0 * count as f64 / sorted.len() as f64;
+        let mut points = Vec::new();
+        for (at, &value) in sorted.iter().enumerate() {
+            // Of equal samples, the last says how many there are.
+            if value.is_finite() && sorted.get(at + 1).is_none_or(|next| *next > value) {
+                if points.is_empty() {
+                    points.push((value, 0.0));
+                }
+                points.push((value, share(at + 1)));
+            }
+        }
+        Self::steps(name, colour, points)
+    }
+
     /// The same, with the area below it tinted.
     #[must_use]
     pub fn filled(mut self) -> Self {
@@ -109,5 +130,19 @@ impl Rule {
             at,
             label: label.into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_rises_to_the_share_that_is_finite() {
+        let samples = [3.0, 1.0, f64::INFINITY, 1.0, f64::NAN];
+        let series = Series::distribution("", Colour::Ink, &samples);
+        assert_eq!(series.points, [(1.0, 0.0), (1.0, 50.0), (3.0, 75.0)]);
+        let none = Series::distribution("", Colour::Ink, &[f64::INFINITY]);
+        assert!(none.points.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::colour::Colour;
+use crate::csv;
 use crate::escape::markup;
 use crate::terminal::{self, Painter};
 
@@ -67,7 +68,7 @@ impl Table {
             let cells = self.rows.iter().map(|row| &row[column].text);
             cells
                 .chain([&self.header[column]])
-                .map(|text| text.chars().count())
+                .map(|text| terminal::width(text))
                 .max()
                 .unwrap_or(0)
         };
@@ -78,7 +79,7 @@ impl Table {
                 if column == 0 {
                     line.push_str(&painter.paint(*colour, &terminal::fit(text, *width)));
                 } else {
-                    let padding = width.saturating_sub(text.chars().count());
+                    let padding = width.saturating_sub(terminal::width(text));
                     let _ = write!(line, "  {:padding$}{}", "", painter.paint(*colour, text));
                 }
             }
@@ -95,6 +96,17 @@ impl Table {
             text.push_str(&line(&cells));
         }
         text
+    }
+
+    /// The table as RFC 4180, header first.
+    pub fn to_csv(&self) -> String {
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| csv::record(row.iter().map(|cell| &cell.text)));
+        std::iter::once(csv::record(&self.header))
+            .chain(rows)
+            .collect()
     }
 
     /// The table as HTML.

@@ -1,7 +1,7 @@
 //! How fast are the kernels for huge fleets?
 //!
 //! `cargo run --release -p becalm-sim --example kernel_speed -- herd 1000000`: a jittered herd of so
-//! many clients. `... -- occ`: the sweep of the original's figures, 60 million events.
+//! many clients; a second number is how many the server accepts in a second. `... -- occ`: the sweep of the original's figures, 60 million events.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,8 +14,13 @@ use becalm_sim::occ::{self, Contest};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at| {
+        arguments
+            .get(at)
+            .and_then(|number: &String| number.parse().ok())
+    };
     let events = match arguments.first().map(String::as_str) {
-        Some("herd") => of_herd(arguments.get(1).and_then(|count| count.parse().ok())),
+        Some("herd") => of_herd(number(1), number(2)),
         Some("occ") => of_occ(),
         _ => {
             eprintln!("kernel_speed: say herd COUNT, or occ");
@@ -29,9 +34,9 @@ fn main() -> ExitCode {
     })
 }
 
-fn of_herd(clients: Option<u32>) -> Option<(u64, Duration)> {
-    let mut herd = Herd::of(clients.unwrap_or(1_000_000));
-    herd.outage = Duration::from_secs(300);
+fn of_herd(clients: Option<u64>, accepts: Option<u64>) -> Option<(u64, Duration)> {
+    let mut herd = Herd::of(u32::try_from(clients.unwrap_or(1_000_000)).ok()?);
+    (herd.outage, herd.accepts_per_second) = (Duration::from_secs(300), accepts);
     let policy = Policy::exponential(Duration::from_secs(1))
         .cap(Duration::from_secs(30))
         .attempts(Policy::UNLIMITED)

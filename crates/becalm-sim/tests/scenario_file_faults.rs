@@ -113,6 +113,11 @@ fn a_name_that_nothing_or_more_than_one_has_is_told() {
             "name = \"orders\"",
             "line 9: service.name: another service has this name",
         ],
+        [
+            "effect = \"hang\"\nservice = \"database\"",
+            "effect = \"load\"\nfactor = 3\npopulation = \"user\"",
+            "line 19: trigger.population: unknown population `user`; did you mean `users`?",
+        ],
     ]);
 }
 
@@ -390,11 +395,14 @@ fn what_cannot_be_run_is_refused_where_it_stands() {
 
 #[test]
 fn a_world_without_anybody_is_refused() {
-    let refusal = refusal("name = \"empty\"\nhorizon = \"1s\"");
-    assert!(
-        refusal.contains("[[service]]") && refusal.contains("[[population]]"),
-        "{refusal}"
-    );
+    let service = "[[service]]\nname = \"orders\"";
+    for sections in ["", service] {
+        let refusal = refusal(&format!("name = \"empty\"\nhorizon = \"1s\"\n{sections}"));
+        assert!(
+            refusal.contains("[[service]]") && refusal.contains("[[population]]"),
+            "{refusal}"
+        );
+    }
 }
 
 #[test]

@@ -65,6 +65,17 @@ fn a_policy_under_which_the_service_stays_down_is_never_recommended() {
     assert!(tuning.front.contains(&tuning.recommended));
     let loads: Vec<f64> = tuning.front.iter().map(|it| it.objectives.load).collect();
     assert!(loads.is_sorted(), "{loads:?}");
+    let mut rounded: Vec<_> = tuning
+        .front
+        .iter()
+        .map(|it| it.objectives.rounded())
+        .collect();
+    rounded.dedup();
+    assert_eq!(rounded.len(), tuning.front.len(), "equals are shown once");
+    assert_eq!(
+        tuning.recommended.policy.backoff,
+        becalm::Backoff::Exponential
+    );
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn searches_find_the_edges_of_a_world_that_is_known() {
     // 4 s, and up to 12 % more by the seed.
     let seconds = outage.value().unwrap();
     assert!((3.9..=4.6).contains(&seconds), "{seconds}");
-    let (low, high) = outage.interval();
+    let (low, high) = outage.interval().unwrap();
     assert!(
         low <= 4.24 && high >= 4.24 && low > 3.0 && high < 5.5,
         "{low} {high}"
@@ -169,6 +169,15 @@ fn searches_find_the_edges_of_a_world_that_is_known() {
     let load = largest_load(&hung(200.0, &eager()), &runs, 10).unwrap();
     let rate = load.value().unwrap();
     assert!((232.0..=252.0).contains(&rate), "{rate}");
+    let (low, high) = load.interval().unwrap();
+    assert!(
+        low <= 245.0 && (245.0..=1000.0).contains(&high),
+        "{low} {high}"
+    );
+    let endless = longest_outage(&hung(200.0, &eager()), &Runs::new(world(99.0), &plan), 10);
+    let endless = endless.unwrap();
+    assert_eq!(endless.value(), Some(16.0), "the longest that is tried");
+    assert_eq!(endless.interval(), None, "nothing says how much more");
     let all = largest_load(
         &hung(200.0, &eager()).clone(),
         &Runs::new(world(0.1), &plan),

@@ -74,9 +74,9 @@ fn each_contender_has_a_verdict_and_figures_that_agree() {
         study.answer
     );
     assert!(
-        study
-            .answer
-            .contains("Under calm it comes back within 1.0 s"),
+        study.answer.contains(
+            "Under calm it comes back within 1.0 s, but not with triggers twice as long; up to 3."
+        ),
         "{}",
         study.answer
     );

@@ -57,6 +57,7 @@ use tail::TailOutcome;
 /// It takes about 20 seconds. Everything is measured; nothing is scripted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
     #[command(flatten)]
     setup: Setup,

@@ -207,7 +207,7 @@ mod tests {
     fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
         let outcome = outcome();
         let html = page(&outcome).to_html();
-        assert_eq!(html.matches("<svg").count(), 3);
+        assert_eq!(html.matches("<figure").count(), 3);
         for words in [
             "still raging 7s later",
             "1.00 &gt; 1.12 &gt; 1.01",

@@ -119,8 +119,8 @@ impl Row {
 
     /// What the seeds gave: the least and the greatest, if there is a difference to be seen.
     fn got(&self) -> String {
-        let least = format::plain(self.got.iter().copied().fold(f64::INFINITY, f64::min));
-        let most = format::plain(self.got.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        let least = precise(self.got.iter().copied().fold(f64::INFINITY, f64::min));
+        let most = precise(self.got.iter().copied().fold(f64::NEG_INFINITY, f64::max));
         if self.got.iter().any(|got| got.is_nan()) {
             "not a number".into()
         } else if least == most {
@@ -129,6 +129,24 @@ impl Row {
             format!("{least} to {most}")
         }
     }
+}
+
+/// Four digits that count, so that what is close and what is equal can be told apart.
+fn precise(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() || size >= 1_000.0 || value == 0.0 {
+        return format::plain(value);
+    }
+    if size < 0.001 {
+        return format!("{value:.3e}");
+    }
+    let decimals = [100.0, 10.0, 1.0, 0.1, 0.01]
+        .iter()
+        .take_while(|it| size < **it)
+        .count()
+        + 1;
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 fn tolerance(tolerance: Tolerance) -> String {
@@ -152,7 +170,7 @@ fn text(check: &Check) -> String {
         };
         table = table.row([
             Cell::new(format!("  {}", row.what)),
-            format::plain(row.expected).into(),
+            precise(row.expected).into(),
             row.got().into(),
             (&*row.tolerance).into(),
             Cell::new(word).colour(colour),
@@ -257,7 +275,7 @@ mod tests {
         );
         let text = text(&missed);
         assert!(
-            text.contains("100 to 107") && text.contains("FAILED"),
+            text.contains("100.2 to 107") && text.contains("FAILED"),
             "{text}"
         );
         let conclusion = conclusion(&[missed], 2);
@@ -272,6 +290,23 @@ mod tests {
         let nothing = check(&[]);
         assert!(!nothing.passed() && text(&nothing).contains("FAILED"));
         assert!(conclusion(&[nothing], 1).contains("FAILED: herd"));
+    }
+
+    #[test]
+    fn values_have_four_digits_that_count() {
+        for (value, text) in [
+            (0.0, "0"),
+            (12_345.6, "12 346"),
+            (999.96, "1000"),
+            (0.066_72, "0.06672"),
+            (1.334, "1.334"),
+            (47.0, "47"),
+            (47.125, "47.12"),
+            (8.2e-4, "8.200e-4"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(precise(value), text);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches};
 
-use super::flags::{CatalogueFlags, StudyFlags};
+use super::flags::{CatalogueFlags, StudyFlags, TuneFlags};
 use super::subject::Named;
 use super::{scenario_name, subject};
 use crate::policy_flags::PolicyFlags;
@@ -31,7 +31,9 @@ pub enum Request {
     /// Compare the simulator with the right answers.
     Check(CatalogueFlags),
     /// Study a scenario.
-    Study(Box<StudyRequest>),
+    Study(Box<Question>, StudyFlags),
+    /// Search for a policy.
+    Tune(Box<Question>, TuneFlags),
 }
 
 /// For whom it is printed.
@@ -41,14 +43,13 @@ pub enum Form {
     Json,
 }
 
-/// A scenario, its parameters and policies.
+/// A scenario, its parameters, and the policy of the flags.
 #[derive(Debug)]
-pub struct StudyRequest {
+pub struct Question {
     pub named: Named,
     pub policy: PolicyFlags,
     /// Whether any flag of the policy was given.
     pub policy_is_given: bool,
-    pub flags: StudyFlags,
 }
 
 impl clap::Args for Args {
@@ -63,9 +64,9 @@ impl clap::Args for Args {
             .args_conflicts_with_subcommands(true)
             .allow_external_subcommands(true)
             .arg_required_else_help(true);
-        ENTRIES.iter().fold(command, |command, entry| {
-            command.subcommand(scenario(entry))
-        })
+        command
+            .subcommands(ENTRIES.iter().map(|entry| scenario::<StudyFlags>(entry)))
+            .subcommand(tune())
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -76,12 +77,21 @@ impl clap::Args for Args {
 impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let request = match matches.subcommand() {
+            Some((TUNE, given)) => match given.subcommand() {
+                Some((name, given)) => {
+                    let (question, flags) = Question::read(name, given)?;
+                    Request::Tune(Box::new(question), flags)
+                }
+                None => {
+                    return Err(refusal(
+                        ErrorKind::MissingSubcommand,
+                        "name a scenario to tune",
+                    ));
+                }
+            },
             Some((name, given)) => {
-                let request = match catalogue::find(name) {
-                    Some(entry) => StudyRequest::of_entry(entry, given),
-                    None => StudyRequest::of_file(name, given),
-                };
-                Request::Study(Box::new(request?))
+                let (question, flags) = Question::read(name, given)?;
+                Request::Study(Box::new(question), flags)
             }
             None => of_the_catalogue(CatalogueFlags::from_arg_matches(matches)?)?,
         };
@@ -116,11 +126,16 @@ fn refusal(kind: ErrorKind, sentence: &str) -> Error {
 
 const USAGE: &str = "becalm storm SCENARIO [OPTIONS]
        becalm storm FILE.toml [OPTIONS]
+       becalm storm tune SCENARIO|FILE.toml [OPTIONS]
        becalm storm --list [NAME]...
        becalm storm --check [NAME]...";
 
-impl StudyRequest {
-    fn of_entry(entry: &'static Entry, given: &ArgMatches) -> Result<Self, Error> {
+impl Question {
+    /// The scenario of this name, or of this file, with the flags behind it.
+    fn read<F: clap::Args>(name: &str, given: &ArgMatches) -> Result<(Self, F), Error> {
+        let Some(entry) = catalogue::find(name) else {
+            return Self::of_file(name, given);
+        };
         let mut parameters = Parameters::of(entry.parameters);
         for parameter in entry.parameters {
             if let Some(value) = given.get_one::<String>(parameter.name) {
@@ -132,7 +147,7 @@ impl StudyRequest {
     }
 
     /// `given` holds the arguments behind the name, unread: clap knows no subcommand of that name.
-    fn of_file(name: &str, given: &ArgMatches) -> Result<Self, Error> {
+    fn of_file<F: clap::Args>(name: &str, given: &ArgMatches) -> Result<(Self, F), Error> {
         if !subject::is_file(name) {
             let unknown = scenario_name::unknown(name);
             return Err(refusal(
@@ -141,17 +156,17 @@ impl StudyRequest {
             ));
         }
         let arguments = given.get_many::<OsString>("").unwrap_or_default();
-        let given = own(name).try_get_matches_from(arguments)?;
+        let given = own::<F>(name).try_get_matches_from(arguments)?;
         Self::new(Named::File(name.into()), &given)
     }
 
-    fn new(named: Named, given: &ArgMatches) -> Result<Self, Error> {
-        Ok(Self {
+    fn new<F: clap::Args>(named: Named, given: &ArgMatches) -> Result<(Self, F), Error> {
+        let question = Self {
             named,
             policy: PolicyFlags::from_arg_matches(given)?,
             policy_is_given: policy_is_given(given),
-            flags: StudyFlags::from_arg_matches(given)?,
-        })
+        };
+        Ok((question, F::from_arg_matches(given)?))
     }
 }
 
@@ -159,7 +174,10 @@ impl StudyRequest {
 pub fn policy_flags() -> Vec<String> {
     let flags = flags_of_the_policy();
     let names = flags.iter().filter_map(Arg::get_long);
-    names.filter(|name| *name != SEED).map(str::to_owned).collect()
+    names
+        .filter(|name| *name != SEED)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A flag of the policy that says nothing about the policy: here it is the study's.
@@ -172,12 +190,38 @@ fn flags_of_the_policy() -> Vec<Arg> {
 
 fn policy_is_given(given: &ArgMatches) -> bool {
     let flags = flags_of_the_policy();
-    let ids = flags.iter().map(|flag| flag.get_id().as_str()).filter(|id| *id != SEED);
-    ids.map(|id| given.value_source(id)).any(|source| source == Some(ValueSource::CommandLine))
+    let ids = flags
+        .iter()
+        .map(|flag| flag.get_id().as_str())
+        .filter(|id| *id != SEED);
+    ids.map(|id| given.value_source(id))
+        .any(|source| source == Some(ValueSource::CommandLine))
 }
 
+/// The subcommand that searches for a policy, in scenarios that have a world to search in.
+fn tune() -> Command {
+    let searchable = ENTRIES.iter().filter(|entry| entry.scenario.is_some());
+    Command::new(TUNE)
+        .about("Search for the policy that suits a scenario: the best trade-offs, and one of them")
+        .long_about(
+            "Search for the policy that suits a scenario: the best trade-offs, and one of them\n\n\
+             Tries policies in a scenario of the catalogue or of your own, and drops those under which \
+             the service stays down. Of the others it shows those that no other beats in load on the \
+             service, in calls that fail and in latency, and recommends one, with its reasons, as a \
+             policy file. The policy flags describe the policy that it is compared with.",
+        )
+        .override_usage("becalm storm tune SCENARIO [OPTIONS]\n       becalm storm tune FILE.toml [OPTIONS]")
+        .subcommand_value_name("SCENARIO")
+        .subcommand_help_heading("Scenarios")
+        .arg_required_else_help(true)
+        .allow_external_subcommands(true)
+        .subcommands(searchable.map(|entry| scenario::<TuneFlags>(entry)))
+}
+
+const TUNE: &str = "tune";
+
 /// The subcommand of a scenario.
-fn scenario(entry: &'static Entry) -> Command {
+fn scenario<F: clap::Args>(entry: &'static Entry) -> Command {
     let sources: Vec<String> = entry.sources.iter().map(super::list::source).collect();
     let after = format!(
         "Sources:\n  {}\n\nExample:\n  becalm storm {} --report storm.html",
@@ -185,7 +229,7 @@ fn scenario(entry: &'static Entry) -> Command {
         entry.name
     );
     let parameters = entry.parameters.iter().map(flag);
-    with_policy_and_study(Command::new(entry.name).args(parameters))
+    with_policy_and::<F>(Command::new(entry.name).args(parameters))
         .about(entry.title)
         .long_about(format!(
             "{}\n\n{}\n\n{}\n\nThe policy flags start from the scenario's own policy.",
@@ -195,8 +239,8 @@ fn scenario(entry: &'static Entry) -> Command {
 }
 
 /// The command of a scenario of one's own.
-fn own(path: &str) -> Command {
-    with_policy_and_study(Command::new("own"))
+fn own<F: clap::Args>(path: &str) -> Command {
+    with_policy_and::<F>(Command::new("own"))
         .bin_name(format!("becalm storm {path}"))
         .no_binary_name(true)
         .about("Study a scenario of your own")
@@ -207,9 +251,9 @@ fn own(path: &str) -> Command {
         )
 }
 
-fn with_policy_and_study(command: Command) -> Command {
+fn with_policy_and<F: clap::Args>(command: Command) -> Command {
     let flags = flags_of_the_policy().into_iter().map(without_default);
-    let command = StudyFlags::augment_args(command).args(flags);
+    let command = F::augment_args(command).args(flags);
     command.mut_arg(SEED, |seed| {
         seed.help("The seed of the first run [default: 1]")
             .long_help(
@@ -277,11 +321,14 @@ Examples:
   becalm storm --check --quick
   becalm storm herd --clients 10000 --compare none,equal,full,decorrelated
   becalm storm herd --base 1s --cap 30s --report herd.html --csv herd
+  becalm storm my-service.toml --policy mine.toml --compare yours --strict
+  becalm storm my-service.toml --sweep base=50ms..1s,attempts=2..5
+  becalm storm tune my-service.toml --out tuned.toml
 
 The JSON document of a study: schema, becalm (version), command, scenario, question, answer, seed, \
 runs, events, asked (name, value), figures, contenders (name, policy, verdict (stable, vulnerable, \
 metastable, overloaded, or null), evidence, figures (id, title, unit, value or null, low and high of \
-the 95 % interval or null), charts) and charts (id, title, x, y, kind, ...). Of --list: schema, \
+the 95 % interval or null), charts), of tune also recommended (policy file, reasons), and charts (id, title, x, y, kind, ...). Of --list: schema, \
 becalm, scenarios (name, title, question, answer, sources, parameters, contenders). Of --check: \
 schema, becalm, quick, seeds, passed, scenarios (name, passed, comparisons (what, expected, got, one \
 for each seed, tolerance, holds)). Names and units are stable; new ones may be added.
@@ -295,7 +342,15 @@ mod tests {
 
     #[test]
     fn no_scenario_takes_a_name_away_from_another_flag() {
-        let command = with_policy_and_study(Command::new("study"));
+        let command = with_policy_and::<TuneFlags>(
+            Command::new("tune").args(
+                StudyFlags::augment_args(Command::new("study"))
+                    .get_arguments()
+                    .filter(|it| {
+                        ["compare", "sweep", "strict", "quick"].contains(&it.get_id().as_str())
+                    }),
+            ),
+        );
         let mut taken: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         taken.extend(["help", "version", "list", "check", "quick", "seeds", "out"]);
         assert!(taken.contains(&"attempts") && taken.contains(&"compare"));
@@ -313,7 +368,7 @@ mod tests {
 
     #[test]
     fn no_default_is_told_that_the_scenario_may_not_have() {
-        let mut command = own("a.toml");
+        let mut command = own::<StudyFlags>("a.toml");
         let help = command.render_long_help().to_string();
         assert!(
             !help.contains("[default: 4]") && !help.contains("[default: none]"),

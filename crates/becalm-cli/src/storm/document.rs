@@ -23,7 +23,17 @@ struct Document<'a> {
     events: u64,
     asked: Vec<Asked<'a>>,
     contenders: Vec<ContenderRecord<'a>>,
+    /// What a search for a policy came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recommended: Option<RecommendedRecord<'a>>,
     charts: Vec<ChartRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RecommendedRecord<'a> {
+    /// As a policy file.
+    policy: &'a str,
+    reasons: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -126,6 +136,10 @@ pub fn document(told: &Told) -> Result<String, String> {
             .map(|(name, value)| Asked { name, value })
             .collect(),
         contenders: study.contenders.iter().map(contender).collect(),
+        recommended: told.recommended.as_ref().map(|it| RecommendedRecord {
+            policy: &it.file,
+            reasons: &it.reasons,
+        }),
         charts: study.charts.iter().map(chart).collect(),
     };
     serde_json::to_string(&document)

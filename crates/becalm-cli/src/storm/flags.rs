@@ -58,6 +58,45 @@ pub struct StudyFlags {
     #[arg(long, value_name = "LIST", help_heading = STUDY)]
     pub compare: Vec<String>,
 
+    /// Study every point of a grid instead, such as "base=50ms..1s,attempts=2|4"
+    ///
+    /// Axes, separated by commas: a setting of the policy or a parameter of the scenario, "=", and its
+    /// values, separated by "|": each a value or a range, which has five steps of equal factors
+    /// ("50ms..1s") or so many ("50ms..1s:8"). Every point starts from the policy of the flags.
+    #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
+    pub sweep: Option<String>,
+
+    /// Find out the verdict and its figures alone: no searches for what is worse, no phase map
+    #[arg(long, help_heading = STUDY)]
+    pub quick: bool,
+
+    /// Exit with 1 if any policy leaves its service metastable: for a build that must not pass
+    #[arg(long, help_heading = STUDY)]
+    pub strict: bool,
+
+    #[command(flatten)]
+    pub run: RunFlags,
+}
+
+/// The flags of a search for a policy, beside those of its scenario and of its policy.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TuneFlags {
+    /// Write the recommended policy into this file, as --policy reads it
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    pub out: Option<PathBuf>,
+
+    /// Policies that are tried [default: 32]
+    #[arg(long, value_name = "COUNT", help_heading = STUDY)]
+    #[arg(value_parser = value_parser!(u32).range(1..=10_000))]
+    pub policies: Option<u32>,
+
+    #[command(flatten)]
+    pub run: RunFlags,
+}
+
+/// How thoroughly to run, and what is left behind.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunFlags {
     /// Runs of each point, each with a seed of its own [default: the scenario's choice]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
     #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
@@ -66,10 +105,6 @@ pub struct StudyFlags {
     /// Threads that runs are spread over; they change nothing in the result [default: all]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
     pub threads: Option<NonZeroUsize>,
-
-    /// Exit with 1 if any policy leaves its service metastable: for a build that must not pass
-    #[arg(long, help_heading = STUDY)]
-    pub strict: bool,
 
     /// Write a report: one HTML file that needs no other
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]

@@ -18,6 +18,7 @@ mod study;
 mod subject;
 mod table;
 mod text;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -30,7 +31,8 @@ pub fn execute(args: Args) -> ExitCode {
     let done = match args.request {
         Request::List(names, form) => Ok(list::print(&names, form)),
         Request::Check(request) => Ok(check::run(&request)),
-        Request::Study(request) => study::run(&request),
+        Request::Study(question, flags) => study::run(&question, &flags),
+        Request::Tune(question, flags) => tune::run(&question, &flags),
     };
     done.unwrap_or_else(|sentence| usage::refuse(&sentence))
 }

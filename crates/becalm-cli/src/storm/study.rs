@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use becalm_sim::study::{Study, Verdict};
+use becalm_sim::study::{Plan, Study, Verdict};
 
-use super::command::StudyRequest;
+use super::command::Question;
 use super::contender::{self, Start};
-use super::flags::{SEED, plan};
+use super::flags::{RunFlags, SEED, StudyFlags, plan};
 use super::progress::Progress;
 use super::reports::Reports;
 use super::{document, text};
@@ -17,30 +17,72 @@ use crate::usage;
 #[derive(Debug)]
 pub struct Told {
     pub study: Study,
+    /// What a search for a policy came to.
+    pub recommended: Option<Recommended>,
     pub command: String,
 }
 
+/// A policy that suits the scenario.
+#[derive(Debug)]
+pub struct Recommended {
+    /// As a policy file.
+    pub file: String,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+}
+
 /// Studies the scenario and tells what was found.
-pub fn run(request: &StudyRequest) -> Result<ExitCode, String> {
-    let flags = &request.flags;
-    let subject = request.named.open()?;
+pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> {
+    let subject = question.named.open()?;
     let start = Start {
-        yours: request.policy.policy_from(subject.policy())?,
+        yours: question.policy.policy_from(subject.policy())?,
         own: subject.policy(),
-        is_given: request.policy_is_given,
+        is_given: question.policy_is_given,
     };
     let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
+    let done = tell(question, &flags.run, |plan| {
+        if let Some(axes) = &flags.sweep {
+            return Ok((subject.sweep(axes, &start.yours, plan)?, None));
+        }
+        let mut plan = plan.clone();
+        plan.is_quick = flags.quick;
+        Ok((subject.study(&candidates, &plan)?, None))
+    })?;
+    let mut contenders = done.told.study.contenders.iter();
+    let fails = flags.strict && contenders.any(|it| it.verdict == Some(Verdict::Metastable));
+    Ok(if fails {
+        ExitCode::FAILURE
+    } else {
+        done.printed
+    })
+}
+
+/// What was told, and whether it could be.
+pub struct Done {
+    pub told: Told,
+    pub printed: ExitCode,
+}
+
+/// Does the work under a plan with a seed, threads and a display of its progress; then tells of it
+/// wherever the flags say.
+pub fn tell(
+    question: &Question,
+    flags: &RunFlags,
+    work: impl FnOnce(&Plan<'_>) -> Result<(Study, Option<Recommended>), String>,
+) -> Result<Done, String> {
     let reports = Reports::open(flags)?;
-    let given = request.policy.seed();
+    let given = question.policy.seed();
     let seed = given.unwrap_or(SEED);
+    let (study, recommended) = {
+        let progress = Progress::new("runs");
+        let tell = |done, all| progress.tell(done, all);
+        let mut plan = plan(seed, flags.runs, flags.threads);
+        plan.progress = Some(&tell);
+        work(&plan)?
+    };
     let told = Told {
-        study: {
-            let progress = Progress::new("runs");
-            let tell = |done, all| progress.tell(done, all);
-            let mut plan = plan(seed, flags.runs, flags.threads);
-            plan.progress = Some(&tell);
-            subject.study(&candidates, &plan)?
-        },
+        study,
+        recommended,
         command: command(std::env::args().skip(1), given, seed),
     };
     let written = reports.write(&told)?;
@@ -49,14 +91,7 @@ pub fn run(request: &StudyRequest) -> Result<ExitCode, String> {
     } else {
         usage::print([text::document(&told, &written)])
     };
-    let is_metastable = |it: &Option<Verdict>| *it == Some(Verdict::Metastable);
-    let fails = flags.strict
-        && told
-            .study
-            .contenders
-            .iter()
-            .any(|it| is_metastable(&it.verdict));
-    Ok(if fails { ExitCode::FAILURE } else { printed })
+    Ok(Done { told, printed })
 }
 
 /// The command line that gives the same: with its seed, and without the threads, which change
@@ -137,7 +172,11 @@ pub mod tests {
         study.runs = 10;
         study.events = 12_345;
         let command = "becalm storm orders --seed 7".into();
-        Told { study, command }
+        Told {
+            study,
+            recommended: None,
+            command,
+        }
     }
 
     fn chart(id: &str, kind: ChartKind) -> Chart {

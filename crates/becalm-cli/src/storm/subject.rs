@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use becalm::Policy;
-use becalm_sim::catalogue::{Candidate, Entry, Parameters};
+use becalm_sim::catalogue::{Candidate, ENTRIES, Entry, Parameters};
 use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Study};
+use becalm_sim::sweep::{self, InvalidSweep, Sweep};
+use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{self, Brief};
 
 use super::contender::OWN;
@@ -95,7 +97,79 @@ impl Subject<'_> {
     }
 }
 
+impl Subject<'_> {
+    /// Studies every point of a sweep that starts from this policy.
+    ///
+    /// # Errors
+    ///
+    /// Axes that make no sense, in a sentence; a scenario without a world.
+    pub fn sweep(&self, axes: &str, policy: &Policy, plan: &Plan<'_>) -> Result<Study, String> {
+        let none = Parameters::of(&[]);
+        let parameters = match self {
+            Self::Entry(_, parameters) => parameters,
+            Self::Own(_) => &none,
+        };
+        let world = self.world("--sweep")?;
+        let refused = |invalid: InvalidSweep| format!("--sweep: {invalid}");
+        let sweep = Sweep::read(axes, parameters).map_err(refused)?;
+        let points = sweep.points(policy, parameters).map_err(refused)?;
+        Ok(sweep::study(&self.brief(), &sweep, &points, plan, world))
+    }
+
+    /// Searches for a policy that suits it better than the given one.
+    ///
+    /// # Errors
+    ///
+    /// A scenario without a world.
+    pub fn tune(&self, space: &Space, given: &Policy, plan: &Plan<'_>) -> Result<Tuning, String> {
+        let world = self.world("tune")?;
+        let none = Parameters::of(&[]);
+        let parameters = match self {
+            Self::Entry(_, parameters) => parameters,
+            Self::Own(_) => &none,
+        };
+        let build = |policy: &Policy| world(parameters, policy);
+        Ok(tune::tune(&self.brief(), space, given, plan, build))
+    }
+
+    fn brief(&self) -> Brief {
+        match self {
+            Self::Entry(entry, parameters) => Brief::of(entry, parameters),
+            Self::Own(own) => own.brief(),
+        }
+    }
+
+    /// What builds its clients and services under a policy.
+    fn world(&self, asker: &str) -> Result<World<'_>, String> {
+        let entry = match self {
+            Self::Own(own) => return Ok(Box::new(|_, policy| own.under(policy))),
+            Self::Entry(entry, _) => entry,
+        };
+        if let Some(build) = entry.scenario {
+            return Ok(Box::new(build));
+        }
+        let others = ENTRIES.iter().filter(|it| it.scenario.is_some());
+        let others: Vec<_> = others.map(|it| it.name).collect();
+        Err(format!(
+            "{asker}: {} has no services to judge; name a file of your own or one of: {}",
+            entry.name,
+            others.join(", ")
+        ))
+    }
+}
+
+/// Builds a scenario of parameters and a policy.
+type World<'a> = Box<dyn Fn(&Parameters, &Policy) -> Scenario + 'a>;
+
 impl Own<'_> {
+    fn brief(&self) -> Brief {
+        Brief {
+            name: self.scenario.name.clone(),
+            question: format!("What becomes of {}?", self.scenario.name),
+            asked: vec![("file".into(), self.path.display().to_string())],
+        }
+    }
+
     fn study(&self, candidates: &[Candidate], plan: &Plan<'_>) -> Result<Study, String> {
         if let Some(candidate) = candidates.iter().find(|it| self.is_ambiguous(it)) {
             return Err(format!(
@@ -105,12 +179,7 @@ impl Own<'_> {
                 self.path.display()
             ));
         }
-        let brief = Brief {
-            name: self.scenario.name.clone(),
-            question: format!("What becomes of {}?", self.scenario.name),
-            asked: vec![("file".into(), self.path.display().to_string())],
-        };
-        Ok(verdict::study(&brief, candidates, plan, |policy| {
+        Ok(verdict::study(&self.brief(), candidates, plan, |policy| {
             self.under(policy)
         }))
     }

@@ -29,6 +29,30 @@ pub fn of_figures(study: &Study, headings: &[String], exact: bool) -> Table {
     })
 }
 
+/// The most policies that stand side by side; more have a row each.
+pub const SIDE_BY_SIDE: usize = 8;
+
+/// A row for each policy, a column for each figure; the verdict first.
+pub fn of_policies(study: &Study, most: usize, exact: bool) -> Table {
+    let write = if exact {
+        figures::whole
+    } else {
+        figures::value
+    };
+    let titles = titles(study);
+    let titles = titles.get(..most).unwrap_or(&titles);
+    let header = ["policy", "verdict"].into_iter();
+    let table = Table::new(header.chain(titles.iter().map(|(_, title)| *title)));
+    study.contenders.iter().fold(table, |table, contender| {
+        let cells = titles.iter().map(|(id, _)| {
+            let figure = contender.figures.iter().find(|figure| figure.id == *id);
+            Cell::new(figure.map_or_else(String::new, write))
+        });
+        let first = [Cell::new(&*contender.name), verdict(contender.verdict)];
+        table.row(first.into_iter().chain(cells))
+    })
+}
+
 /// The verdict in its colour.
 pub fn verdict(verdict: Option<Verdict>) -> Cell {
     verdict.map_or_else(

@@ -30,6 +30,24 @@ pub fn columns(values: &[f64], height: usize, top: f64) -> Vec<String> {
         .collect()
 }
 
+/// A horizontal bar: `share` (from 0 to 1) of `width` columns, to an eighth of one.
+pub(crate) fn sparkbar(share: f64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let share = if share.is_nan() {
+        0.0
+    } else {
+        share.clamp(0.0, 1.0)
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a float saturates, and a terminal is small"
+    )]
+    let eighths = (share * (width * 8) as f64).floor() as usize;
+    "█".repeat(eighths / 8) + PARTS[eighths % 8]
+}
+
 /// The height of a column in eighths of a character, of at most `height` characters.
 #[expect(
     clippy::cast_possible_truncation,

@@ -1,14 +1,31 @@
 //! How is a measurement shown in a grid of characters?
 
 mod columns;
+mod dots;
 mod painter;
+mod progress;
 
+use unicode_width::UnicodeWidthChar as _;
+
+pub(crate) use columns::sparkbar;
 pub use columns::{columns, sparkline};
+pub(crate) use dots::Dots;
 pub use painter::Painter;
+pub use progress::{Progress, progress};
+
+/// How many columns the text takes: wide characters take two, combining ones none, and a control
+/// character the one of the space that [`fit`] makes of it.
+pub fn width(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+fn columns_of(character: char) -> usize {
+    character.width().unwrap_or(1)
+}
 
 /// The text in exactly `width` columns: padded with spaces, or cut with an ellipsis.
 ///
-/// Every character counts as one column, control characters become spaces.
+/// Control characters become spaces.
 ///
 /// ```
 /// use becalm_report::terminal::fit;
@@ -23,13 +40,26 @@ pub fn fit(text: &str, width: usize) -> String {
             character
         }
     };
-    let length = text.chars().count();
-    if length <= width {
-        let padding = std::iter::repeat_n(' ', width - length);
-        return text.chars().map(visible).chain(padding).collect();
-    }
-    let kept = text.chars().take(width.saturating_sub(1)).map(visible);
-    kept.chain((width > 0).then_some('…')).collect()
+    let length = self::width(text);
+    let (room, end) = match width.checked_sub(1) {
+        _ if length <= width => (width, None),
+        Some(room) => (room, Some('…')),
+        None => (0, None),
+    };
+    let mut used = 0;
+    let mut fitted: String = text
+        .chars()
+        .take_while(|character| {
+            used += columns_of(*character);
+            used <= room
+        })
+        .map(visible)
+        .chain(end)
+        .collect();
+    // A wide character that did not fit leaves a column.
+    let padding = width.saturating_sub(self::width(&fitted));
+    fitted.extend(std::iter::repeat_n(' ', padding));
+    fitted
 }
 
 /// The text in lines of at most `width` columns, broken between words. A longer word has a line of
@@ -43,7 +73,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if self::width(line) + 1 + self::width(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -76,9 +106,16 @@ mod tests {
     #[test]
     fn text_fits_whatever_the_width() {
         for width in 0..20 {
-            for text in ["", "a", "naïve ✓", "a long line of text", "\u{1b}[31m\n"] {
+            for text in [
+                "",
+                "a",
+                "naïve ✓",
+                "再試行の嵐",
+                "a long line of text",
+                "\u{1b}[31m\n",
+            ] {
                 let fitted = fit(text, width);
-                assert_eq!(fitted.chars().count(), width, "{text:?} in {width}");
+                assert_eq!(self::width(&fitted), width, "{text:?} in {width}");
                 assert!(!fitted.contains(char::is_control));
             }
         }

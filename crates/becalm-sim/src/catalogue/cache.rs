@@ -14,6 +14,7 @@ use crate::scenario::{
     Arrivals, Cache, Downstream, Effect, Population, Scenario, Service, Trigger,
 };
 use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::verdict::Thoroughness;
 use crate::world;
 
 /// The entry.
@@ -71,7 +72,7 @@ pub const CACHE: Entry = Entry {
         Parameter::new(
             "horizon",
             Kind::Duration,
-            "2m",
+            "60s",
             "how long a run lasts; the cache is lost at 10 s",
         ),
     ],
@@ -123,7 +124,10 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    asked::study(&CACHE, RANGES, scenario, (parameters, candidates, plan))
+    // Losing a cache takes no time, so that there is no longest loss to search for.
+    let thoroughness = Thoroughness::QUICK;
+    let given = (parameters, candidates, plan);
+    asked::study_with(&CACHE, thoroughness, RANGES, scenario, given)
 }
 
 /// The share of keyed requests that hit, from one second to another.
@@ -182,17 +186,18 @@ fn warm_and_cold(seed: u64) -> Vec<Comparison> {
             served(&cold, 1, 9),
             Tolerance::AtLeast,
         ),
-        // Until the first fill comes too late, after a time-out, the database reads 300 of the 3000
-        // keys, some of them twice.
+        // Fills are in time until the wait is a second, after 300/(2000 - 300) s: the database reads
+        // 354 answers until then, 318 of them of the 3000 keys. That is 9.5 % of the requests, and
+        // 12 % with five standard deviations of the fills.
         compare(
             "cold: share of hits at 2000/s",
-            0.1,
+            0.12,
             hits(&cold, 25, 35),
             Tolerance::AtMost,
         ),
         compare(
             "cold: share served at 2000/s",
-            0.1,
+            0.12,
             served(&cold, 25, 35),
             Tolerance::AtMost,
         ),

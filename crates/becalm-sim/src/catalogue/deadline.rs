@@ -29,7 +29,7 @@ pub const DEADLINE: Entry = Entry {
     parameters: &[
         Parameter::new("load", Kind::Number, "1000", "calls per second"),
         Parameter::new(
-            "threads",
+            "workers",
             Kind::Count,
             "1000",
             "requests that the frontend works on at once",
@@ -69,7 +69,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let mut call = Downstream::new("backend", policy.clone());
     call.timeout = Some(parameters.duration("patience"));
     let none = Distribution::Constant(Duration::ZERO);
-    let frontend = Service::new("frontend", count(parameters, "threads"), none);
+    let frontend = Service::new("frontend", count(parameters, "workers"), none);
     let work = Distribution::Bimodal {
         fast: parameters.duration("work"),
         slow: FOR_EVER,
@@ -83,7 +83,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         .population(Population::new("users", "frontend", arrivals, users))
 }
 
-const RANGES: &[Range] = &[Range::LOAD, Range::new("threads", 1.0, 1e6)];
+const RANGES: &[Range] = &[Range::LOAD, Range::new("workers", 1.0, 1e6)];
 
 fn study(
     parameters: &Parameters,
@@ -92,6 +92,9 @@ fn study(
 ) -> Result<Study, InvalidParameter> {
     asked::study(&DEADLINE, RANGES, scenario, (parameters, candidates, plan))
 }
+
+/// From one hanging request of a thread to its next, at the longest deadline of the check.
+const CYCLE: Duration = Duration::from_millis(101_900);
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     // The book's figures, or a tenth of each: the share that is served is the same to a hundredth.
@@ -117,7 +120,7 @@ fn served(size: u32, patience: u32, length: u32, plan: &Plan<'_>) -> Comparison 
         &DEADLINE,
         &[
             ("load", size.to_string()),
-            ("threads", size.to_string()),
+            ("workers", size.to_string()),
             ("patience", format!("{patience}s")),
             ("horizon", format!("{length}s")),
         ],
@@ -130,11 +133,9 @@ fn served(size: u32, patience: u32, length: u32, plan: &Plan<'_>) -> Comparison 
     };
     let recording = world::run(&scenario(&parameters, &policy(&parameters)), plan.seed);
     let frontend = service(&recording, 0);
-    // Three of the longest deadlines make it forget that it was empty.
-    let (from, to) = (
-        Duration::from_secs(300),
-        Duration::from_secs(u64::from(length)),
-    );
+    // A thread hangs once in twenty requests, and so about every 101.9 s, all of them together at
+    // first: whole rounds are counted, from half of one to half of another.
+    let (from, to) = (CYCLE.mul_f64(2.5), CYCLE.mul_f64(19.5));
     let arrived = between(&frontend.arrived, recording.bucket, from, to);
     let refused = between(&frontend.refused, recording.bucket, from, to);
     let expected = right.served(size);

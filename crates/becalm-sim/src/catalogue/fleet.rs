@@ -99,10 +99,7 @@ impl Fleet {
             let all = record.downtime.len() == u64::from(herd.clients);
             all.then(|| seconds(record.last.saturating_sub(nanos(herd.outage))))
         });
-        let unfinished = self
-            .records
-            .iter()
-            .any(|it| it.events >= herd.most_attempts);
+        let unfinished = self.records.iter().any(|it| it.is_cut_short);
         let mut evidence = self.evidence.clone();
         if unfinished {
             evidence.push_str(" The run was ended early, after ");

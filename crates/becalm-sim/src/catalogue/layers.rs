@@ -11,7 +11,7 @@ use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::{Recording, total};
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::study::{Chart, ChartKind, Comparison, Figure, Plan, Study, Tolerance};
 use crate::world;
 
 /// The entry.
@@ -135,6 +135,7 @@ fn study(
     let mut study = asked::study(&LAYERS, RANGES, scenario, given)?;
     let from = Duration::from_secs(10);
     let to = from + parameters.duration("outage");
+    let mut lines = Vec::new();
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
         let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
         contender.figures.push(Figure::new(
@@ -143,7 +144,21 @@ fn study(
             "",
             at_bottom(&recording, from, to),
         ));
+        lines.push((candidate.name.clone(), course_at_bottom(&recording)));
     }
+    study.charts.push(Chart {
+        id: "bottom".to_owned(),
+        title: "Requests that reach the bottom".to_owned(),
+        x: "time, s".to_owned(),
+        y: "requests per second".to_owned(),
+        kind: ChartKind::Lines(lines),
+        bands: vec![(
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+            "the bottom fails".to_owned(),
+        )],
+        ..Chart::default()
+    });
     Ok(study)
 }
 
@@ -153,6 +168,24 @@ fn at_bottom(recording: &Recording, from: Duration, to: Duration) -> Option<f64>
     let arrived = within(&recording.services.last()?.arrived);
     let calls = within(&recording.populations.first()?.calls);
     (calls > 0.0).then(|| arrived / calls)
+}
+
+/// Points of the picture at most: each is the mean of as many buckets as that takes.
+const POINTS: usize = 600;
+
+/// Requests per second at the bottom, over the time.
+fn course_at_bottom(recording: &Recording) -> Vec<(f64, f64)> {
+    let Some(bottom) = recording.services.last() else {
+        return Vec::new();
+    };
+    let group = bottom.arrived.len().div_ceil(POINTS).max(1);
+    let bucket = recording.bucket.as_secs_f64();
+    let begins = (0_u32..).map(|at| f64::from(at) * float(group as u64) * bucket);
+    let rates = bottom
+        .arrived
+        .chunks(group)
+        .map(|it| float(total(it)) / (bucket * float(it.len() as u64)));
+    begins.zip(rates).collect()
 }
 
 /// A case of the check.

@@ -12,6 +12,7 @@ use crate::oracle;
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
 use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::Thoroughness;
 use crate::world;
 
 /// The entry.
@@ -29,11 +30,11 @@ pub const PRIORITY: Entry = Entry {
         url: "https://netflixtechblog.com/enhancing-netflix-reliability-with-service-level-prioritized-load-shedding-e735e6ce8f7d",
     }],
     parameters: &[
-        Parameter::new("critical", Kind::Number, "500", "critical calls per second"),
+        Parameter::new("critical", Kind::Number, "100", "critical calls per second"),
         Parameter::new(
             "load",
             Kind::Number,
-            "500",
+            "100",
             "prefetches per second, usually",
         ),
         Parameter::new(
@@ -42,11 +43,11 @@ pub const PRIORITY: Entry = Entry {
             "12",
             "how many times as many come in the spike",
         ),
-        Parameter::new("clients", Kind::Count, "20", "clients of each kind"),
+        Parameter::new("clients", Kind::Count, "5", "clients of each kind"),
         Parameter::new(
             "accepts",
             Kind::Number,
-            "1500",
+            "300",
             "requests accepted per second",
         ),
         Parameter::new(
@@ -55,7 +56,7 @@ pub const PRIORITY: Entry = Entry {
             "60s",
             "how long the spike lasts, from 20 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "2m", "how long a run lasts"),
+        Parameter::new("horizon", Kind::Duration, "150s", "how long a run lasts"),
     ],
     contenders: &["throttle=none", "yours"],
     policy,
@@ -118,7 +119,9 @@ fn study(
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
     let given = (parameters, candidates, plan);
-    let mut study = asked::study(&PRIORITY, RANGES, scenario, given)?;
+    // What is asked is who is served in the spike, not how long it is survived.
+    let thoroughness = Thoroughness::QUICK;
+    let mut study = asked::study_with(&PRIORITY, thoroughness, RANGES, scenario, given)?;
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
         let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
         let percent = |population| {

@@ -19,8 +19,9 @@ pub struct Herd {
     pub accepts_per_second: Option<u64>,
     /// When the run ends, whoever is connected by then. Default 10 minutes.
     pub horizon: Duration,
-    /// How many attempts the run may handle before it ends as if at the horizon: it bounds what a
-    /// policy without a delay can ask for. Default 10^9, about a minute.
+    /// How many attempts the run may handle; during the outage an equal part of them falls to each
+    /// client. A client that would make more counts as waiting: it bounds what a policy without a
+    /// delay can ask for. Default 10^9, which takes from ten seconds to a minute or two.
     pub most_attempts: u64,
     /// The step in which attempts are counted. Default 100 ms.
     pub bucket: Duration,

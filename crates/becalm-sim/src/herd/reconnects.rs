@@ -22,9 +22,11 @@ pub struct Reconnects {
     pub last: u64,
     /// Clients that gave up.
     pub gave_up: u64,
-    /// Clients that were still waiting at the horizon.
+    /// Clients that were still waiting at the horizon, or had yet to lose their connection.
     pub waiting: u64,
-    /// Events that the engine handled: one for each attempt.
+    /// The run was ended by [`most_attempts`](super::Herd::most_attempts).
+    pub is_cut_short: bool,
+    /// Events that were handled: one for each attempt.
     pub events: u64,
 }
 

@@ -167,7 +167,7 @@ impl Scenario {
         let of = &population.name;
         self.service_named(of, &population.target)?;
         count(of, "clients", population.clients)?;
-        limit(of, "timeout", population.timeout)?;
+        patience(of, population.timeout)?;
         let shares = || population.variants.iter().map(|variant| variant.share);
         let sum: f64 = shares().sum();
         if !(shares().all(|share| share >= 0.0) && sum > 0.0 && sum.is_finite()) {
@@ -252,7 +252,7 @@ impl Scenario {
         for downstream in &service.calls {
             self.service_named(of, &downstream.service)?;
             count(of, "fan-out", downstream.fan_out)?;
-            limit(of, "timeout", downstream.timeout)?;
+            patience(of, downstream.timeout)?;
             policy(of, &downstream.policy)?;
         }
         Ok(())
@@ -396,6 +396,16 @@ fn limit(of: &str, field: &'static str, time: Option<Duration>) -> Result<(), In
         return Ok(());
     }
     let of = of.to_owned();
+    Err(InvalidScenario::Time { of, field })
+}
+
+/// Without any, attempts would follow each other in no time.
+fn patience(of: &str, timeout: Option<Duration>) -> Result<(), InvalidScenario> {
+    if timeout.is_none_or(|time| time > Duration::ZERO && time <= LONGEST) {
+        return Ok(());
+    }
+    let of = of.to_owned();
+    let field = "timeout";
     Err(InvalidScenario::Time { of, field })
 }
 

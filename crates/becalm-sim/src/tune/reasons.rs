@@ -32,6 +32,7 @@ fn safety(tried: usize, tuned: &[Tuned], choice: &Choice) -> String {
     }
     match dropped {
         0 => format!("{of_all}; the service comes back in every run under all of these."),
+        1 => format!("{of_all}; one was dropped because the service stays down in some runs."),
         dropped => format!(
             "{of_all}; {dropped} of these were dropped because the service stays down in some runs."
         ),

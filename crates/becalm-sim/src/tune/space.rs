@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::{Breaker, Budget, Jitter, Policy};
+use becalm::{Backoff, Breaker, Budget, Jitter, Policy};
 
 /// The values that each setting may take, and how many policies are tried.
 ///
@@ -15,7 +15,7 @@ pub struct Space {
     pub policies: u32,
     /// All attempts of a call. Default 2, 3, 4, 6.
     pub attempts: Vec<u32>,
-    /// The first ceiling. Default 25 ms to 1.6 s, in factors of 2.
+    /// The first ceiling, which doubles from retry to retry. Default 25 ms to 1.6 s, in factors of 2.
     pub base: Vec<Duration>,
     /// The cap, as a multiple of the base. Default 4, 16, 64.
     pub caps: Vec<u32>,
@@ -81,6 +81,8 @@ impl Space {
         set(&mut policy.attempts, pick(&self.attempts, at.attempts));
         if let Some(base) = pick(&self.base, at.base) {
             policy.base = base;
+            policy.backoff = Backoff::Exponential;
+            policy.multiplier = Policy::default().multiplier;
             policy.cap = policy.cap.max(base);
             policy.throttled_base = None;
         }

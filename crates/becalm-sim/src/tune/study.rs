@@ -153,8 +153,16 @@ impl Choice {
         kept.sort_by(|a, b| a.objectives.load.total_cmp(&b.objectives.load));
         let rounded: Vec<Objectives> = kept.iter().map(|it| it.objectives.rounded()).collect();
         let places = front(&rounded);
+        // Of those that cost the same the first: a choice between equals is none.
+        let is_first = |place: &&usize| {
+            let same = rounded
+                .iter()
+                .position(|it| Some(it) == rounded.get(**place));
+            same == Some(**place)
+        };
         let front: Vec<Tuned> = places
             .iter()
+            .filter(is_first)
             .filter_map(|place| kept.get(*place).copied().cloned())
             .collect();
         let objectives: Vec<Objectives> = front.iter().map(|it| it.objectives.rounded()).collect();
@@ -212,10 +220,12 @@ fn study(
         contenders.push(contender(&choice.given));
     }
     if let (Some(first), Some(outage)) = (contenders.first_mut(), outage) {
-        let (low, high) = outage.interval();
         let title = "Longest outage that is survived";
         let figure = Figure::new("longest_outage_s", title, "s", outage.value());
-        first.figures.push(figure.within(low, high));
+        first.figures.push(match outage.interval() {
+            Some((low, high)) => figure.within(low, high),
+            None => figure,
+        });
         first.evidence = reasons.join(" ");
     }
     Study {

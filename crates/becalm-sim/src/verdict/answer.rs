@@ -49,8 +49,9 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             )
         }
         Verdict::Vulnerable => format!(
-            "Under {names} it comes back{}, but not from worse{}.",
+            "Under {names} it comes back{}, but {}{}.",
             within(these),
+            lost(these),
             survived(these)
         ),
         Verdict::Stable => {
@@ -80,7 +81,21 @@ fn within(these: &[&Examined]) -> String {
     }
 }
 
-/// `: it survives 3.1 s of it`: the shortest of the longest outages.
+/// Which of the worse cases are lost: `not with triggers twice as long`.
+fn lost(these: &[&Examined]) -> String {
+    let mut lost: Vec<&str> = Vec::new();
+    for worse in these.iter().flat_map(|it| &it.ruling.worse) {
+        if !worse.back.is_mostly() && !lost.contains(&worse.what.as_str()) {
+            lost.push(&worse.what);
+        }
+    }
+    if lost.is_empty() {
+        return "not in every run".into();
+    }
+    format!("not with {}", list(&lost))
+}
+
+/// `; up to 3.1 s of it are survived`: the shortest of the longest outages.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
         let survived = it.outage.as_ref()?;

@@ -16,8 +16,8 @@ const POINTS: usize = 600;
 /// The course of one run, in steps of equal length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Course {
-    /// Seconds of a step.
-    step: f64,
+    /// Nanoseconds of a step.
+    step: u64,
     /// Per second.
     first_tries: Vec<f64>,
     /// Per second.
@@ -42,7 +42,7 @@ impl Course {
             .unwrap_or(usize::MAX)
             .min(recorded.unwrap_or_default());
         let group = length.div_ceil(POINTS).max(1);
-        let step = bucket.as_secs_f64() * as_f64(group);
+        let step = bucket.as_nanos().saturating_mul(group as u128);
         let per_second = |counts: Vec<u64>| -> Vec<f64> {
             let groups = counts.chunks(group);
             groups
@@ -56,7 +56,7 @@ impl Course {
         let queue = recording.services.get(queue);
         let queue = queue.map(|it| it.queue.as_slice()).unwrap_or_default();
         Self {
-            step,
+            step: u64::try_from(step).unwrap_or(u64::MAX),
             first_tries: per_second(sum(recording, length, |it| &it.first_tries)),
             attempts: per_second(sum(recording, length, |it| &it.attempts)),
             goodput: per_second(sum(recording, length, |it| &it.succeeded)),
@@ -68,10 +68,9 @@ impl Course {
     }
 
     fn line(&self, values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
-        values
-            .enumerate()
-            .map(|(index, value)| (as_f64(index) * self.step, value))
-            .collect()
+        // By whole nanoseconds, so that 39.9 s is 39.9 and not nearly so.
+        let begins = (0_u64..).map(|index| as_f64(index.saturating_mul(self.step)) / 1e9);
+        begins.zip(values).collect()
     }
 
     fn amplification(&self) -> Vec<(f64, f64)> {

@@ -144,11 +144,8 @@ fn client(ruling: &Ruling) -> Vec<Figure> {
 fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived>) -> Vec<Figure> {
     let searched = |id, title, unit, survived: Option<&Survived>| {
         let figure = Figure::new(id, title, unit, survived.and_then(Survived::value));
-        match survived {
-            Some(survived) => {
-                let (low, high) = survived.interval();
-                figure.within(low, high)
-            }
+        match survived.and_then(Survived::interval) {
+            Some((low, high)) => figure.within(low, high),
             None => figure,
         }
     };

@@ -20,6 +20,9 @@ pub struct Survived {
     pub unit: f64,
     /// The highest factor that was tried.
     pub highest: f64,
+    /// The highest factor that can be survived at all, where there is one: no load above the
+    /// capacity is.
+    pub most: Option<f64>,
 }
 
 impl Survived {
@@ -29,14 +32,13 @@ impl Survived {
         self.threshold.estimate.or(above).map(|it| it * self.unit)
     }
 
-    /// The ends of the 95 % confidence interval, from 0 and up to infinity where it has none.
-    pub fn interval(&self) -> (f64, f64) {
-        let low = self.threshold.low.map_or(0.0, |it| it * self.unit);
-        let high = self
-            .threshold
-            .high
-            .map_or(f64::INFINITY, |it| it * self.unit);
-        (low, high)
+    /// The ends of the 95 % confidence interval, the lower of which is 0 where there is none.
+    /// `None` without an upper end: then the value is the highest that was tried, or the runs are
+    /// too few.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let high = self.threshold.high.or(self.most)?;
+        let low = self.threshold.low.unwrap_or_default();
+        Some((low * self.unit, high * self.unit))
     }
 }
 
@@ -81,15 +83,9 @@ pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
         ..Range::new(to_capacity / 20.0, to_capacity)
     };
     let unit = open_calls(scenario);
-    Some(survived(
-        scenario,
-        runs,
-        each,
-        2 * SERIES,
-        unit,
-        range,
-        louder,
-    ))
+    let mut load = survived(scenario, runs, each, 2 * SERIES, unit, range, louder);
+    load.most = Some(to_capacity);
+    Some(load)
 }
 
 /// Searches have seeds of their own, each point others: the interval needs independent runs.
@@ -115,5 +111,6 @@ fn survived<R: Fn(&Scenario, u64) -> Recording + Sync>(
         threshold,
         unit,
         highest: range.high,
+        most: None,
     }
 }

@@ -45,6 +45,7 @@ impl<'a, T: Tracer> World<'a, T> {
         slot.source = source;
         slot.line = u32::try_from(line).unwrap_or(0);
         slot.number = self.calls_begun;
+        slot.priority = options.priority;
         slot.began_at = self.now;
         slot.began_in = self.bucket;
         slot.deadline = slot
@@ -115,10 +116,12 @@ impl<'a, T: Tracer> World<'a, T> {
             }
             Ok(Start::Wait(until)) => {
                 slot.phase = Phase::AtGuard;
-                slot.timer_at = until.as_nanos();
+                // Time has to pass before it asks again.
+                slot.timer_at = until.as_nanos().max(self.now + 1);
+                let timer_at = slot.timer_at;
                 self.tell(at, Step::Waits(until));
                 let generation = self.calls.generation(at);
-                self.schedule(until.as_nanos(), Kind::Timer, at, generation);
+                self.schedule(timer_at, Kind::Timer, at, generation);
             }
             Ok(_) => (),
             Err(reason) => {
@@ -147,7 +150,10 @@ impl<'a, T: Tracer> World<'a, T> {
             Scope::NONE
         };
         let slot = &mut self.calls[at];
+        let serial = self.requests_sent;
+        self.requests_sent += 1;
         let request = self.requests.insert(Request {
+            serial,
             call: at,
             number: attempt.number(),
             line: slot.line,
@@ -159,6 +165,7 @@ impl<'a, T: Tracer> World<'a, T> {
             done_at: NEVER,
             key,
             scope,
+            priority: slot.priority,
             is_awaited: true,
             is_cancelled: false,
             is_miss: false,

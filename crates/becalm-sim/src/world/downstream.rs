@@ -74,9 +74,11 @@ impl<T: Tracer> World<'_, T> {
             return;
         }
         let (scope, instance, gives_up_at) = (here.scope, here.instance, here.gives_up_at);
+        let priority = here.priority;
         let line_at = self.plan.first_line_of[target] + here.step as usize;
         let line = &self.plan.lines[line_at];
         let mut options = line.options;
+        options.priority = priority;
         if line.propagates && gives_up_at != NEVER {
             let left = gives_up_at.saturating_sub(self.now);
             options.deadline = Some(Duration::from_nanos(left.min(line.deadline)));

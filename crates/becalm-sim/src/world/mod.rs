@@ -9,6 +9,8 @@
 //! - A failed or refused attempt is transient, of unknown effect, as a 503 is; one over a limit is
 //!   throttled, as a 429 is. A time-out is transient.
 //! - A call that reaches its deadline is cut, as the asynchronous engine does.
+//! - A call that is made for a request has the request's priority, as criticality is handed down in
+//!   the Google SRE book (ch. 21).
 //! - A message without delay is not an event of the queue, and no time passes in it.
 //! - Of things at one instant, that comes first which was brought about first.
 
@@ -94,6 +96,7 @@ struct World<'a, T> {
     bucket_length: u64,
     events: u64,
     calls_begun: u64,
+    requests_sent: u64,
     tracer: T,
     /// What was drawn since the last step that was told.
     bits: Vec<u64>,
@@ -136,6 +139,7 @@ impl<'a, T: Tracer> World<'a, T> {
             bucket_length,
             events: 0,
             calls_begun: 0,
+            requests_sent: 0,
             tracer,
             bits: Vec::new(),
             dropped: Vec::new(),

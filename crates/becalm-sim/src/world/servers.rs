@@ -294,14 +294,10 @@ impl<T: Tracer> World<'_, T> {
 
     /// What an instance has is lost, and the callers hear so at once.
     pub(super) fn lose(&mut self, target: usize, to: u32) {
-        for request in 0..self.requests.len() {
-            let Request {
-                place, instance, ..
-            } = self.requests[request];
+        for request in self.in_order(|place, of| {
             let is_here = !matches!(place, Place::Travelling | Place::Lost | Place::Done);
-            if !is_here || instance != to || self.target_of(request) != target {
-                continue;
-            }
+            is_here && of == (target, to)
+        }) {
             if self.is_inside(request) {
                 self.service_tallies[target].dropped += 1;
             }
@@ -312,6 +308,19 @@ impl<T: Tracer> World<'_, T> {
         let instance = &mut self.services[target].instances[to as usize];
         instance.queue.clear();
         instance.to_refuse.clear();
+    }
+
+    /// The requests for which this holds, given their place and their service and instance, in the
+    /// order in which they were sent: that of their places in memory depends on others.
+    pub(super) fn in_order(&self, is_wanted: impl Fn(Place, (usize, u32)) -> bool) -> Vec<u32> {
+        let mut wanted: Vec<u32> = (0..self.requests.len())
+            .filter(|request| {
+                let here = &self.requests[*request];
+                is_wanted(here.place, (self.target_of(*request), here.instance))
+            })
+            .collect();
+        wanted.sort_unstable_by_key(|request| self.requests[*request].serial);
+        wanted
     }
 
     /// Takes the calls of a request from it.

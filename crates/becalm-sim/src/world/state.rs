@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use becalm::{Call, Scope, Shared, StopReason};
+use becalm::{Call, Priority, Scope, Shared, StopReason};
 
 use crate::engine::Stream;
 
@@ -48,6 +48,8 @@ pub(super) struct CallSlot<'a> {
     pub line: u32,
     pub phase: Phase,
     pub number: u64,
+    /// How soon it is shed. Calls that are made for a request have the request's.
+    pub priority: Priority,
     pub began_at: u64,
     pub began_in: u32,
     /// The end of the whole call; [`NEVER`] without a deadline.
@@ -73,6 +75,7 @@ impl CallSlot<'_> {
             line: 0,
             phase: Phase::Waiting,
             number: 0,
+            priority: Priority::Critical,
             began_at: 0,
             began_in: 0,
             deadline: NEVER,
@@ -123,6 +126,8 @@ pub(super) enum Answer {
 /// knows of it.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
+    /// Counts the requests of a run: an order that does not depend on places.
+    pub serial: u64,
     pub call: u32,
     /// The number of the attempt.
     pub number: u32,
@@ -139,6 +144,7 @@ pub(super) struct Request {
     pub key: u64,
     /// What came with it.
     pub scope: Scope,
+    pub priority: Priority,
     /// Whether the caller still waits.
     pub is_awaited: bool,
     /// The caller left while it was on its way, and the service will hear.

@@ -74,15 +74,14 @@ impl<T: Tracer> World<'_, T> {
     /// The speed of a service changes: what is under way goes on at the new one.
     pub(super) fn set_speed(&mut self, target: usize, speed: f64) {
         let before = std::mem::replace(&mut self.services[target].speed, speed);
-        for request in 0..self.requests.len() {
-            let place = self.requests[request].place;
-            let is_worked_on = matches!(place, Place::Working | Place::Refusing);
-            if is_worked_on && self.target_of(request) == target {
-                let here = &self.requests[request];
-                let done = done_in(self.now - here.since, before);
-                let left = here.work.saturating_sub(done);
-                self.set_work(request, target, place, left);
-            }
+        for request in self.in_order(|place, (of, _)| {
+            matches!(place, Place::Working | Place::Refusing) && of == target
+        }) {
+            let here = &self.requests[request];
+            let done = done_in(self.now - here.since, before);
+            let left = here.work.saturating_sub(done);
+            let place = here.place;
+            self.set_work(request, target, place, left);
         }
     }
 }

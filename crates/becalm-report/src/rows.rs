@@ -1,0 +1,131 @@
+//! Where do a label, a bar and a figure of a row stand?
+
+use crate::canvas::{Anchor, Canvas, label_columns, label_width, title_lines};
+use crate::terminal;
+
+/// Between the picture's edge and what is drawn.
+const MARGIN: f64 = 12.0;
+const TITLE_LINE: f64 = 18.0;
+/// Below this width a bar beside its words would be too short: it stands below them.
+const NARROW: f64 = 480.0;
+
+/// The layout of a chart of rows: side by side, or on a narrow picture the words above the bar.
+pub(crate) struct Rows {
+    titles: Vec<String>,
+    /// Where bars begin.
+    pub left: f64,
+    /// Where bars end.
+    pub right: f64,
+    width: f64,
+    is_narrow: bool,
+    count: usize,
+}
+
+impl Rows {
+    /// Rows of a label and a caption each, in so many pixels.
+    pub fn new(title: &str, width: f64, rows: &[(&str, String)]) -> Self {
+        let widest = |texts: &mut dyn Iterator<Item = &str>, most: f64| {
+            texts.map(label_width).fold(20.0, f64::max).min(most)
+        };
+        let is_narrow = width < NARROW;
+        let (left, right) = if is_narrow {
+            (MARGIN, width - MARGIN)
+        } else {
+            let labels = widest(&mut rows.iter().map(|(label, _)| *label), 240.0);
+            let captions = widest(&mut rows.iter().map(|(_, caption)| &**caption), 260.0);
+            (labels + MARGIN + 8.0, width - captions - MARGIN - 10.0)
+        };
+        Self {
+            titles: title_lines(title, width - 2.0 * MARGIN),
+            left,
+            right,
+            width,
+            is_narrow,
+            count: rows.len(),
+        }
+    }
+
+    /// The top of the first row.
+    #[expect(clippy::cast_precision_loss, reason = "a title is short")]
+    pub fn top(&self) -> f64 {
+        16.0 + TITLE_LINE * self.titles.len() as f64
+    }
+
+    /// The end of the last row.
+    #[expect(clippy::cast_precision_loss, reason = "rows of a chart")]
+    pub fn bottom(&self) -> f64 {
+        self.top() + self.height() * self.count as f64
+    }
+
+    const fn height(&self) -> f64 {
+        if self.is_narrow { 42.0 } else { 26.0 }
+    }
+
+    pub fn draw_title(&self, canvas: &mut Canvas) {
+        let mut y = 20.0;
+        for line in &self.titles {
+            canvas.text((MARGIN, y), Anchor::Start, "bc-title", line);
+            y += TITLE_LINE;
+        }
+    }
+
+    /// Writes the words of a row and gives the top of its bar, which is 16 high.
+    #[expect(clippy::cast_precision_loss, reason = "rows of a chart")]
+    pub fn draw_words(&self, canvas: &mut Canvas, row: usize, label: &str, caption: &str) -> f64 {
+        let top = self.top() + self.height() * row as f64;
+        let end = self.width - MARGIN;
+        let (label_at, label_anchor, caption_at, caption_anchor) = if self.is_narrow {
+            (
+                (MARGIN, top + 14.0),
+                Anchor::Start,
+                (end, top + 14.0),
+                Anchor::End,
+            )
+        } else {
+            let y = top + 15.0;
+            (
+                (self.left - 8.0, y),
+                Anchor::End,
+                (self.right + 10.0, y),
+                Anchor::Start,
+            )
+        };
+        let room = if self.is_narrow {
+            end - MARGIN - label_width(caption) - 8.0
+        } else {
+            self.left - MARGIN
+        };
+        let most = label_columns(room).max(6);
+        if terminal::width(label) > most {
+            canvas.text(
+                label_at,
+                label_anchor,
+                "bc-strong",
+                &terminal::fit(label, most),
+            );
+        } else {
+            canvas.text(label_at, label_anchor, "bc-strong", label);
+        }
+        canvas.text(caption_at, caption_anchor, "", caption);
+        if self.is_narrow {
+            top + 20.0
+        } else {
+            top + 3.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_room_at_every_width() {
+        let rows = [("a label that is quite long", "1 .. 2, mean 1.5".to_owned())];
+        for width in [240.0, 340.0, 479.0, 480.0, 720.0, 2_000.0] {
+            let rows = Rows::new("t", width, &rows);
+            assert!(rows.right - rows.left > 120.0, "{width}");
+            assert!(rows.bottom() > rows.top() && rows.right <= width);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Is a scenario that means nothing refused, and by the name of what is wrong?
+
+mod worlds;
+
+use becalm_sim::engine::Distribution;
+use becalm_sim::record::Recording;
+use becalm_sim::scenario::{
+    Arrivals, Cache, Downstream, Effect, InvalidScenario, Limit, Population, Scenario, Service,
+};
+use becalm_sim::world::run;
+use worlds::{attempts, constant, ms, named, once, secs, trigger, world};
+
+fn valid() -> Scenario {
+    let service = Service::new("service", 1, constant(10));
+    world(secs(1), service, Arrivals::Poisson(10.0), once())
+}
+
+/// Changed like this, it is refused, and its run is empty.
+fn refused(change: impl Fn(&mut Scenario)) -> String {
+    let mut scenario = valid();
+    change(&mut scenario);
+    let refused = scenario.validate().expect_err("refused");
+    assert_eq!(run(&scenario, 1), Recording::default(), "{refused}");
+    refused.to_string()
+}
+
+#[test]
+fn what_means_something_is_accepted() {
+    assert_eq!(valid().validate(), Ok(()));
+    assert!(run(&valid(), 1).events > 0);
+}
+
+#[test]
+fn every_refusal_names_who_and_what() {
+    let says = |change: &dyn Fn(&mut Scenario), words: &[&str]| {
+        let said = refused(change);
+        for word in words {
+            assert!(said.contains(word), "{said:?} without {word:?}");
+        }
+    };
+    says(&|it| it.horizon = ms(0), &["horizon"]);
+    says(&|it| it.bucket = ms(0), &["bucket"]);
+    says(
+        &|it| it.bucket = std::time::Duration::from_nanos(1),
+        &["bucket"],
+    );
+    says(
+        &|it| it.services.push(it.services[0].clone()),
+        &["service", "twice"],
+    );
+    says(
+        &|it| it.populations[0].target = named("nobody"),
+        &["clients", "nobody"],
+    );
+    says(&|it| it.populations[0].clients = 0, &["clients", "from 1"]);
+    says(&|it| it.populations[0].variants.clear(), &["variants"]);
+    says(
+        &|it| it.populations[0].variants[0].share = f64::NAN,
+        &["variants"],
+    );
+    says(
+        &|it| it.populations[0].variants[0].policy = attempts(0, ms(1)),
+        &["policy", "clients"],
+    );
+    says(&|it| it.populations[0].timeout = Some(ms(0)), &["timeout"]);
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        says(
+            &|it| it.populations[0].arrivals = Arrivals::Poisson(rate),
+            &["rate", "clients"],
+        );
+    }
+    says(
+        &|it| it.populations[0].arrivals = Arrivals::Trace([ms(2), ms(1)].into()),
+        &["recorded", "order"],
+    );
+    says(&|it| it.services[0].workers = 0, &["workers", "service"]);
+    says(&|it| it.services[0].instances = 0, &["instances"]);
+    says(&|it| it.services[0].failures = 1.1, &["failures"]);
+    says(
+        &|it| it.services[0].time = Distribution::Uniform(ms(2), ms(1)),
+        &["service time"],
+    );
+    says(
+        &|it| it.services[0].time = Distribution::Empirical(Vec::new()),
+        &["service time"],
+    );
+    says(
+        &|it| {
+            it.services[0].limit = Some(Limit {
+                rate: 1.0,
+                burst: 0.5,
+            });
+        },
+        &["burst"],
+    );
+    says(
+        &|it| it.services[0].cache = Some(Cache::new(0, 0.5)),
+        &["cache"],
+    );
+    says(&|it| it.network.loss = -0.1, &["network", "loss"]);
+    says(
+        &|it| {
+            it.triggers.push(trigger(
+                ms(0),
+                ms(1),
+                Effect::Hang {
+                    service: named("other"),
+                },
+            ));
+        },
+        &["trigger", "other"],
+    );
+    says(
+        &|it| {
+            it.triggers.push(trigger(
+                ms(0),
+                ms(1),
+                Effect::Capacity {
+                    service: named("service"),
+                    share: 0.0,
+                },
+            ));
+        },
+        &["capacity"],
+    );
+}
+
+#[test]
+fn a_service_that_calls_itself_through_others_is_refused() {
+    let calls = |name: &str, other: &str| {
+        Service::new(name, 1, constant(1)).calls(Downstream::new(other, once()))
+    };
+    let ring = Scenario::new("ring", secs(1))
+        .service(calls("front", "a"))
+        .service(calls("a", "b"))
+        .service(calls("b", "a"))
+        .population(Population::new(
+            "clients",
+            "front",
+            Arrivals::Poisson(1.0),
+            once(),
+        ));
+    let refused = ring.validate();
+    assert!(
+        matches!(refused, Err(InvalidScenario::Cycle(_))),
+        "{refused:?}"
+    );
+    let mut chain = ring;
+    chain.services[2].calls.clear();
+    assert_eq!(chain.validate(), Ok(()));
+}
