@@ -221,6 +221,9 @@ pub struct Plan<'a> {
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
+    /// Whether only the verdict and its figures are wanted: no searches, no phase map. What has
+    /// neither is studied as ever. Default no.
+    pub is_quick: bool,
 }
 
 impl Default for Plan<'_> {
@@ -231,6 +234,7 @@ impl Default for Plan<'_> {
             threads: 1,
             progress: None,
             patience: None,
+            is_quick: false,
         }
     }
 }

@@ -86,6 +86,27 @@ fn a_study_names_every_candidate_and_has_a_figure_and_a_line_for_each() {
 }
 
 #[test]
+fn the_charts_of_a_herd_lose_no_peak_and_end_with_everybody_back() {
+    let (name, settings) = SMALL[0];
+    let study = study(find(name).expect("an entry"), settings, &plan(1));
+    for (chart, expected) in study.charts.iter().zip([300.0, 100.0]) {
+        let ChartKind::Lines(lines) = &chart.kind else {
+            panic!("{:?}", chart.kind)
+        };
+        for (contender, points) in lines {
+            let most = points.iter().map(|point| point.1).fold(0.0, f64::max);
+            // Without jitter all 300 come at once; with it never.
+            let is_whole = chart.id == "connected" || contender == "none";
+            assert_eq!(
+                (most - expected).abs() < 1e-9,
+                is_whole,
+                "{contender}: {most}"
+            );
+        }
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_studies_and_other_seeds_others() {
     for (name, settings) in SMALL {
         let entry = find(name).expect("an entry");

@@ -100,7 +100,7 @@ fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn following_each_client_alone_changes_nothing(
@@ -170,6 +170,16 @@ fn a_policy_without_a_delay_comes_to_an_end() {
             assert!(record.events <= 1010, "{}", record.events);
         }
     }
+}
+
+#[test]
+fn a_connection_that_outlives_the_run_is_not_given_up() {
+    let mut herd = Herd::of(100);
+    (herd.spread, herd.horizon) = (Duration::from_secs(10), Duration::from_secs(1));
+    let lone = Lone::new(Policy::default().attempts(1), Duration::ZERO).unwrap();
+    let record = run(&herd, &lone, 1).unwrap();
+    assert!(record.gave_up > 0 && record.waiting > record.gave_up);
+    assert_eq!(record.gave_up + record.waiting, 100);
 }
 
 #[test]

@@ -346,7 +346,9 @@ mod tests {
             Command::new("tune").args(
                 StudyFlags::augment_args(Command::new("study"))
                     .get_arguments()
-                    .filter(|it| ["compare", "sweep", "strict"].contains(&it.get_id().as_str())),
+                    .filter(|it| {
+                        ["compare", "sweep", "strict", "quick"].contains(&it.get_id().as_str())
+                    }),
             ),
         );
         let mut taken: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();

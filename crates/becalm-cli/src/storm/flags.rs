@@ -66,6 +66,10 @@ pub struct StudyFlags {
     #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
     pub sweep: Option<String>,
 
+    /// Find out the verdict and its figures alone: no searches for what is worse, no phase map
+    #[arg(long, help_heading = STUDY)]
+    pub quick: bool,
+
     /// Exit with 1 if any policy leaves its service metastable: for a build that must not pass
     #[arg(long, help_heading = STUDY)]
     pub strict: bool,

@@ -1,42 +1,91 @@
 //! What does the report say to someone who was not there?
 
-use becalm_report::{Cell, Colour, Page, Table, format};
-use becalm_sim::study::{Chart, Contender, Study};
+use std::collections::BTreeMap;
 
+use becalm_report::{Colour, Page, Table, format};
+use becalm_sim::study::{Chart, Contender, Study, Verdict};
+
+use super::picture::Drawing;
 use super::study::Told;
-use super::{picture, table};
+use super::{table, text};
 
 /// The study as a self-contained page.
 pub fn page(told: &Told) -> Page {
     let study = &told.study;
-    let page = Page::new(&*study.question).conclusion(tone(study), &study.answer);
+    let page = Page::new(&*study.question)
+        .badges(verdicts(&study.contenders))
+        .conclusion(tone(study), &study.answer)
+        .contents();
     let page = match &told.recommended {
         Some(recommended) => page
             .heading("The recommended policy")
             .code(&recommended.file),
         None => page,
     };
-    let page = verdicts(page, &study.contenders);
-    let page = charts(page, &study.charts);
+    let page = if study.charts.is_empty() {
+        page
+    } else {
+        drawings(page.heading("What happened"), &study.charts)
+    };
     let page = page.heading("The figures").table(&all_figures(study));
+    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
+        page.details("Why each verdict", |page| evidence(page, &study.contenders))
+    } else {
+        evidence(page.heading("The policies"), &study.contenders)
+    };
     let page = study.contenders.iter().fold(page, |page, contender| {
         if contender.charts.is_empty() {
             return page;
         }
-        charts(page.heading(&contender.name), &contender.charts)
+        drawings(page.heading(&contender.name), &contender.charts)
     });
     page.heading("What was asked")
         .definitions(study.asked.iter().map(|(name, value)| (name, value)))
         .heading("Run it again")
         .paragraph(&format!(
-            "Simulated by becalm {} with the code that ships; seed {}, {} runs of each policy, {} \
+            "Simulated by becalm {} with the code that ships; seed {}, {} of each policy, {} \
              events. The same command gives the same figures.",
             env!("CARGO_PKG_VERSION"),
             study.seed,
-            study.runs,
+            text::runs(study.runs),
             format::plain(events(study))
         ))
         .code(&told.command)
+}
+
+/// Each verdict with its policy; of many, how many have it.
+fn verdicts(contenders: &[Contender]) -> Vec<(Colour, &'static str, String)> {
+    let badge = |verdict: Verdict, about| (table::colour(verdict), verdict.as_str(), about);
+    let found = contenders
+        .iter()
+        .filter_map(|it| Some((it.verdict?, &it.name)));
+    if contenders.len() <= table::SIDE_BY_SIDE {
+        return found
+            .map(|(verdict, name)| badge(verdict, name.clone()))
+            .collect();
+    }
+    let mut counts = BTreeMap::new();
+    for (verdict, _) in found {
+        *counts.entry(verdict).or_insert(0_u32) += 1;
+    }
+    let counts = counts.into_iter();
+    counts
+        .map(|(verdict, count)| badge(verdict, format!("{count} policies")))
+        .collect()
+}
+
+/// What each policy is, and on what its verdict stands.
+fn evidence(page: Page, contenders: &[Contender]) -> Page {
+    page.definitions(contenders.iter().map(|it| {
+        let sentences = [&*it.policy, &*it.evidence];
+        let sentences: Vec<_> = sentences.into_iter().filter(|it| !it.is_empty()).collect();
+        (&it.name, sentences.join(". "))
+    }))
+}
+
+fn drawings(page: Page, charts: &[Chart]) -> Page {
+    let drawings = charts.iter().filter_map(Drawing::of);
+    drawings.fold(page, |page, drawing| drawing.on(page))
 }
 
 fn all_figures(study: &Study) -> Table {
@@ -51,34 +100,6 @@ fn all_figures(study: &Study) -> Table {
 fn tone(study: &Study) -> Colour {
     let verdicts = study.contenders.iter().filter_map(|it| it.verdict);
     verdicts.min().map_or(Colour::Blue, table::colour)
-}
-
-/// Each policy with its verdict and the evidence.
-fn verdicts(page: Page, contenders: &[Contender]) -> Page {
-    if contenders.is_empty() {
-        return page;
-    }
-    let table = Table::new(["policy", "verdict"]);
-    let table = contenders.iter().fold(table, |table, it| {
-        table.row([Cell::new(&*it.name), table::verdict(it.verdict)])
-    });
-    let page = if contenders.iter().any(|it| it.verdict.is_some()) {
-        page.heading("The verdicts").table(&table)
-    } else {
-        page.heading("The policies")
-    };
-    page.definitions(contenders.iter().map(|it| {
-        let sentences = [&*it.policy, &*it.evidence];
-        let sentences: Vec<_> = sentences.into_iter().filter(|it| !it.is_empty()).collect();
-        (&it.name, sentences.join(". "))
-    }))
-}
-
-fn charts(page: Page, charts: &[Chart]) -> Page {
-    charts.iter().fold(page, |page, chart| {
-        let drawing = picture::figure(chart);
-        drawing.map_or(page.clone(), |drawing| page.figure(&drawing, ""))
-    })
 }
 
 #[expect(clippy::cast_precision_loss)] // to be read

@@ -1,7 +1,18 @@
 //! What does a study look like? Its charts as drawings.
 
-use becalm_report::{Band, Colour, LineChart, Rule, Scale, Series};
+use becalm_report::terminal::Painter;
+use becalm_report::{
+    Band, BarChart, Colour, Figure as _, LineChart, MapChart, Page, Rule, Scale, Series,
+};
 use becalm_sim::study::{Chart, ChartKind};
+
+/// A chart that can be drawn anywhere.
+#[derive(Debug, Clone)]
+pub enum Drawing {
+    Lines(LineChart),
+    Bars(BarChart),
+    Map(MapChart),
+}
 
 /// Apart from each other on light and dark ground, the strongest first.
 const COLOURS: [Colour; 6] = [
@@ -12,31 +23,138 @@ const COLOURS: [Colour; 6] = [
     Colour::Orange,
     Colour::Sky,
 ];
+/// The width of a drawing, in pixels.
+const WIDTH: f64 = 940.0;
+/// The height of lines in a terminal.
+const LINES: usize = 8;
 
-/// The chart as a drawing.
-pub fn figure(chart: &Chart) -> Option<LineChart> {
-    let ChartKind::Lines(lines) = &chart.kind else {
-        return None;
-    };
+impl Drawing {
+    /// The drawing of a chart; nothing of a kind that is not known.
+    pub fn of(chart: &Chart) -> Option<Self> {
+        match &chart.kind {
+            ChartKind::Lines(lines) => Some(Self::Lines(line_chart(chart, lines))),
+            ChartKind::Bars(bars) => Some(Self::Bars(bar_chart(chart, bars))),
+            ChartKind::Map {
+                columns,
+                rows,
+                cells,
+                value,
+            } => {
+                let map = MapChart::new(&*chart.title, columns.clone(), rows.clone())
+                    .labels(&*chart.x, &*chart.y, &**value)
+                    .cells(cells.clone())
+                    .with_width(WIDTH);
+                // A share has the whole scale, so that two maps can be compared.
+                let is_share = cells
+                    .iter()
+                    .all(|it| !it.is_finite() || (0.0..=1.0).contains(it));
+                Some(Self::Map(if is_share { map.range(0.0, 1.0) } else { map }))
+            }
+            _ => None,
+        }
+    }
+
+    /// As a file of its own.
+    pub fn to_svg(&self) -> String {
+        match self {
+            Self::Lines(chart) => chart.to_svg(),
+            Self::Bars(chart) => chart.to_svg(),
+            Self::Map(chart) => chart.to_svg(),
+        }
+    }
+
+    /// Its data, as RFC 4180.
+    pub fn to_csv(&self) -> String {
+        match self {
+            Self::Lines(chart) => chart.to_csv(),
+            Self::Bars(chart) => chart.to_csv(),
+            Self::Map(chart) => chart.to_csv(),
+        }
+    }
+
+    /// In characters.
+    pub fn to_terminal(&self, width: usize, painter: Painter) -> String {
+        match self {
+            Self::Lines(chart) => chart.to_terminal(width, LINES, painter),
+            Self::Bars(chart) => chart.to_terminal(width, painter),
+            Self::Map(chart) => chart.to_terminal(width, painter),
+        }
+    }
+
+    /// The page with the drawing at its end.
+    pub fn on(&self, page: Page) -> Page {
+        match self {
+            Self::Lines(chart) => page.figure(chart, ""),
+            Self::Bars(chart) => page.figure(chart, ""),
+            Self::Map(chart) => page.figure(chart, ""),
+        }
+    }
+}
+
+fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
     let drawing = LineChart::new(&*chart.title)
         .x_label(&*chart.x)
         .y_label(&*chart.y)
-        .y_scale(if chart.is_logarithmic {
-            Scale::Log
-        } else {
-            Scale::Linear
-        })
-        .with_size(940.0, 320.0);
+        .y_scale(scale(chart))
+        .with_size(WIDTH, 320.0);
     let bands = chart.bands.iter();
     let drawing = bands.fold(drawing, |drawing, (from, to, name)| {
         drawing.band(Band::new(*from, *to, &**name))
     });
-    let levels = chart.levels.iter();
-    let drawing = levels.fold(drawing, |drawing, (at, name)| {
-        drawing.rule(Rule::new(*at, &**name))
-    });
-    let coloured = lines.iter().zip(COLOURS.iter().cycle());
-    Some(coloured.fold(drawing, |drawing, ((name, points), colour)| {
-        drawing.series(Series::line(&**name, *colour, points.clone()))
-    }))
+    let drawing = rules(chart).fold(drawing, LineChart::rule);
+    let coloured = lines.iter().zip(COLOURS.into_iter().cycle());
+    coloured.fold(drawing, |drawing, ((name, points), colour)| {
+        drawing.series(Series::line(&**name, colour, points.clone()))
+    })
+}
+
+fn bar_chart(chart: &Chart, bars: &[(String, f64)]) -> BarChart {
+    let drawing = BarChart::new(&*chart.title)
+        .value_label(&*chart.y)
+        .scale(scale(chart))
+        .with_width(WIDTH);
+    let drawing = rules(chart).fold(drawing, BarChart::rule);
+    let coloured = bars.iter().zip(COLOURS.into_iter().cycle());
+    coloured.fold(drawing, |drawing, ((name, value), colour)| {
+        drawing.bar(&**name, colour, *value)
+    })
+}
+
+fn scale(chart: &Chart) -> Scale {
+    if chart.is_logarithmic {
+        Scale::Log
+    } else {
+        Scale::Linear
+    }
+}
+
+fn rules(chart: &Chart) -> impl Iterator<Item = Rule> {
+    chart
+        .levels
+        .iter()
+        .map(|(at, name)| Rule::new(*at, &**name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::study::tests::told;
+    use super::*;
+
+    #[test]
+    fn every_kind_of_chart_is_drawn_everywhere() {
+        let told = told();
+        let charts = told.study.charts.iter();
+        for chart in charts.chain(&told.study.contenders[0].charts) {
+            let drawing = Drawing::of(chart).unwrap();
+            assert!(drawing.to_svg().contains(&chart.title), "{}", chart.id);
+            assert!(drawing.to_csv().lines().count() > 1, "{}", chart.id);
+            let text = drawing.to_terminal(80, Painter::Plain);
+            assert!(text.contains(&chart.title), "{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            assert!(drawing.on(Page::new("")).to_html().contains(&chart.title));
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use becalm_report::format::seconds;
+use becalm_report::terminal;
 
 /// Shows on standard error how many runs are done, if that is a terminal.
 #[derive(Debug)]
@@ -19,6 +19,9 @@ pub struct Progress {
 const PAUSE: Duration = Duration::from_millis(100);
 /// Nothing is shown of what is done at once.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Of the bar and its figures.
+const COLUMNS: usize = 60;
 
 impl Progress {
     /// Of so many of these.
@@ -45,11 +48,19 @@ impl Progress {
             return;
         }
         *shown = now + PAUSE;
-        let _ = write!(
-            std::io::stderr(),
-            "\r{}\u{1b}[K",
-            line(self.what, done, all, self.began.elapsed())
-        );
+        let _ = write!(std::io::stderr(), "\r{}\u{1b}[K", self.line(done, all));
+    }
+}
+
+impl Progress {
+    fn line(&self, done: u64, total: u64) -> String {
+        let elapsed = self.began.elapsed();
+        let at = terminal::Progress {
+            done,
+            total,
+            elapsed,
+        };
+        format!("{}  {}", self.what, terminal::progress(at, COLUMNS))
     }
 }
 
@@ -59,35 +70,5 @@ impl Drop for Progress {
         if self.shown.is_some() {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");
         }
-    }
-}
-
-/// Such as `storm: 120 of 400 runs, about 3s left`.
-fn line(what: &str, done: u64, all: u64, elapsed: Duration) -> String {
-    let all = all.max(done);
-    if done == 0 || done == all {
-        return format!("storm: {done} of {all} {what}");
-    }
-    #[expect(clippy::cast_precision_loss)] // a guess
-    let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
-    format!(
-        "storm: {done} of {all} {what}, about {} left",
-        seconds(left.ceil())
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_is_as_slow_as_what_is_done() {
-        let second = Duration::from_secs(1);
-        assert_eq!(line("runs", 0, 400, second), "storm: 0 of 400 runs");
-        assert_eq!(
-            line("runs", 100, 400, second),
-            "storm: 100 of 400 runs, about 3s left"
-        );
-        assert_eq!(line("runs", 500, 400, second), "storm: 500 of 500 runs");
     }
 }

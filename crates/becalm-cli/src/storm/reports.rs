@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use becalm_report::Figure as _;
 use becalm_sim::study::{Chart, Study};
 
 use super::flags::RunFlags;
+use super::picture::Drawing;
 use super::study::Told;
-use super::{page, picture, rows};
+use super::{page, rows};
 use crate::output::Output;
 
 /// The files of one study.
@@ -49,21 +49,22 @@ impl Reports {
         if let Some(page) = self.page {
             written.push(page.write(&page::page(told).to_html())?);
         }
-        let charts = charts(&told.study);
+        let drawings = charts(&told.study).into_iter();
+        let drawings: Vec<_> = drawings
+            .filter_map(|(name, chart)| Some((name, Drawing::of(chart)?)))
+            .collect();
         if let Some(directory) = &self.pictures {
-            for (name, chart) in &charts {
-                if let Some(drawing) = picture::figure(chart) {
-                    let file = directory.join(format!("{name}.svg"));
-                    written.push(write(&file, &drawing.to_svg())?);
-                }
+            for (name, drawing) in &drawings {
+                let file = directory.join(format!("{name}.svg"));
+                written.push(write(&file, &drawing.to_svg())?);
             }
         }
         if let Some(directory) = &self.tables {
             let figures = directory.join("figures.csv");
             written.push(write(&figures, &rows::figures(&told.study))?);
-            for (name, chart) in &charts {
+            for (name, drawing) in &drawings {
                 let file = directory.join(format!("{name}.csv"));
-                written.push(write(&file, &rows::chart(chart))?);
+                written.push(write(&file, &drawing.to_csv())?);
             }
         }
         Ok(written)

@@ -1,8 +1,8 @@
-//! How are figures and charts written as tables for other programs? In CSV (RFC 4180).
+//! How are figures written as a table for other programs? In CSV (RFC 4180).
 
 use std::fmt::Write as _;
 
-use becalm_sim::study::{Chart, ChartKind, Study};
+use becalm_sim::study::Study;
 
 /// A line for each figure of each policy.
 pub fn figures(study: &Study) -> String {
@@ -22,46 +22,6 @@ pub fn figures(study: &Study) -> String {
                 number(high)
             );
         }
-    }
-    text
-}
-
-/// A line for each point, bar or cell.
-pub fn chart(chart: &Chart) -> String {
-    let mut text = String::new();
-    match &chart.kind {
-        ChartKind::Lines(lines) => {
-            let _ = write!(text, "line,{},{}\r\n", field(&chart.x), field(&chart.y));
-            for (name, points) in lines {
-                for (x, y) in points {
-                    let (x, y) = (number(Some(*x)), number(Some(*y)));
-                    let _ = write!(text, "{},{x},{y}\r\n", field(name));
-                }
-            }
-        }
-        ChartKind::Bars(bars) => {
-            let _ = write!(text, "{},{}\r\n", field(&chart.x), field(&chart.y));
-            for (name, value) in bars {
-                let _ = write!(text, "{},{}\r\n", field(name), number(Some(*value)));
-            }
-        }
-        ChartKind::Map {
-            columns,
-            rows,
-            cells,
-            value,
-        } => {
-            let head = [&chart.x, &chart.y, value].map(|it| field(it)).join(",");
-            let _ = write!(text, "{head}\r\n");
-            let places = rows
-                .iter()
-                .flat_map(|y| columns.iter().map(move |x| (x, y)));
-            for ((x, y), cell) in places.zip(cells) {
-                let cell = number(Some(*cell));
-                let _ = write!(text, "{},{},{cell}\r\n", number(Some(*x)), number(Some(*y)));
-            }
-        }
-        _ => {}
     }
     text
 }
@@ -100,23 +60,5 @@ mod tests {
             \"budget=ratio:0.1,burst:10\",peak,\"peak \"\"load\"\"\",/s,2.5,1,4\r\n\
             \"budget=ratio:0.1,burst:10\",recovery,recovery,s,,,\r\n";
         assert_eq!(figures(&study), expected);
-    }
-
-    #[test]
-    fn every_kind_of_chart_has_a_line_for_each_value() {
-        let mut chart = Chart::default();
-        (chart.x, chart.y) = ("s".into(), "calls".into());
-        chart.kind = ChartKind::Lines(vec![("a".into(), vec![(0.0, 1.5), (1.0, f64::NAN)])]);
-        assert_eq!(super::chart(&chart), "line,s,calls\r\na,0,1.5\r\na,1,\r\n");
-        chart.kind = ChartKind::Bars(vec![("a".into(), 3.0)]);
-        assert_eq!(super::chart(&chart), "s,calls\r\na,3\r\n");
-        chart.kind = ChartKind::Map {
-            columns: vec![1.0, 2.0],
-            rows: vec![5.0, 6.0],
-            cells: vec![0.0, 0.25, 0.5, 1.0],
-            value: "share".into(),
-        };
-        let expected = "s,calls,share\r\n1,5,0\r\n2,5,0.25\r\n1,6,0.5\r\n2,6,1\r\n";
-        assert_eq!(super::chart(&chart), expected);
     }
 }

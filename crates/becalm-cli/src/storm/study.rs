@@ -40,9 +40,13 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
         is_given: question.policy_is_given,
     };
     let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
-    let done = tell(question, &flags.run, |plan| match &flags.sweep {
-        Some(axes) => Ok((subject.sweep(axes, &start.yours, plan)?, None)),
-        None => Ok((subject.study(&candidates, plan)?, None)),
+    let done = tell(question, &flags.run, |plan| {
+        if let Some(axes) = &flags.sweep {
+            return Ok((subject.sweep(axes, &start.yours, plan)?, None));
+        }
+        let mut plan = plan.clone();
+        plan.is_quick = flags.quick;
+        Ok((subject.study(&candidates, &plan)?, None))
     })?;
     let mut contenders = done.told.study.contenders.iter();
     let fails = flags.strict && contenders.any(|it| it.verdict == Some(Verdict::Metastable));

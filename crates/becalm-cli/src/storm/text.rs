@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use becalm_report::terminal::{Painter, sparkline};
-use becalm_report::{Table, format};
-use becalm_sim::study::{Chart, ChartKind, Study};
+use becalm_report::format;
+use becalm_report::terminal::Painter;
+use becalm_sim::study::Study;
 
+use super::picture::Drawing;
 use super::study::Told;
 use super::table;
 use crate::stream::Stream;
@@ -24,8 +25,9 @@ pub fn document(told: &Told, written: &[PathBuf]) -> String {
     text.push_str(&wrapped(&study.answer));
     text.push('\n');
     text.push_str(&figures(study, painter));
-    for chart in &study.charts {
-        text.push_str(&small(chart, painter));
+    for drawing in study.charts.iter().filter_map(Drawing::of) {
+        text.push('\n');
+        text.push_str(&drawing.to_terminal(WIDTH, painter));
     }
     let asked = study
         .asked
@@ -38,9 +40,9 @@ pub fn document(told: &Told, written: &[PathBuf]) -> String {
     }
     let _ = writeln!(
         text,
-        "seed {}, {} runs of each policy, {} events",
+        "seed {}, {} of each policy, {} events",
         study.seed,
-        study.runs,
+        runs(study.runs),
         format::plain(count(study.events))
     );
     for path in written {
@@ -48,6 +50,12 @@ pub fn document(told: &Told, written: &[PathBuf]) -> String {
     }
     let _ = writeln!(text, "again: {}", told.command);
     text
+}
+
+/// Such as `10 runs`.
+pub fn runs(count: u32) -> String {
+    let runs = if count == 1 { "run" } else { "runs" };
+    format!("{count} {runs}")
 }
 
 /// Each policy with its verdict and the evidence.
@@ -102,52 +110,6 @@ fn fits(text: &str) -> bool {
 const WIDTH: usize = 80;
 /// Figures that a row may have.
 const MOST_COLUMNS: usize = 8;
-/// Characters of a small line.
-const COLUMNS: usize = 48;
-
-/// The chart in a line for each of its lines or bars; a map is left to the reports.
-fn small(chart: &Chart, painter: Painter) -> String {
-    let mut text = String::new();
-    match &chart.kind {
-        ChartKind::Lines(lines) => {
-            let values = lines.iter().flat_map(|(_, points)| points).map(|(_, y)| *y);
-            let top = values.filter(|it| it.is_finite()).fold(0.0, f64::max);
-            let _ = writeln!(
-                text,
-                "\n{} (top: {} {})",
-                chart.title,
-                format::plain(top),
-                chart.y
-            );
-            let mut table = Table::new([String::new(), chart.x.clone()]);
-            for (name, points) in lines {
-                let line = sparkline(&peaks(points), top);
-                table = table.row([name.as_str().into(), line.into()]);
-            }
-            text.push_str(&table.to_terminal(painter));
-        }
-        ChartKind::Bars(bars) => {
-            let _ = writeln!(text, "\n{} ({})", chart.title, chart.y);
-            let mut table = Table::new(["", ""]);
-            for (name, value) in bars {
-                table = table.row([name.as_str().into(), format::plain(*value).into()]);
-            }
-            text.push_str(&table.to_terminal(painter));
-        }
-        _ => {}
-    }
-    text
-}
-
-/// The highest value of each stretch: a peak is never hidden by being short.
-fn peaks(points: &[(f64, f64)]) -> Vec<f64> {
-    let stretch = points.len().div_ceil(COLUMNS).max(1);
-    points
-        .chunks(stretch)
-        .map(|chunk| chunk.iter().map(|(_, y)| *y).fold(0.0, f64::max))
-        .collect()
-}
-
 #[expect(clippy::cast_precision_loss)] // to be read
 fn count(count: u64) -> f64 {
     count as f64
@@ -197,19 +159,5 @@ mod tests {
             row.split_whitespace().collect::<Vec<_>>().join(" "),
             "time to recover - 2s"
         );
-    }
-
-    #[test]
-    fn no_peak_is_lost_however_many_points_there_are() {
-        for length in [0_u32, 1, 48, 49, 600, 10_000] {
-            let points: Vec<_> = (0..length)
-                .map(|x| (f64::from(x), f64::from(x % 997)))
-                .collect();
-            let drawn = peaks(&points);
-            assert!(drawn.len() <= COLUMNS);
-            let top = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-            let expected = top(&mut points.iter().map(|(_, y)| *y));
-            assert_eq!(top(&mut drawn.into_iter()).to_bits(), expected.to_bits());
-        }
     }
 }

@@ -5,7 +5,8 @@ use becalm::Policy;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
-use crate::verdict::{self, Brief};
+use crate::verdict::{self, Brief, Thoroughness};
+use crate::world;
 
 /// From where to where a parameter makes sense.
 #[derive(Debug, Clone, Copy)]
@@ -36,9 +37,20 @@ impl Range {
     }
 }
 
-/// Judges each candidate in the scenario that the parameters describe.
+/// Judges each candidate in the scenario that the parameters describe, as thoroughly as is usual.
 pub(super) fn study(
     entry: &Entry,
+    ranges: &[Range],
+    build: fn(&Parameters, &Policy) -> Scenario,
+    given: (&Parameters, &[Candidate], &Plan<'_>),
+) -> Result<Study, InvalidParameter> {
+    study_with(entry, Thoroughness::default(), ranges, build, given)
+}
+
+/// The same, with how thoroughly it is asked.
+pub(super) fn study_with(
+    entry: &Entry,
+    thoroughness: Thoroughness,
     ranges: &[Range],
     build: fn(&Parameters, &Policy) -> Scenario,
     (parameters, candidates, plan): (&Parameters, &[Candidate], &Plan<'_>),
@@ -53,9 +65,15 @@ pub(super) fn study(
             .map_err(|reason| InvalidParameter::new("scenario", reason.to_string()))?;
     }
     let brief = Brief::of(entry, parameters);
-    Ok(verdict::study(&brief, candidates, plan, |policy| {
-        build(parameters, policy)
-    }))
+    let build = |policy: &Policy| build(parameters, policy);
+    Ok(verdict::study_with(
+        world::run,
+        &brief,
+        thoroughness,
+        candidates,
+        plan,
+        build,
+    ))
 }
 
 /// A count as the world takes it. Larger ones saturate, and are refused by a range.

@@ -12,6 +12,7 @@ use crate::oracle;
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
 use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::Thoroughness;
 use crate::world;
 
 /// The entry.
@@ -55,7 +56,7 @@ pub const PRIORITY: Entry = Entry {
             "60s",
             "how long the spike lasts, from 20 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "100s", "how long a run lasts"),
+        Parameter::new("horizon", Kind::Duration, "150s", "how long a run lasts"),
     ],
     contenders: &["throttle=none", "yours"],
     policy,
@@ -118,7 +119,9 @@ fn study(
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
     let given = (parameters, candidates, plan);
-    let mut study = asked::study(&PRIORITY, RANGES, scenario, given)?;
+    // What is asked is who is served in the spike, not how long it is survived.
+    let thoroughness = Thoroughness::QUICK;
+    let mut study = asked::study_with(&PRIORITY, thoroughness, RANGES, scenario, given)?;
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
         let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
         let percent = |population| {

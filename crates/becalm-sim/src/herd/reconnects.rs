@@ -22,7 +22,7 @@ pub struct Reconnects {
     pub last: u64,
     /// Clients that gave up.
     pub gave_up: u64,
-    /// Clients that were still waiting at the horizon.
+    /// Clients that were still waiting at the horizon, or had yet to lose their connection.
     pub waiting: u64,
     /// The run was ended by [`most_attempts`](super::Herd::most_attempts).
     pub is_cut_short: bool,

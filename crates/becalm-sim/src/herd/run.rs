@@ -83,6 +83,10 @@ impl<'a, D: Decides> Fleet<'a, D> {
             0 => 0,
             spread => random.below(spread),
         };
+        if lost >= self.horizon {
+            self.record.waiting += 1;
+            return;
+        }
         let mut position = D::Position::default();
         let closed_until = self.door.opens.min(self.horizon);
         let (mut at, mut left) = (lost, self.most_each);

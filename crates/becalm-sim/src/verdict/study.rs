@@ -78,21 +78,20 @@ impl Thoroughness {
     };
 }
 
-/// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win.
+/// Studies a scenario under each candidate, as thoroughly as is usual, or as quickly as the plan
+/// wants it; the plan's runs win.
 pub fn study(
     brief: &Brief,
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
 ) -> Study {
-    study_with(
-        world::run,
-        brief,
-        Thoroughness::default(),
-        candidates,
-        plan,
-        build,
-    )
+    let thoroughness = if plan.is_quick {
+        Thoroughness::QUICK
+    } else {
+        Thoroughness::default()
+    };
+    study_with(world::run, brief, thoroughness, candidates, plan, build)
 }
 
 /// The same, with what runs a scenario and how thoroughly it is asked.
