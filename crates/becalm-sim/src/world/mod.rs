@@ -15,6 +15,7 @@
 //! - Of things at one instant, that comes first which was brought about first.
 
 mod arrivals;
+mod attempts;
 mod bucket;
 mod cache;
 mod calls;
@@ -22,12 +23,14 @@ mod clients;
 mod codel;
 mod downstream;
 mod event;
+mod hedges;
 mod lane;
 mod network;
 mod plan;
 mod servers;
 mod slab;
 mod state;
+mod timeouts;
 mod trace;
 mod triggers;
 mod wakers;
