@@ -14,6 +14,7 @@
 //! - A message without delay is not an event of the queue, and no time passes in it.
 //! - Of things at one instant, that comes first which was brought about first.
 
+mod ahead;
 mod arrivals;
 mod attempts;
 mod bucket;
@@ -107,6 +108,8 @@ struct World<'a, T> {
     dropped: Vec<u32>,
     /// The text of a scope on its way.
     header: String,
+    /// Events until the next look ahead.
+    until_look: usize,
 }
 
 impl<'a, T: Tracer> World<'a, T> {
@@ -147,6 +150,7 @@ impl<'a, T: Tracer> World<'a, T> {
             bits: Vec::new(),
             dropped: Vec::new(),
             header: String::new(),
+            until_look: 0,
         };
         world.make_services(seed);
         world.make_clients(seed);
@@ -164,6 +168,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 match self.queue.pop() {
                     Some(event) if event.at < horizon => {
                         self.now = event.at;
+                        self.look_ahead();
                         while event.at >= self.bucket_ends {
                             self.close_bucket();
                         }
