@@ -28,6 +28,11 @@ mod throttles;
 mod together;
 mod versions;
 
+// The simulator's results in an optimised build, which are to be those of its own debug tests.
+#[cfg(test)]
+#[path = "../../crates/becalm-sim/tests/determinism_golden.rs"]
+mod determinism;
+
 use std::process::ExitCode;
 use std::{env, fs, io};
 

@@ -1,0 +1,53 @@
+//! How small can a scenario be made, so that a debug build studies it in a second?
+
+/// Parameters of this scenario with their values.
+pub fn of(scenario: &str) -> &'static [(&'static str, &'static str)] {
+    match scenario {
+        "occ" => &[("clients", "20"), ("step", "10")],
+        "herd" => &[("clients", "300"), ("outage", "20s"), ("horizon", "1m")],
+        "clipped" => &[("clients", "200"), ("outage", "2m"), ("horizon", "3m")],
+        "moments" => &[("calls", "300")],
+        "flaky" => &[("load", "50"), ("horizon", "8s")],
+        "layers" => &[("load", "2"), ("outage", "5s"), ("horizon", "20s")],
+        "cascade" => &[("load", "51"), ("capacity", "50"), ("horizon", "20s")],
+        "metastable" => &[
+            ("load", "14"),
+            ("workers", "1"),
+            ("service-time", "50ms"),
+            ("horizon", "16s"),
+        ],
+        "trigger" => &[
+            ("load", "12"),
+            ("workers", "1"),
+            ("service-time", "50ms"),
+            ("horizon", "16s"),
+        ],
+        "queue" => &[("load", "110"), ("workers", "1"), ("horizon", "20s")],
+        "loops" => &[("clients", "10"), ("horizon", "10s")],
+        "throttle" => &[
+            ("load", "10"),
+            ("accepts", "1"),
+            ("clients", "2"),
+            ("overload", "3s"),
+            ("horizon", "16s"),
+        ],
+        "small-clients" => &[("load", "20"), ("clients", "50"), ("horizon", "30s")],
+        "deadline" => &[("load", "50"), ("workers", "50"), ("horizon", "20s")],
+        "priority" => &[
+            ("critical", "5"),
+            ("load", "5"),
+            ("accepts", "15"),
+            ("clients", "2"),
+            ("outage", "3s"),
+            ("horizon", "26s"),
+        ],
+        "cache" => &[
+            ("load", "40"),
+            ("keys", "50"),
+            ("workers", "1"),
+            ("service-time", "50ms"),
+            ("horizon", "15s"),
+        ],
+        _ => &[],
+    }
+}
