@@ -86,11 +86,7 @@ pub fn study(
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
 ) -> Study {
-    let thoroughness = if plan.is_quick {
-        Thoroughness::QUICK
-    } else {
-        Thoroughness::default()
-    };
+    let thoroughness = Thoroughness::default();
     study_with(world::run, brief, thoroughness, candidates, plan, build)
 }
 
