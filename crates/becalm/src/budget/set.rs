@@ -376,6 +376,12 @@ impl RetryBudget for Budgets {
         // What most policies have, without a list of kinds to go through.
         if head.kinds() == RATIO {
             self.withdraw_ratio(head, now)
+        } else if head.kinds().is_none() {
+            // Nothing is taken, so there is nothing that a reload could make wrong.
+            Some(Withdrawal::of_receipt(Receipt {
+                generation: head.generation(),
+                ..Receipt::default()
+            }))
         } else {
             self.withdraw_of(head, now, failure)
         }

@@ -1,16 +1,19 @@
 //! What does an attempt under way hold?
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::budget::Withdrawal;
 use crate::classify::Failure;
 use crate::guard::Pass;
+use crate::hedge::joined;
 use crate::shared::Shared;
 use crate::time::Instant;
 
 /// The attempts under way: the one that the decision started, and the hedges beside it.
 #[derive(Debug, Default)]
+#[repr(C)] // in the order of the fields: see `Call`
 pub(crate) struct Flights {
     pub primary: Option<Flight>,
     /// What was paid for it. Here from its decision to its end: moving it costs more than the rest of
@@ -18,13 +21,22 @@ pub(crate) struct Flights {
     pub paid: Option<Paid>,
     /// It has started, so that what was paid does not come back.
     pub is_spent: bool,
-    pub hedges: Vec<Flight>,
-    /// Hedges that were started beside it.
-    pub hedged: u32,
     /// A copy has failed, or the budget or a guard has refused a hedge: there will be no other.
     pub no_more: bool,
+    /// Made with the first hedge of a call, since few calls have any.
+    hedges: Option<Box<Hedges>>,
+}
+
+/// The hedges beside an attempt.
+#[derive(Debug, Default)]
+struct Hedges {
+    flights: Vec<Flight>,
+    /// How many were started beside it.
+    started: u32,
+    /// What was paid for one that is about to start.
+    about: Option<Paid>,
     /// What the copies that failed have said, and when the last of them did.
-    pub failed: Option<(Failure, Instant)>,
+    failed: Option<(Failure, Instant)>,
 }
 
 impl Flights {
@@ -41,16 +53,18 @@ impl Flights {
     #[inline]
     pub fn start(&mut self, primary: Flight) {
         self.primary = Some(primary);
-        self.hedges.clear();
-        self.hedged = 0;
         self.no_more = false;
-        self.failed = None;
         self.is_spent = false;
+        if let Some(hedges) = &mut self.hedges {
+            hedges.flights.clear();
+            hedges.started = 0;
+            hedges.failed = None;
+        }
     }
 
     #[inline]
     pub fn are_under_way(&self) -> bool {
-        self.primary.is_some() || !self.hedges.is_empty()
+        self.primary.is_some() || !self.hedges().is_empty()
     }
 
     /// The attempt that the decision started, if it is of this number.
@@ -61,13 +75,40 @@ impl Flights {
             .filter(|flight| flight.number == number)
     }
 
+    /// Hedges that were started beside it.
+    pub fn hedged(&self) -> u32 {
+        self.hedges.as_ref().map_or(0, |hedges| hedges.started)
+    }
+
+    /// A hedge is about to start, and this was paid for it.
+    pub fn add_hedge(&mut self, flight: Flight, paid: Paid) {
+        let hedges = self.hedges.get_or_insert_default();
+        hedges.started += 1;
+        hedges.flights.push(flight);
+        hedges.about = Some(paid);
+    }
+
+    /// It has started.
+    pub fn hedge_started(&mut self) {
+        if let Some(hedges) = &mut self.hedges {
+            if let Some(flight) = hedges.flights.last_mut() {
+                flight.paid = hedges.about.take().map(Box::new);
+            }
+        }
+    }
+
+    /// What was paid for a hedge that never started.
+    #[inline]
+    pub fn take_unstarted(&mut self) -> Option<Paid> {
+        self.hedges.as_mut()?.about.take()
+    }
+
     /// Takes the hedge of this number out.
     pub fn take_hedge(&mut self, number: u32) -> Option<Flight> {
-        let at = self
-            .hedges
-            .iter()
-            .position(|flight| flight.number == number)?;
-        Some(self.hedges.swap_remove(at))
+        let hedges = self.hedges.as_mut()?;
+        let mut flights = hedges.flights.iter();
+        let at = flights.position(|flight| flight.number == number)?;
+        Some(hedges.flights.swap_remove(at))
     }
 
     /// What was paid for the attempt that the decision started, which ends.
@@ -80,21 +121,49 @@ impl Flights {
         }
     }
 
-    /// Takes any of them out.
+    /// Takes any of them out, with what was paid for it.
     #[inline]
-    pub fn take_any(&mut self) -> Option<Flight> {
-        match self.primary.take() {
-            Some(flight) => Some(Flight {
-                paid: self.take_spent(),
-                ..flight
-            }),
-            None => self.hedges.pop(),
+    pub fn take_any(&mut self) -> Option<(Flight, Option<Paid>)> {
+        if let Some(flight) = self.primary.take() {
+            return Some((flight, self.take_spent()));
         }
+        let mut flight = self.hedges.as_mut()?.flights.pop()?;
+        let paid = flight.paid.take().map(|paid| *paid);
+        Some((flight, paid))
+    }
+
+    /// A copy has failed: what all that did have said together. Where no hedge was started there is
+    /// no other.
+    #[inline]
+    pub fn join(&mut self, failure: &Failure, now: Instant) -> Failure {
+        match &mut self.hedges {
+            None => *failure,
+            Some(hedges) => {
+                let of_all = match hedges.failed {
+                    None => *failure,
+                    Some((earlier, at)) => joined(earlier, now.since(at), *failure),
+                };
+                hedges.failed = Some((of_all, now));
+                of_all
+            }
+        }
+    }
+
+    /// What the copies that failed have said together; `None` where there was one copy.
+    #[cfg(feature = "std")]
+    pub fn joined(&self) -> Option<Failure> {
+        let (failure, _) = self.hedges.as_ref()?.failed?;
+        Some(failure)
     }
 
     /// All that are under way.
     pub fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.primary.iter().chain(&self.hedges)
+        self.primary.iter().chain(self.hedges())
+    }
+
+    #[inline]
+    fn hedges(&self) -> &[Flight] {
+        self.hedges.as_ref().map_or(&[], |hedges| &hedges.flights)
     }
 }
 
@@ -105,7 +174,7 @@ pub(crate) struct Flight {
     pub started: Instant,
     pub pass: Pass,
     /// Of a hedge.
-    pub paid: Option<Paid>,
+    pub paid: Option<Box<Paid>>,
 }
 
 /// A token, and whose it is if not the call's own retrier's.

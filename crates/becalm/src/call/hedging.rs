@@ -34,7 +34,7 @@ impl<H: AsRef<Shared>> Call<H> {
             && self.body_replayable
             && !self.forbidden_below
             && !self.flights.no_more
-            && self.flights.hedged < hedging.copies();
+            && self.flights.hedged() < hedging.copies();
         if !is_allowed {
             return None;
         }
@@ -95,31 +95,29 @@ impl<H: AsRef<Shared>> Call<H> {
         };
         shared.count_attempt(false);
         self.flights.no_more = false;
-        self.flights.hedged += 1;
         self.attempt = self.attempt.saturating_add(1);
         if let Some(transition) = pass.transition() {
             self.transition = Some(transition);
         }
-        self.flights.hedges.push(Flight {
+        let flight = Flight {
             number: self.attempt,
             started: now,
             pass: pass.of_hedge(),
             paid: None,
-        });
+        };
+        self.flights.add_hedge(flight, paid);
         let key = self.options.operation.key();
         let attempt = Attempt::new(self.attempt, remaining, key).hedge();
-        self.held.hedge = Some(paid);
         announce(attempt, &mut self.transition);
-        if let Some(flight) = self.flights.hedges.last_mut() {
-            flight.paid = self.held.hedge.take();
-        }
+        self.flights.hedge_started();
         Some(attempt)
     }
 
-    /// What the copies that failed have said together, up to the next attempt.
+    /// What the copies that failed have said together, up to the next attempt; `None` where no hedge
+    /// was started.
     #[cfg(feature = "std")]
     pub(crate) fn joined_failure(&self) -> Option<Failure> {
-        self.flights.failed.map(|(failure, _)| failure)
+        self.flights.joined()
     }
 
     /// The attempts under way, the one that the decision started first.
@@ -152,8 +150,8 @@ impl<H: AsRef<Shared>> Call<H> {
         random: &mut R,
     ) {
         let mut last = self.land(number, Ended::Success, now, random);
-        while let Some(flight) = self.flights.take_any() {
-            let paid = self.land_flight(flight, Ended::Cancelled, now, random);
+        while let Some((flight, paid)) = self.flights.take_any() {
+            self.land_flight(flight, Ended::Cancelled, now, random);
             // What a call has paid last is what its winner did, or else a hedge.
             match (paid, &last) {
                 (Some(paid), Some(_)) => paid.spent(self.handle.as_ref()),
@@ -199,8 +197,9 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) {
-        while let Some(flight) = self.flights.take_any() {
-            if let Some(paid) = self.land_flight(flight, ended, now, random) {
+        while let Some((flight, paid)) = self.flights.take_any() {
+            self.land_flight(flight, ended, now, random);
+            if let Some(paid) = paid {
                 paid.spent(self.handle.as_ref());
             }
         }
@@ -225,8 +224,10 @@ impl<H: AsRef<Shared>> Call<H> {
             self.flights.primary = None;
             return self.flights.take_spent();
         }
-        let flight = self.flights.take_hedge(number)?;
-        self.land_flight(flight, ended, now, random)
+        let mut flight = self.flights.take_hedge(number)?;
+        let paid = flight.paid.take();
+        self.land_flight(flight, ended, now, random);
+        paid.map(|paid| *paid)
     }
 
     fn land_flight<R: Random + ?Sized>(
@@ -235,12 +236,11 @@ impl<H: AsRef<Shared>> Call<H> {
         ended: Ended,
         now: Instant,
         random: &mut R,
-    ) -> Option<Paid> {
+    ) {
         let guards = self.handle.as_ref().guards();
-        let Flight { pass, paid, .. } = flight;
+        let Flight { pass, .. } = flight;
         if let Some(transition) = guards.finish(pass, ended, || now, || random.next_u64()) {
             self.transition = Some(transition);
         }
-        paid
     }
 }

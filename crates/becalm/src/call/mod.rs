@@ -27,7 +27,6 @@ use crate::classify::{Class, Effect};
 use crate::classify::{Failure, Verdict};
 use crate::decide::{Decision, Rules, Standing, decide};
 use crate::guard::{Admission, Ended};
-use crate::hedge::joined;
 use crate::rng::Random;
 use crate::scope::{ClockId, Nested, Scope};
 use crate::shared::{HeldRules, Shared};
@@ -49,49 +48,47 @@ use flight::{Flights, Paid};
 ///
 /// let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);
 /// assert_eq!(call.start(now, &mut random).unwrap().number(), 1);
+/// assert!(call.is_under_way());
 /// match call.on_outcome(now, Failure::transient().into(), &mut random) {
 ///     Decision::RetryIn(delay) => now = now.after(delay),
 ///     other => panic!("{other:?}"),
 /// }
+/// assert!(!call.is_under_way());
 /// assert_eq!(call.start(now, &mut random).unwrap().number(), 2);
 /// # Ok::<(), becalm::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools)] // facts that do not depend on each other
+// First what every attempt asks, then what few do: a driver of very many calls spends most of its
+// time in waiting for their cache lines.
+#[repr(C)]
 pub struct Call<H: AsRef<Shared>> {
-    handle: H,
-    first: FirstTry,
-    options: CallOptions,
-    /// The policy from the first failure on: a reload does not change a call in its middle.
-    rules: Option<HeldRules>,
     attempt: u32,
     step: u32,
-    previous: Option<u64>,
-    /// What the attempt to come holds already.
-    held: Held,
-    /// The attempts under way: one, and its hedges.
-    flights: Flights,
     /// The budget has been told of its beginning, and is to be told of its end.
     is_enrolled: bool,
     body_replayable: bool,
     forbidden_below: bool,
     /// Refused before its first attempt, or cancelled.
     is_over: bool,
+    /// It has a place in the waiting room.
+    has_place: bool,
+    handle: H,
+    /// The policy from the first failure on: a reload does not change a call in its middle.
+    rules: Option<HeldRules>,
+    previous: Option<u64>,
+    first: FirstTry,
+    /// The attempts under way: one, and its hedges.
+    flights: Flights,
+    options: CallOptions,
     next_probe: Option<Instant>,
-    transition: Option<Transition>,
-}
-
-/// What a waiting call holds.
-#[derive(Debug, Default)]
-struct Held {
-    /// What was paid for a hedge that is about to start.
-    hedge: Option<Paid>,
-    place: bool,
+    /// What the attempt to come has gained of the guards.
     admission: Admission,
+    transition: Option<Transition>,
 }
 
 impl<H: AsRef<Shared>> Call<H> {
     /// Begins a call: fixes the deadline. Its first try deposits when it [starts](Self::start).
+    #[inline]
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
         first.started = Some(now);
@@ -99,22 +96,24 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// A call whose first try is about to start.
+    #[inline]
     pub(crate) fn of_first_try(handle: H, options: CallOptions, first: FirstTry) -> Self {
         Self {
-            handle,
-            first,
-            options,
-            rules: None,
             attempt: 0,
             step: 0,
-            previous: None,
-            held: Held::default(),
-            flights: Flights::default(),
             is_enrolled: false,
             body_replayable: true,
             forbidden_below: false,
             is_over: false,
+            has_place: false,
+            handle,
+            rules: None,
+            previous: None,
+            flights: Flights::default(),
+            first,
+            options,
             next_probe: None,
+            admission: Admission::default(),
             transition: None,
         }
     }
@@ -128,7 +127,7 @@ impl<H: AsRef<Shared>> Call<H> {
         admission: Admission,
     ) -> Self {
         let mut call = Self::of_first_try(handle, options, first);
-        call.held.admission = admission;
+        call.admission = admission;
         call
     }
 
@@ -189,12 +188,7 @@ impl<H: AsRef<Shared>> Call<H> {
         };
         self.land_failed(number, now, failure, random);
         // What one copy was told holds for all: a hint of the first is not lost with the last.
-        let of_all = self
-            .flights
-            .failed
-            .map(|(earlier, at)| joined(earlier, now.since(at), *failure));
-        let failure = of_all.as_ref().unwrap_or(failure);
-        self.flights.failed = Some((*failure, now));
+        let failure = &self.flights.join(failure, now);
         self.flights.no_more = true;
         if self.flights.are_under_way() && !self.is_final(failure) {
             return Decision::AwaitOthers;
@@ -241,7 +235,7 @@ impl<H: AsRef<Shared>> Call<H> {
         if !shared.start_waiting(rules.policy.max_waiting) {
             return Err(StopReason::TooManyWaiting);
         }
-        self.held.place = true;
+        self.has_place = true;
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
         self.flights.paid = Paid::withdraw(shared, payer, now, failure);
         self.flights.is_spent = false;
@@ -255,7 +249,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// Returns the place in the waiting room.
     fn leave_waiting_room(&mut self) {
-        if core::mem::take(&mut self.held.place) {
+        if core::mem::take(&mut self.has_place) {
             self.handle.as_ref().stop_waiting();
         }
     }
@@ -265,11 +259,11 @@ impl<H: AsRef<Shared>> Call<H> {
     fn give_back(&mut self) {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
-        shared.guards().leave(&mut self.held.admission);
+        shared.guards().leave(&mut self.admission);
         if let Some(paid) = self.flights.paid.take() {
             paid.refund(shared);
         }
-        if let Some(paid) = self.held.hedge.take() {
+        if let Some(paid) = self.flights.take_unstarted() {
             paid.refund(shared);
         }
     }
@@ -296,6 +290,11 @@ impl<H: AsRef<Shared>> Call<H> {
     /// The number of the attempt under way, or of the last one; 0 before the first.
     pub fn attempt_number(&self) -> u32 {
         self.attempt
+    }
+
+    /// Whether an attempt is under way: the one that was decided last, or a hedge beside it.
+    pub fn is_under_way(&self) -> bool {
+        self.flights.are_under_way()
     }
 
     /// The end of the whole call, the earlier of its own and the one above.

@@ -74,7 +74,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let is_decided = if self.attempt == 0 {
             !self.is_over
         } else {
-            self.held.place
+            self.has_place
         };
         if !is_decided {
             return Err(StopReason::Cancelled);
@@ -108,7 +108,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let attempt = Attempt::new(self.attempt, remaining, key);
         announce(attempt, &mut self.transition);
         self.flights.is_spent = true;
-        Guards::forget(&mut self.held.admission);
+        Guards::forget(&mut self.admission);
         Ok(Start::Go(attempt))
     }
 
@@ -134,7 +134,7 @@ impl<H: AsRef<Shared>> Call<H> {
         };
         let gate = shared
             .guards()
-            .admit(&mut self.held.admission, asking, || now, random);
+            .admit(&mut self.admission, asking, || now, random);
         match gate {
             Ok(gate) => Ok((remaining, gate)),
             Err(refused) => {

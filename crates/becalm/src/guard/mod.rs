@@ -90,6 +90,8 @@ pub(crate) struct Asking<'w> {
 /// [`Guards::leave`].
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
+    /// Whether a guard was asked that may leave something here.
+    is_touched: bool,
     is_past_throttle: bool,
     /// The token of the adaptive rate, or the turn at which it comes.
     turn: Option<Place>,
@@ -97,21 +99,6 @@ pub(crate) struct Admission {
     waiter: Option<Waiter>,
     gives_up_at: Option<Instant>,
     has_place: bool,
-}
-
-impl Admission {
-    /// Whether no guard was asked, or none that leaves anything here.
-    #[inline]
-    fn is_untouched(&self) -> bool {
-        #[cfg(any(feature = "std", becalm_loom))]
-        if self.waiter.is_some() {
-            return false;
-        }
-        !self.is_past_throttle
-            && self.turn.is_none()
-            && self.gives_up_at.is_none()
-            && !self.has_place
-    }
 }
 
 impl Guards {
@@ -275,6 +262,7 @@ impl Guards {
     ) -> Result<Gate, Refused> {
         let active = self.active.load(Ordering::Acquire);
         if active & (THROTTLE | RATE | BULKHEAD) != 0 {
+            admission.is_touched = true;
             if let Some(until) = self.queue(admission, asking, &now, random)? {
                 return Ok(Gate::Wait(until));
             }
@@ -319,7 +307,7 @@ impl Guards {
     /// Forgets an admission whose attempt has started: nothing of it is held.
     #[inline]
     pub fn forget(admission: &mut Admission) {
-        if !admission.is_untouched() {
+        if admission.is_touched {
             *admission = Admission::default();
         }
     }
@@ -327,7 +315,7 @@ impl Guards {
     /// The attempt does not start: what it has gained goes back.
     #[inline]
     pub fn leave(&self, admission: &mut Admission) {
-        if !admission.is_untouched() {
+        if admission.is_touched {
             self.leave_touched(admission);
         }
     }
