@@ -13,13 +13,12 @@ pub fn value(figure: &Figure) -> String {
 /// The value, and the interval that it lies in.
 pub fn whole(figure: &Figure) -> String {
     let value = value(figure);
-    match figure.interval {
-        Some((low, high)) => format!(
-            "{value} ({} to {})",
-            with_unit(low, figure.unit),
-            with_unit(high, figure.unit)
-        ),
-        None => value,
+    let ends = figure
+        .interval
+        .map(|(low, high)| [low, high].map(|it| with_unit(it, figure.unit)));
+    match ends {
+        Some([low, high]) if low != value || high != value => format!("{value} ({low} to {high})"),
+        _ => value,
     }
 }
 
@@ -49,5 +48,10 @@ mod tests {
         assert_eq!(text("s", None), "-");
         let figure = Figure::new("id", "title", "s", Some(2.0)).within(1.5, 2.5);
         assert_eq!(whole(&figure), "2s (1.5s to 2.5s)");
+        assert_eq!(
+            whole(&figure.within(2.0, 2.0)),
+            "2s",
+            "nothing is uncertain"
+        );
     }
 }

@@ -12,10 +12,14 @@ use super::{table, text};
 /// The study as a self-contained page.
 pub fn page(told: &Told) -> Page {
     let study = &told.study;
-    let page = Page::new(&*study.question)
-        .badges(verdicts(&study.contenders))
-        .conclusion(tone(study), &study.answer)
-        .contents();
+    let page = Page::new(&*study.question);
+    let badges = verdicts(&study.contenders);
+    let page = if badges.is_empty() {
+        page
+    } else {
+        page.badges(badges)
+    };
+    let page = page.conclusion(tone(study), &study.answer).contents();
     let page = match &told.recommended {
         Some(recommended) => page
             .heading("The recommended policy")
@@ -96,10 +100,14 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// The colour of the best verdict; no colour says anything where none was sought.
+/// The colour of the verdict that all share; where they differ, or none was sought, no side is
+/// taken.
 fn tone(study: &Study) -> Colour {
-    let verdicts = study.contenders.iter().filter_map(|it| it.verdict);
-    verdicts.min().map_or(Colour::Blue, table::colour)
+    let mut verdicts = study.contenders.iter().map(|it| it.verdict);
+    match verdicts.next() {
+        Some(Some(first)) if verdicts.all(|it| it == Some(first)) => table::colour(first),
+        _ => Colour::Blue,
+    }
 }
 
 #[expect(clippy::cast_precision_loss)] // to be read
@@ -132,12 +140,26 @@ mod tests {
     }
 
     #[test]
-    fn the_colour_is_that_of_the_best_verdict() {
+    fn the_colour_takes_no_side_where_verdicts_differ() {
         let mut told = told();
-        assert_eq!(tone(&told.study), Colour::Green);
+        assert_eq!(tone(&told.study), Colour::Blue);
         told.study.contenders.pop();
         assert_eq!(tone(&told.study), Colour::Red);
         told.study.contenders.clear();
         assert_eq!(tone(&told.study), Colour::Blue);
+    }
+
+    #[test]
+    fn many_policies_have_a_row_each_and_their_verdicts_are_counted() {
+        let mut told = told();
+        let full = told.study.contenders[1].clone();
+        told.study.contenders.extend(vec![full; 9]);
+        let html = page(&told).to_html();
+        assert!(
+            html.contains("10 policies") && html.contains("1 policies"),
+            "{html}"
+        );
+        assert_eq!(html.matches("<th scope=\"row\"").count(), 11);
+        assert!(html.contains("Why each verdict"));
     }
 }

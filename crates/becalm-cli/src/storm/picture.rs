@@ -14,14 +14,15 @@ pub enum Drawing {
     Map(MapChart),
 }
 
-/// Apart from each other on light and dark ground, the strongest first.
+/// Apart from each other on light and dark ground. Those of the verdicts come last, as a line in
+/// one of them would look like one.
 const COLOURS: [Colour; 6] = [
-    Colour::Red,
     Colour::Blue,
-    Colour::Green,
     Colour::Purple,
-    Colour::Orange,
     Colour::Sky,
+    Colour::Orange,
+    Colour::Green,
+    Colour::Red,
 ];
 /// The width of a drawing, in pixels.
 const WIDTH: f64 = 940.0;

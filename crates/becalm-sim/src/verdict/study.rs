@@ -78,19 +78,15 @@ impl Thoroughness {
     };
 }
 
-/// Studies a scenario under each candidate, as thoroughly as is usual, or as quickly as the plan
-/// wants it; the plan's runs win.
+/// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win, and its
+/// wish to be quick.
 pub fn study(
     brief: &Brief,
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
 ) -> Study {
-    let thoroughness = if plan.is_quick {
-        Thoroughness::QUICK
-    } else {
-        Thoroughness::default()
-    };
+    let thoroughness = Thoroughness::default();
     study_with(world::run, brief, thoroughness, candidates, plan, build)
 }
 
@@ -105,6 +101,11 @@ pub fn study_with(
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
 ) -> Study {
+    let thoroughness = if plan.is_quick {
+        Thoroughness::QUICK
+    } else {
+        thoroughness
+    };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
     let examined: Vec<Examined> = candidates
