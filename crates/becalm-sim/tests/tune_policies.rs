@@ -79,6 +79,34 @@ fn a_policy_under_which_the_service_stays_down_is_never_recommended() {
 }
 
 #[test]
+fn the_policy_that_serves_most_is_dropped_if_it_does_not_survive_worse() {
+    // More attempts save more calls, but with four and more a longer hang is the end.
+    let tempting = |scenario: &Scenario, _| {
+        let attempts = scenario.populations[0].variants[0].policy.attempts;
+        let is_longer = scenario.triggers[0].length > Duration::from_secs(3);
+        let saved = Second {
+            calls: 400,
+            succeed: 400 - rounded(120.0 / f64::from(attempts)),
+            attempts: 400,
+        };
+        recording((0..40).map(|second| match second {
+            10.. if attempts >= 4 && is_longer => lost(400, attempts),
+            _ => saved,
+        }))
+    };
+    let plan = Plan::default();
+    let space = Space::default().policies(16);
+    let build = |policy: &Policy| hung(400.0, policy);
+    let tuning = tune_with(tempting, &Brief::default(), &space, &eager(), &plan, build);
+    assert!(tuning.given.objectives.lost > 0.0);
+    assert!(tuning.front.iter().all(|it| it.objectives.lost == 0.0));
+    assert_eq!(
+        tuning.recommended.policy.attempts, 3,
+        "the most that survive"
+    );
+}
+
+#[test]
 fn the_reasons_are_figures() {
     let tuning = tuned(1);
     let reasons = tuning.reasons.join(" ");

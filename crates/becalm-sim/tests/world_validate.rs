@@ -2,6 +2,7 @@
 
 mod worlds;
 
+use becalm::{Budget, Jitter, Policy};
 use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{
@@ -148,4 +149,51 @@ fn a_service_that_calls_itself_through_others_is_refused() {
     let mut chain = ring;
     chain.services[2].calls.clear();
     assert_eq!(chain.validate(), Ok(()));
+}
+
+#[test]
+fn a_policy_that_would_retry_for_ever_at_one_instant_is_refused() {
+    // Down for a while: every attempt is refused at once.
+    let with = |policy: Policy| {
+        let mut scenario = valid();
+        scenario.populations[0].variants[0].policy = policy;
+        let effect = Effect::Down {
+            service: named("service"),
+        };
+        scenario.triggers.push(trigger(ms(300), ms(200), effect));
+        scenario
+    };
+    let endless = Policy::fixed(ms(0))
+        .attempts(Policy::UNLIMITED)
+        .budget(Budget::None);
+    let spread = endless.clone().base(ms(50));
+    let zero_when_throttled = spread.clone().throttled_base(ms(0));
+    let refused = [
+        endless.clone(),
+        endless.clone().budget(Budget::concurrency(0.2, 3)),
+        endless.clone().deadline(secs(1)),
+        endless.clone().jitter(Jitter::Equal),
+        zero_when_throttled,
+    ];
+    for policy in refused {
+        let refused = with(policy.clone()).validate();
+        let name = named("clients");
+        assert_eq!(refused, Err(InvalidScenario::Endless(name)), "{policy:?}");
+    }
+    let ends = [
+        endless.clone().attempts(100),
+        endless.clone().budget(Budget::ratio(0.1)),
+        endless.clone().floor(ms(1)),
+        endless.clone().jitter(Jitter::Additive(ms(1))),
+        spread,
+    ];
+    for policy in ends {
+        let scenario = with(policy.clone());
+        assert_eq!(scenario.validate(), Ok(()), "{policy:?}");
+        assert!(run(&scenario, 1).events > 0);
+    }
+    let mut far = with(endless);
+    far.network.delay = constant(1);
+    assert_eq!(far.validate(), Ok(()));
+    assert!(run(&far, 1).events > 0);
 }

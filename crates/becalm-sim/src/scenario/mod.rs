@@ -6,7 +6,10 @@
 pub mod file;
 
 mod arrivals;
+mod endless;
+mod invalid;
 mod population;
+mod range;
 mod service;
 mod trigger;
 mod validate;
@@ -16,10 +19,10 @@ use std::time::Duration;
 use crate::engine::Distribution;
 
 pub use arrivals::Arrivals;
+pub use invalid::InvalidScenario;
 pub use population::{Population, Sharing, Variant};
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};
-pub use validate::InvalidScenario;
 
 /// A world and its course.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,135 +1,15 @@
-//! Can a scenario be run? Refused with the name of the field and the remedy.
+//! Can a scenario be run?
 
-use std::fmt;
 use std::time::Duration;
 
-use becalm::{InvalidPolicy, Policy};
+use becalm::Policy;
 
-use crate::engine::Distribution;
+use super::endless::is_endless;
+use super::range::{LONGEST, MOST, count, factor, limit, patience, policy, rate, share, time};
+use super::{
+    Arrivals, Discipline, Effect, InvalidScenario, Population, Scenario, Service, Trigger,
+};
 
-use super::{Arrivals, Discipline, Effect, Population, Scenario, Service, Trigger};
-
-/// Why a scenario is refused. Every sentence names the field and the remedy.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum InvalidScenario {
-    /// The horizon is zero, or longer than ten years.
-    Horizon,
-    /// The bucket is zero, or there would be more than ten million.
-    Bucket,
-    /// Two populations, or two services, have one name.
-    Duplicate(String),
-    /// Nothing has the name that is referred to: where, and which.
-    Unknown {
-        /// Who refers to it.
-        of: String,
-        /// The name.
-        name: String,
-    },
-    /// A share is not from 0 to 1, or (capacity) is 0.
-    Share {
-        /// Whose.
-        of: String,
-        /// The field.
-        field: &'static str,
-    },
-    /// A rate or factor is negative or not a number, or zero where it must not be.
-    Rate {
-        /// Whose.
-        of: String,
-        /// The field.
-        field: &'static str,
-    },
-    /// A count is zero, or too large.
-    Count {
-        /// Whose.
-        of: String,
-        /// The field.
-        field: &'static str,
-    },
-    /// A time has no meaning: above ten years, the ends of an interval in the wrong order, nothing to
-    /// draw from, or zero where it must not be.
-    Time {
-        /// Whose.
-        of: String,
-        /// The field.
-        field: &'static str,
-    },
-    /// A population has no variants, or none that has a share.
-    Variants(String),
-    /// Recorded calls are not in order.
-    Trace(String),
-    /// A service calls itself, directly or through others.
-    Cycle(String),
-    /// A cache has no keys.
-    Cache(String),
-    /// A policy is refused.
-    Policy {
-        /// Whose.
-        of: String,
-        /// Why.
-        why: InvalidPolicy,
-    },
-}
-
-impl fmt::Display for InvalidScenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Horizon => f.write_str("the horizon must be above zero and at most ten years"),
-            Self::Bucket => f.write_str(
-                "the bucket must be above zero and at least a ten-millionth of the horizon",
-            ),
-            Self::Duplicate(name) => write!(f, "the name {name} is used twice; rename one"),
-            Self::Unknown { of, name } => {
-                write!(
-                    f,
-                    "{of} refers to {name}, which is not there; add it or correct the name"
-                )
-            }
-            Self::Share { of, field } => {
-                write!(
-                    f,
-                    "the {field} of {of} must be from 0 to 1, and a capacity above 0"
-                )
-            }
-            Self::Rate { of, field } => {
-                write!(
-                    f,
-                    "the {field} of {of} must be a number above 0 and at most 1e9 (a factor may be 0)"
-                )
-            }
-            Self::Count { of, field } => {
-                write!(f, "the {field} of {of} must be from 1 to 50000000")
-            }
-            Self::Time { of, field } => write!(
-                f,
-                "the {field} of {of} must be at most ten years, from the shorter to the longer, and \
-                 above zero where something is repeated"
-            ),
-            Self::Variants(of) => {
-                write!(
-                    f,
-                    "the variants of {of} must have shares from 0 up, one of them above 0"
-                )
-            }
-            Self::Trace(of) => write!(f, "the recorded calls of {of} must be in order; sort them"),
-            Self::Cycle(of) => {
-                write!(
-                    f,
-                    "{of} calls itself through its calls; take one of the calls out"
-                )
-            }
-            Self::Cache(of) => write!(f, "the cache of {of} must have keys from 1 to 50000000"),
-            Self::Policy { of, why } => write!(f, "a policy of {of} is refused: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for InvalidScenario {}
-
-/// Beyond it nanoseconds in 64 bits would not do for sums.
-const LONGEST: Duration = Duration::from_secs(10 * 366 * 86_400);
-const MOST: u32 = 50_000_000;
 const MOST_BUCKETS: u128 = 10_000_000;
 
 impl Scenario {
@@ -174,7 +54,7 @@ impl Scenario {
             return Err(InvalidScenario::Variants(of.clone()));
         }
         for variant in &population.variants {
-            policy(of, &variant.policy)?;
+            self.check_policy(of, &variant.policy)?;
         }
         match &population.arrivals {
             Arrivals::Poisson(per_second) | Arrivals::Constant(per_second) => {
@@ -253,7 +133,15 @@ impl Scenario {
             self.service_named(of, &downstream.service)?;
             count(of, "fan-out", downstream.fan_out)?;
             patience(of, downstream.timeout)?;
-            policy(of, &downstream.policy)?;
+            self.check_policy(of, &downstream.policy)?;
+        }
+        Ok(())
+    }
+
+    fn check_policy(&self, of: &str, of_calls: &Policy) -> Result<(), InvalidScenario> {
+        policy(of, of_calls)?;
+        if is_endless(of_calls, &self.network.delay) {
+            return Err(InvalidScenario::Endless(of.to_owned()));
         }
         Ok(())
     }
@@ -357,83 +245,4 @@ fn unique<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), InvalidScen
         Some(pair) => Err(InvalidScenario::Duplicate(pair[0].clone())),
         None => Ok(()),
     }
-}
-
-fn share(of: &str, field: &'static str, share: f64) -> Result<(), InvalidScenario> {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Share { of, field })
-}
-
-fn rate(of: &str, field: &'static str, rate: f64) -> Result<(), InvalidScenario> {
-    // At more than one a nanosecond time would stand still.
-    if rate > 0.0 && rate <= 1e9 {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Rate { of, field })
-}
-
-fn factor(of: &str, field: &'static str, factor: f64) -> Result<(), InvalidScenario> {
-    if factor == 0.0 {
-        return Ok(());
-    }
-    rate(of, field, factor)
-}
-
-fn count(of: &str, field: &'static str, count: u32) -> Result<(), InvalidScenario> {
-    if (1..=MOST).contains(&count) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Count { of, field })
-}
-
-fn limit(of: &str, field: &'static str, time: Option<Duration>) -> Result<(), InvalidScenario> {
-    if time.is_none_or(|time| time <= LONGEST) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Time { of, field })
-}
-
-/// Without any, attempts would follow each other in no time.
-fn patience(of: &str, timeout: Option<Duration>) -> Result<(), InvalidScenario> {
-    if timeout.is_none_or(|time| time > Duration::ZERO && time <= LONGEST) {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    let field = "timeout";
-    Err(InvalidScenario::Time { of, field })
-}
-
-fn policy(of: &str, policy: &Policy) -> Result<(), InvalidScenario> {
-    policy.validate().map_err(|why| InvalidScenario::Policy {
-        of: of.to_owned(),
-        why,
-    })
-}
-
-fn time(of: &str, field: &'static str, times: &Distribution) -> Result<(), InvalidScenario> {
-    let is_short = |time: &Duration| *time <= LONGEST;
-    let is_valid = match times {
-        Distribution::Constant(time) | Distribution::Exponential(time) => is_short(time),
-        Distribution::Uniform(low, high) => low <= high && is_short(high),
-        Distribution::Lognormal { median, sigma } => {
-            is_short(median) && (0.0..=10.0).contains(sigma)
-        }
-        Distribution::Bimodal {
-            fast,
-            slow,
-            slow_share,
-        } => is_short(fast) && is_short(slow) && (0.0..=1.0).contains(slow_share),
-        Distribution::Empirical(times) => !times.is_empty() && times.iter().all(is_short),
-    };
-    if is_valid {
-        return Ok(());
-    }
-    let of = of.to_owned();
-    Err(InvalidScenario::Time { of, field })
 }

@@ -4,20 +4,16 @@ use std::marker::PhantomData;
 use std::task::Waker;
 
 use becalm::rng::Random;
-use becalm::time::ClockId;
 use becalm::{
-    Attempt, Call, CallOptions, Decision, DoNotRetry, Failure, Instant, Scope, Shared, Start,
-    StopReason, Verdict,
+    Call, CallOptions, Decision, DoNotRetry, Failure, Instant, Scope, Shared, Start, StopReason,
+    Verdict,
 };
 
 use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
-use super::lane::Timeout;
 use super::slab::NOWHERE;
-use super::state::{
-    Answer, CallSlot, Phase, Place, PopulationState, Request, ServiceState, Source,
-};
+use super::state::{Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source};
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
 
 impl<'a, T: Tracer> World<'a, T> {
@@ -131,150 +127,6 @@ impl<'a, T: Tracer> World<'a, T> {
         }
     }
 
-    /// An attempt is sent.
-    fn send(&mut self, at: u32, attempt: Attempt) {
-        let slot = &self.calls[at];
-        let line = &self.plan.lines[slot.line as usize];
-        let timeout = self.now.saturating_add(line.timeout);
-        let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
-        if let Source::Client { population, .. } = source {
-            let tally = &mut self.population_tallies[population as usize];
-            tally.attempts += 1;
-            tally.first_tries += u32::from(attempt.number() == 1);
-            tally.hedges += u32::from(attempt.is_hedge());
-        }
-        let delay = self.message(source);
-        let scope = if line.is_scoped {
-            self.scope(at, attempt.number(), delay.unwrap_or(0))
-        } else {
-            Scope::NONE
-        };
-        let slot = &mut self.calls[at];
-        let serial = self.requests_sent;
-        self.requests_sent += 1;
-        let request = self.requests.insert(Request {
-            serial,
-            call: at,
-            number: attempt.number(),
-            line: slot.line,
-            instance: 0,
-            gives_up_at,
-            arrived_at: 0,
-            work: 0,
-            since: 0,
-            done_at: NEVER,
-            key,
-            scope,
-            priority: slot.priority,
-            is_awaited: true,
-            is_cancelled: false,
-            is_miss: false,
-            place: Place::Travelling,
-            answer: Answer::Success,
-            step: 0,
-            calls_left: 0,
-            first_child: NOWHERE,
-            next_copy: slot.first_request,
-        });
-        slot.first_request = request;
-        let line = slot.line as usize;
-        let generation = self.requests.generation(request);
-        if gives_up_at != NEVER {
-            self.set_time_out(gives_up_at, line, request, generation);
-        }
-        match delay {
-            Some(delay) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
-            None => self.requests[request].place = Place::Lost,
-        }
-    }
-
-    /// What the request says of the layers above it: as a header, written and read, so that it says
-    /// what it would between two processes.
-    fn scope(&mut self, at: u32, number: u32, delay: u64) -> Scope {
-        use std::fmt::Write;
-        let now = self.now();
-        let call = self.calls[at].call.as_ref();
-        let header = call.and_then(|call| call.scope_of(number).encode(now, ClockId::PROCESS));
-        self.header.clear();
-        if let Some(header) = header {
-            // Writing into a text does not fail.
-            let _ = write!(self.header, "{header}");
-        }
-        let arrives = Instant::from_nanos(self.now + delay);
-        Scope::decode(&self.header, arrives, ClockId::PROCESS)
-    }
-
-    fn set_time_out(&mut self, at: u64, index: usize, request: u32, generation: u32) {
-        let lane = &mut self.lanes[index];
-        let timeout = Timeout {
-            at,
-            request,
-            generation,
-        };
-        if !lane.push(timeout) {
-            self.schedule(at, Kind::GiveUp, request, generation);
-        } else if !lane.is_armed {
-            lane.is_armed = true;
-            self.schedule(at, Kind::Lane, u32::try_from(index).unwrap_or(0), 0);
-        }
-    }
-
-    /// The first time-out of a lane that still counted when it was set.
-    pub(super) fn lane(&mut self, index: u32) {
-        loop {
-            let lane = &mut self.lanes[index as usize];
-            let Some(first) = lane.first() else {
-                lane.is_armed = false;
-                return;
-            };
-            let is_awaited = self.requests.is(first.request, first.generation)
-                && self.requests[first.request].is_awaited;
-            if is_awaited && first.at > self.now {
-                self.schedule(first.at, Kind::Lane, index, 0);
-                return;
-            }
-            lane.pop();
-            if is_awaited {
-                self.time_out(first.request, first.generation);
-            } else {
-                self.events += 1;
-            }
-        }
-    }
-
-    /// A caller has waited long enough for an attempt, or its call has come to its deadline.
-    pub(super) fn time_out(&mut self, request: u32, generation: u32) {
-        self.events += 1;
-        if !self.requests.is(request, generation) || !self.requests[request].is_awaited {
-            return;
-        }
-        let Request { call, number, .. } = self.requests[request];
-        if self.calls[call].deadline <= self.now {
-            self.cut(call);
-            return;
-        }
-        self.count_time_out(call);
-        self.leave(request);
-        self.decide(call, number, Failure::transient().into());
-    }
-
-    fn count_time_out(&mut self, call: u32) {
-        if let Source::Client { population, .. } = self.calls[call].source {
-            self.population_tallies[population as usize].timed_out += 1;
-        }
-    }
-
-    /// The deadline cuts the call, with all its attempts.
-    fn cut(&mut self, call: u32) {
-        let mut request = self.calls[call].first_request;
-        while request != NOWHERE {
-            self.count_time_out(call);
-            request = self.requests[request].next_copy;
-        }
-        self.cancel_call(call, Step::Cut);
-        self.finish(call, Err(StopReason::DeadlineExceeded));
-    }
-
     /// The shipping object hears that nobody waits for it any more.
     pub(super) fn cancel_call(&mut self, at: u32, step: Step) {
         let now = self.now();
@@ -313,7 +165,7 @@ impl<'a, T: Tracer> World<'a, T> {
         self.decide(call, number, verdict);
     }
 
-    fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
+    pub(super) fn decide(&mut self, at: u32, number: u32, verdict: Verdict) {
         let now = self.now();
         let slot = &mut self.calls[at];
         let Some(call) = &mut slot.call else {
@@ -345,46 +197,6 @@ impl<'a, T: Tracer> World<'a, T> {
         }
     }
 
-    fn set_hedge(&mut self, at: u32) {
-        let now = self.now();
-        let slot = &mut self.calls[at];
-        if !self.plan.lines[slot.line as usize].may_hedge {
-            return;
-        }
-        let due = slot.call.as_mut().and_then(|call| call.hedge_at(now));
-        slot.hedge_at = due.map_or(NEVER, Instant::as_nanos);
-        let (hedge_at, generation) = (slot.hedge_at, self.calls.generation(at));
-        self.schedule(hedge_at, Kind::Hedge, at, generation);
-    }
-
-    /// A hedge is due.
-    pub(super) fn hedge(&mut self, at: u32, generation: u32) {
-        let now = self.now();
-        let is_due = self.calls.is(at, generation)
-            && self.calls[at].phase == Phase::Running
-            && self.calls[at].hedge_at == self.now;
-        if !is_due {
-            return;
-        }
-        self.events += 1;
-        let slot = &mut self.calls[at];
-        let Some(call) = &mut slot.call else {
-            return;
-        };
-        let stream = stream_of(&mut self.populations, &mut self.services, slot.source);
-        let mut random = Draws::<T> {
-            stream,
-            bits: &mut self.bits,
-            listener: PhantomData,
-        };
-        let started = call.start_hedge(now, &mut random);
-        self.tell(at, Step::Hedged(started.map(|attempt| attempt.number())));
-        if let Some(attempt) = started {
-            self.send(at, attempt);
-            self.set_hedge(at);
-        }
-    }
-
     /// A call is over: its attempts are left, its place is free, whoever made it goes on.
     pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
         self.leave_all(at);
@@ -402,38 +214,6 @@ impl<'a, T: Tracer> World<'a, T> {
             }
             Source::Job { request, .. } => self.downstream_ended(request, line, ended),
         }
-    }
-
-    /// Nobody waits for the attempts of a call any more.
-    pub(super) fn leave_all(&mut self, at: u32) {
-        loop {
-            let request = self.calls[at].first_request;
-            if request == NOWHERE {
-                return;
-            }
-            self.leave(request);
-        }
-    }
-
-    /// The caller does not wait for this attempt any more.
-    fn leave(&mut self, request: u32) {
-        let Request {
-            call, next_copy, ..
-        } = self.requests[request];
-        let first = self.calls[call].first_request;
-        if first == request {
-            self.calls[call].first_request = next_copy;
-        } else {
-            let mut before = first;
-            while before != NOWHERE && self.requests[before].next_copy != request {
-                before = self.requests[before].next_copy;
-            }
-            if before != NOWHERE {
-                self.requests[before].next_copy = next_copy;
-            }
-        }
-        self.requests[request].is_awaited = false;
-        self.caller_left(request);
     }
 
     pub(super) fn tell(&mut self, at: u32, step: Step) {
@@ -481,7 +261,7 @@ fn verdict(answer: Answer) -> Verdict {
 
 /// The stream of whoever makes a call, apart from the rest of the world.
 #[inline]
-fn stream_of<'s>(
+pub(super) fn stream_of<'s>(
     populations: &'s mut [PopulationState],
     services: &'s mut [ServiceState],
     source: Source,

@@ -93,3 +93,108 @@ impl CoDel {
 fn control_law(from: u64, interval: u64, count: u32) -> u64 {
     from.saturating_add((interval as f64 / f64::from(count).sqrt()) as u64)
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    /// Those of the RFC.
+    const BOUNDS: Bounds = Bounds {
+        target: 5 * MS,
+        interval: 100 * MS,
+    };
+    /// Between two looks at the queue.
+    const STEP: u64 = MS / 100;
+
+    /// When requests are dropped from a long queue, one of which is taken out every step and has
+    /// waited for so long.
+    fn drops(codel: &mut CoDel, from: u64, until: u64, waited: u64) -> Vec<u64> {
+        let mut drops = Vec::new();
+        for now in (from..until).step_by(usize::try_from(STEP).unwrap()) {
+            let head = Head {
+                request: 0,
+                arrived_at: now - waited,
+                is_last: false,
+            };
+            let taken = codel.dequeue(now, BOUNDS, || Some(head), |_| drops.push(now));
+            assert_eq!(taken, Some(0));
+        }
+        drops
+    }
+
+    fn gaps(drops: &[u64]) -> Vec<u64> {
+        drops.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// Late by a step at most, of this gap or the one before.
+    fn assert_gaps(gaps: &[u64], counts: std::ops::Range<u32>) {
+        assert!(gaps.len() >= counts.len(), "{gaps:?}");
+        for (gap, count) in gaps.iter().zip(counts) {
+            let expected = BOUNDS.interval as f64 / f64::from(count).sqrt();
+            let error = *gap as f64 - expected;
+            assert!(error.abs() <= STEP as f64 + 1.0, "{count}: {gap}");
+        }
+    }
+
+    #[test]
+    fn drops_come_after_an_interval_and_then_by_the_inverse_square_root() {
+        let mut codel = CoDel::default();
+        let begin = 1000 * MS;
+        let drops = drops(&mut codel, begin, begin + 1500 * MS, 6 * MS);
+        assert_eq!(drops[0], begin + BOUNDS.interval);
+        assert_gaps(&gaps(&drops), 1..40);
+    }
+
+    #[test]
+    fn short_waits_are_never_dropped() {
+        let mut codel = CoDel::default();
+        let begin = 1000 * MS;
+        assert!(drops(&mut codel, begin, begin + 1000 * MS, 5 * MS - 1).is_empty());
+        // Above the target for less than an interval, again and again.
+        for round in 0..10 {
+            let from = begin + (1000 + 100 * round) * MS;
+            assert!(drops(&mut codel, from, from + 99 * MS, 6 * MS).is_empty());
+            assert!(drops(&mut codel, from + 99 * MS, from + 100 * MS, 0).is_empty());
+        }
+    }
+
+    #[test]
+    fn soon_after_a_bout_drops_go_on_at_its_rate_and_later_from_the_first() {
+        for (pause, first_count) in [(100, 9), (5000, 1)] {
+            let mut codel = CoDel::default();
+            let begin = 1000 * MS;
+            // Ten drops: the first of count 1, nine more.
+            let mut until = begin + BOUNDS.interval + STEP;
+            for count in 1..10 {
+                until += (BOUNDS.interval as f64 / f64::from(count).sqrt()) as u64;
+            }
+            let bout = drops(&mut codel, begin, until + STEP, 6 * MS);
+            assert_eq!(bout.len(), 10);
+            let calm = until + pause * MS;
+            assert!(drops(&mut codel, until + STEP, calm, 0).is_empty());
+            let again = drops(&mut codel, calm, calm + 300 * MS, 6 * MS);
+            assert_eq!(again[0], calm + BOUNDS.interval);
+            assert_gaps(&gaps(&again), first_count..first_count + 1);
+        }
+    }
+
+    #[test]
+    fn the_last_in_the_queue_is_kept() {
+        let mut codel = CoDel::default();
+        for now in (1000 * MS..2000 * MS).step_by(1_000_000) {
+            let alone = Head {
+                request: 7,
+                arrived_at: 0,
+                is_last: true,
+            };
+            let taken = codel.dequeue(now, BOUNDS, || Some(alone), |_| panic!("dropped"));
+            assert_eq!(taken, Some(7));
+        }
+    }
+}

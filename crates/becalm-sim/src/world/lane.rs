@@ -38,6 +38,11 @@ impl Lane {
         self.waiting.front().copied()
     }
 
+    /// All, from the first.
+    pub fn iter(&self) -> impl Iterator<Item = &Timeout> {
+        self.waiting.iter()
+    }
+
     /// Takes the first out.
     #[inline]
     pub fn pop(&mut self) {

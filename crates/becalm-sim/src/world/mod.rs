@@ -14,7 +14,9 @@
 //! - A message without delay is not an event of the queue, and no time passes in it.
 //! - Of things at one instant, that comes first which was brought about first.
 
+mod ahead;
 mod arrivals;
+mod attempts;
 mod bucket;
 mod cache;
 mod calls;
@@ -22,12 +24,14 @@ mod clients;
 mod codel;
 mod downstream;
 mod event;
+mod hedges;
 mod lane;
 mod network;
 mod plan;
 mod servers;
 mod slab;
 mod state;
+mod timeouts;
 mod trace;
 mod triggers;
 mod wakers;
@@ -104,6 +108,8 @@ struct World<'a, T> {
     dropped: Vec<u32>,
     /// The text of a scope on its way.
     header: String,
+    /// Events until the next look ahead.
+    until_look: usize,
 }
 
 impl<'a, T: Tracer> World<'a, T> {
@@ -144,6 +150,7 @@ impl<'a, T: Tracer> World<'a, T> {
             bits: Vec::new(),
             dropped: Vec::new(),
             header: String::new(),
+            until_look: 0,
         };
         world.make_services(seed);
         world.make_clients(seed);
@@ -161,6 +168,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 match self.queue.pop() {
                     Some(event) if event.at < horizon => {
                         self.now = event.at;
+                        self.look_ahead();
                         while event.at >= self.bucket_ends {
                             self.close_bucket();
                         }

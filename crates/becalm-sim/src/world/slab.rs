@@ -6,14 +6,11 @@ use super::event::GENERATION_BITS;
 /// what is needed at once.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
-    places: Vec<Place<T>>,
+    things: Vec<T>,
+    /// Apart from the things: whether one is still there is asked more often than what it is, and
+    /// those who ask are often late.
+    generations: Vec<u32>,
     free: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct Place<T> {
-    generation: u32,
-    thing: T,
 }
 
 /// No place.
@@ -22,7 +19,8 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 impl<T> Slab<T> {
     pub fn new() -> Self {
         Self {
-            places: Vec::new(),
+            things: Vec::new(),
+            generations: Vec::new(),
             free: Vec::new(),
         }
     }
@@ -31,15 +29,13 @@ impl<T> Slab<T> {
     #[inline]
     pub fn insert(&mut self, thing: T) -> u32 {
         if let Some(index) = self.free.pop() {
-            self.places[index as usize].thing = thing;
+            self.things[index as usize] = thing;
             return index;
         }
         // Places are counted in 32 bits; memory ends earlier.
-        let index = u32::try_from(self.places.len()).unwrap_or(NOWHERE);
-        self.places.push(Place {
-            generation: 0,
-            thing,
-        });
+        let index = self.len();
+        self.things.push(thing);
+        self.generations.push(0);
         index
     }
 
@@ -53,14 +49,14 @@ impl<T> Slab<T> {
     /// the place is used again.
     #[inline]
     pub fn free(&mut self, index: u32) {
-        let place = &mut self.places[index as usize];
-        place.generation = (place.generation + 1) & ((1 << GENERATION_BITS) - 1);
+        let generation = &mut self.generations[index as usize];
+        *generation = (*generation + 1) & ((1 << GENERATION_BITS) - 1);
         self.free.push(index);
     }
 
     #[inline]
     pub fn generation(&self, index: u32) -> u32 {
-        self.places[index as usize].generation
+        self.generations[index as usize]
     }
 
     #[inline]
@@ -68,9 +64,15 @@ impl<T> Slab<T> {
         self.generation(index) == generation
     }
 
+    /// The thing in this place, if there is such a place.
+    #[inline]
+    pub fn get(&self, index: u32) -> Option<&T> {
+        self.things.get(index as usize)
+    }
+
     /// How many places there are, free ones included.
     pub fn len(&self) -> u32 {
-        u32::try_from(self.places.len()).unwrap_or(NOWHERE)
+        u32::try_from(self.things.len()).unwrap_or(NOWHERE)
     }
 }
 
@@ -79,14 +81,14 @@ impl<T> std::ops::Index<u32> for Slab<T> {
 
     #[inline]
     fn index(&self, index: u32) -> &T {
-        &self.places[index as usize].thing
+        &self.things[index as usize]
     }
 }
 
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
-        &mut self.places[index as usize].thing
+        &mut self.things[index as usize]
     }
 }
 

@@ -39,30 +39,31 @@ pub(super) enum Phase {
     Running,
 }
 
-/// A call under way.
+/// A call under way: in front, and so in one cache line, what every attempt asks.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct CallSlot<'a> {
-    /// `None` in a free place.
-    pub call: Option<Call<&'a Shared>>,
     pub source: Source,
     pub line: u32,
-    pub phase: Phase,
-    pub number: u64,
-    /// How soon it is shed. Calls that are made for a request have the request's.
-    pub priority: Priority,
-    pub began_at: u64,
-    pub began_in: u32,
-    /// The end of the whole call; [`NEVER`] without a deadline.
-    pub deadline: u64,
+    /// The first of its requests under way; the others follow by [`Request::next_copy`].
+    pub first_request: u32,
     /// When the timer that counts goes off.
     pub timer_at: u64,
+    /// The end of the whole call; [`NEVER`] without a deadline.
+    pub deadline: u64,
     pub hedge_at: u64,
     /// What it asks for, where the service wants to know.
     pub key: u64,
-    /// The first of its requests under way; the others follow by [`Request::next_copy`].
-    pub first_request: u32,
+    pub phase: Phase,
+    /// How soon it is shed. Calls that are made for a request have the request's.
+    pub priority: Priority,
     /// The next call that the same request makes.
     pub next_sibling: u32,
+    /// `None` in a free place.
+    pub call: Option<Call<&'a Shared>>,
+    pub began_at: u64,
+    pub began_in: u32,
+    pub number: u64,
     /// Made at the first wait for a guard in this place, and kept.
     pub waker: Option<Waker>,
 }
@@ -123,11 +124,10 @@ pub(super) enum Answer {
 }
 
 /// One attempt of a call, at the caller and at the service. It lives as long as one of the two
-/// knows of it.
+/// knows of it. What nearly every event asks is in front, and so in one cache line.
 #[derive(Debug, Clone)]
+#[repr(C, align(64))]
 pub(super) struct Request {
-    /// Counts the requests of a run: an order that does not depend on places.
-    pub serial: u64,
     pub call: u32,
     /// The number of the attempt.
     pub number: u32,
@@ -135,29 +135,31 @@ pub(super) struct Request {
     pub instance: u32,
     /// When its caller gives up; [`NEVER`] for never.
     pub gives_up_at: u64,
-    pub arrived_at: u64,
-    /// Work that was left at `since`, in nanoseconds at full speed.
-    pub work: u64,
-    pub since: u64,
     /// When the worker is done at the present speed.
     pub done_at: u64,
-    pub key: u64,
-    /// What came with it.
-    pub scope: Scope,
-    pub priority: Priority,
+    pub arrived_at: u64,
+    pub first_child: u32,
+    pub next_copy: u32,
+    pub place: Place,
+    pub answer: Answer,
     /// Whether the caller still waits.
     pub is_awaited: bool,
     /// The caller left while it was on its way, and the service will hear.
     pub is_cancelled: bool,
     /// Whether the cache had nothing.
     pub is_miss: bool,
-    pub place: Place,
-    pub answer: Answer,
+    pub priority: Priority,
+    /// Counts the requests of a run: an order that does not depend on places.
+    pub serial: u64,
+    /// Work that was left at `since`, in nanoseconds at full speed.
+    pub work: u64,
+    pub since: u64,
+    pub key: u64,
+    /// What came with it.
+    pub scope: Scope,
     /// Which of the service's calls is made, and how many of it are still to succeed.
     pub step: u32,
     pub calls_left: u32,
-    pub first_child: u32,
-    pub next_copy: u32,
 }
 
 /// An instance of a service.

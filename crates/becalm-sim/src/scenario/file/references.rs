@@ -59,7 +59,8 @@ fn named_by(invalid: &InvalidScenario) -> Option<&str> {
         | InvalidScenario::Variants(name)
         | InvalidScenario::Trace(name)
         | InvalidScenario::Cycle(name)
-        | InvalidScenario::Cache(name) => Some(name),
+        | InvalidScenario::Cache(name)
+        | InvalidScenario::Endless(name) => Some(name),
         InvalidScenario::Unknown { of, .. }
         | InvalidScenario::Share { of, .. }
         | InvalidScenario::Rate { of, .. }

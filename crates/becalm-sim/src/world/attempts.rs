@@ -1,0 +1,118 @@
+//! What becomes of an attempt between its caller and its service? Sent, and left.
+
+use becalm::time::ClockId;
+use becalm::{Attempt, Instant, Scope};
+
+use super::World;
+use super::arrivals::NEVER;
+use super::event::Kind;
+use super::slab::NOWHERE;
+use super::state::{Answer, Place, Request, Source};
+use super::trace::Tracer;
+
+impl<T: Tracer> World<'_, T> {
+    /// An attempt is sent.
+    pub(super) fn send(&mut self, at: u32, attempt: Attempt) {
+        let slot = &self.calls[at];
+        let line = &self.plan.lines[slot.line as usize];
+        let timeout = self.now.saturating_add(line.timeout);
+        let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
+        if let Source::Client { population, .. } = source {
+            let tally = &mut self.population_tallies[population as usize];
+            tally.attempts += 1;
+            tally.first_tries += u32::from(attempt.number() == 1);
+            tally.hedges += u32::from(attempt.is_hedge());
+        }
+        let delay = self.message(source);
+        let scope = if line.is_scoped {
+            self.scope(at, attempt.number(), delay.unwrap_or(0))
+        } else {
+            Scope::NONE
+        };
+        let slot = &mut self.calls[at];
+        let serial = self.requests_sent;
+        self.requests_sent += 1;
+        let request = self.requests.insert(Request {
+            serial,
+            call: at,
+            number: attempt.number(),
+            line: slot.line,
+            instance: 0,
+            gives_up_at,
+            arrived_at: 0,
+            work: 0,
+            since: 0,
+            done_at: NEVER,
+            key,
+            scope,
+            priority: slot.priority,
+            is_awaited: true,
+            is_cancelled: false,
+            is_miss: false,
+            place: Place::Travelling,
+            answer: Answer::Success,
+            step: 0,
+            calls_left: 0,
+            first_child: NOWHERE,
+            next_copy: slot.first_request,
+        });
+        slot.first_request = request;
+        let line = slot.line as usize;
+        let generation = self.requests.generation(request);
+        if gives_up_at != NEVER {
+            self.set_time_out(gives_up_at, line, request, generation);
+        }
+        match delay {
+            Some(delay) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
+            None => self.requests[request].place = Place::Lost,
+        }
+    }
+
+    /// What the request says of the layers above it: as a header, written and read, so that it says
+    /// what it would between two processes.
+    fn scope(&mut self, at: u32, number: u32, delay: u64) -> Scope {
+        use std::fmt::Write;
+        let now = self.now();
+        let call = self.calls[at].call.as_ref();
+        let header = call.and_then(|call| call.scope_of(number).encode(now, ClockId::PROCESS));
+        self.header.clear();
+        if let Some(header) = header {
+            // Writing into a text does not fail.
+            let _ = write!(self.header, "{header}");
+        }
+        let arrives = Instant::from_nanos(self.now + delay);
+        Scope::decode(&self.header, arrives, ClockId::PROCESS)
+    }
+
+    /// Nobody waits for the attempts of a call any more.
+    pub(super) fn leave_all(&mut self, at: u32) {
+        loop {
+            let request = self.calls[at].first_request;
+            if request == NOWHERE {
+                return;
+            }
+            self.leave(request);
+        }
+    }
+
+    /// The caller does not wait for this attempt any more.
+    pub(super) fn leave(&mut self, request: u32) {
+        let Request {
+            call, next_copy, ..
+        } = self.requests[request];
+        let first = self.calls[call].first_request;
+        if first == request {
+            self.calls[call].first_request = next_copy;
+        } else {
+            let mut before = first;
+            while before != NOWHERE && self.requests[before].next_copy != request {
+                before = self.requests[before].next_copy;
+            }
+            if before != NOWHERE {
+                self.requests[before].next_copy = next_copy;
+            }
+        }
+        self.requests[request].is_awaited = false;
+        self.caller_left(request);
+    }
+}
