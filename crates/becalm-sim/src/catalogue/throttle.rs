@@ -10,7 +10,8 @@ use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Sou
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::list;
 use crate::world;
 
 /// The entry.
@@ -107,7 +108,30 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    asked::study(&THROTTLE, RANGES, scenario, (parameters, candidates, plan))
+    let given = (parameters, candidates, plan);
+    let mut study = asked::study(&THROTTLE, RANGES, scenario, given)?;
+    // The first half of the overload is left to the throttles to learn in.
+    let length = parameters.duration("overload");
+    let (from, to) = (FROM + length / 2, FROM + length);
+    let mut answers = Vec::new();
+    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
+        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
+        contender.figures.push(Figure::new(
+            "sent_per_s",
+            "Requests sent, second half of the overload",
+            "/s",
+            Some(sent).filter(|it| it.is_finite()),
+        ));
+        answers.push(format!("{sent:.0} ({})", candidate.name));
+    }
+    study.answer = format!(
+        "Of {} calls a second, of which {} are accepted, so many are sent: {}.",
+        parameters.text("load"),
+        parameters.text("accepts"),
+        list(&answers)
+    );
+    Ok(study)
 }
 
 /// The window of the throttles: the closed forms hold once it is full.

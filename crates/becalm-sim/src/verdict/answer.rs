@@ -7,8 +7,10 @@ use super::figures::{median, recovery_times};
 use super::judge::Outcome;
 use super::study::Examined;
 
-/// The answer of a study: a sentence for each verdict that was given, the worst first.
+/// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
+/// nothing to rule on, what retries bring and what they cost.
 pub(super) fn answer(examined: &[Examined]) -> String {
+    let unbounded: Vec<&Examined> = examined.iter().filter(|it| !it.ruling.is_bounded).collect();
     let verdicts = [
         Verdict::Overloaded,
         Verdict::Metastable,
@@ -18,11 +20,43 @@ pub(super) fn answer(examined: &[Examined]) -> String {
     let sentences = verdicts.into_iter().filter_map(|verdict| {
         let these: Vec<&Examined> = examined
             .iter()
-            .filter(|it| it.ruling.verdict == verdict)
+            .filter(|it| it.ruling.is_bounded && it.ruling.verdict == verdict)
             .collect();
         (!these.is_empty()).then(|| sentence(verdict, &these))
     });
-    sentences.collect::<Vec<_>>().join(" ")
+    let unbounded = (!unbounded.is_empty()).then(|| costs(&unbounded));
+    sentences.chain(unbounded).collect::<Vec<_>>().join(" ")
+}
+
+/// `During the trigger 12 % of the calls succeed with 1.00 attempts for each first try (a), ...`.
+fn costs(these: &[&Examined]) -> String {
+    let is_triggered = these.iter().any(|it| !it.scenario.triggers.is_empty());
+    let each = these.iter().zip(0..).map(|(it, place)| {
+        let phase = |outcome: &Outcome| {
+            if is_triggered {
+                outcome.during
+            } else {
+                outcome.whole
+            }
+        };
+        let of = |value: &dyn Fn(&Outcome) -> f64| {
+            median(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
+        };
+        let success = percent(of(&|it| phase(it).success()));
+        let attempts = hundredths(of(&|it| phase(it).amplification()));
+        let (calls, tries) = if place == 0 {
+            (" of the calls succeed", " attempts for each first try")
+        } else {
+            ("", "")
+        };
+        format!("{success}{calls} with {attempts}{tries} ({})", it.name)
+    });
+    let when = if is_triggered {
+        "During the trigger "
+    } else {
+        ""
+    };
+    format!("{when}{}.", list(&each.collect::<Vec<_>>()))
 }
 
 fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
@@ -32,10 +66,19 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
     match verdict {
         Verdict::Overloaded => {
             let (_, most) = over(&|it| it.pressure);
+            let (_, answered) = over(&|it| it.tail.success());
+            let answered = format!("at most {} of the calls are answered", percent(answered));
+            // A service whose workers wait for another has no capacity of its own to compare with.
+            let offered = if most > 0.0 {
+                format!(
+                    "it is offered up to {} of its capacity, and ",
+                    percent(most)
+                )
+            } else {
+                String::new()
+            };
             format!(
-                "Under {names} the service is overloaded without any trigger: it is offered up to \
-                 {} of its capacity.",
-                percent(most)
+                "Under {names} the service is overloaded without any trigger: {offered}{answered}."
             )
         }
         Verdict::Metastable => {

@@ -8,12 +8,15 @@ use crate::study::Verdict;
 
 use super::capacity::open_calls;
 use super::figures::median;
-use super::judge::Outcome;
+use super::judge::{Outcome, Phase};
 use super::ruling::Ruling;
 use super::stress::Worse;
 
 /// The evidence of a ruling.
 pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
+    if !ruling.is_bounded {
+        return unbounded(scenario, ruling);
+    }
     match ruling.verdict {
         Verdict::Overloaded => overloaded(scenario, ruling),
         Verdict::Metastable => metastable(scenario, ruling),
@@ -22,10 +25,33 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
     }
 }
 
+fn unbounded(scenario: &Scenario, ruling: &Ruling) -> String {
+    let of = |phase: fn(&Outcome) -> &Phase| {
+        let success = typical(&ruling.outcomes, |it| phase(it).success());
+        let attempts = typical(&ruling.outcomes, |it| phase(it).amplification());
+        format!(
+            "{} of the calls succeed, with {} attempts for each first try",
+            percent(success),
+            hundredths(attempts)
+        )
+    };
+    let whole = of(|it| &it.whole);
+    if scenario.triggers.is_empty() {
+        return format!("{whole}; nothing bounds a service here, so that none can be kept down.");
+    }
+    let during = of(|it| &it.during);
+    format!(
+        "During the trigger {during}; in the whole run {whole}. Nothing bounds a service here, so \
+         that none can be kept down."
+    )
+}
+
 fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
+    let answered = percent(typical(&ruling.calm, |it| it.tail.success()));
     let Some(bottleneck) = ruling.bottleneck else {
         return format!(
-            "Without any trigger goodput holds in {}.",
+            "Without any trigger goodput holds in {}: at the end {answered} of the calls are \
+             answered.",
             of_runs(held(&ruling.calm))
         );
     };
@@ -37,11 +63,11 @@ fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
         plain(bottleneck.capacity)
     );
     if bottleneck.utilisation() > 1.0 {
-        format!("First tries alone are {first_tries}.")
+        format!("First tries alone are {first_tries}; {answered} of the calls are answered.")
     } else {
         format!(
             "First tries are {first_tries}, yet without any trigger goodput holds in {}: attempts \
-             come to {} of the capacity.",
+             come to {} of the capacity, and {answered} of the calls are answered.",
             of_runs(held(&ruling.calm)),
             percent(typical(&ruling.calm, |it| it.pressure))
         )

@@ -29,7 +29,7 @@ mod wording;
 pub use capacity::{hidden_capacity, most_attempts};
 pub(crate) use evidence::{list, percent};
 pub use judge::{Outcome, Phase, judge};
-pub use load::{Bottleneck, bottleneck, first_tries};
+pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
 pub use map::{Resolution, phase_map};
 pub use phases::Phases;
 pub use recovery::Recovery;

@@ -25,7 +25,9 @@ fn compare(plan: &Plan<'_>, row: &Row, trials: u32) -> Vec<Comparison> {
     for (strategy, (calls, time)) in Strategy::ALL.into_iter().zip(row.figures) {
         let lone = Lone::new(strategy.policy(), Duration::ZERO).ok();
         let contest = Contest::of(row.clients);
-        let got = lone.and_then(|lone| occ::trials(&contest, &lone, plan.seed, trials).ok());
+        let got = lone.and_then(|lone| {
+            occ::trials_over(&contest, &lone, plan.seed, trials, plan.threads).ok()
+        });
         let got = got.unwrap_or_default();
         let (of_calls, of_time) = strategy.tolerance();
         let figure = |what: &str, expected: u32, got: Mean, share: f64| {
