@@ -2,7 +2,7 @@
 
 use crate::study::Verdict;
 
-use super::evidence::{hundredths, list, percent, plain, tenths};
+use super::evidence::{hundredths, list, percent, percent_or_none, plain, tenths};
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
 use super::study::Examined;
@@ -67,32 +67,32 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
         Verdict::Overloaded => {
             let (_, most) = over(&|it| it.pressure);
             let (_, answered) = over(&|it| it.tail.success());
-            let answered = format!("at most {} of the calls are answered", percent(answered));
-            // A service whose workers wait for another has no capacity of its own to compare with.
-            let offered = if most > 0.0 {
-                format!(
-                    "it is offered up to {} of its capacity, and ",
-                    percent(most)
-                )
+            let why = if most > 1.0 {
+                format!("it is offered up to {} of its capacity", percent(most))
             } else {
-                String::new()
+                answered_at_the_end(answered)
             };
-            format!(
-                "Under {names} the service is overloaded without any trigger: {offered}{answered}."
-            )
+            format!("Under {names} the service is overloaded without any trigger: {why}.")
         }
         Verdict::Metastable => {
-            let (_, most) = over(&|it| it.offered);
             let (_, answered) = over(&|it| it.tail.success());
-            format!(
-                "Under {names} the service stays down after the trigger is gone: at the end it is \
-                 offered up to {} attempts a second, and at most {} of the calls are answered.",
-                plain(most),
-                percent(answered)
-            )
+            let (_, pressure) = over(&|it| it.pressure);
+            let (_, most) = over(&|it| it.offered);
+            let answered = answered_at_the_end(answered);
+            if pressure > 1.0 {
+                let most = plain(most);
+                format!(
+                    "Under {names} the service stays down after the trigger is gone: it is offered \
+                     up to {most} attempts a second, and {answered}."
+                )
+            } else {
+                format!(
+                    "Under {names} goodput does not come back after the trigger is gone: {answered}."
+                )
+            }
         }
         Verdict::Vulnerable => format!(
-            "Under {names} it comes back{}, but {}{}.",
+            "Under {names} it comes back{}, but {}.{}",
             within(these),
             lost(these),
             survived(these)
@@ -101,12 +101,27 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             let (_, most) = over(&Outcome::amplification_since);
             format!(
                 "Under {names} it comes back{}, and from worse too, with at most {} attempts for \
-                 each first try{}.",
+                 each first try.{}",
                 within(these),
                 hundredths(most),
                 survived(these)
             )
         }
+    }
+}
+
+/// `at most 3 % of the calls are answered at the end`.
+fn answered_at_the_end(share: f64) -> String {
+    if share > 0.0 {
+        format!(
+            "at most {} of the calls are answered at the end",
+            percent(share)
+        )
+    } else {
+        format!(
+            "{} of the calls is answered at the end",
+            percent_or_none(share)
+        )
     }
 }
 
@@ -119,6 +134,7 @@ fn within(these: &[&Examined]) -> String {
         .iter()
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
+        Some(time) if time < 0.05 => " at once".into(),
         Some(time) if time.is_finite() => format!(" within {} s", tenths(time)),
         _ => String::new(),
     }
@@ -138,7 +154,7 @@ fn lost(these: &[&Examined]) -> String {
     format!("not with {}", list(&lost))
 }
 
-/// `; up to 3.1 s of it are survived`: the shortest of the longest outages.
+/// ` It survives an outage of up to 3.1 s.`: the shortest of the longest outages.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
         let survived = it.outage.as_ref()?;
@@ -146,10 +162,12 @@ fn survived(these: &[&Examined]) -> String {
     });
     match outages.min_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((seconds, true)) => format!(
-            "; {} s of it are survived, the longest tried",
-            tenths(seconds)
+            " It survives an outage of {} s, the longest tried.",
+            plain(seconds)
         ),
-        Some((seconds, false)) => format!("; up to {} s of it are survived", tenths(seconds)),
+        Some((seconds, false)) => {
+            format!(" It survives an outage of up to {} s.", plain(seconds))
+        }
         None => String::new(),
     }
 }

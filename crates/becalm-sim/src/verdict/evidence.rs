@@ -50,9 +50,11 @@ fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
     let answered = percent(typical(&ruling.calm, |it| it.tail.success()));
     let Some(bottleneck) = ruling.bottleneck else {
         return format!(
-            "Without any trigger goodput holds in {}: at the end {answered} of the calls are \
-             answered.",
-            of_runs(held(&ruling.calm))
+            "Without any trigger goodput holds in {}: {} of the calls are answered at first, {} at \
+             the end.",
+            of_runs(held(&ruling.calm)),
+            percent(typical(&ruling.calm, |it| it.usual)),
+            percent(typical(&ruling.calm, |it| it.tail.success()))
         );
     };
     let name = service(scenario, bottleneck.service);
@@ -83,16 +85,21 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
         .cloned()
         .collect();
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let pressure = typical(&down, |it| it.pressure);
+    let fate = if pressure > 1.0 {
+        "the service is still down"
+    } else {
+        "goodput has not come back"
+    };
     let mut sentence = format!(
-        "In {} the service is still down {} s after the trigger, with {} of the calls answered",
+        "In {} {fate} {} s after the trigger, with {} of the calls answered",
         of_runs(Proportion {
             successes: back.runs - back.successes,
             runs: back.runs,
         }),
         tenths(after.as_secs_f64()),
-        percent(typical(&down, |it| it.tail.success()))
+        percent_or_none(typical(&down, |it| it.tail.success()))
     );
-    let pressure = typical(&down, |it| it.pressure);
     if pressure > 1.0 {
         let _ = write!(
             sentence,
@@ -231,11 +238,22 @@ pub(crate) fn plain(value: f64) -> String {
 
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    // All but a few is not all.
-    if percent > 99.0 && percent < 100.0 {
+    // All but a few is not all, and few are not none.
+    if percent > 0.0 && percent < 1.0 {
+        format!("{:.1} %", percent.max(0.1))
+    } else if percent > 99.0 && percent < 100.0 {
         format!("{:.1} %", percent.min(99.9))
     } else {
         format!("{percent:.0} %")
+    }
+}
+
+/// The same, with a word for nothing: `none of the calls` rather than `0 % of the calls`.
+pub(super) fn percent_or_none(share: f64) -> String {
+    if share > 0.0 {
+        percent(share)
+    } else {
+        "none".into()
     }
 }
 
