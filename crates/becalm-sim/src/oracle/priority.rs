@@ -28,7 +28,8 @@ pub fn others(capacity: f64, critical: f64, others: f64) -> f64 {
 /// Of the less critical calls it sends K for each that is accepted, and so many that no fewer are
 /// refused. The critical calls meet the same refusals, and from that very share on they are shed
 /// as well: K is the number of requests for each accepted one at which their own shedding begins.
-/// Nothing brings it down again that is left of the time before the others had learnt to shed.
+/// What they have learnt to shed before the others had, little brings down again. Where hardly any
+/// of them are shed, somewhat more than 1/K is accepted.
 pub fn accepted_behind_throttle(k: f64) -> f64 {
     lesser(1.0, 1.0 / positive(k))
 }

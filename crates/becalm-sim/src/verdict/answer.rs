@@ -99,9 +99,13 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
         ),
         Verdict::Stable => {
             let (_, most) = over(&Outcome::amplification_since);
+            let (fate, worse) = if these.iter().all(|it| it.scenario.triggers.is_empty()) {
+                ("goodput holds, and comes back from worse", "")
+            } else {
+                ("it comes back", ", and from worse too")
+            };
             format!(
-                "Under {names} it comes back{}, and from worse too, with at most {} attempts for \
-                 each first try.{}",
+                "Under {names} {fate}{}{worse}, with at most {} attempts for each first try.{}",
                 within(these),
                 hundredths(most),
                 survived(these)
@@ -134,7 +138,8 @@ fn within(these: &[&Examined]) -> String {
         .iter()
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
-        Some(time) if time < 0.05 => " at once".into(),
+        // As `tenths` would show it.
+        Some(time) if time < 0.05 => " as the trigger ends".into(),
         Some(time) if time.is_finite() => format!(" within {} s", tenths(time)),
         _ => String::new(),
     }
