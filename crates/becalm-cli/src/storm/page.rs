@@ -96,10 +96,11 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// The colour of the best verdict; no colour says anything where none was sought.
+/// The colour of the worst verdict, with which the conclusion begins; no colour says anything where
+/// none was sought.
 fn tone(study: &Study) -> Colour {
     let verdicts = study.contenders.iter().filter_map(|it| it.verdict);
-    verdicts.min().map_or(Colour::Blue, table::colour)
+    verdicts.max().map_or(Colour::Blue, table::colour)
 }
 
 #[expect(clippy::cast_precision_loss)] // to be read
@@ -132,11 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn the_colour_is_that_of_the_best_verdict() {
+    fn the_colour_is_that_of_the_worst_verdict() {
         let mut told = told();
-        assert_eq!(tone(&told.study), Colour::Green);
-        told.study.contenders.pop();
         assert_eq!(tone(&told.study), Colour::Red);
+        told.study.contenders.remove(0);
+        assert_eq!(tone(&told.study), Colour::Green);
         told.study.contenders.clear();
         assert_eq!(tone(&told.study), Colour::Blue);
     }
