@@ -92,21 +92,17 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             }
         }
         Verdict::Vulnerable => format!(
-            "Under {names} it comes back{}, but {}.{}",
-            within(these),
+            "Under {names} {}, but {}.{}",
+            fared(these),
             lost(these),
             survived(these)
         ),
         Verdict::Stable => {
             let (_, most) = over(&Outcome::amplification_since);
-            let (fate, worse) = if these.iter().all(|it| it.scenario.triggers.is_empty()) {
-                ("goodput holds, and comes back from worse", "")
-            } else {
-                ("it comes back", ", and from worse too")
-            };
             format!(
-                "Under {names} {fate}{}{worse}, with at most {} attempts for each first try.{}",
-                within(these),
+                "Under {names} {}, and after worse too, with at most {} attempts for each first \
+                 try.{}",
+                fared(these),
                 hundredths(most),
                 survived(these)
             )
@@ -129,19 +125,18 @@ fn answered_at_the_end(share: f64) -> String {
     }
 }
 
-/// ` within 0.4 s`: the slowest of the medians.
-fn within(these: &[&Examined]) -> String {
+/// `it comes back within 0.4 s`: the slowest of the medians.
+fn fared(these: &[&Examined]) -> String {
     if these.iter().all(|it| it.scenario.triggers.is_empty()) {
-        return String::new();
+        return "goodput holds".into();
     }
     let medians = these
         .iter()
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
-        // As `tenths` would show it.
-        Some(time) if time < 0.05 => " as the trigger ends".into(),
-        Some(time) if time.is_finite() => format!(" within {} s", tenths(time)),
-        _ => String::new(),
+        Some(time) if time < 0.05 => "it comes back at once".into(),
+        Some(time) if time.is_finite() => format!("it comes back within {} s", tenths(time)),
+        _ => "it comes back".into(),
     }
 }
 
