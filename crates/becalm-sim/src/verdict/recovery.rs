@@ -65,9 +65,9 @@ pub(super) fn recovery(
     let calls = running(calls);
     let succeeded = running(succeeded);
     let began = at(&calls, after.end).saturating_sub(at(&calls, after.start));
-    let least = (after.len() as u64 * LEAST_CALLS).checked_div(began);
-    let least = usize::try_from(least.unwrap_or_default()).unwrap_or(usize::MAX);
-    let window = phases.window.max(least).min(after.len());
+    let enough = (after.len() as u64 * LEAST_CALLS).checked_div(began);
+    let enough = usize::try_from(enough.unwrap_or_default()).unwrap_or(usize::MAX);
+    let window = phases.window.max(enough).min(after.len());
     let last = after.end - window;
     let is_bad = |from: usize| {
         let within = |sums: &[u64]| at(sums, from + window).saturating_sub(at(sums, from));
