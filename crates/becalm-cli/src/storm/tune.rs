@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use becalm_report::terminal::wrap;
 use becalm_sim::tune::{Space, Tuning};
 
 use super::command::Question;
 use super::flags::TuneFlags;
 use super::study::{Recommended, tell};
 use crate::output::Output;
+use crate::usage;
 
 /// Searches for a policy, tells what was found, and writes the recommended one.
 pub fn run(question: &Question, flags: &TuneFlags) -> Result<ExitCode, String> {
@@ -24,17 +26,24 @@ pub fn run(question: &Question, flags: &TuneFlags) -> Result<ExitCode, String> {
         Ok((tuning.study, Some(recommended)))
     })?;
     if let (Some(out), Some(recommended)) = (out, &done.told.recommended) {
-        out.write(&recommended.file)?;
+        let path = out.write(&recommended.file)?;
+        if !flags.run.json {
+            return Ok(usage::print([format!("policy: {}\n", path.display())]));
+        }
     }
     Ok(done.printed)
 }
 
+/// Of a line of the file's comment.
+const WIDTH: usize = 96;
+
 fn recommended(tuning: &Tuning) -> Result<Recommended, String> {
     let policy = toml::to_string(&tuning.recommended.policy)
         .map_err(|error| format!("the policy cannot be written: {error}"))?;
-    let reasons = tuning.reasons.iter().map(|reason| format!("# {reason}\n"));
+    let reasons = tuning.reasons.iter().flat_map(|reason| wrap(reason, WIDTH));
+    let comment: String = reasons.map(|line| format!("# {line}\n")).collect();
     Ok(Recommended {
-        file: reasons.collect::<String>() + &policy,
+        file: comment + &policy,
         reasons: tuning.reasons.clone(),
     })
 }
