@@ -1,8 +1,8 @@
 //! How does becalm compare with its peers, in one run on one machine?
 //!
 //! `cargo run --release` prints the tables. `--write` puts them into `README.md` as well; `--check`
-//! fails when a promise is not kept; `--quick` runs everything once to see that it runs, and its
-//! figures mean nothing.
+//! fails when a promise is not kept; `--simulation` measures the simulator alone; `--quick` runs
+//! everything once to see that it runs, and its figures mean nothing.
 #![forbid(unsafe_code)]
 
 mod bars;
@@ -37,27 +37,42 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 use crate::bars::Bar;
-use crate::measure::Effort;
+use crate::measure::{Case, Effort};
+use crate::simulation::memory;
 
-const FLAGS: [&str; 3] = ["--quick", "--check", "--write"];
+const FLAGS: [&str; 4] = ["--quick", "--check", "--write", "--simulation"];
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 /// What stands in `README.md` above the tables.
 const RESULTS: &str = "## Results\n";
 
 fn main() -> ExitCode {
     let flags: Vec<String> = env::args().skip(1).collect();
+    if flags == [memory::ARGUMENT] {
+        memory::print();
+        return ExitCode::SUCCESS;
+    }
     if let Some(unknown) = flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
         eprintln!("unknown argument {unknown}; there are {}", FLAGS.join(", "));
         return ExitCode::from(2);
     }
     let given = |flag: &str| flags.iter().any(|other| other == flag);
+    if given("--simulation") && given("--write") {
+        eprintln!("--write needs all tables; leave --simulation out");
+        return ExitCode::from(2);
+    }
     let effort = if given("--quick") {
         Effort::QUICK
     } else {
         Effort::FULL
     };
 
-    let (report, kept) = measure_all(effort);
+    let mut measured = if given("--simulation") {
+        Vec::new()
+    } else {
+        vec![library(effort)]
+    };
+    measured.push(simulator(effort));
+    let (report, kept) = report(measured);
     print!("{report}");
     if given("--write")
         && let Err(error) = write_readme(&report)
@@ -72,8 +87,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The report in Markdown, and whether every promise is kept.
-fn measure_all(effort: Effort) -> (String, bool) {
+/// Rows, and what is promised of them.
+type Measured = (Vec<Case>, Vec<Bar>);
+
+fn library(effort: Effort) -> Measured {
     let mut cases = calls::cases();
     cases.extend(delays::cases());
     cases.extend(decisions::cases());
@@ -88,14 +105,28 @@ fn measure_all(effort: Effort) -> (String, bool) {
     let mut timer_cases = calls::timer_cases();
     measure::run(&mut timer_cases, effort);
     cases.append(&mut timer_cases);
-    let mut engines = simulation::cases();
-    measure::run(&mut engines, effort);
-    cases.append(&mut engines);
-    simulation::check_that_all_agree();
     calls::check_that_all_retry();
     hedges::check_that_all_hedge();
     stack::check_that_all_protect();
+    (cases, bars)
+}
 
+fn simulator(effort: Effort) -> Measured {
+    let mut cases = simulation::cases();
+    measure::run(&mut cases, effort);
+    let mut long_runs = simulation::long_cases();
+    measure::run(&mut long_runs, effort.of_long_runs());
+    let bars = simulation::bars(&long_runs, effort);
+    cases.append(&mut long_runs);
+    simulation::check_that_all_agree();
+    (cases, bars)
+}
+
+/// The report in Markdown, and whether every promise is kept.
+fn report(measured: Vec<Measured>) -> (String, bool) {
+    let (cases, bars): (Vec<_>, Vec<_>) = measured.into_iter().unzip();
+    let (cases, bars) = (cases.into_iter().flatten(), bars.into_iter().flatten());
+    let (cases, bars): (Vec<Case>, Vec<Bar>) = (cases.collect(), bars.collect());
     let report = format!(
         "{}\n\n{}\n{}",
         machine::describe(),

@@ -34,6 +34,16 @@ impl Effort {
         batch: Duration::from_micros(50),
     };
 
+    /// For runs that take up to seconds each: a batch is one of them.
+    pub fn of_long_runs(self) -> Self {
+        let (rounds, batches) = (self.rounds.min(5), self.batches.min(3));
+        Self {
+            rounds,
+            batches,
+            ..self
+        }
+    }
+
     /// Whether figures are wanted, and not only that everything runs.
     pub fn means_something(self) -> bool {
         self.rounds > 1
@@ -73,12 +83,20 @@ pub enum Group {
     ThrottleTogether,
     /// A call with every protection that succeeds at once.
     Stack,
-    /// A simulation that holds few events pending.
+    /// A simulation that holds ten events pending.
+    HoldFew,
+    /// A simulation that holds a thousand events pending.
     HoldSmall,
-    /// A simulation that holds many events pending.
+    /// A simulation that holds a hundred thousand events pending.
     HoldLarge,
+    /// A simulation that holds ten million events pending.
+    HoldHuge,
     /// A simulated herd of clients.
     Herd,
+    /// Whole runs of the simulator.
+    Runs,
+    /// The sweep of a published simulator.
+    Sweep,
 }
 
 /// One row of a table.

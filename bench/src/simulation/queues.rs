@@ -1,11 +1,8 @@
-//! What do a loop around the simulator's event queue, and one around the standard library's heap,
-//! reach?
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! What do loops around a bare queue reach: the simulator's, and heaps?
 
 use becalm_sim::engine::{EventQueue, Stream};
 
+use super::heaps::{Binary, Quaternary};
 use super::herd::{Client, Herd, hold_time};
 use super::{Advance, Engine};
 
@@ -18,11 +15,19 @@ pub const OURS: Engine = Engine {
 };
 
 /// What one would write at first.
-pub const HEAP: Engine = Engine {
+pub const BINARY: Engine = Engine {
     package: "a binary heap in a loop",
     note: "",
-    hold: |pending| hold(Heap::default(), pending),
-    herd: |model| herd(Heap::default(), model),
+    hold: |pending| hold(Binary::default(), pending),
+    herd: |model| herd(Binary::default(), model),
+};
+
+/// What one would write for small queues.
+pub const QUATERNARY: Engine = Engine {
+    package: "a 4-ary heap in a loop",
+    note: "",
+    hold: |pending| hold(Quaternary::default(), pending),
+    herd: |model| herd(Quaternary::default(), model),
 };
 
 trait Queue {
@@ -40,21 +45,23 @@ impl Queue for EventQueue {
     }
 }
 
-/// With a number for each event, so that equal times keep their order.
-#[derive(Default)]
-struct Heap {
-    events: BinaryHeap<Reverse<(u64, u64, u64)>>,
-    pushed: u64,
-}
-
-impl Queue for Heap {
+impl Queue for Binary {
     fn push(&mut self, at: u64, what: u64) {
-        self.events.push(Reverse((at, self.pushed, what)));
-        self.pushed += 1;
+        Self::push(self, at, what);
     }
 
     fn pop(&mut self) -> Option<(u64, u64)> {
-        self.events.pop().map(|Reverse((at, _, what))| (at, what))
+        Self::pop(self)
+    }
+}
+
+impl Queue for Quaternary {
+    fn push(&mut self, at: u64, what: u64) {
+        Self::push(self, at, what);
+    }
+
+    fn pop(&mut self) -> Option<(u64, u64)> {
+        Self::pop(self)
     }
 }
 

@@ -1,17 +1,15 @@
 //! Do the pages about the known storms hold? Every scenario has one, and what it shows is there.
 
-mod storm_support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use becalm::Policy;
-use becalm_sim::catalogue::{ENTRIES, Parameters, find};
+use becalm_sim::catalogue::{Candidate, ENTRIES, Parameters, find};
 use becalm_sim::scenario::file;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::sweep::Sweep;
 use becalm_sim::verdict::{Brief, Thoroughness, study_with};
-use becalm_sim::{catalogue::Candidate, world};
+use becalm_sim::world;
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
@@ -32,9 +30,13 @@ fn pages() -> Vec<PathBuf> {
         .iter()
         .flat_map(|folder| fs::read_dir(folder).expect("a folder"));
     let mut pages: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
-    pages.retain(|path| path.extension().is_some_and(|it| it == "md"));
+    pages.retain(|path| is(path, "md"));
     pages.push(docs().join("../README.md"));
     pages
+}
+
+fn is(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|it| it == extension)
 }
 
 /// The words of each `$ becalm storm ...` line, behind `storm`.
@@ -148,7 +150,7 @@ fn every_command_line_of_the_pages_is_understood() {
     for path in pages() {
         for words in commands(&read(&path)) {
             let is_catalogue = words[0].starts_with("--");
-            let file = words.iter().find(|word| word.ends_with(".toml"));
+            let file = words.iter().find(|word| is(Path::new(word), "toml"));
             // A page may name a file that its reader writes.
             let is_here = file.is_none_or(|file| docs().join(file).exists())
                 && !words.iter().any(|word| word.contains("tuned.toml"));

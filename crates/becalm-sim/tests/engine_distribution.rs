@@ -163,6 +163,8 @@ fn what_has_no_chance_in_it_draws_none() {
 fn no_distribution_panics_or_wraps() {
     let mut random = Stream::of(15, 0);
     let longest = Distribution::Uniform(Duration::ZERO, Duration::MAX);
+    // All 20 in the lower half: one in a million.
+    assert!((0..20).any(|_| longest.draw(&mut random) > u64::MAX / 2));
     let past_the_clock = Distribution::Constant(Duration::MAX);
     assert_eq!(past_the_clock.draw(&mut random), u64::MAX);
     for distribution in [

@@ -249,3 +249,25 @@ fn what_is_out_of_range_has_no_answer() {
         assert!(wrong.is_nan(), "{wrong}");
     }
 }
+
+#[test]
+fn one_throttle_sheds_critical_calls_from_the_very_share_of_refusals_on_that_it_leaves() {
+    for k in [1.1, 1.5, 2.0] {
+        let throttle = AdaptiveThrottle::new(Throttle::accepts(k));
+        let accepted = 1000_u32;
+        let sent = f64::from(accepted) / priority::accepted_behind_throttle(k);
+        let now = Instant::ZERO;
+        for _ in 0..accepted {
+            throttle.on_accepted(now, Priority::Critical);
+        }
+        let mut refused = 0_u32;
+        while throttle.probability(now, Priority::Critical) <= 0.0 && refused < 10_000 {
+            throttle.on_rejected(now, Priority::Critical);
+            refused += 1;
+        }
+        assert!(
+            (f64::from(accepted + refused) - sent).abs() <= 1.5,
+            "{k} {refused}"
+        );
+    }
+}

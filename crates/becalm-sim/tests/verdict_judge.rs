@@ -5,7 +5,7 @@ mod by_hand;
 use std::time::Duration;
 
 use becalm_sim::record::Recording;
-use becalm_sim::verdict::{Outcome, Phases, Recovery, judge};
+use becalm_sim::verdict::{Outcome, Phases, Recovery, Unjudgeable, judge, judgeable};
 use by_hand::{Second, course, eager, fine, hung, lost, recording, unhung};
 
 /// Hung from 10 s to 12 s, and lost until then or as long as said.
@@ -123,6 +123,78 @@ fn without_a_trigger_a_service_holds_or_does_not() {
     assert!(!judge(&calm, &course(40, 500, 4, |second| second > 3)).holds());
     // Down from the start, there is no usual to fall below: the pressure tells.
     assert!(!judge(&calm, &course(40, 500, 4, |_| true)).holds());
+}
+
+#[test]
+fn what_the_burst_of_a_budget_repairs_at_the_start_is_not_usual() {
+    // Three of ten attempts fail. While the burst lasts nearly every call succeeds; later, what the
+    // budget's ratio repairs.
+    let second = |succeed, attempts| Second {
+        calls: 1000,
+        succeed,
+        attempts,
+    };
+    let seconds = (0..40).map(|at| match at {
+        0..2 => second(990, 1400),
+        _ => second(770, 1100),
+    });
+    let mut run = recording(seconds);
+    let population = &mut run.populations[0];
+    population.failed = population.attempts.iter().map(|it| it * 3 / 10).collect();
+    let outcome = judge(&unhung(500.0, &eager()), &run);
+    assert!((outcome.usual - 0.7).abs() < 1e-9, "{}", outcome.usual);
+    assert_eq!(outcome.recovery, Recovery::After(Duration::ZERO));
+    // Nothing fails any more often than at first, but hardly any call succeeds: that is a loss.
+    let seconds = (0..40).map(|at| second(if at < 2 { 990 } else { 200 }, 1000));
+    let lost = judge(&unhung(500.0, &eager()), &recording(seconds));
+    assert_eq!(lost.recovery, Recovery::Never);
+}
+
+#[test]
+fn one_failure_in_few_calls_is_no_relapse() {
+    // One call a tenth of a second, and each thirtieth fails at all times: ten seconds before the
+    // trigger may well show three failures or none.
+    let of = |fails: &dyn Fn(u32) -> bool| {
+        let mut run = recording((0..40).map(|_| fine(10)));
+        let each = (0..400).map(|at| u32::from(!fails(at)));
+        run.populations[0].succeeded_of = each.collect();
+        judge(&hung(10.0, &eager()), &run)
+    };
+    let lucky = of(&|at| at >= 100 && at % 30 == 7);
+    assert!((lucky.usual - 1.0).abs() < 1e-9);
+    assert_eq!(lucky.recovery, Recovery::After(Duration::ZERO));
+    let lost = of(&|at| at >= 100 && at % 3 > 0);
+    assert_eq!(lost.recovery, Recovery::Never);
+    // The same of one call a second: a window is as long as twenty of them take.
+    let mut run = recording((0..40).map(|_| fine(0)));
+    let sparse = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
+        let calls = (0..400).map(|at| u32::from(at % 10 == 0 && is(at)));
+        calls.collect()
+    };
+    run.populations[0].calls = sparse(&|_| true);
+    run.populations[0].succeeded_of = sparse(&|at| at < 100);
+    let lost = judge(&hung(1.0, &eager()), &run);
+    assert_eq!(lost.recovery, Recovery::Never, "none of thirty succeeds");
+}
+
+#[test]
+fn a_scenario_without_time_after_its_trigger_is_not_judged() {
+    let mut scenario = hung(500.0, &eager());
+    assert_eq!(judgeable(&scenario), Ok(()));
+    for (millis, is_judgeable) in [(1, false), (11_000, false), (12_000, false), (14_000, true)] {
+        scenario.horizon = Duration::from_millis(millis);
+        let judged = judgeable(&scenario);
+        assert_eq!(judged.is_ok(), is_judgeable, "{millis} ms: {judged:?}");
+        if let Err(reason @ Unjudgeable::TooShort { least, .. }) = judged {
+            let sentence = reason.to_string();
+            assert!(sentence.contains("the horizon of"), "{sentence}");
+            assert!(sentence.ends_with("make it at least 14.1s"), "{sentence}");
+            scenario.horizon = least;
+            assert_eq!(judgeable(&scenario), Ok(()), "the remedy is one");
+        }
+    }
+    scenario.populations[0].target = "nobody".into();
+    assert!(matches!(judgeable(&scenario), Err(Unjudgeable::Invalid(_))));
 }
 
 #[test]

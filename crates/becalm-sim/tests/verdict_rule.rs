@@ -53,7 +53,7 @@ fn a_storm_that_outlives_the_run_while_the_load_alone_is_served_is_metastable() 
         &[
             "In 10 of 10 runs",
             "down 28.0 s after the trigger",
-            "0 % of the calls",
+            "none of the calls answered",
             "offered 2 400/s, 240 % of its capacity, by 600 first tries",
             "without the trigger 100 %",
         ],

@@ -75,7 +75,7 @@ fn each_contender_has_a_verdict_and_figures_that_agree() {
     );
     assert!(
         study.answer.contains(
-            "Under calm it comes back within 1.0 s, but not with triggers twice as long; up to 3."
+            "Under calm it comes back within 1.0 s, but not with triggers twice as long. It survives an outage of up to 3."
         ),
         "{}",
         study.answer

@@ -293,3 +293,21 @@ fn a_new_neighbour_shifts_nobody_who_does_not_meet_it() {
         assert!(total(&beside.services[0].served) > 100);
     }
 }
+
+#[test]
+fn a_message_that_takes_for_ever_does_not_come_in_the_past() {
+    let years = secs(10 * 365 * 86_400);
+    let service = Service::new("service", 1, exponential(1));
+    let arrivals = Arrivals::Constant(1000.0);
+    let mut scenario = worlds::world(secs(2), service, arrivals, attempts(1, ms(0)));
+    // A third of the draws are more than 64 bits of nanoseconds hold.
+    scenario.network.delay = Distribution::Lognormal {
+        median: years,
+        sigma: 10.0,
+    };
+    let recording = run(&scenario, 1);
+    // A draw below 2 s is 1.9 standard deviations of the logarithm below the median: of 2000 calls
+    // some 60, not half.
+    let arrived = total(&recording.services[0].arrived);
+    assert!(arrived < 150, "{arrived}");
+}

@@ -2,8 +2,10 @@
 
 mod worlds;
 
+use std::time::Duration;
+
 use becalm_sim::record::total;
-use becalm_sim::scenario::{Arrivals, Cache, Downstream, Effect, Scenario, Service};
+use becalm_sim::scenario::{Arrivals, Cache, Downstream, Effect, Scenario, Service, Trigger};
 use becalm_sim::world::run;
 use worlds::{
     attempts, between, clients, constant, in_ms, ms, named, once, secs, served, share, trigger,
@@ -114,6 +116,47 @@ fn a_load_factor_multiplies_first_tries_of_every_kind_of_arrival() {
         assert!((in_it / right - 1.0).abs() < 0.07, "{arrivals:?}: {in_it}");
         assert!((after - 1.0).abs() < 0.11, "{after}");
     }
+}
+
+/// Bursts of two seconds after pauses of two, on average, in which nobody calls.
+fn bursts(horizon: Duration) -> Scenario {
+    let arrivals = Arrivals::Bursty {
+        rate: 0.0,
+        burst_rate: 100.0,
+        burst: secs(2),
+        pause: secs(2),
+    };
+    let service = Service::new("service", 100, constant(1));
+    world(horizon, service, arrivals, once())
+}
+
+fn load(from: u64, length: Duration, factor: f64) -> Trigger {
+    let population = named("clients");
+    trigger(secs(from), length, Effect::Load { population, factor })
+}
+
+#[test]
+fn bursts_go_on_while_nobody_calls() {
+    let scenario = bursts(secs(4000)).trigger(load(100, secs(100), 0.0));
+    let recording = run(&scenario, 1);
+    let calls = &clients(&recording).calls;
+    assert_eq!(between(&recording, calls, secs(101), secs(200)), 0);
+    let after = between(&recording, calls, secs(200), secs(4000));
+    // The calls of half of the time; the lengths of 950 cycles are off by 1.1 % of it, so that this
+    // is seven standard deviations.
+    let part = share(after, 3800 * 100);
+    assert!((0.42..0.58).contains(&part), "{part}");
+}
+
+#[test]
+fn a_change_of_the_load_does_not_bring_a_burst_forward() {
+    // Changes that change nothing leave as many calls.
+    let changes = (0..1000).map(|at| load(at, ms(500), 1.0));
+    let scenario = changes.fold(bursts(secs(1000)), Scenario::trigger);
+    let calls = total(&clients(&run(&scenario, 1)).calls);
+    // Four standard deviations of 250 cycles.
+    let part = share(calls, 1000 * 100);
+    assert!((0.41..0.59).contains(&part), "{part}");
 }
 
 #[test]

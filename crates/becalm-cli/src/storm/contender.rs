@@ -29,6 +29,8 @@ pub struct Start {
 
 /// The scenario's own policy as it stands.
 pub const OWN: &str = "own";
+/// The policy of becalm's defaults.
+const DEFAULT: &str = "default";
 /// The policy of the flags as it stands.
 const YOURS: &str = "yours";
 
@@ -49,7 +51,12 @@ pub fn candidates(
     let asked: Vec<String> = lists.iter().flat_map(|list| split(list)).collect();
     if asked.is_empty() {
         for text in by_default {
-            candidates.push(start.candidate(text)?);
+            let mut candidate = start.candidate(text)?;
+            if *text == YOURS && !start.is_given {
+                // Nobody gave any: it is called after what it is.
+                start.own_name().clone_into(&mut candidate.name);
+            }
+            candidates.push(candidate);
         }
         let is_new = !candidates.iter().any(|other| other.policy == start.yours);
         if is_new && (start.is_given || candidates.is_empty()) {
@@ -93,6 +100,15 @@ fn goes_on(piece: &str) -> bool {
 }
 
 impl Start {
+    /// What the scenario's own policy is called.
+    fn own_name(&self) -> &'static str {
+        if self.own == Policy::default() {
+            DEFAULT
+        } else {
+            OWN
+        }
+    }
+
     fn candidate(&self, text: &str) -> Result<Candidate, String> {
         let mut parts = text.split(';').map(str::trim).peekable();
         let begun = parts.next_if(|part| !part.contains('='));
@@ -119,6 +135,7 @@ impl Start {
         }
         match (text, Preset::by_name(text)) {
             (OWN, _) => Ok(self.own.clone()),
+            (DEFAULT, _) => Ok(Policy::default()),
             (YOURS, _) => Ok(self.yours.clone()),
             (_, Ok(preset)) => Ok(preset.policy()),
             _ => Err(unknown(text)),
@@ -139,12 +156,13 @@ fn unknown(text: &str) -> String {
 }
 
 /// What a policy may start from in one word, beside the presets.
-const WORDS: [&str; 7] = [
+const WORDS: [&str; 8] = [
     "none",
     "full",
     "equal",
     "decorrelated",
     "decorrelated-clamped",
+    DEFAULT,
     OWN,
     YOURS,
 ];
@@ -280,6 +298,25 @@ mod tests {
             assert_eq!(found.len(), 3, "{text}");
             assert_eq!(found[1].policy.budget, budget);
         }
+    }
+
+    #[test]
+    fn a_policy_that_nobody_gave_is_called_after_what_it_is() {
+        let names = |own: Policy, is_given| {
+            let yours = own.clone();
+            let start = Start {
+                own,
+                yours,
+                is_given,
+            };
+            let found = candidates(&[], &["attempts=1", "yours"], &start).unwrap();
+            found.into_iter().map(|it| it.name).collect::<Vec<_>>()
+        };
+        let other = Policy::default().attempts(8);
+        assert_eq!(names(Policy::default(), false), ["attempts=1", "default"]);
+        assert_eq!(names(other.clone(), false), ["attempts=1", "own"]);
+        assert_eq!(names(other, true), ["attempts=1", "yours"]);
+        assert_eq!(one("default"), Policy::default());
     }
 
     #[test]

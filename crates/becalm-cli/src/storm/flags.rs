@@ -49,10 +49,10 @@ pub struct StudyFlags {
     /// A list of policies, separated by commas; may be given several times. Each is what it starts
     /// from, or settings, or both, separated by ";". It starts from the policy of the flags, or from
     /// the name of a jitter (the same with that jitter), a preset ("becalm presets" lists them), a
-    /// policy file (the name ends in ".toml" or ".json" or holds a "/"), "own" (the scenario's own
-    /// policy, without the flags) or "yours" (the policy of the flags). Settings are named as the
-    /// policy flags are and may hold commas: "full", "grpc;cap=5s",
-    /// "budget=ratio:0.1,burst:10;attempts=3".
+    /// policy file (the name ends in ".toml" or ".json" or holds a "/"), "default" (becalm's own
+    /// defaults), "own" (the scenario's own policy, without the flags) or "yours" (the policy of the
+    /// flags). Settings are named as the policy flags are and may hold commas: "full",
+    /// "grpc;cap=5s", "budget=ratio:0.1,burst:10;attempts=3".
     ///
     /// Without this flag: the scenario's own comparison and, if policy flags are given, "yours".
     #[arg(long, value_name = "LIST", help_heading = STUDY)]

@@ -100,14 +100,11 @@ fn all_figures(study: &Study) -> Table {
     }
 }
 
-/// The colour of the verdict that all share; where they differ, or none was sought, no side is
-/// taken.
+/// The colour of the worst verdict, with which the conclusion begins; no colour says anything where
+/// none was sought.
 fn tone(study: &Study) -> Colour {
-    let mut verdicts = study.contenders.iter().map(|it| it.verdict);
-    match verdicts.next() {
-        Some(Some(first)) if verdicts.all(|it| it == Some(first)) => table::colour(first),
-        _ => Colour::Blue,
-    }
+    let verdicts = study.contenders.iter().filter_map(|it| it.verdict);
+    verdicts.max().map_or(Colour::Blue, table::colour)
 }
 
 #[expect(clippy::cast_precision_loss)] // to be read
@@ -140,11 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn the_colour_takes_no_side_where_verdicts_differ() {
+    fn the_colour_is_that_of_the_worst_verdict() {
         let mut told = told();
-        assert_eq!(tone(&told.study), Colour::Blue);
-        told.study.contenders.pop();
         assert_eq!(tone(&told.study), Colour::Red);
+        told.study.contenders.remove(0);
+        assert_eq!(tone(&told.study), Colour::Green);
         told.study.contenders.clear();
         assert_eq!(tone(&told.study), Colour::Blue);
     }

@@ -113,6 +113,10 @@ impl Subject<'_> {
         let refused = |invalid: InvalidSweep| format!("--sweep: {invalid}");
         let sweep = Sweep::read(axes, parameters).map_err(refused)?;
         let points = sweep.points(policy, parameters).map_err(refused)?;
+        for point in &points {
+            verdict::judgeable(&world(&point.parameters, &point.policy))
+                .map_err(|reason| format!("--sweep: {}: {reason}", point.name))?;
+        }
         Ok(sweep::study(&self.brief(), &sweep, &points, plan, world))
     }
 
@@ -129,6 +133,7 @@ impl Subject<'_> {
             Self::Own(_) => &none,
         };
         let build = |policy: &Policy| world(parameters, policy);
+        verdict::judgeable(&build(given)).map_err(|reason| format!("tune: {reason}"))?;
         Ok(tune::tune(&self.brief(), space, given, plan, build))
     }
 
@@ -178,6 +183,10 @@ impl Own<'_> {
                 candidate.name,
                 self.path.display()
             ));
+        }
+        for candidate in candidates {
+            verdict::judgeable(&self.under(&candidate.policy))
+                .map_err(|reason| format!("{}: {reason}", self.path.display()))?;
         }
         Ok(verdict::study(&self.brief(), candidates, plan, |policy| {
             self.under(policy)

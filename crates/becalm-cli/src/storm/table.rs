@@ -75,10 +75,11 @@ pub fn names(contenders: &[Contender]) -> Vec<String> {
     contenders.iter().map(|it| it.name.clone()).collect()
 }
 
-/// The figures that any policy has, in the order in which they are met.
+/// The figures of which any policy has a value, in the order in which they are met.
 fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
     let mut titles: Vec<(&'static str, &'static str)> = Vec::new();
-    for figure in study.contenders.iter().flat_map(|it| &it.figures) {
+    let figures = study.contenders.iter().flat_map(|it| &it.figures);
+    for figure in figures.filter(|it| it.value.is_some()) {
         if !titles.iter().any(|(id, _)| *id == figure.id) {
             titles.push((figure.id, figure.title));
         }

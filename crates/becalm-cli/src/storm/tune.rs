@@ -41,9 +41,9 @@ fn recommended(tuning: &Tuning) -> Result<Recommended, String> {
     let policy = toml::to_string(&tuning.recommended.policy)
         .map_err(|error| format!("the policy cannot be written: {error}"))?;
     let reasons = tuning.reasons.iter().flat_map(|reason| wrap(reason, WIDTH));
-    let comment: String = reasons.map(|line| format!("# {line}\n")).collect();
+    let comment: Vec<String> = reasons.map(|line| format!("# {line}\n")).collect();
     Ok(Recommended {
-        file: comment + &policy,
+        file: comment.concat() + &policy,
         reasons: tuning.reasons.clone(),
     })
 }

@@ -3,9 +3,9 @@
 use becalm::Policy;
 
 use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::scenario::Scenario;
+use crate::scenario::{InvalidScenario, Scenario};
 use crate::study::{Plan, Study};
-use crate::verdict::{self, Brief, Thoroughness};
+use crate::verdict::{self, Brief, Thoroughness, Unjudgeable};
 use crate::world;
 
 /// From where to where a parameter makes sense.
@@ -60,9 +60,8 @@ pub(super) fn study_with(
     }
     for candidate in candidates {
         let scenario = build(parameters, &candidate.policy);
-        scenario
-            .validate()
-            .map_err(|reason| InvalidParameter::new("scenario", reason.to_string()))?;
+        verdict::judgeable(&scenario)
+            .map_err(|reason| InvalidParameter::new(flag(entry, &reason), reason.to_string()))?;
     }
     let brief = Brief::of(entry, parameters);
     let build = |policy: &Policy| build(parameters, policy);
@@ -74,6 +73,24 @@ pub(super) fn study_with(
         plan,
         build,
     ))
+}
+
+/// The parameter that is named as the field of the scenario is; empty where there is none.
+fn flag(entry: &Entry, reason: &Unjudgeable) -> &'static str {
+    let field = match reason {
+        Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
+        Unjudgeable::Invalid(
+            InvalidScenario::Time { field, .. }
+            | InvalidScenario::Rate { field, .. }
+            | InvalidScenario::Count { field, .. }
+            | InvalidScenario::Share { field, .. },
+        ) => field,
+        Unjudgeable::Invalid(_) => return "",
+    };
+    let name = field.replace(' ', "-");
+    let mut parameters = entry.parameters.iter();
+    let found = parameters.find(|parameter| parameter.name == name);
+    found.map_or("", |parameter| parameter.name)
 }
 
 /// A count as the world takes it. Larger ones saturate, and are refused by a range.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
-use super::measure::{between, clients, compare, compare_share, service, success};
+use super::measure::{between, clients, compare, compare_share, service, success, worst};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
-use crate::engine::Distribution;
+use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::Recording;
 use crate::scenario::{
@@ -155,8 +155,10 @@ fn run(load: f64, (keys, late_fills): (u32, &str), seconds: u64, seed: u64) -> R
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let runs = if quick { 1 } else { 5 };
-    let seeds = super::runs::seeds(plan, runs);
-    seeds.flat_map(warm_and_cold).collect()
+    let seeds: Vec<u64> = super::runs::seeds(plan, runs).collect();
+    worst(&each_in_order(&seeds, plan.threads, |seed| {
+        warm_and_cold(*seed)
+    }))
 }
 
 fn warm_and_cold(seed: u64) -> Vec<Comparison> {

@@ -8,6 +8,7 @@ use becalm::{Budget, Jitter, Policy};
 use super::fleet::{self, Fleet, float};
 use super::runs::{left_out, refused};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use crate::engine::each_in_order;
 use crate::herd::{Formula, Herd, run};
 use crate::oracle::herd::sum_of_uniforms_between;
 use crate::study::{Comparison, Plan, Study, Tolerance};
@@ -105,10 +106,14 @@ const DEVIATIONS: f64 = 5.0;
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let clients = if quick { 4_000 } else { 200_000 };
-    let mut comparisons = clipped(plan, clients);
-    comparisons.extend(spread(plan, clients));
-    comparisons
+    let parts: [Part; 2] = [clipped, |plan, clients| {
+        spread(plan, clients).into_iter().collect()
+    }];
+    each_in_order(&parts, plan.threads, |part| part(plan, clients)).concat()
 }
+
+/// A herd of its own, and what is compared of it.
+type Part = fn(&Plan<'_>, u32) -> Vec<Comparison>;
 
 /// The waves of the formula: five delays of 1, 2, 4, 8, 16 s with whole jitter, then 32 s without.
 ///

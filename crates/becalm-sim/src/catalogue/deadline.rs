@@ -11,6 +11,7 @@ use crate::engine::Distribution;
 use crate::oracle::deadline::Hangs;
 use crate::scenario::{Arrivals, Downstream, Population, Scenario, Service};
 use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::verdict::{list, percent};
 use crate::world;
 
 /// The entry.
@@ -90,7 +91,19 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    asked::study(&DEADLINE, RANGES, scenario, (parameters, candidates, plan))
+    let mut study = asked::study(&DEADLINE, RANGES, scenario, (parameters, candidates, plan))?;
+    let answered = study.contenders.iter().filter_map(|contender| {
+        let mut figures = contender.figures.iter();
+        let success = figures.find(|it| it.id == "success_share")?.value?;
+        Some(format!("{} ({})", percent(success / 100.0), contender.name))
+    });
+    // Threads that hang together are free together: what the end of a run is like says little.
+    let answered: Vec<String> = answered.collect();
+    study.answer = format!(
+        "In the whole run so many of the calls are answered: {}.",
+        list(&answered)
+    );
+    Ok(study)
 }
 
 /// From one hanging request of a thread to its next, at the longest deadline of the check.

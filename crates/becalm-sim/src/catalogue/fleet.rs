@@ -6,6 +6,7 @@ use becalm::duration::Human;
 
 use super::runs::{asked_of, figure, seeds};
 use super::{Entry, InvalidParameter, Kind, Parameter, Parameters};
+use crate::engine::each_in_order;
 use crate::herd::{self, Decides, Herd, InvalidHerd, Reconnects};
 use crate::study::{Chart, ChartKind, Contender, Plan, Study};
 
@@ -64,15 +65,16 @@ pub(super) fn asked(parameters: &Parameters) -> Result<Herd, InvalidParameter> {
     Ok(herd)
 }
 
-/// Runs a herd as often as the plan says.
+/// Runs a herd as often as the plan says, on as many threads.
 pub(super) fn records(
     herd: &Herd,
-    decides: &impl Decides,
+    decides: &(impl Decides + Sync),
     plan: &Plan<'_>,
 ) -> Result<Vec<Reconnects>, InvalidParameter> {
-    let each = |seed| herd::run(herd, decides, seed).map_err(refused);
-    seeds(plan, plan.runs.unwrap_or(RUNS).max(1))
-        .map(each)
+    let seeds: Vec<u64> = seeds(plan, plan.runs.unwrap_or(RUNS).max(1)).collect();
+    let each = |seed: &u64| herd::run(herd, decides, *seed).map_err(refused);
+    each_in_order(&seeds, plan.threads, each)
+        .into_iter()
         .collect()
 }
 

@@ -12,6 +12,7 @@ use crate::oracle;
 use crate::record::{Recording, total};
 use crate::scenario::{Arrivals, Downstream, Effect, Population, Scenario, Service, Trigger};
 use crate::study::{Chart, ChartKind, Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::list;
 use crate::world;
 
 /// The entry.
@@ -135,17 +136,28 @@ fn study(
     let mut study = asked::study(&LAYERS, RANGES, scenario, given)?;
     let from = Duration::from_secs(10);
     let to = from + parameters.duration("outage");
-    let mut lines = Vec::new();
+    let (mut lines, mut answers) = (Vec::new(), Vec::new());
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
         let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let reached = at_bottom(&recording, from, to);
         contender.figures.push(Figure::new(
             "at_bottom",
             "Requests at the bottom for a call of a user, in the outage",
             "",
-            at_bottom(&recording, from, to),
+            reached,
         ));
+        if let Some(reached) = reached {
+            contender.evidence = format!(
+                "{reached:.2} requests reach the bottom for each call of a user while it fails."
+            );
+            answers.push(format!("{reached:.1} ({})", candidate.name));
+        }
         lines.push((candidate.name.clone(), course_at_bottom(&recording)));
     }
+    study.answer = format!(
+        "While the bottom fails, so many requests reach it for each call of a user: {}.",
+        list(&answers)
+    );
     study.charts.push(Chart {
         id: "bottom".to_owned(),
         title: "Requests that reach the bottom".to_owned(),

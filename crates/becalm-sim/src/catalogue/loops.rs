@@ -6,14 +6,15 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{
-    DEVIATIONS, attempts_deviation, between, clients, compare, float, with_quiet_end,
+    DEVIATIONS, attempts_deviation, between, clients, compare, float, rate, with_quiet_end,
 };
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
 use crate::record::total;
 use crate::scenario::{Arrivals, Population, Scenario, Service};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::list;
 use crate::world;
 
 /// The entry.
@@ -109,7 +110,37 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    asked::study(&LOOPS, RANGES, scenario, (parameters, candidates, plan))
+    let given = (parameters, candidates, plan);
+    let mut study = asked::study(&LOOPS, RANGES, scenario, given)?;
+    let mut answers = Vec::new();
+    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
+        let scenario = scenario(parameters, &candidate.policy);
+        let record = clients(&world::run(&scenario, plan.seed));
+        // From when on the delays of the first calls are over, in the loops that are usual.
+        let from = scenario.horizon / 2;
+        let first_tries = rate(&record.first_tries, scenario.bucket, from, scenario.horizon);
+        let attempts = rate(&record.attempts, scenario.bucket, from, scenario.horizon);
+        let figure = |id, title, value: f64| {
+            Figure::new(id, title, "/s", Some(value).filter(|it| it.is_finite()))
+        };
+        contender.figures.extend([
+            figure("first_tries_per_s", "First tries, second half", first_tries),
+            figure("attempts_per_s", "Attempts, second half", attempts),
+        ]);
+        answers.push(format!(
+            "{first_tries:.0} first tries and {attempts:.0} attempts ({})",
+            candidate.name
+        ));
+    }
+    study.answer = format!(
+        "In {} loop there are in each second: {}.",
+        match parameters.text("loop") {
+            "open" => "an open",
+            _ => "a closed",
+        },
+        list(&answers)
+    );
+    Ok(study)
 }
 
 const FAILURES: f64 = 0.5;

@@ -104,6 +104,46 @@ pub(super) fn holds(what: impl Into<String>, it_does: bool) -> Comparison {
     compare(what, 1.0, got, Tolerance::Absolute(0.0))
 }
 
+/// Of the comparisons that each of several runs made, in the same order, the worst of every one: that
+/// which comes nearest to what it may be off, or is further off.
+pub(super) fn worst(runs: &[Vec<Comparison>]) -> Vec<Comparison> {
+    let Some(first) = runs.first() else {
+        return Vec::new();
+    };
+    let places = 0..first.len();
+    let worst = places.filter_map(|at| {
+        let same = runs.iter().filter_map(|run| run.get(at));
+        let mut worst = same.min_by(|a, b| room(a).total_cmp(&room(b)))?.clone();
+        if runs.len() > 1 {
+            worst.what = format!("{}, the worst of {} runs", worst.what, runs.len());
+        }
+        Some(worst)
+    });
+    worst.collect()
+}
+
+/// How much further off a comparison might be; below zero where it does not hold.
+fn room(comparison: &Comparison) -> f64 {
+    let Comparison {
+        expected,
+        got,
+        tolerance,
+        ..
+    } = comparison;
+    let off = (got - expected).abs();
+    let room = match tolerance {
+        Tolerance::Relative(share) => share * expected.abs() - off,
+        Tolerance::Absolute(most) => most - off,
+        Tolerance::AtMost => expected - got,
+        Tolerance::AtLeast => got - expected,
+    };
+    if room.is_nan() {
+        f64::NEG_INFINITY
+    } else {
+        room
+    }
+}
+
 /// The standard deviation of the attempts of a call: the mean of K^2 is the sum of
 /// (2 k + 1) p^k over k < A.
 pub(super) fn attempts_deviation(failures: f64, attempts: u32) -> f64 {
@@ -121,4 +161,32 @@ pub(super) fn attempts_deviation(failures: f64, attempts: u32) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(super) fn float(count: u64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_several_runs_fails_if_any_of_them_does() {
+        let run = |got: f64, at_most: f64| {
+            vec![
+                compare("a", 1.0, got, Tolerance::Absolute(0.5)),
+                compare("b", 1.0, at_most, Tolerance::AtMost),
+            ]
+        };
+        let good = [run(1.1, 0.2), run(0.7, 0.9), run(1.2, 0.5)];
+        let both = worst(&good);
+        assert_eq!((both[0].got, both[1].got), (0.7, 0.9));
+        assert!(both.iter().all(Comparison::holds));
+        assert!(both[0].what.ends_with("the worst of 3 runs"));
+        for wrong in [2.0, f64::NAN] {
+            let [one, two, three] = good.clone();
+            let one_wrong = [one, run(wrong, 0.1), two, three];
+            assert!(!worst(&one_wrong)[0].holds(), "{wrong}");
+            assert!(worst(&one_wrong)[1].holds());
+        }
+        assert_eq!(worst(&[run(1.1, 0.2)])[0].what, "a");
+        assert_eq!(worst(&[]), []);
+    }
 }

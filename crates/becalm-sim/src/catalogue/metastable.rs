@@ -5,9 +5,9 @@ use std::time::Duration;
 use becalm::{Breaker, Budget, Jitter, Policy};
 
 use super::asked::{self, Range, count};
-use super::measure::{clients, compare, holds, rate, service, success};
+use super::measure::{clients, compare, holds, rate, service, success, worst};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
-use crate::engine::Distribution;
+use crate::engine::{Distribution, each_in_order};
 use crate::oracle::metastable;
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Stale, Trigger};
@@ -234,28 +234,27 @@ fn run(case: &Case, seed: u64) -> Recording {
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let seeds = if quick { 1 } else { 5 };
-    let mut comparisons = Vec::new();
-    for case in cases() {
-        for seed in (0..seeds).map(|run| plan.seed.wrapping_add(run)) {
-            let recording = run(&case, seed);
-            let bucket = recording.bucket;
-            let (from, to) = LATE;
-            let served = success(&clients(&recording), bucket, from, to);
-            let fate = if case.comes_back {
-                "comes back"
-            } else {
-                "stays down"
-            };
-            let as_it_must = if case.comes_back {
-                served >= 0.95
-            } else {
-                served < 0.5
-            };
-            comparisons.push(holds(format!("{}: {fate}", case.what), as_it_must));
-            if !case.comes_back {
-                comparisons.push(collapsed(&case, &recording));
-            }
-        }
+    let seeds: Vec<u64> = (0..seeds).map(|run| plan.seed.wrapping_add(run)).collect();
+    let each_case = each_in_order(&cases(), plan.threads, |case| {
+        let runs: Vec<_> = seeds.iter().map(|seed| fate(case, *seed)).collect();
+        worst(&runs)
+    });
+    each_case.concat()
+}
+
+/// What became of the service of a case in one run.
+fn fate(case: &Case, seed: u64) -> Vec<Comparison> {
+    let recording = run(case, seed);
+    let (from, to) = LATE;
+    let served = success(&clients(&recording), recording.bucket, from, to);
+    let (fate, as_it_must) = if case.comes_back {
+        ("comes back", served >= 0.95)
+    } else {
+        ("stays down", served < 0.5)
+    };
+    let mut comparisons = vec![holds(format!("{}: {fate}", case.what), as_it_must)];
+    if !case.comes_back {
+        comparisons.push(collapsed(case, &recording));
     }
     comparisons
 }

@@ -146,7 +146,7 @@ impl Parameters {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidParameter {
-    /// Which.
+    /// Which; empty where several together make no sense.
     pub name: &'static str,
     /// What is wrong with it, and what would be right.
     pub sentence: String,
@@ -164,7 +164,10 @@ impl InvalidParameter {
 
 impl fmt::Display for InvalidParameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "--{}: {}", self.name, self.sentence)
+        if !self.name.is_empty() {
+            write!(f, "--{}: ", self.name)?;
+        }
+        f.write_str(&self.sentence)
     }
 }
 

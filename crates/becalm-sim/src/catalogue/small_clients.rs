@@ -5,9 +5,9 @@ use std::time::Duration;
 use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
-use super::measure::{clients, compare, float, with_quiet_end};
+use super::measure::{clients, compare, float, with_quiet_end, worst};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
-use crate::engine::Distribution;
+use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::{PopulationRecord, total};
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
@@ -118,15 +118,16 @@ fn outage(fleet: u32, sharing: &str, seed: u64) -> PopulationRecord {
 }
 
 fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
-    let mut comparisons = Vec::new();
     let seeds = super::runs::seeds(plan, if quick { 2 } else { 20 });
-    for seed in seeds {
-        for (fleet, sharing) in [(5000, "each"), (20, "each"), (5000, "shared")] {
-            let record = outage(fleet, sharing, seed);
-            comparisons.extend(bounded(fleet, sharing, &record));
-        }
-    }
-    comparisons
+    let seeds: Vec<u64> = seeds.collect();
+    let cases = [(5000, "each"), (20, "each"), (5000, "shared")];
+    let runs = each_in_order(&seeds, plan.threads, |seed| -> Vec<Comparison> {
+        let cases = cases.iter();
+        cases
+            .flat_map(|(fleet, sharing)| bounded(*fleet, sharing, &outage(*fleet, sharing, *seed)))
+            .collect()
+    });
+    worst(&runs)
 }
 
 fn bounded(fleet: u32, sharing: &str, record: &PopulationRecord) -> [Comparison; 2] {

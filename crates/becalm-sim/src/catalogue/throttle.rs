@@ -5,12 +5,13 @@ use std::time::Duration;
 use becalm::{Policy, Throttle};
 
 use super::asked::{self, Range, count};
-use super::measure::{DEVIATIONS, between, clients, compare, rate};
+use super::measure::{DEVIATIONS, between, clients, compare, rate, success};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Effect, Limit, Population, Scenario, Service, Trigger};
-use crate::study::{Comparison, Plan, Study, Tolerance};
+use crate::study::{Comparison, Figure, Plan, Study, Tolerance};
+use crate::verdict::{Thoroughness, list, percent};
 use crate::world;
 
 /// The entry.
@@ -107,7 +108,40 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    asked::study(&THROTTLE, RANGES, scenario, (parameters, candidates, plan))
+    let given = (parameters, candidates, plan);
+    // What is asked is what is sent, not how long an overload is survived.
+    let mut study = asked::study_with(&THROTTLE, Thoroughness::QUICK, RANGES, scenario, given)?;
+    // The first half of the overload is left to the throttles to learn in.
+    let length = parameters.duration("overload");
+    let (from, to) = (FROM + length / 2, FROM + length);
+    let end = parameters.duration("horizon");
+    let mut answers = Vec::new();
+    for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
+        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
+        contender.figures.push(Figure::new(
+            "sent_per_s",
+            "Requests sent, second half of the overload",
+            "/s",
+            Some(sent).filter(|it| it.is_finite()),
+        ));
+        let after = success(&clients(&recording), recording.bucket, to, end);
+        // What a throttle keeps back is no storm: nothing is offered that keeps a service down.
+        contender.verdict = None;
+        contender.evidence = format!(
+            "{sent:.0} requests a second are sent in the second half of the overload; of the calls \
+             after it {} succeed.",
+            percent(after)
+        );
+        answers.push(format!("{sent:.0} ({})", candidate.name));
+    }
+    study.answer = format!(
+        "Of {} calls a second, of which {} are accepted, so many are sent: {}.",
+        parameters.text("load"),
+        parameters.text("accepts"),
+        list(&answers)
+    );
+    Ok(study)
 }
 
 /// The window of the throttles: the closed forms hold once it is full.

@@ -36,7 +36,8 @@ impl Hop {
     }
 }
 
-/// Two independent numbers of mean 0 and deviation 1.
+/// Two independent numbers of mean 0 and deviation 1. A hop needs both, where [`Stream::normal`] drops
+/// one: every logarithm would be taken twice.
 ///
 /// Marsaglia's polar method (Marsaglia, Bray: *A Convenient Method for Generating Normal Variables*,
 /// SIAM Review, 1964), with a logarithm that is the same on every platform.

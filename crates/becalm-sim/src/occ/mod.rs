@@ -5,7 +5,8 @@
 //! writes with the version it has read, and if another write came between, backs off and begins
 //! again. The server takes no time; each of the four hops of a cycle takes |Normal(10 ms, 2 ms)|.
 //!
-//! [`Contest`] is the configuration, [`run`] one trial, [`trials`] the mean of many, [`published`]
+//! [`Contest`] is the configuration, [`run`] one trial, [`trials`] and [`trials_over`] the mean of
+//! many, [`published`]
 //! what the original measures.
 
 mod contest;
@@ -16,4 +17,4 @@ mod trials;
 
 pub use contest::{Contest, InvalidContest};
 pub use trial::{Trial, run};
-pub use trials::{Mean, Trials, trials};
+pub use trials::{Mean, Trials, trials, trials_over};

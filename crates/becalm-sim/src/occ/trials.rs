@@ -3,7 +3,7 @@
 use becalm::lone::Lone;
 
 use super::{Contest, InvalidContest, Trial, run};
-use crate::engine::Stream;
+use crate::engine::{Stream, each_in_order};
 use becalm::rng::Random;
 
 /// The mean of many trials.
@@ -40,9 +40,25 @@ pub fn trials(
     seed: u64,
     trials: u32,
 ) -> Result<Trials, InvalidContest> {
-    let one = |index| run(contest, lone, Stream::of(seed, index).next_u64());
-    let all = (0..u64::from(trials)).map(one);
-    let all = all.collect::<Result<Vec<_>, _>>()?;
+    trials_over(contest, lone, seed, trials, 1)
+}
+
+/// The same, spread over so many threads, which change nothing in it.
+///
+/// # Errors
+///
+/// As [`trials`].
+pub fn trials_over(
+    contest: &Contest,
+    lone: &Lone,
+    seed: u64,
+    trials: u32,
+    threads: usize,
+) -> Result<Trials, InvalidContest> {
+    let indices: Vec<u64> = (0..u64::from(trials)).collect();
+    let one = |index: &u64| run(contest, lone, Stream::of(seed, *index).next_u64());
+    let all = each_in_order(&indices, threads, one);
+    let all = all.into_iter().collect::<Result<Vec<_>, _>>()?;
     Ok(Trials {
         calls: mean(&all, |trial| float(trial.calls)),
         time: mean(&all, |trial| float(trial.time) / 1e6),

@@ -4,7 +4,7 @@
 //! thread until the deadline, D. By Little's law lambda requests per second hold
 //! lambda ((1 - h) s + h D) threads. With c threads and no queue, c over that are served where they
 //! do not suffice. The exact share is 1 - B of Erlang, for any distribution of times
-//! ([`erlang`](super::erlang)); in a deep overload both are the same.
+//! ([`super::erlang`]); in a deep overload both are the same.
 //!
 //! The book's figures: 1000 requests per second of 100 ms, 5 % of which hang, on 1000 threads. With
 //! a deadline of 100 s they ask for 95 + 5000 threads: 1000/5095 = 19.6 % are served. With a deadline

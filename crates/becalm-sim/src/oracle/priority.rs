@@ -22,6 +22,18 @@ pub fn others(capacity: f64, critical: f64, others: f64) -> f64 {
     lesser(1.0, greater(0.0, left) / positive(others))
 }
 
+/// The share of what is sent that is accepted, of any priority, where one adaptive throttle stands
+/// before all of it: 1/K.
+///
+/// Of the less critical calls it sends K for each that is accepted, and so many that no fewer are
+/// refused. The critical calls meet the same refusals, and from that very share on they are shed
+/// as well: K is the number of requests for each accepted one at which their own shedding begins.
+/// What they have learnt to shed before the others had, little brings down again. Where hardly any
+/// of them are shed, somewhat more than 1/K is accepted.
+pub fn accepted_behind_throttle(k: f64) -> f64 {
+    lesser(1.0, 1.0 / positive(k))
+}
+
 /// The share of any requests that are served without priorities: min(1, C / all).
 pub fn without(capacity: f64, all: f64) -> f64 {
     lesser(1.0, amount(capacity) / positive(all))

@@ -101,6 +101,7 @@ fn answer(contenders: &[Contender]) -> String {
         "Of {} points {}.",
         contenders.len(),
         match &counts[..] {
+            [] => "none has a verdict: nothing bounds a service".to_owned(),
             [one] => format!(
                 "all are {}",
                 one.trim_start_matches(|it: char| !it.is_alphabetic())
@@ -110,7 +111,11 @@ fn answer(contenders: &[Contender]) -> String {
     );
     let best = verdicts
         .into_iter()
-        .find_map(|verdict| with(verdict).max_by(|a, b| success(a).total_cmp(&success(b))));
+        .find_map(|verdict| with(verdict).max_by(|a, b| success(a).total_cmp(&success(b))))
+        .or_else(|| {
+            let all = contenders.iter();
+            all.max_by(|a, b| success(a).total_cmp(&success(b)))
+        });
     if let Some(best) = best {
         let _ = write!(
             answer,

@@ -2,13 +2,15 @@
 
 use crate::study::Verdict;
 
-use super::evidence::{hundredths, list, percent, plain, tenths};
+use super::evidence::{hundredths, list, percent, percent_or_none, plain, tenths};
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
 use super::study::Examined;
 
-/// The answer of a study: a sentence for each verdict that was given, the worst first.
+/// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
+/// nothing to rule on, what retries bring and what they cost.
 pub(super) fn answer(examined: &[Examined]) -> String {
+    let unbounded: Vec<&Examined> = examined.iter().filter(|it| !it.ruling.is_bounded).collect();
     let verdicts = [
         Verdict::Overloaded,
         Verdict::Metastable,
@@ -18,11 +20,43 @@ pub(super) fn answer(examined: &[Examined]) -> String {
     let sentences = verdicts.into_iter().filter_map(|verdict| {
         let these: Vec<&Examined> = examined
             .iter()
-            .filter(|it| it.ruling.verdict == verdict)
+            .filter(|it| it.ruling.is_bounded && it.ruling.verdict == verdict)
             .collect();
         (!these.is_empty()).then(|| sentence(verdict, &these))
     });
-    sentences.collect::<Vec<_>>().join(" ")
+    let unbounded = (!unbounded.is_empty()).then(|| costs(&unbounded));
+    sentences.chain(unbounded).collect::<Vec<_>>().join(" ")
+}
+
+/// `During the trigger 12 % of the calls succeed with 1.00 attempts for each first try (a), ...`.
+fn costs(these: &[&Examined]) -> String {
+    let is_triggered = these.iter().any(|it| !it.scenario.triggers.is_empty());
+    let each = these.iter().zip(0..).map(|(it, place)| {
+        let phase = |outcome: &Outcome| {
+            if is_triggered {
+                outcome.during
+            } else {
+                outcome.whole
+            }
+        };
+        let of = |value: &dyn Fn(&Outcome) -> f64| {
+            median(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
+        };
+        let success = percent(of(&|it| phase(it).success()));
+        let attempts = hundredths(of(&|it| phase(it).amplification()));
+        let (calls, tries) = if place == 0 {
+            (" of the calls succeed", " attempts for each first try")
+        } else {
+            ("", "")
+        };
+        format!("{success}{calls} with {attempts}{tries} ({})", it.name)
+    });
+    let when = if is_triggered {
+        "During the trigger "
+    } else {
+        ""
+    };
+    format!("{when}{}.", list(&each.collect::<Vec<_>>()))
 }
 
 fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
@@ -32,34 +66,43 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
     match verdict {
         Verdict::Overloaded => {
             let (_, most) = over(&|it| it.pressure);
-            format!(
-                "Under {names} the service is overloaded without any trigger: it is offered up to \
-                 {} of its capacity.",
-                percent(most)
-            )
+            let (_, answered) = over(&|it| it.tail.success());
+            let why = if most > 1.0 {
+                format!("it is offered up to {} of its capacity", percent(most))
+            } else {
+                answered_at_the_end(answered)
+            };
+            format!("Under {names} the service is overloaded without any trigger: {why}.")
         }
         Verdict::Metastable => {
-            let (_, most) = over(&|it| it.offered);
             let (_, answered) = over(&|it| it.tail.success());
-            format!(
-                "Under {names} the service stays down after the trigger is gone: at the end it is \
-                 offered up to {} attempts a second, and at most {} of the calls are answered.",
-                plain(most),
-                percent(answered)
-            )
+            let (_, pressure) = over(&|it| it.pressure);
+            let (_, most) = over(&|it| it.offered);
+            let answered = answered_at_the_end(answered);
+            if pressure > 1.0 {
+                let most = plain(most);
+                format!(
+                    "Under {names} the service stays down after the trigger is gone: it is offered \
+                     up to {most} attempts a second, and {answered}."
+                )
+            } else {
+                format!(
+                    "Under {names} goodput does not come back after the trigger is gone: {answered}."
+                )
+            }
         }
         Verdict::Vulnerable => format!(
-            "Under {names} it comes back{}, but {}{}.",
-            within(these),
+            "Under {names} {}, but {}.{}",
+            fared(these),
             lost(these),
             survived(these)
         ),
         Verdict::Stable => {
             let (_, most) = over(&Outcome::amplification_since);
             format!(
-                "Under {names} it comes back{}, and from worse too, with at most {} attempts for \
-                 each first try{}.",
-                within(these),
+                "Under {names} {}, and after worse too, with at most {} attempts for each first \
+                 try.{}",
+                fared(these),
                 hundredths(most),
                 survived(these)
             )
@@ -67,17 +110,33 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
     }
 }
 
-/// ` within 0.4 s`: the slowest of the medians.
-fn within(these: &[&Examined]) -> String {
+/// `at most 3 % of the calls are answered at the end`.
+fn answered_at_the_end(share: f64) -> String {
+    if share > 0.0 {
+        format!(
+            "at most {} of the calls are answered at the end",
+            percent(share)
+        )
+    } else {
+        format!(
+            "{} of the calls is answered at the end",
+            percent_or_none(share)
+        )
+    }
+}
+
+/// `it comes back within 0.4 s`: the slowest of the medians.
+fn fared(these: &[&Examined]) -> String {
     if these.iter().all(|it| it.scenario.triggers.is_empty()) {
-        return String::new();
+        return "goodput holds".into();
     }
     let medians = these
         .iter()
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
-        Some(time) if time.is_finite() => format!(" within {} s", tenths(time)),
-        _ => String::new(),
+        Some(time) if time < 0.05 => "it comes back at once".into(),
+        Some(time) if time.is_finite() => format!("it comes back within {} s", tenths(time)),
+        _ => "it comes back".into(),
     }
 }
 
@@ -95,7 +154,7 @@ fn lost(these: &[&Examined]) -> String {
     format!("not with {}", list(&lost))
 }
 
-/// `; up to 3.1 s of it are survived`: the shortest of the longest outages.
+/// ` It survives an outage of up to 3.1 s.`: the shortest of the longest outages.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
         let survived = it.outage.as_ref()?;
@@ -103,10 +162,12 @@ fn survived(these: &[&Examined]) -> String {
     });
     match outages.min_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((seconds, true)) => format!(
-            "; {} s of it are survived, the longest tried",
-            tenths(seconds)
+            " It survives an outage of {} s, the longest tried.",
+            plain(seconds)
         ),
-        Some((seconds, false)) => format!("; up to {} s of it are survived", tenths(seconds)),
+        Some((seconds, false)) => {
+            format!(" It survives an outage of up to {} s.", plain(seconds))
+        }
         None => String::new(),
     }
 }

@@ -8,12 +8,15 @@ use crate::study::Verdict;
 
 use super::capacity::open_calls;
 use super::figures::median;
-use super::judge::Outcome;
+use super::judge::{Outcome, Phase};
 use super::ruling::Ruling;
 use super::stress::Worse;
 
 /// The evidence of a ruling.
 pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
+    if !ruling.is_bounded {
+        return unbounded(scenario, ruling);
+    }
     match ruling.verdict {
         Verdict::Overloaded => overloaded(scenario, ruling),
         Verdict::Metastable => metastable(scenario, ruling),
@@ -22,11 +25,36 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
     }
 }
 
+fn unbounded(scenario: &Scenario, ruling: &Ruling) -> String {
+    let of = |phase: fn(&Outcome) -> &Phase| {
+        let success = typical(&ruling.outcomes, |it| phase(it).success());
+        let attempts = typical(&ruling.outcomes, |it| phase(it).amplification());
+        format!(
+            "{} of the calls succeed, with {} attempts for each first try",
+            percent(success),
+            hundredths(attempts)
+        )
+    };
+    let whole = of(|it| &it.whole);
+    if scenario.triggers.is_empty() {
+        return format!("{whole}; nothing bounds a service here, so that none can be kept down.");
+    }
+    let during = of(|it| &it.during);
+    format!(
+        "During the trigger {during}; in the whole run {whole}. Nothing bounds a service here, so \
+         that none can be kept down."
+    )
+}
+
 fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
+    let answered = percent(typical(&ruling.calm, |it| it.tail.success()));
     let Some(bottleneck) = ruling.bottleneck else {
         return format!(
-            "Without any trigger goodput holds in {}.",
-            of_runs(held(&ruling.calm))
+            "Without any trigger goodput holds in {}: {} of the calls are answered at first, {} at \
+             the end.",
+            of_runs(held(&ruling.calm)),
+            percent(typical(&ruling.calm, |it| it.usual)),
+            percent(typical(&ruling.calm, |it| it.tail.success()))
         );
     };
     let name = service(scenario, bottleneck.service);
@@ -37,11 +65,11 @@ fn overloaded(scenario: &Scenario, ruling: &Ruling) -> String {
         plain(bottleneck.capacity)
     );
     if bottleneck.utilisation() > 1.0 {
-        format!("First tries alone are {first_tries}.")
+        format!("First tries alone are {first_tries}; {answered} of the calls are answered.")
     } else {
         format!(
             "First tries are {first_tries}, yet without any trigger goodput holds in {}: attempts \
-             come to {} of the capacity.",
+             come to {} of the capacity, and {answered} of the calls are answered.",
             of_runs(held(&ruling.calm)),
             percent(typical(&ruling.calm, |it| it.pressure))
         )
@@ -57,16 +85,21 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
         .cloned()
         .collect();
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
+    let pressure = typical(&down, |it| it.pressure);
+    let fate = if pressure > 1.0 {
+        "the service is still down"
+    } else {
+        "goodput has not come back"
+    };
     let mut sentence = format!(
-        "In {} the service is still down {} s after the trigger, with {} of the calls answered",
+        "In {} {fate} {} s after the trigger, with {} of the calls answered",
         of_runs(Proportion {
             successes: back.runs - back.successes,
             runs: back.runs,
         }),
         tenths(after.as_secs_f64()),
-        percent(typical(&down, |it| it.tail.success()))
+        percent_or_none(typical(&down, |it| it.tail.success()))
     );
-    let pressure = typical(&down, |it| it.pressure);
     if pressure > 1.0 {
         let _ = write!(
             sentence,
@@ -205,11 +238,22 @@ pub(crate) fn plain(value: f64) -> String {
 
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    // All but a few is not all.
-    if percent > 99.0 && percent < 100.0 {
+    // All but a few is not all, and few are not none.
+    if percent > 0.0 && percent < 1.0 {
+        format!("{:.1} %", percent.max(0.1))
+    } else if percent > 99.0 && percent < 100.0 {
         format!("{:.1} %", percent.min(99.9))
     } else {
         format!("{percent:.0} %")
+    }
+}
+
+/// The same, with a word for nothing: `none of the calls` rather than `0 % of the calls`.
+pub(super) fn percent_or_none(share: f64) -> String {
+    if share > 0.0 {
+        percent(share)
+    } else {
+        "none".into()
     }
 }
 

@@ -20,8 +20,27 @@ pub(super) fn figures(
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
     figures.extend(limits(scenario, outage, load));
+    if scenario.triggers.is_empty() {
+        // There is no time during it, and none before it.
+        for figure in &mut figures {
+            if OF_TRIGGERS.contains(&figure.id) {
+                figure.value = None;
+            }
+        }
+    }
     figures
 }
+
+/// What has no value without a trigger.
+const OF_TRIGGERS: [&str; 7] = [
+    "amplification_during",
+    "amplification_after",
+    "recovery_p50_s",
+    "recovery_p90_s",
+    "goodput_before",
+    "added_latency_p50_ms",
+    "added_latency_p99_ms",
+];
 
 fn counts(ruling: &Ruling) -> Vec<Figure> {
     let of = |id, title, value: &dyn Fn(&Outcome) -> f64| {
@@ -68,7 +87,7 @@ fn recovery(ruling: &Ruling) -> Vec<Figure> {
     vec![
         Figure::new(
             "recovered_share",
-            "Runs that came back",
+            "Runs that came back, or held",
             "%",
             percent(back.share()),
         )

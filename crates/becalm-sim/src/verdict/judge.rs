@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 
 use super::load::accepts;
 use super::phases::Phases;
-use super::recovery::{Recovery, recovery};
+use super::recovery::{Recovery, Usual, recovery};
 
 /// What became of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,9 @@ pub struct Outcome {
     pub whole: Phase,
     /// The last quarter of what is after the triggers, without the calls that may still be under way.
     pub tail: Phase,
-    /// The share of calls that usually succeed: before the trigger; without one, at the start.
+    /// The share of calls that usually succeed: before the trigger. Without one, at the start, and
+    /// then no more than the share of attempts that do: what the burst of a full budget repairs in
+    /// the first seconds is not usual.
     pub usual: f64,
     /// Whether goodput came back, and when.
     pub recovery: Recovery,
@@ -123,7 +125,17 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
         attempts: total(&attempts, &buckets),
         peak: peak(&attempts, &buckets),
     };
-    let usual = phase(phases.usual()).success();
+    let usual = phase(phases.usual());
+    let mut usual = Usual {
+        share: usual.success(),
+        calls: usual.calls,
+    };
+    if scenario.triggers.is_empty() {
+        let (failed, timed_out) = (sum(|it| &it.failed), sum(|it| &it.timed_out));
+        let lost = total(&failed, &phases.usual()) + total(&timed_out, &phases.usual());
+        let sent = total(&attempts, &phases.usual());
+        usual.share = usual.share.min(ratio(sent.saturating_sub(lost), sent));
+    }
     let (pressure, offered) = pressure(scenario, recording, &phases.tail());
     let ended = |of: fn(&PopulationRecord) -> &[u32]| -> u64 {
         recording
@@ -138,7 +150,7 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
         latency.merge(&population.latency);
     }
     Outcome {
-        usual,
+        usual: usual.share,
         recovery: recovery(&phases, scenario.bucket, usual, &calls, &succeeded),
         pressure,
         offered,

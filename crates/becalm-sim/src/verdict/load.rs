@@ -64,6 +64,13 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
     loads
 }
 
+/// Whether anything bounds a service: its workers, or its limit. Where nothing does, no load is too
+/// much, and no retry keeps anything down: there is nothing to rule on.
+pub fn is_bounded(scenario: &Scenario) -> bool {
+    let mut services = scenario.services.iter();
+    services.any(|it| it.workers != Service::UNLIMITED || it.limit.is_some())
+}
+
 /// Requests that a service can serve per second: its workers, or its limit if that is lower.
 pub(super) fn accepts(service: &Service) -> f64 {
     let limit = service.limit.map_or(f64::INFINITY, |limit| limit.rate);

@@ -45,6 +45,11 @@ impl Phases {
         }
     }
 
+    /// Whether enough time is left after the triggers to see what comes of them: two windows.
+    pub fn leave_time(&self) -> bool {
+        self.after.len() >= 2 * self.window
+    }
+
     /// The buckets that say what is usual: those before the trigger but the last window, whose calls
     /// it may hit; without a trigger the first of the run.
     pub(super) fn usual(&self) -> Range<usize> {

@@ -33,6 +33,18 @@ const BACK: f64 = 0.95;
 /// Standard deviations by which chance may lower the share of a window with few calls. With four, a
 /// window falls below in one of 30 000 by chance alone.
 const CHANCE: f64 = 4.0;
+/// Calls that a window has on average at least, as far as there is time: of fewer the deviation
+/// says little, and none of three may be chance where one of ten fails.
+const LEAST_CALLS: u64 = 20;
+
+/// What is usual: counted, and so itself a matter of chance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Usual {
+    /// The share of calls that succeed.
+    pub share: f64,
+    /// Of how many calls.
+    pub calls: u64,
+}
 
 /// When the calls of every later window succeed as usual.
 ///
@@ -42,7 +54,7 @@ const CHANCE: f64 = 4.0;
 pub(super) fn recovery(
     phases: &Phases,
     bucket: Duration,
-    usual: f64,
+    usual: Usual,
     calls: &[u64],
     succeeded: &[u64],
 ) -> Recovery {
@@ -50,21 +62,24 @@ pub(super) fn recovery(
     if after.is_empty() {
         return Recovery::Never;
     }
-    let window = phases.window.min(after.len());
-    let last = after.end - window;
     let calls = running(calls);
     let succeeded = running(succeeded);
+    let began = at(&calls, after.end).saturating_sub(at(&calls, after.start));
+    let least = (after.len() as u64 * LEAST_CALLS).checked_div(began);
+    let least = usize::try_from(least.unwrap_or_default()).unwrap_or(usize::MAX);
+    let window = phases.window.max(least).min(after.len());
+    let latest = after.end - window;
     let is_bad = |from: usize| {
         let within = |sums: &[u64]| at(sums, from + window).saturating_sub(at(sums, from));
         !is_good(usual, within(&calls), within(&succeeded))
     };
-    let last_bad = (after.start..=last).rev().find(|from| is_bad(*from));
+    let last_bad = (after.start..=latest).rev().find(|from| is_bad(*from));
     let Some(bad) = last_bad else {
         return Recovery::After(Duration::ZERO);
     };
     // As many good windows in a row as one is long; fewer where there is little time.
-    let hold = window.min((last - after.start) / 2 + 1);
-    if bad + hold > last {
+    let hold = window.min((latest - after.start) / 2 + 1);
+    if bad + hold > latest {
         return Recovery::Never;
     }
     let buckets = u32::try_from(bad + 1 - after.start).unwrap_or(u32::MAX);
@@ -72,13 +87,16 @@ pub(super) fn recovery(
 }
 
 #[expect(clippy::cast_precision_loss)] // far below 2^52
-fn is_good(usual: f64, calls: u64, succeeded: u64) -> bool {
+fn is_good(usual: Usual, calls: u64, succeeded: u64) -> bool {
     if calls == 0 {
         return true;
     }
-    let calls = calls as f64;
-    let deviation = (usual * (1.0 - usual) / calls).max(0.0).sqrt();
-    succeeded as f64 / calls >= BACK * usual - CHANCE * deviation
+    let (calls, counted) = (calls as f64, usual.calls as f64);
+    // One more of either kind: that none of ten failed does not show that none ever does (P. S.
+    // Laplace's rule of succession).
+    let share = (usual.share * counted + 1.0) / (counted + 2.0);
+    let variance = share * (1.0 - share) * (1.0 / calls + 1.0 / counted.max(1.0));
+    succeeded as f64 / calls >= BACK * usual.share - CHANCE * variance.max(0.0).sqrt()
 }
 
 /// Sums up to, and without, each bucket.

@@ -7,7 +7,7 @@ use crate::study::Verdict;
 
 use super::evidence;
 use super::judge::{Outcome, judge};
-use super::load::{Bottleneck, bottleneck};
+use super::load::{Bottleneck, bottleneck, is_bounded};
 use super::runs::Runs;
 use super::stress::{Stress, Worse};
 use super::variation::calm;
@@ -16,8 +16,11 @@ use super::variation::calm;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Ruling {
-    /// The verdict.
+    /// The verdict. It means nothing where nothing [is bounded](Self::is_bounded), and a study then
+    /// gives none.
     pub verdict: Verdict,
+    /// Whether anything bounds a service of the scenario.
+    pub is_bounded: bool,
     /// The figures that it stands on, in a sentence.
     pub evidence: String,
     /// What became of each run.
@@ -49,13 +52,21 @@ const CALM: u32 = 3;
 /// - *Vulnerable*: it comes back in most runs, but not in all; or not in most runs of a case that is
 ///   worse ([`Stress`]).
 /// - *Stable*: neither. The evidence says which worse cases were asked about.
+///
+/// Where nothing bounds a service there is no storm to rule on, and no worse case to ask about: the
+/// evidence then says what retries bring, and what they cost.
 pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Ruling {
     let each = each.max(1);
-    let stresses = Stress::of(scenario);
+    let is_bounded = is_bounded(scenario);
+    let stresses = if is_bounded {
+        Stress::of(scenario)
+    } else {
+        Vec::new()
+    };
     runs.announce(u64::from(each) * (1 + stresses.len() as u64) + u64::from(CALM.min(each)));
     let judged = |scenario: &Scenario, each| -> Vec<Outcome> {
         runs.each(scenario, 0, each, |recording| judge(scenario, recording))
@@ -68,6 +79,7 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     };
     let mut ruling = Ruling {
         verdict: Verdict::Stable,
+        is_bounded,
         evidence: String::new(),
         outcomes,
         calm,

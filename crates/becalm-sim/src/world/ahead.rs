@@ -112,7 +112,6 @@ fn read(slot: &CallSlot) {
     black_box(slot.timer_at);
     if let Some(call) = &slot.call {
         black_box(call.attempt_number());
-        black_box(call.is_under_way());
         black_box(call.next_probe());
     }
 }

@@ -1,5 +1,7 @@
 //! When is a population's next call?
 
+use std::time::Duration;
+
 use crate::engine::Stream;
 use crate::scenario::Arrivals;
 
@@ -16,6 +18,8 @@ pub(super) struct OpenLoop {
     /// What is left of a gap at factor 1, where calls come at equal distances.
     left: f64,
     is_burst: bool,
+    /// The phase that the next call is in, which may not have begun.
+    phase_began: u64,
     phase_ends: u64,
     recorded: usize,
 }
@@ -31,6 +35,7 @@ impl OpenLoop {
             next: NEVER,
             left: 0.0,
             is_burst: false,
+            phase_began: 0,
             phase_ends: 0,
             recorded: 0,
         }
@@ -112,7 +117,18 @@ impl OpenLoop {
         else {
             return NEVER;
         };
-        let mut from = now;
+        if self.factor <= 0.0 {
+            return NEVER;
+        }
+        // Phases go on while nobody calls.
+        for _ in 0..1_000_000 {
+            if self.phase_ends >= now {
+                break;
+            }
+            self.next_phase(*burst, *pause);
+        }
+        // A change of the load in a pause does not bring the burst after it forward.
+        let mut from = now.max(self.phase_began);
         // A run that never comes to a call ends all the same.
         for _ in 0..1_000_000 {
             let rate = if self.is_burst { burst_rate } else { rate };
@@ -121,12 +137,17 @@ impl OpenLoop {
                 return next;
             }
             from = self.phase_ends;
-            self.is_burst = !self.is_burst;
-            let mean = if self.is_burst { burst } else { pause };
-            let length = spread(nanos(*mean), self.stream.exponential());
-            self.phase_ends = from.saturating_add(length.max(1));
+            self.next_phase(*burst, *pause);
         }
         NEVER
+    }
+
+    fn next_phase(&mut self, burst: Duration, pause: Duration) {
+        self.phase_began = self.phase_ends;
+        self.is_burst = !self.is_burst;
+        let mean = if self.is_burst { burst } else { pause };
+        let length = spread(nanos(mean), self.stream.exponential());
+        self.phase_ends = self.phase_began.saturating_add(length.max(1));
     }
 }
 

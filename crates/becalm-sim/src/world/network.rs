@@ -3,6 +3,7 @@
 use crate::engine::{Distribution, Stream};
 
 use super::World;
+use super::arrivals::NEVER;
 use super::state::Source;
 use super::trace::Tracer;
 
@@ -20,7 +21,8 @@ impl<T: Tracer> World<'_, T> {
         if loss > 0.0 && random.chance(loss) {
             return None;
         }
-        Some(delay.draw(random))
+        // Long tails saturate; the sum with the present time must not.
+        Some(delay.draw(random).min(NEVER / 2))
     }
 
     /// The stream of whoever makes a call.

@@ -6,6 +6,7 @@ use becalm::lone::Lone;
 use becalm::{Budget, Jitter, Policy};
 
 use crate::catalogue::fleet::float;
+use crate::engine::each_in_order;
 use crate::herd::{Herd, Reconnects, run};
 use crate::oracle::herd as oracle;
 use crate::study::{Comparison, Plan, Tolerance};
@@ -18,15 +19,19 @@ const CAP: Duration = Duration::from_secs(8);
 
 pub(super) fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let clients = if quick { 4_000 } else { 200_000 };
-    let mut comparisons = waves_without_jitter(plan, clients);
-    comparisons.extend(first_wave(plan, clients));
-    comparisons.push(before_base(plan, clients));
-    comparisons.push(equal_wave(plan, clients));
-    for jitter in [Jitter::Full, Jitter::Equal] {
-        comparisons.extend(at_the_cap(plan, jitter, clients / 4));
-    }
-    comparisons
+    let parts: [Part; 6] = [
+        waves_without_jitter,
+        |plan, clients| first_wave(plan, clients).into(),
+        |plan, clients| vec![before_base(plan, clients)],
+        |plan, clients| vec![equal_wave(plan, clients)],
+        |plan, clients| at_the_cap(plan, Jitter::Full, clients / 4).into(),
+        |plan, clients| at_the_cap(plan, Jitter::Equal, clients / 4).into(),
+    ];
+    each_in_order(&parts, plan.threads, |part| part(plan, clients)).concat()
 }
+
+/// A herd of its own, and what is compared of it.
+type Part = fn(&Plan<'_>, u32) -> Vec<Comparison>;
 
 /// The record of a herd; nothing where it was refused, which then compares to no right answer.
 fn record(plan: &Plan<'_>, herd: &Herd, jitter: Jitter) -> Reconnects {

@@ -65,7 +65,7 @@ fn measured(plan: &Plan<'_>, jitter: Jitter, cap: Duration, calls: u64) -> Vec<F
         .jitter(jitter)
         .attempts(Policy::UNLIMITED)
         .budget(Budget::None);
-    let drawn = Lone::new(policy, Duration::ZERO).map(|lone| draws(&lone, plan.seed, 6, calls));
+    let drawn = Lone::new(policy, Duration::ZERO).map(|lone| draws(&lone, plan, 6, calls));
     let drawn = drawn.unwrap_or_default();
     drawn.iter().map(|delays| Found::of(delays)).collect()
 }

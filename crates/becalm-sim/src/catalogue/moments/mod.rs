@@ -2,6 +2,7 @@
 
 mod check;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use becalm::lone::{Lone, Position};
@@ -10,7 +11,7 @@ use becalm::{Budget, Decision, Failure, Instant, Policy};
 use super::fleet::float;
 use super::runs::{asked_of, left_out, refused};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
-use crate::engine::Stream;
+use crate::engine::{Stream, each_in_order};
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
 
 /// The entry.
@@ -48,7 +49,7 @@ fn policy(_: &Parameters) -> Policy {
         .budget(Budget::None)
 }
 
-/// The most numbers that a study keeps: half a gigabyte.
+/// The most numbers that a study keeps: half a gigabyte, and twice that while they are put together.
 const MOST_DRAWS: u64 = 1 << 26;
 
 fn study(
@@ -65,7 +66,7 @@ fn study(
     let (mut means, mut shapes) = (Vec::new(), Vec::new());
     for (done, candidate) in (1..).zip(candidates) {
         let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
-        let drawn = draws(&lone, plan.seed, retries, calls);
+        let drawn = draws(&lone, plan, retries, calls);
         let found: Vec<Found> = drawn.iter().map(|delays| Found::of(delays)).collect();
         let points = (1_u32..).zip(&found);
         let points = points.map(|(retry, it)| (f64::from(retry), it.mean / 1e6));
@@ -192,11 +193,31 @@ fn shape(delays: &[u64]) -> Vec<(f64, f64)> {
 }
 
 /// The delays of the first, second, ... retry of so many calls that always fail; a call that gives
-/// up has no more.
-fn draws(lone: &Lone, seed: u64, retries: u64, calls: u64) -> Vec<Vec<u64>> {
+/// up has no more. Every call has a stream of its own, so that any thread may make it.
+fn draws(lone: &Lone, plan: &Plan<'_>, retries: u64, calls: u64) -> Vec<Vec<u64>> {
+    let steps = (0..calls).step_by(CALLS_OF_A_JOB);
+    let jobs: Vec<Range<u64>> = steps
+        .map(|from| from..calls.min(from + CALLS_OF_A_JOB as u64))
+        .collect();
+    let parts = each_in_order(&jobs, plan.threads, |calls| {
+        draws_of(lone, plan.seed, retries, calls.clone())
+    });
+    let mut drawn = vec![Vec::new(); usize::try_from(retries).unwrap_or(0)];
+    for part in parts {
+        for (delays, of_part) in drawn.iter_mut().zip(part) {
+            delays.extend(of_part);
+        }
+    }
+    drawn
+}
+
+/// Enough that a thread is not the dearer part of it.
+const CALLS_OF_A_JOB: usize = 20_000;
+
+fn draws_of(lone: &Lone, seed: u64, retries: u64, calls: Range<u64>) -> Vec<Vec<u64>> {
     let mut drawn = vec![Vec::new(); usize::try_from(retries).unwrap_or(0)];
     let failure = Failure::transient();
-    for call in 0..calls {
+    for call in calls {
         let (mut random, mut position) = (Stream::of(seed, call), Position::FIRST_TRY);
         let mut now = Instant::ZERO;
         let deadline = lone.deadline(now);

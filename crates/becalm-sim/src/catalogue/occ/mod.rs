@@ -87,9 +87,9 @@ fn study(
     let (mut calls, mut times, mut events) = (Vec::new(), Vec::new(), 0);
     for (done, candidate) in (1..).zip(candidates) {
         let lone = Lone::new(candidate.policy.clone(), Duration::ZERO).map_err(refused)?;
-        let each = sizes
-            .iter()
-            .map(|contest| occ::trials(contest, &lone, plan.seed, runs).map_err(invalid));
+        let each = sizes.iter().map(|contest| {
+            occ::trials_over(contest, &lone, plan.seed, runs, plan.threads).map_err(invalid)
+        });
         let each = each.collect::<Result<Vec<_>, _>>()?;
         let by_size = |of: fn(&Trials) -> f64| {
             let points = sizes.iter().zip(&each);

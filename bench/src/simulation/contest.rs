@@ -1,0 +1,41 @@
+//! How long does the sweep of a published simulator take?
+
+use std::time::{Duration, Instant};
+
+use becalm::lone::Lone;
+use becalm_sim::occ::published::{ROWS, Strategy};
+use becalm_sim::occ::{self, Contest};
+
+use crate::measure::{Case, Group};
+use crate::versions::with_version;
+
+/// Trials of each size and strategy, as in the original.
+const TRIALS: u32 = 100;
+
+/// The row: seconds of one sweep.
+pub fn case() -> Case {
+    let name = with_version("becalm-sim");
+    Case::new(Group::Sweep, name, "", |effort| {
+        let trials = if effort.means_something() { TRIALS } else { 1 };
+        let start = Instant::now();
+        let events = sweep(trials);
+        // 19 sizes from 10 to 190 clients, five strategies: 600 000 messages a trial.
+        let expected = u64::from(trials) * 600_000;
+        assert!(events.abs_diff(expected) < expected / 20, "{events} events");
+        start.elapsed().as_secs_f64()
+    })
+}
+
+/// All sizes and strategies of the original; returns the number of messages.
+fn sweep(trials: u32) -> u64 {
+    let of = |strategy: Strategy| {
+        let lone = Lone::new(strategy.policy(), Duration::ZERO).expect("a valid policy");
+        let size = move |row: &occ::published::Row| {
+            let contest = Contest::of(row.clients);
+            let means = occ::trials(&contest, &lone, 1, trials).expect("a valid contest");
+            means.events
+        };
+        ROWS.iter().map(size).sum::<u64>()
+    };
+    Strategy::ALL.into_iter().map(of).sum()
+}
