@@ -219,13 +219,19 @@ pub(super) fn study(
     herd: &Herd,
     plan: &Plan<'_>,
 ) -> Study {
-    let peaks = fleets.iter().filter_map(|fleet| {
-        let peak = fleet.records.first()?.peak_from(Duration::ZERO).1;
-        Some(format!("{peak} ({})", fleet.name))
+    let peaks = fleets.iter().filter(|fleet| !fleet.records.is_empty());
+    let peaks = peaks.map(|fleet| {
+        let of_each = fleet
+            .records
+            .iter()
+            .map(|it| it.peak_from(Duration::ZERO).1);
+        let mean = of_each.map(f64::from).sum::<f64>() / float(fleet.records.len() as u64);
+        format!("{mean:.0} ({})", fleet.name)
     });
     let peaks = peaks.collect::<Vec<_>>().join(", ");
     let answer = format!(
-        "Of {} clients, the most that try to connect within one {} are: {peaks}.",
+        "Of {} clients, the most that try to connect within one {}, in the mean of the runs, are: \
+         {peaks}.",
         herd.clients,
         Human(herd.bucket)
     );
