@@ -152,7 +152,7 @@ impl Question {
             let unknown = scenario_name::unknown(name);
             return Err(refusal(
                 ErrorKind::InvalidSubcommand,
-                &format!("{unknown}; a scenario of your own is a file whose name ends in .toml"),
+                &format!("{unknown} (a scenario of your own is a file whose name ends in .toml)"),
             ));
         }
         let arguments = given.get_many::<OsString>("").unwrap_or_default();

@@ -109,7 +109,7 @@ pub fn read(
 pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let text = fs::read_to_string(path).map_err(|error| {
-        Refusal::whole(format!("cannot read {}: {error}", path.display())).at_line_of("")
+        Refusal::whole(format!("the file cannot be read: {error}")).at_line_of("")
     })?;
     read(&text, &|name| fs::read_to_string(folder.join(name)))
 }
