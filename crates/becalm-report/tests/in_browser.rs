@@ -245,21 +245,23 @@ fn middle_of(browser: &mut Browser, selector: &str, at: usize) -> (f64, f64) {
     (number(&place[0]), number(&place[1]))
 }
 
-/// What the box shows, once it is seen: input reaches the page a frame or more later.
+/// Waits until something holds in the page, for input reaches it a frame or more later.
+fn wait_until(browser: &mut Browser, condition: &str) {
+    let held = browser.evaluate(&format!(
+        "new Promise(done => {{ let left = 500; const look = () => \
+         ({condition}) ? done(true) : --left < 0 ? done(false) : setTimeout(look, 20); look() }})"
+    ));
+    let seen = browser.evaluate(BOX);
+    assert_eq!(held, true, "{condition}: {seen}");
+}
+
+/// What the box shows, once a part of it is seen.
 fn shown(browser: &mut Browser, part: &str) -> Value {
-    let wait = format!(
-        "new Promise(done => {{ let left = 250; const look = () => {{ \
-         const it = document.querySelector('.bc-box'); \
-         (!it.hidden && it.innerText.includes({part:?})) || --left < 0 ? done() : setTimeout(look, 20) }}; look() }})"
+    let condition = format!(
+        "(it => !it.hidden && it.innerText.includes({part:?}))(document.querySelector('.bc-box'))"
     );
-    browser.evaluate(&wait);
-    let shown = browser.evaluate(BOX);
-    let text = shown["text"].as_str().expect("text");
-    assert!(
-        shown["hidden"] == false && text.contains(part),
-        "{part}: {shown}"
-    );
-    shown
+    wait_until(browser, &condition);
+    browser.evaluate(BOX)
 }
 
 #[test]
@@ -342,9 +344,22 @@ fn values_are_shown_at_the_pointer_at_a_finger_and_by_keys() {
     shown(&mut browser, "seconds\n45");
     browser.press("ArrowLeft");
     shown(&mut browser, "a 10 % budget");
+    // A mouse shows its own values, and takes only its own away: also when a page scrolls on under one at rest.
+    let (x, y) = middle_of(&mut browser, ".bc-live .bc-hit", 0);
+    browser.move_mouse(x, y);
+    shown(&mut browser, "seconds\n22.5");
+    browser.press("End");
+    shown(&mut browser, "seconds\n45");
+    browser.evaluate("addEventListener('pointermove', event => { window.moved = event.clientX })");
+    browser.move_mouse(2.0, 2.0);
+    wait_until(&mut browser, "window.moved === 2");
+    shown(&mut browser, "seconds\n45");
     browser.press("Escape");
-    browser.evaluate("new Promise(done => setTimeout(done, 50))");
-    assert_eq!(browser.evaluate(BOX)["hidden"], true);
+    wait_until(&mut browser, "document.querySelector('.bc-box').hidden");
+    browser.move_mouse(x, y);
+    shown(&mut browser, "seconds\n22.5");
+    browser.move_mouse(2.0, 2.0);
+    wait_until(&mut browser, "document.querySelector('.bc-box').hidden");
 
     browser.open(&html, VIEWS[3].1);
     for (selector, part) in [

@@ -108,8 +108,9 @@
     group.addEventListener("blur", () => {
       if (owner === group) hide();
     });
+    // A page that scrolls under a mouse at rest leaves groups too; where keys lead, the focus decides.
     group.addEventListener("pointerleave", (event) => {
-      if (event.pointerType !== "touch") hide();
+      if (event.pointerType !== "touch" && owner === group && !again) hide();
     });
   };
 
