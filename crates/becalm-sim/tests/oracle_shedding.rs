@@ -250,24 +250,42 @@ fn what_is_out_of_range_has_no_answer() {
     }
 }
 
+/// The least critical calls alone, and beside critical ones of which just so many are rejected.
 #[test]
-fn one_throttle_sheds_critical_calls_from_the_very_share_of_refusals_on_that_it_leaves() {
-    for k in [1.1, 1.5, 2.0] {
-        let throttle = AdaptiveThrottle::new(Throttle::accepts(k));
-        let accepted = 1000_u32;
-        let sent = f64::from(accepted) / priority::accepted_behind_throttle(k);
-        let now = Instant::ZERO;
-        for _ in 0..accepted {
-            throttle.on_accepted(now, Priority::Critical);
+fn one_throttle_leaves_a_share_of_rejections_at_which_no_critical_call_is_shed() {
+    for (level, of) in [
+        (0, Priority::Critical),
+        (1, Priority::SheddablePlus),
+        (2, Priority::Sheddable),
+    ] {
+        for k in [1.1, 1.5, 2.0] {
+            let throttle = AdaptiveThrottle::new(Throttle::accepts(k));
+            let accepted = 1000_u32;
+            let sent = f64::from(accepted) / priority::accepted_behind_throttle(k, level);
+            let now = Instant::ZERO;
+            for _ in 0..accepted {
+                throttle.on_accepted(now, of);
+            }
+            let mut refused = 0_u32;
+            while throttle.probability(now, of) <= 0.0 && refused < 10_000 {
+                throttle.on_rejected(now, of);
+                refused += 1;
+            }
+            assert!(
+                (f64::from(accepted + refused) - sent).abs() <= 1.5,
+                "{k} {of} {refused}"
+            );
+            let critical = AdaptiveThrottle::new(Throttle::accepts(k));
+            for _ in 0..accepted {
+                critical.on_accepted(now, Priority::Critical);
+            }
+            for _ in 1..refused {
+                critical.on_rejected(now, Priority::Critical);
+            }
+            assert!(
+                critical.probability(now, Priority::Critical) <= 0.0,
+                "{k} {of}"
+            );
         }
-        let mut refused = 0_u32;
-        while throttle.probability(now, Priority::Critical) <= 0.0 && refused < 10_000 {
-            throttle.on_rejected(now, Priority::Critical);
-            refused += 1;
-        }
-        assert!(
-            (f64::from(accepted + refused) - sent).abs() <= 1.5,
-            "{k} {refused}"
-        );
     }
 }

@@ -29,7 +29,7 @@ fn near(actual: f64, expected: f64) {
 #[test]
 fn below_the_share_that_is_forgiven_nothing_is_shed_and_nothing_is_drawn() {
     let throttle = counted(50, 50, Priority::Critical);
-    for priority in *Priority::ALL {
+    for priority in [Priority::CriticalPlus, Priority::Critical] {
         near(throttle.probability(START, priority), 0.0);
         let admitted = throttle.admit(START, priority, || unreachable!("there is no doubt"));
         assert_eq!(admitted, Ok(()));
@@ -89,30 +89,78 @@ fn priorities_are_counted_apart_and_never_shed_the_more_critical() {
     }
 }
 
-/// What sheds a half of the critical calls sheds a half of those who have not been heard of.
+/// What sheds half of the critical calls sheds all that may be shed of those who have not been heard
+/// of, and were to be shed first.
 #[test]
 fn a_quiet_priority_inherits_what_the_more_critical_have_learnt() {
     let throttle = counted(25, 76, Priority::Critical);
     near(throttle.probability(START, Priority::CriticalPlus), 0.0);
-    for priority in &Priority::ALL[1..] {
-        near(throttle.probability(START, *priority), 51.0 / 102.0);
-    }
-    // Its own rejections come on top.
-    count(&throttle, 0, 4, Priority::Sheddable);
-    near(throttle.probability(START, Priority::Sheddable), 4.0 / 5.0);
     near(
-        throttle.probability(START, Priority::SheddablePlus),
+        throttle.probability(START, Priority::Critical),
         51.0 / 102.0,
+    );
+    for priority in &Priority::ALL[2..] {
+        near(throttle.probability(START, *priority), 0.9);
+    }
+}
+
+/// 100 critical calls and 900 others at a server that takes 300 of all, whoever they are of: the
+/// others bear the excess.
+#[test]
+fn the_least_critical_are_shed_in_the_stead_of_the_others() {
+    let throttle = counted(30, 70, Priority::Critical);
+    near(
+        throttle.probability(START, Priority::Critical),
+        40.0 / 101.0,
+    );
+    count(&throttle, 270, 630, Priority::Sheddable);
+    near(throttle.probability(START, Priority::Critical), 0.0);
+    // 1000 requests, of which 1.25 for each that was accepted are to be left.
+    near(
+        throttle.probability(START, Priority::Sheddable),
+        (1000.0 - 1.25 * 300.0) / 901.0,
+    );
+    // In an outage even nine tenths of the others are not enough.
+    count(&throttle, 0, 1000, Priority::Critical);
+    near(
+        throttle.probability(START, Priority::Critical),
+        (2000.0 - 2.0 * 300.0 - 0.9 * 900.0) / 1101.0,
+    );
+}
+
+/// One in three is rejected: more than 1 - 1/1.25, less than 1 - 1/1.5 and 1 - 1/2.
+#[test]
+fn the_less_critical_the_sooner_shed() {
+    for (level, priority) in Priority::ALL.iter().enumerate() {
+        let p = counted(200, 99, *priority).probability(START, *priority);
+        let expected = [0.0, 0.0, 0.0, (299.0 - 250.0) / 300.0][level];
+        near(p, expected);
+    }
+    let plus = counted(100, 200, Priority::CriticalPlus);
+    near(plus.probability(START, Priority::CriticalPlus), 0.0);
+    let critical = counted(100, 200, Priority::Critical);
+    near(
+        critical.probability(START, Priority::Critical),
+        100.0 / 301.0,
     );
 }
 
 #[test]
-fn few_critical_calls_do_not_decide_about_many_others() {
+fn few_rejected_calls_do_not_decide_about_many_others() {
     let throttle = counted(1000, 0, Priority::Critical);
     count(&throttle, 0, 3, Priority::CriticalPlus);
-    near(throttle.probability(START, Priority::CriticalPlus), 0.75);
+    for priority in Priority::ALL {
+        near(throttle.probability(START, *priority), 0.0);
+    }
+}
+
+/// A server that knows the priorities itself rejects the least critical only.
+#[test]
+fn whom_the_server_takes_is_not_shed_for_the_others() {
+    let throttle = counted(100, 0, Priority::Critical);
+    count(&throttle, 0, 10_000, Priority::Sheddable);
     near(throttle.probability(START, Priority::Critical), 0.0);
-    near(throttle.probability(START, Priority::Sheddable), 0.0);
+    near(throttle.probability(START, Priority::Sheddable), 0.9);
 }
 
 #[test]

@@ -25,12 +25,22 @@ impl List {
         {
             self.requests.pop_front();
         }
-        let own = self.formula(|of| of == priority);
-        let together = self.formula(|of| of <= priority);
-        own.max(together).min(self.max)
+        let level = priority as i32;
+        // K - 1 is halved from each priority to the next.
+        let k = 1.0 + (self.k - 1.0) * 2_f64.powi(1 - level);
+        let excess = |(requests, accepts): (f64, f64)| requests - k * accepts;
+        let own = self.count(|of| of == priority);
+        let above = self.count(|of| of <= priority);
+        let below = self.count(|of| of > priority);
+        // What is left when those below are shed as far as they may be.
+        let own_left = excess(self.count(|of| of >= priority)) - self.max * below.0;
+        let above_left = excess(self.count(|_| true)) - self.max * below.0;
+        let borne = f64::max(excess(own).min(own_left), excess(above).min(above_left));
+        (borne.max(0.0) / (own.0 + 1.0)).min(self.max)
     }
 
-    fn formula(&self, counts: impl Fn(Priority) -> bool) -> f64 {
+    /// Requests of some priorities, and how many of them were accepted.
+    fn count(&self, counts: impl Fn(Priority) -> bool) -> (f64, f64) {
         let (mut requests, mut accepts) = (0.0, 0.0);
         for (_, priority, accepted) in &self.requests {
             if counts(*priority) {
@@ -38,7 +48,7 @@ impl List {
                 accepts += f64::from(u8::from(*accepted));
             }
         }
-        f64::max(0.0, (requests - self.k * accepts) / (requests + 1.0))
+        (requests, accepts)
     }
 
     fn add(&mut self, now: Instant, priority: Priority, accepted: bool) {

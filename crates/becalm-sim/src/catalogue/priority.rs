@@ -27,10 +27,9 @@ pub const PRIORITY: Entry = Entry {
              themselves hard (K = 1.1: they send 1.1 requests for each that is accepted) and the \
              critical ones may retry, the service accepts nearly all that is still sent, and more \
              than 99.4 % of the critical calls succeed. The policy asked about is that of the \
-             prefetches. One throttle for all calls, at a gateway (throttle-at=gateway), does not \
-             achieve it, although it knows the priorities: from a third to three quarters of the \
-             critical calls succeed. It sends K requests for each that is accepted, so that 1 - 1/K \
-             of everything is refused, and that is where it begins to shed critical calls, too.",
+             prefetches. One throttle for all calls, at a gateway (throttle-at=gateway), achieves \
+             it as well, because it sheds the least critical first and allows them the fewest \
+             rejections: a quarter of K - 1.",
     sources: &[Source {
         title: "Netflix: Enhancing Netflix Reliability with Service-Level Prioritized Load Shedding, 2024",
         url: "https://netflixtechblog.com/enhancing-netflix-reliability-with-service-level-prioritized-load-shedding-e735e6ce8f7d",
@@ -125,10 +124,15 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
         scenario = scenario.service(gateway);
         prefetch = Policy::default().attempts(1);
     }
+    let mut prefetches = population("prefetch", "load", prefetch);
+    // A throttle of its own counts nothing else: its K is for the calls that it is asked about.
+    if is_at_gateway {
+        prefetches = prefetches.priority(Priority::Sheddable);
+    }
     scenario
         .service(service)
         .population(population("critical", "critical", critical))
-        .population(population("prefetch", "load", prefetch).priority(Priority::Sheddable))
+        .population(prefetches)
         .trigger(Trigger::new(FROM, parameters.duration("outage"), spike))
 }
 
@@ -226,7 +230,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let shed = run(&policy(&parameters));
     let unshed = run(&Policy::default().attempts(1));
     let capacity = 1500.0;
-    let mut comparisons = vec![
+    vec![
         compare(
             "share of critical calls served, prefetches shed",
             0.994,
@@ -256,21 +260,16 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
             "share of critical calls served, one throttle for all at a gateway",
             0.994,
             in_spike(&gateway, 0, &parameters),
-            Tolerance::AtMost,
+            Tolerance::AtLeast,
         ),
-    ];
-    // In a quick run critical calls are so few that by chance hardly any of them are shed, and the
-    // service then accepts more.
-    if !quick {
-        comparisons.push(compare(
+        compare(
             "share of requests that the service accepts, one throttle for all at a gateway",
-            oracle::priority::accepted_behind_throttle(K),
+            oracle::priority::accepted_behind_throttle(K, 2),
             accepted(&gateway, &parameters),
-            // 360 000 requests, in windows of two seconds: over 20 seeds it deviates by 0.2 %.
+            // Windows of two seconds, of which the excess of one is seen in the next.
             Tolerance::Relative(0.02),
-        ));
-    }
-    comparisons
+        ),
+    ]
 }
 
 /// Of what reaches the service the share that it accepts, once the throttles have learnt to shed.

@@ -22,16 +22,16 @@ pub fn others(capacity: f64, critical: f64, others: f64) -> f64 {
     lesser(1.0, greater(0.0, left) / positive(others))
 }
 
-/// The share of what is sent that is accepted, of any priority, where one adaptive throttle stands
-/// before all of it: 1/K.
+/// The share of what is sent that is accepted, where one adaptive throttle stands before all of it:
+/// 1 / (1 + (K - 1)/2^levels).
 ///
-/// Of the less critical calls it sends K for each that is accepted, and so many that no fewer are
-/// refused. The critical calls meet the same refusals, and from that very share on they are shed
-/// as well: K is the number of requests for each accepted one at which their own shedding begins.
-/// What they have learnt to shed before the others had, little brings down again. Where hardly any
-/// of them are shed, somewhat more than 1/K is accepted.
-pub fn accepted_behind_throttle(k: f64) -> f64 {
-    lesser(1.0, 1.0 / positive(k))
+/// The least critical calls are shed in the stead of all others, so it is they who fill what is sent
+/// up to the requests that they are allowed for each accepted one: of K - 1 half as many for each
+/// level that they are below the critical ones. These meet the same rejections, which are too few
+/// for their own shedding to begin.
+pub fn accepted_behind_throttle(k: f64, levels: i32) -> f64 {
+    let surplus = (positive(k) - 1.0) / f64::from(1_u32 << levels.clamp(0, 31));
+    lesser(1.0, 1.0 / positive(1.0 + surplus))
 }
 
 /// The share of any requests that are served without priorities: min(1, C / all).

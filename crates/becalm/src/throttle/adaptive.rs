@@ -9,7 +9,7 @@ use crate::time::Instant;
 use crate::window::{Counter, SLICES, Sums, TimeSlices, Window};
 
 /// K is counted in millionths.
-const MILLION: u128 = 1_000_000;
+const MILLION: u64 = 1_000_000;
 
 /// The client-side throttling of the Google SRE book (ch. 21, *Handling Overload*).
 ///
@@ -18,11 +18,20 @@ const MILLION: u128 = 1_000_000;
 /// that is accepted, whatever it is asked for, and fewer than all only when the server rejects more
 /// than 1 - 1/K of them.
 ///
-/// Counted apart for each [`Priority`], as in the book. A call is shed by the counts of its own
-/// priority or by those of all that are at least as critical together, whichever is more: what the
-/// critical calls have learnt, a priority that was quiet need not learn again at the server's
-/// expense, and few critical calls do not decide about many others. Less critical calls never
-/// cause more critical ones to be shed.
+/// Counted apart for each [`Priority`], as in the book, and shed in their order. The book does not
+/// say how to keep the critical calls whole at a server that rejects all alike; counts alone do
+/// not, for whoever sends K for each that is accepted has 1 - 1/K of all priorities rejected, the
+/// share from which critical calls are shed, too. So, with `excess` = requests - K accepts:
+///
+/// - K - 1 is halved from each priority to the next, and is as configured for
+///   [`Priority::Critical`], the default. A priority is shed before those above it are hurt by it.
+/// - A priority bears the excess of its own calls, or that of all that are at least as critical
+///   together, whichever is more: the critical calls go first, and what they have learnt, a
+///   priority that was quiet need not learn again at the server's expense.
+/// - Of either it bears only what would be left if `max` of the less critical calls were shed:
+///   nobody is shed in whose stead a less critical call can be.
+///
+/// Where all calls have one priority this is the formula of the book.
 ///
 /// A request counts when its outcome is known, not when it is sent: otherwise the calls that begin
 /// together after a pause would be shed for having no answers yet. Lock-free; an admission writes
@@ -98,7 +107,7 @@ impl AdaptiveThrottle {
     pub fn reconfigure(&self, config: Throttle) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating
         let k = (config.k.min(1e9) * 1e6 + 0.5) as u64;
-        self.k.store(k, Ordering::Relaxed);
+        self.k.store(k.max(MILLION), Ordering::Relaxed);
         self.max.store(share_of(config.max), Ordering::Relaxed);
         let window = nanos(config.window);
         if self.window.swap(window, Ordering::Relaxed) != window {
@@ -160,22 +169,15 @@ impl AdaptiveThrottle {
     /// The probability in parts of 2^64.
     fn share(&self, now: Instant, priority: Priority) -> u64 {
         let (epoch, slice) = (self.epoch(), self.slices.at(now));
-        let counts = &self.counts[..=priority as usize];
         // Cheap where nothing was rejected, for then K, which is at least 1, sheds nothing.
         let rejects = |window: &Window| window.marked(epoch, slice, SLICES) > 0;
-        if !counts.iter().any(rejects) {
+        if !self.counts[..=priority as usize].iter().any(rejects) {
             return 0;
         }
-        let (mut own, mut together) = (Sums::default(), Sums::default());
-        for window in counts {
-            own = window.sums(epoch, slice);
-            together.calls += own.calls;
-            together.marked += own.marked;
-        }
-        let k = self.k.load(Ordering::Relaxed);
-        let share = shed_share(own.calls, own.marked, k);
-        let share = share.max(shed_share(together.calls, together.marked, k));
-        share.min(self.max.load(Ordering::Relaxed))
+        let sums = self.counts.each_ref().map(|it| it.sums(epoch, slice));
+        let surplus = self.k.load(Ordering::Relaxed) - MILLION;
+        let max = self.max.load(Ordering::Relaxed);
+        shed_share(&sums, priority, surplus, max)
     }
 
     #[expect(clippy::cast_possible_truncation)] // an epoch that repeats after 2^32 is as good
@@ -184,12 +186,46 @@ impl AdaptiveThrottle {
     }
 }
 
-/// (requests - K accepts) / (requests + 1) in parts of 2^64, rounded down; 0 below 0.
-fn shed_share(accepted: u64, rejected: u64, k: u64) -> u64 {
-    let requests = u128::from(accepted) + u128::from(rejected);
-    let excess = (requests * MILLION).saturating_sub(u128::from(accepted) * u128::from(k));
-    let share = (excess << 64) / ((requests + 1) * MILLION);
-    u64::try_from(share).unwrap_or(u64::MAX)
+/// What a priority bears of the excess, over its own requests + 1, in parts of 2^64, rounded down.
+fn shed_share(sums: &[Sums; 4], priority: Priority, surplus: u64, max: u64) -> u64 {
+    let level = priority as usize;
+    let k = i128::from(MILLION + (surplus << 1 >> level));
+    let (own, below) = (&sums[level..=level], &sums[level + 1..]);
+    // Both factors are far below 2^63: ten slices of 2^28 requests each, in millionths.
+    let less_critical = i128::from(Counts::of(below).requests * MILLION);
+    let spared = (less_critical * i128::from(max) + (1 << 63)) >> 64; // to the nearest
+    let left = Counts::of(below).excess(k) - spared;
+    let borne = |of: &[Sums]| {
+        let excess = Counts::of(of).excess(k);
+        excess.min(excess + left)
+    };
+    let excess = borne(own).max(borne(&sums[..=level])).max(0);
+    let requests = Counts::of(own).requests;
+    let share = (excess << 64) / i128::from((requests + 1) * MILLION);
+    u64::try_from(share).unwrap_or(u64::MAX).min(max)
+}
+
+/// Requests of some priorities.
+#[derive(Clone, Copy)]
+struct Counts {
+    requests: u64,
+    accepts: u64,
+}
+
+impl Counts {
+    fn of(sums: &[Sums]) -> Self {
+        let accepts = sums.iter().map(|it| it.calls).sum();
+        let rejects = sums.iter().map(|it| it.marked).sum::<u64>();
+        Self {
+            requests: accepts + rejects,
+            accepts,
+        }
+    }
+
+    /// requests - K accepts, both in millionths.
+    fn excess(self, k: i128) -> i128 {
+        i128::from(self.requests * MILLION) - i128::from(self.accepts) * k
+    }
 }
 
 /// A probability in parts of 2^64; 1 is all but one of them.
@@ -210,8 +246,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn of_one(accepted: u64, rejected: u64, k: f64) -> u64 {
+        let mut sums = [Sums::default(); 4];
+        sums[Priority::Critical as usize] = Sums {
+            calls: accepted,
+            marked: rejected,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let surplus = ((k - 1.0) * 1e6 + 0.5) as u64;
+        shed_share(&sums, Priority::Critical, surplus, u64::MAX)
+    }
+
     #[test]
-    fn the_share_is_that_of_the_book() {
+    fn the_share_of_a_single_priority_is_that_of_the_book() {
         for (accepted, rejected, k, p) in [
             (0, 0, 2.0, 0.0),
             (0, 1, 2.0, 0.5),
@@ -223,22 +270,41 @@ mod tests {
             (10, 90, 1.1, 89.0 / 101.0),
             (1, 0, 1.0, 0.0),
         ] {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let share = shed_share(accepted, rejected, (k * 1e6) as u64);
-            assert!((fraction(share) - p).abs() < 1e-15, "{accepted} {rejected}");
+            let share = fraction(of_one(accepted, rejected, k));
+            assert!((share - p).abs() < 1e-15, "{accepted} {rejected}: {share}");
         }
     }
 
     proptest! {
-        /// Ten full slices of four priorities: nothing overflows, and no share is certain.
+        /// Ten full slices of four priorities: nothing overflows, and none is shed for certain by
+        /// its own counts.
         #[test]
         fn no_count_panics_and_none_is_certain(
-            accepted in 0..1_u64 << 34, rejected in 0..1_u64 << 34, k in 1_000_000..=1_000_000_000_u64,
+            accepted in 0..1_u64 << 32, rejected in 0..1_u64 << 32, k in 1.0..=1000.0,
         ) {
-            let share = shed_share(accepted, rejected, k);
+            let share = of_one(accepted, rejected, k);
             prop_assert!(share < u64::MAX - 100_000_000);
-            prop_assert!(shed_share(accepted, rejected + 1, k) >= share);
-            prop_assert!(shed_share(accepted + 1, rejected, k) <= share);
+            prop_assert!(of_one(accepted, rejected + 1, k) >= share);
+            prop_assert!(of_one(accepted + 1, rejected, k) <= share);
+        }
+
+        /// A rejection, of whomever, never lessens a share, and an accepted call never adds to one.
+        #[test]
+        fn more_rejections_never_shed_less(
+            counts in proptest::array::uniform4((0..1_u64 << 32, 0..1_u64 << 32)),
+            whose in 0..4_usize, own in 0..4_usize, surplus in 0..1_000_000_000_u64,
+            max in proptest::prelude::any::<u64>(),
+        ) {
+            let sums = counts.map(|(calls, marked)| Sums { calls, marked });
+            let priority = Priority::ALL[own];
+            let share = shed_share(&sums, priority, surplus, max);
+            prop_assert!(share <= max);
+            let mut accepted = sums;
+            accepted[whose].calls += 1;
+            prop_assert!(shed_share(&accepted, priority, surplus, max) <= share);
+            let mut rejected = sums;
+            rejected[whose].marked += 1;
+            prop_assert!(shed_share(&rejected, priority, surplus, max) >= share);
         }
     }
 }

@@ -9,14 +9,17 @@ use crate::duration::{self, Human, InvalidDuration};
 /// The configuration of the adaptive throttle: plain data.
 ///
 /// A call is shed with probability min(`max`, (requests - `k` x accepts) / (requests + 1)), over
-/// the last `window`, if that is above 0. Read and written as `accepts:2,within:2m` or
+/// the last `window`, if that is above 0. Where calls have several priorities, the least critical
+/// are shed first: [`AdaptiveThrottle`](super::AdaptiveThrottle) tells by how much. Read and written as `accepts:2,within:2m` or
 /// `accepts:2,within:2m,max:0.75`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Throttle {
     /// How many requests are sent for each that the server accepts. From 1 to 1000. Default 2
     /// (Google SRE book, ch. 21): the server's accepts are seen soon after it recovers, for as many
-    /// requests rejected. Nearer to 1, the server rejects less and recovery is seen later.
+    /// requests rejected. Nearer to 1, the server rejects less and recovery is seen later. Of
+    /// `k` - 1 a priority has half as much as the one above it; `k` itself is that of
+    /// [`Priority::Critical`](super::Priority::Critical), the default.
     pub k: f64,
     /// The time over which is counted, in ten slices. From a second to an hour. Default 2 minutes
     /// (SRE book).
