@@ -141,7 +141,7 @@ pub struct Chart {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ChartKind {
-    /// Named lines of points.
+    /// Named lines of points. Where y is not finite, the line has a gap.
     Lines(Vec<(String, Vec<(f64, f64)>)>),
     /// A map: the x and the y of its columns and rows, and the value of each cell, row by row from
     /// the lowest y.

@@ -105,7 +105,14 @@ fn charts_are_small_and_show_every_contender() {
     let ids: Vec<&str> = study.charts.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(
         ids,
-        ["arrivals", "goodput", "queue", "amplification", "recovery"]
+        [
+            "arrivals",
+            "goodput",
+            "queue",
+            "amplification",
+            "latency",
+            "recovery"
+        ]
     );
     for chart in &study.charts {
         let ChartKind::Lines(lines) = &chart.kind else {
@@ -126,6 +133,79 @@ fn charts_are_small_and_show_every_contender() {
     // 600 calls a second, four attempts each from 10 s on.
     assert_eq!(lines[0].1[0], (0.0, 600.0));
     assert_eq!(lines[0].1[399], (39.9, 2400.0));
+}
+
+/// Calls take 20 ms, but are lost in the seconds from 10 to 12: for good under `eager`.
+#[test]
+fn latencies_and_failures_are_told_by_phase() {
+    let study = studied(1);
+    let values = |contender: usize, phase: &str| {
+        ["latency_?_p50_ms", "latency_?_p99_ms", "given_up_?_share"].map(|id| {
+            let id = id.replace('?', phase);
+            let figures = &study.contenders[contender].figures;
+            let found = figures.iter().find(|it| it.id == id);
+            found.unwrap_or_else(|| panic!("no figure {id}")).value
+        })
+    };
+    let fast = |[p50, p99, given_up]: [Option<f64>; 3]| {
+        let is_20_ms = |it: Option<f64>| it.is_some_and(|it| (it / 20.0 - 1.0).abs() < 0.016);
+        is_20_ms(p50) && is_20_ms(p99) && given_up == Some(0.0)
+    };
+    for contender in [0, 1] {
+        assert!(fast(values(contender, "before")));
+        for phase in ["during", "recovering"] {
+            assert_eq!(values(contender, phase), [None, None, Some(100.0)]);
+        }
+    }
+    assert_eq!(values(0, "recovered"), [None; 3]);
+    assert!(fast(values(1, "recovered")));
+}
+
+#[test]
+fn a_line_of_latency_has_a_gap_where_no_call_succeeds() {
+    let study = studied(1);
+    let charts = &study.contenders[1].charts;
+    let latency = charts.iter().find(|it| it.id == "latency").unwrap();
+    let ChartKind::Lines(lines) = &latency.kind else {
+        panic!("lines");
+    };
+    let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["median", "p99"]);
+    for (_, points) in lines {
+        for (second, y) in points {
+            let is_lost = (10.0..=12.0).contains(second);
+            assert_eq!(!y.is_finite(), is_lost, "{second}");
+        }
+        // The last calls may be under way at the end.
+        assert_eq!(points.len(), 39);
+    }
+    assert!(latency.is_logarithmic);
+}
+
+#[test]
+fn without_a_trigger_no_phase_has_a_figure() {
+    let study = study_with(
+        world(1.5),
+        &Brief::default(),
+        Thoroughness::QUICK,
+        &candidates(),
+        &Plan::default(),
+        |policy| by_hand::unhung(600.0, policy),
+    );
+    let figures = &study.contenders[0].figures;
+    let of_phases = ["before", "during", "recovering", "recovered"];
+    let of_phases = figures.iter().filter(|figure| {
+        let words: Vec<&str> = figure.id.split('_').collect();
+        words.len() > 2 && of_phases.iter().any(|phase| words[1..].contains(phase))
+    });
+    let mut count = 0;
+    for figure in of_phases {
+        assert_eq!(figure.value, None, "{}", figure.id);
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+    let whole = figures.iter().find(|it| it.id == "latency_p99_ms").unwrap();
+    assert!(whole.value.is_some());
 }
 
 #[test]

@@ -187,6 +187,16 @@ fn populations_add_up(recording: &Recording, seed: u64) {
             "world {seed}"
         );
         assert_eq!(count(&of.succeeded), of.latency.len(), "world {seed}");
+        let endings = of.endings.iter().map(|it| it.latency.len());
+        assert_eq!(endings.sum::<u64>(), of.latency.len(), "world {seed}");
+        let gave_up = of.endings.iter().map(|it| it.gave_up);
+        assert_eq!(gave_up.sum::<u64>(), count(&of.gave_up), "world {seed}");
+        let ends = recording.slices.iter().skip(1).map(|it| *it as usize);
+        let ends = ends.chain([of.calls.len()]);
+        for ((start, end), endings) in recording.slices.iter().zip(ends).zip(&of.endings) {
+            let succeeded = total(&of.succeeded_of[*start as usize..end]);
+            assert_eq!(succeeded, endings.latency.len(), "world {seed}");
+        }
         let stops: u64 = of.stops.values().sum();
         assert_eq!(count(&of.gave_up), stops, "world {seed}");
         let answered = count(&of.succeeded) + count(&of.failed) + count(&of.timed_out);

@@ -105,8 +105,16 @@ fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
     let drawing = rules(chart).fold(drawing, LineChart::rule);
     let coloured = lines.iter().zip(COLOURS.into_iter().cycle());
     coloured.fold(drawing, |drawing, ((name, points), colour)| {
-        drawing.series(Series::line(&**name, colour, points.clone()))
+        drawing.series(Series::line(&**name, colour, with_gaps(points)))
     })
+}
+
+/// A drawing has a gap only where there is no number: infinity would be its upper edge.
+fn with_gaps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let points = points.iter().copied();
+    points
+        .map(|(x, y)| (x, if y.is_finite() { y } else { f64::NAN }))
+        .collect()
 }
 
 fn bar_chart(chart: &Chart, bars: &[(String, f64)]) -> BarChart {
@@ -140,6 +148,17 @@ fn rules(chart: &Chart) -> impl Iterator<Item = Rule> {
 mod tests {
     use super::super::study::tests::told;
     use super::*;
+
+    #[test]
+    fn a_line_has_a_gap_where_it_is_not_finite() {
+        let mut chart = told().study.charts[0].clone();
+        chart.levels.clear();
+        let points = vec![(0.0, 1.0), (1.0, 1.0), (2.0, f64::INFINITY), (3.0, 1.0)];
+        chart.kind = ChartKind::Lines(vec![("only".into(), points)]);
+        let csv = Drawing::of(&chart).unwrap().to_csv();
+        assert!(!csv.contains("inf"), "{csv}");
+        assert_eq!(csv.lines().count(), 5, "{csv}");
+    }
 
     #[test]
     fn every_kind_of_chart_is_drawn_everywhere() {

@@ -75,14 +75,46 @@ pub fn names(contenders: &[Contender]) -> Vec<String> {
     contenders.iter().map(|it| it.name.clone()).collect()
 }
 
-/// The figures of which any policy has a value, in the order in which they are met.
+/// The figures of which any policy has a value, in their own order: what only some have stands where
+/// it belongs.
 fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
     let mut titles: Vec<(&'static str, &'static str)> = Vec::new();
-    let figures = study.contenders.iter().flat_map(|it| &it.figures);
-    for figure in figures.filter(|it| it.value.is_some()) {
+    let figures = || study.contenders.iter().flat_map(|it| &it.figures);
+    for figure in figures() {
         if !titles.iter().any(|(id, _)| *id == figure.id) {
             titles.push((figure.id, figure.title));
         }
     }
+    titles.retain(|(id, _)| figures().any(|it| it.id == *id && it.value.is_some()));
     titles
+}
+
+#[cfg(test)]
+mod tests {
+    use becalm_report::terminal::Painter;
+    use becalm_sim::study::Figure;
+
+    use super::*;
+
+    #[test]
+    fn figures_keep_their_order_whoever_has_a_value() {
+        let contender = |values: [Option<f64>; 3]| {
+            let mut contender = Contender::default();
+            let ids = ["first", "second", "third"];
+            let figures = ids.into_iter().zip(values);
+            contender.figures = figures
+                .map(|(id, value)| Figure::new(id, id, "", value))
+                .collect();
+            contender
+        };
+        let mut study = Study::default();
+        study.contenders = vec![
+            contender([None, None, Some(1.0)]),
+            contender([Some(2.0), None, Some(2.0)]),
+        ];
+        let headings = ["a".to_owned(), "b".to_owned()];
+        let table = of_figures(&study, &headings, false).to_terminal(Painter::Plain);
+        let (first, third) = (table.find("first").unwrap(), table.find("third").unwrap());
+        assert!(first < third && !table.contains("second"), "{table}");
+    }
 }

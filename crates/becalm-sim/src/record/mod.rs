@@ -1,6 +1,7 @@
 //! What happened in a run? Counts in buckets of time, and latencies.
 
 mod histogram;
+mod slices;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -9,7 +10,9 @@ use std::time::Duration;
 use becalm::StopReason;
 
 pub use histogram::Histogram;
-pub(crate) use tally::{PopulationTally, ServiceTally};
+pub use slices::Endings;
+pub(crate) use slices::slices;
+pub(crate) use tally::{Began, PopulationTally, ServiceTally};
 
 /// Everything that one run of a scenario left behind. Equal seeds leave equal recordings.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,6 +20,9 @@ pub(crate) use tally::{PopulationTally, ServiceTally};
 pub struct Recording {
     /// The length of a bucket.
     pub bucket: Duration,
+    /// The first bucket of each stretch of [`PopulationRecord::endings`]: about half a second, or a
+    /// two-hundredth of the run if that is more. None lies on both sides of a trigger's begin or end.
+    pub slices: Vec<u32>,
     /// One for each population, in the order of the scenario.
     pub populations: Vec<PopulationRecord>,
     /// One for each service, in the order of the scenario.
@@ -53,6 +59,8 @@ pub struct PopulationRecord {
     pub stops: BTreeMap<Stop, u64>,
     /// How long the calls took that succeeded.
     pub latency: Histogram,
+    /// How the calls ended that began in each of the [stretches](Recording::slices) of the run.
+    pub endings: Vec<Endings>,
     /// Calls that had not ended when the run did.
     pub under_way: u64,
 }

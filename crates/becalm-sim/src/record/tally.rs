@@ -2,7 +2,16 @@
 
 use becalm::StopReason;
 
-use super::{PopulationRecord, ServiceRecord, Stop};
+use super::{Endings, PopulationRecord, ServiceRecord, Stop};
+
+/// When a call began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Began {
+    /// In nanoseconds.
+    pub at: u64,
+    pub bucket: u32,
+    pub slice: u32,
+}
 
 /// What a population saw in the bucket that is being counted, and before.
 #[derive(Debug, Clone, Default)]
@@ -20,27 +29,33 @@ pub(crate) struct PopulationTally {
 }
 
 impl PopulationTally {
-    /// A record of so many buckets.
-    pub fn new(buckets: usize) -> Self {
+    /// A record of so many buckets and slices.
+    pub fn new(buckets: usize, slices: usize) -> Self {
         let mut tally = Self::default();
         tally.record.succeeded_of = vec![0; buckets];
+        tally.record.endings = vec![Endings::default(); slices];
         tally
     }
 
-    /// A call has succeeded that began in this bucket, and took so long.
+    /// A call has succeeded.
     #[inline]
-    pub fn success(&mut self, began_in: u32, nanos: u64) {
+    pub fn success(&mut self, began: Began, now: u64) {
         self.succeeded += 1;
-        if let Some(count) = self.record.succeeded_of.get_mut(began_in as usize) {
+        if let Some(count) = self.record.succeeded_of.get_mut(began.bucket as usize) {
             *count += 1;
         }
-        self.record.latency.add(nanos);
+        if let Some(endings) = self.record.endings.get_mut(began.slice as usize) {
+            endings.latency.add(now - began.at);
+        }
     }
 
     /// A call has given up.
     #[inline]
-    pub fn stop(&mut self, reason: StopReason) {
+    pub fn stop(&mut self, began: Began, reason: StopReason) {
         self.gave_up += 1;
+        if let Some(endings) = self.record.endings.get_mut(began.slice as usize) {
+            endings.gave_up += 1;
+        }
         match self.stops.iter_mut().find(|(of, _)| *of == reason) {
             Some((_, count)) => *count += 1,
             None => self.stops.push((reason, 1)),
@@ -68,6 +83,9 @@ impl PopulationTally {
     pub fn finish(mut self, under_way: u64) -> PopulationRecord {
         for (reason, count) in self.stops {
             self.record.stops.insert(Stop::from(reason), count);
+        }
+        for endings in &self.record.endings {
+            self.record.latency.merge(&endings.latency);
         }
         self.record.under_way = under_way;
         self.record

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::record::Recording;
+use crate::record::{Histogram, Recording};
 use crate::scenario::{Effect, Scenario};
 use crate::study::{Chart, ChartKind};
 
-use super::figures::recovery_times;
+use super::figures::{millis, recovery_times};
 use super::judge::{Outcome, sum};
 use super::load::bottleneck;
+use super::phases::Phases;
 
 /// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
 const POINTS: usize = 600;
@@ -26,6 +27,19 @@ pub(super) struct Course {
     goodput: Vec<f64>,
     /// The longest of the step.
     queue: Vec<f64>,
+    /// The latencies of the calls that began in a stretch of the run.
+    latencies: Vec<Latency>,
+}
+
+/// The latencies of the calls that began in a stretch of a run; infinite where none succeeded.
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    /// The begin of the stretch, in nanoseconds.
+    from: u64,
+    /// In milliseconds.
+    p50: f64,
+    /// In milliseconds.
+    p99: f64,
 }
 
 impl Course {
@@ -64,7 +78,13 @@ impl Course {
                 .chunks(group)
                 .map(|it| f64::from(it.iter().copied().max().unwrap_or_default()))
                 .collect(),
+            latencies: latencies(recording, Phases::of(scenario).settled),
         }
+    }
+
+    fn latency(&self, of: impl Fn(&Latency) -> f64) -> Vec<(f64, f64)> {
+        let points = self.latencies.iter();
+        points.map(|it| (as_f64(it.from) / 1e9, of(it))).collect()
     }
 
     fn line(&self, values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
@@ -85,6 +105,54 @@ impl Course {
         .into_iter()
         .filter(|point| point.1.is_finite())
         .collect()
+    }
+}
+
+/// Of the calls of all populations, without those that may still be under way.
+fn latencies(recording: &Recording, settled: usize) -> Vec<Latency> {
+    let bucket = u64::try_from(recording.bucket.as_nanos()).unwrap_or(u64::MAX);
+    let slices = recording.slices.iter().enumerate();
+    slices
+        .take_while(|(_, start)| (**start as usize) < settled)
+        .map(|(at, start)| {
+            let mut latency = Histogram::default();
+            for population in &recording.populations {
+                if let Some(endings) = population.endings.get(at) {
+                    latency.merge(&endings.latency);
+                }
+            }
+            let quantile = |share| latency.quantile(share).map_or(f64::INFINITY, millis);
+            Latency {
+                from: u64::from(*start).saturating_mul(bucket),
+                p50: quantile(0.5),
+                p99: quantile(0.99),
+            }
+        })
+        .collect()
+}
+
+/// How slow calls were over time under one policy, by its first run. `None` where none succeeded.
+pub(super) fn latency(scenario: &Scenario, course: &Course) -> Option<Chart> {
+    let lines = vec![
+        ("median".into(), course.latency(|it| it.p50)),
+        ("p99".into(), course.latency(|it| it.p99)),
+    ];
+    let some = course.latencies.iter().any(|it| it.p50.is_finite());
+    some.then(|| Chart {
+        title: "Latency of successful calls, by when they began".into(),
+        kind: ChartKind::Lines(lines),
+        ..latency_chart(scenario)
+    })
+}
+
+fn latency_chart(scenario: &Scenario) -> Chart {
+    Chart {
+        id: "latency".into(),
+        x: "time, s".into(),
+        y: "ms".into(),
+        bands: bands(scenario),
+        is_logarithmic: true,
+        ..Chart::default()
     }
 }
 
@@ -135,7 +203,12 @@ pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<
         "attempts per first try",
         lines(&Course::amplification),
     );
-    vec![arrivals, goodput, queue, amplification]
+    let latency = Chart {
+        title: "Latency of successful calls, p99, by when they began".into(),
+        kind: lines(&|it| it.latency(|it| it.p99)),
+        ..latency_chart(scenario)
+    };
+    vec![arrivals, goodput, queue, amplification, latency]
 }
 
 /// The share of runs that came back, by the time since the last trigger's end. `None` where no

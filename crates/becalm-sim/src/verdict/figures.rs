@@ -4,6 +4,7 @@ use crate::record::Histogram;
 use crate::scenario::Scenario;
 use crate::study::Figure;
 
+use super::by_phase;
 use super::capacity::hidden_capacity;
 use super::judge::Outcome;
 use super::ruling::Ruling;
@@ -19,6 +20,7 @@ pub(super) fn figures(
     let mut figures = counts(ruling);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
+    figures.extend(by_phase::figures(scenario, &ruling.outcomes));
     figures.extend(limits(scenario, outage, load));
     if scenario.triggers.is_empty() {
         // There is no time during it, and none before it.

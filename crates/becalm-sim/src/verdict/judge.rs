@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::record::{Histogram, PopulationRecord, Recording};
 use crate::scenario::Scenario;
 
+use super::by_phase::ByPhase;
 use super::load::accepts;
 use super::phases::Phases;
 use super::recovery::{Recovery, Usual, recovery};
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub given_up: f64,
     /// How long the calls took that succeeded.
     pub latency: Histogram,
+    /// How the calls ended before, during and after the triggers.
+    pub by_phase: ByPhase,
     /// Events that the engine handled.
     pub events: u64,
 }
@@ -149,9 +152,11 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
     for population in &recording.populations {
         latency.merge(&population.latency);
     }
+    let recovery = recovery(&phases, scenario.bucket, usual, &calls, &succeeded);
     Outcome {
         usual: usual.share,
-        recovery: recovery(&phases, scenario.bucket, usual, &calls, &succeeded),
+        by_phase: ByPhase::of(&phases, scenario.bucket, recovery, recording),
+        recovery,
         pressure,
         offered,
         given_up: match gave_up + ended(|it| &it.succeeded) {

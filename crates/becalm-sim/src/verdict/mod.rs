@@ -9,6 +9,7 @@
 //! trigger; the hidden capacity is the load up to which a system comes back by itself.
 
 mod answer;
+mod by_phase;
 mod capacity;
 mod charts;
 mod evidence;
@@ -27,6 +28,7 @@ mod survival;
 mod variation;
 mod wording;
 
+pub use by_phase::ByPhase;
 pub use capacity::{hidden_capacity, most_attempts};
 pub(crate) use evidence::{list, percent};
 pub use judge::{Outcome, Phase, judge};

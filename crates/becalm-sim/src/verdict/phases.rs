@@ -61,6 +61,13 @@ impl Phases {
         0..self.before.len() - hit
     }
 
+    /// Where recordings keep latencies apart: at the ends of what is usual, of each phase and of what
+    /// can be judged.
+    pub(crate) fn cuts(&self) -> [usize; 4] {
+        let usual = self.usual().end;
+        [usual, self.during.start, self.during.end, self.settled]
+    }
+
     /// The last quarter of what is after the triggers: what it all came to.
     pub(super) fn tail(&self) -> Range<usize> {
         let after = self.after.start..self.settled;

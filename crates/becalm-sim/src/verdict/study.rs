@@ -11,7 +11,7 @@ use crate::study::{Contender, Plan, Study};
 use crate::world;
 
 use super::answer;
-use super::charts::{Course, courses, recoveries};
+use super::charts::{Course, courses, latency, recoveries};
 use super::figures::figures;
 use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
@@ -219,7 +219,8 @@ impl Examined {
             &self.ruling,
             searched,
         );
-        contender.charts = self.map.into_iter().collect();
+        let latency = latency(&self.scenario, &self.course);
+        contender.charts = self.map.into_iter().chain(latency).collect();
         contender
     }
 }

@@ -9,6 +9,8 @@ use becalm::{
     Verdict,
 };
 
+use crate::record::Began;
+
 use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
@@ -42,8 +44,11 @@ impl<'a, T: Tracer> World<'a, T> {
         slot.line = u32::try_from(line).unwrap_or(0);
         slot.number = self.calls_begun;
         slot.priority = options.priority;
-        slot.began_at = self.now;
-        slot.began_in = self.bucket;
+        slot.began = Began {
+            at: self.now,
+            bucket: self.bucket,
+            slice: self.slice,
+        };
         slot.deadline = slot
             .call
             .as_ref()
@@ -202,8 +207,7 @@ impl<'a, T: Tracer> World<'a, T> {
         self.leave_all(at);
         let slot = &mut self.calls[at];
         slot.call = None;
-        let (source, line) = (slot.source, slot.line);
-        let began = (slot.began_at, slot.began_in);
+        let (source, line, began) = (slot.source, slot.line, slot.began);
         if let Source::Job { request, .. } = source {
             self.unlink_child(request, at);
         }

@@ -3,6 +3,7 @@
 use becalm::{Scope, StopReason};
 
 use crate::engine::Distribution;
+use crate::record::Began;
 use crate::scenario::Arrivals;
 
 use super::World;
@@ -123,14 +124,13 @@ impl<T: Tracer> World<'_, T> {
         &mut self,
         population: u32,
         client: u32,
-        began: (u64, u32),
+        began: Began,
         ended: Result<(), StopReason>,
     ) {
-        let (began_at, began_in) = began;
         let tally = &mut self.population_tallies[population as usize];
         match ended {
-            Ok(()) => tally.success(began_in, self.now - began_at),
-            Err(reason) => tally.stop(reason),
+            Ok(()) => tally.success(began, self.now),
+            Err(reason) => tally.stop(began, reason),
         }
         self.think(population, client);
     }

@@ -42,8 +42,9 @@ use std::collections::VecDeque;
 use becalm::Instant;
 
 use crate::engine::{EventQueue, Stream};
-use crate::record::{PopulationTally, Recording, ServiceTally};
+use crate::record::{PopulationTally, Recording, ServiceTally, slices};
 use crate::scenario::Scenario;
+use crate::verdict::Phases;
 
 use event::{Kind, parts, word};
 use lane::Lane;
@@ -95,6 +96,9 @@ struct World<'a, T> {
     woken: Woken,
     population_tallies: Vec<PopulationTally>,
     service_tallies: Vec<ServiceTally>,
+    /// The first bucket of each stretch in which latencies are kept apart.
+    slices: Vec<u32>,
+    slice: u32,
     bucket: u32,
     bucket_ends: u64,
     bucket_length: u64,
@@ -121,6 +125,9 @@ impl<'a, T: Tracer> World<'a, T> {
             .div_ceil(scenario.bucket.as_nanos().max(1));
         let buckets = usize::try_from(buckets).unwrap_or(0);
         let bucket_length = nanos(scenario.bucket);
+        let populations = scenario.populations.len();
+        let cuts = Phases::of(scenario).cuts();
+        let slices = slices(buckets, bucket_length, populations, &cuts);
         let mut world = Self {
             plan,
             now: 0,
@@ -137,9 +144,11 @@ impl<'a, T: Tracer> World<'a, T> {
             population_tallies: scenario
                 .populations
                 .iter()
-                .map(|_| PopulationTally::new(buckets))
+                .map(|_| PopulationTally::new(buckets, slices.len()))
                 .collect(),
             service_tallies: vec![ServiceTally::default(); scenario.services.len()],
+            slices,
+            slice: 0,
             bucket: 0,
             bucket_ends: bucket_length,
             bucket_length,
@@ -232,6 +241,10 @@ impl<'a, T: Tracer> World<'a, T> {
             tally.close();
         }
         self.bucket += 1;
+        let next = self.slices.get(self.slice as usize + 1);
+        if next.is_some_and(|next| *next <= self.bucket) {
+            self.slice += 1;
+        }
         self.bucket_ends = self.bucket_ends.saturating_add(self.bucket_length);
     }
 
@@ -255,6 +268,7 @@ impl<'a, T: Tracer> World<'a, T> {
         let services = self.service_tallies.into_iter().zip(inside);
         Recording {
             bucket: self.plan.scenario.bucket,
+            slices: self.slices,
             populations: populations
                 .map(|(tally, left)| tally.finish(left))
                 .collect(),

@@ -6,6 +6,7 @@ use std::task::Waker;
 use becalm::{Call, Priority, Scope, Shared, StopReason};
 
 use crate::engine::Stream;
+use crate::record::Began;
 
 use super::arrivals::{NEVER, OpenLoop};
 use super::bucket::TokenBucket;
@@ -61,8 +62,7 @@ pub(super) struct CallSlot<'a> {
     pub next_sibling: u32,
     /// `None` in a free place.
     pub call: Option<Call<&'a Shared>>,
-    pub began_at: u64,
-    pub began_in: u32,
+    pub began: Began,
     pub number: u64,
     /// Made at the first wait for a guard in this place, and kept.
     pub waker: Option<Waker>,
@@ -77,8 +77,11 @@ impl CallSlot<'_> {
             phase: Phase::Waiting,
             number: 0,
             priority: Priority::Critical,
-            began_at: 0,
-            began_in: 0,
+            began: Began {
+                at: 0,
+                bucket: 0,
+                slice: 0,
+            },
             deadline: NEVER,
             timer_at: NEVER,
             hedge_at: NEVER,

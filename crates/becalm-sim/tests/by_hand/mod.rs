@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 use becalm_sim::engine::Distribution;
-use becalm_sim::record::{PopulationRecord, Recording, ServiceRecord};
+use becalm_sim::record::{Endings, PopulationRecord, Recording, ServiceRecord};
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 
 /// Retries at once, without a budget: 4 attempts.
@@ -65,7 +65,9 @@ pub const fn lost(calls: u32, attempts: u32) -> Second {
 pub fn recording(seconds: impl IntoIterator<Item = Second>) -> Recording {
     let mut population = PopulationRecord::default();
     let mut service = ServiceRecord::default();
-    for second in seconds {
+    let mut slices = Vec::new();
+    for (at, second) in (0..).zip(seconds) {
+        slices.push(10 * at);
         for _ in 0..10 {
             population.calls.push(second.calls / 10);
             population.first_tries.push(second.calls / 10);
@@ -79,12 +81,17 @@ pub fn recording(seconds: impl IntoIterator<Item = Second>) -> Recording {
             service.queue.push(second.attempts / 100);
         }
         // One of ten is enough for a quantile.
+        let mut endings = Endings::default();
+        endings.gave_up = u64::from((second.calls - second.succeed) / 10);
         for _ in 0..second.succeed / 10 {
-            population.latency.add(20_000_000);
+            endings.latency.add(20_000_000);
         }
+        population.latency.merge(&endings.latency);
+        population.endings.push(endings);
     }
     let mut recording = Recording::default();
     recording.bucket = Duration::from_millis(100);
+    recording.slices = slices;
     recording.events = 4 * becalm_sim::record::total(&population.attempts);
     recording.populations.push(population);
     recording.services.push(service);

@@ -99,6 +99,10 @@ impl Fingerprint {
             self.number(*count);
         }
         self.histogram(&it.latency);
+        for endings in &it.endings {
+            self.histogram(&endings.latency);
+            self.number(endings.gave_up);
+        }
         self.number(it.under_way);
     }
 
