@@ -190,7 +190,6 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
         (&["--budget", "10%"], "budget"),
         (&["--html", "missing/report.html"], "missing/report.html"),
     ] {
-        let began = Instant::now();
         let output = drill(folder.path()).args(flags).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{flags:?}");
         assert!(
@@ -198,8 +197,10 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
             "{}",
             text(&output.stderr)
         );
-        assert!(
-            began.elapsed() < Duration::from_secs(8),
+        // A drill that was held prints what it found.
+        assert_eq!(
+            text(&output.stdout),
+            "",
             "refused before it runs: {flags:?}"
         );
     }
@@ -258,11 +259,14 @@ fn listening(process: u32) -> Vec<u16> {
     ports.collect()
 }
 
+/// Long enough for any machine, short enough to end a hanging test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waits for the child; kills it when it takes too long.
 fn wait(mut child: Child) -> Output {
     let began = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > Duration::from_secs(20) {
+        if began.elapsed() > PATIENCE {
             let _ = child.kill();
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -275,14 +279,14 @@ fn wait(mut child: Child) -> Output {
 fn an_interrupted_drill_leaves_no_listener_and_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let child = drill(folder.path())
-        .args(["--after", "60s"])
+        .args(["--after", "90s"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let began = Instant::now();
     let mut ports = Vec::new();
-    while ports.len() < 6 && began.elapsed() < Duration::from_secs(20) {
+    while ports.len() < 6 && began.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(5));
         ports = listening(child.id());
     }

@@ -2,7 +2,7 @@
 
 mod run_support;
 
-use run_support::{Folder, becalm, becalm_at_once, report};
+use run_support::{Folder, becalm, becalm_at_once, in_time, report};
 
 #[test]
 fn success_is_success_at_once_or_later() {
@@ -87,20 +87,27 @@ fn the_commands_own_126_and_127_are_not_tried_again_unless_named() {
 
 #[test]
 fn an_attempt_timeout_is_124_and_tried_again() {
-    let done = becalm_at_once()
-        .flags("--attempts 2 --attempt-timeout 100ms")
-        .sh("echo try; exec sleep 1000");
-    assert_eq!((done.code(), done.out().as_str()), (124, "try\ntry\n"));
+    let run = |time: &str| {
+        becalm_at_once()
+            .flags("--attempts 2")
+            .flag("--attempt-timeout", time)
+            .sh("echo try; exec sleep 1000")
+    };
+    let done = in_time(run, |done| done.out() == "try\ntry\n");
+    assert_eq!(done.code(), 124);
 }
 
 #[test]
 fn a_deadline_that_ends_the_command_is_124() {
     let folder = Folder::new();
     let path = folder.path("report");
-    let done = becalm_at_once()
-        .flags("--deadline 100ms")
-        .flag("--report", &path)
-        .sh("echo try; exec sleep 1000");
+    let run = |time: &str| {
+        becalm_at_once()
+            .flag("--deadline", time)
+            .flag("--report", &path)
+            .sh("echo try; exec sleep 1000")
+    };
+    let done = in_time(run, |done| !done.out().is_empty());
     assert_eq!((done.code(), done.out().as_str()), (124, "try\n"));
     let lines = report(&path);
     assert_eq!(lines[0]["ended"], "deadline");

@@ -5,7 +5,7 @@
 mod run_support;
 
 use nix::sys::signal::Signal;
-use run_support::{Folder, becalm, becalm_at_once, is_running, report};
+use run_support::{Folder, becalm, becalm_at_once, in_time, is_running, report};
 
 /// The signals that end becalm, with names and exit codes. Where the tests run under nohup or as a
 /// job in the background of a script, some are ignored, by becalm as well.
@@ -113,18 +113,20 @@ fn a_signal_ends_a_hook_too() {
 
 #[test]
 fn no_orphan_stays_in_the_group_however_the_attempt_ends() {
-    for (flags, script, code) in [
-        ("", "sleep 1000 & echo $!; exit 0", 0),
-        ("--attempts 1", "sleep 1000 & echo $!; exit 3", 3),
-        ("--attempts 1", "sleep 1000 & echo $!; kill -9 $$", 137),
-        (
-            "--attempts 1 --attempt-timeout 100ms",
-            "sleep 1000 & echo $!; wait",
-            124,
-        ),
-        ("--attempts 1", "(sleep 1000 & echo $!) & wait; exit 3", 3),
+    for (script, code) in [
+        ("sleep 1000 & echo $!; exit 0", 0),
+        ("sleep 1000 & echo $!; exit 3", 3),
+        ("sleep 1000 & echo $!; kill -9 $$", 137),
+        ("(sleep 1000 & echo $!) & wait; exit 3", 3),
+        ("sleep 1000 & echo $!; wait; echo was not cut", 124),
     ] {
-        let done = becalm_at_once().flags(flags).sh(script);
+        let run = |time: &str| {
+            becalm_at_once()
+                .flags("--attempts 1")
+                .flag("--attempt-timeout", if code == 124 { time } else { "1h" })
+                .sh(script)
+        };
+        let done = in_time(run, |done| !done.out().is_empty());
         assert_eq!(done.code(), code, "{script}");
         assert!(!is_running(done.out().trim()), "{script}");
     }
@@ -146,9 +148,13 @@ fn an_orphan_is_gone_before_the_next_attempt() {
 
 #[test]
 fn what_ignores_term_is_killed() {
-    let done = becalm_at_once()
-        .flags("--attempts 1 --attempt-timeout 100ms --kill-after 50ms")
-        .sh("trap '' TERM; sleep 1000 & echo $!; while :; do wait; done");
+    let run = |time: &str| {
+        becalm_at_once()
+            .flags("--attempts 1 --kill-after 50ms")
+            .flag("--attempt-timeout", time)
+            .sh("trap '' TERM; sleep 1000 & echo $!; while :; do wait; done")
+    };
+    let done = in_time(run, |done| !done.out().is_empty());
     assert_eq!(done.code(), 124);
     assert!(!is_running(done.out().trim()));
     // An orphan, too.

@@ -3,7 +3,7 @@
 mod run_support;
 
 use nix::sys::signal::Signal;
-use run_support::{Folder, becalm, becalm_at_once, report};
+use run_support::{Folder, becalm, becalm_at_once, in_time, report};
 
 #[test]
 fn the_command_is_told_about_its_attempt() {
@@ -247,11 +247,14 @@ fn a_hook_that_fails_changes_nothing_but_is_told() {
 fn a_hook_that_outlasts_the_deadline_is_ended_and_the_code_is_the_commands() {
     let folder = Folder::new();
     let path = folder.path("report");
-    let done = becalm_at_once()
-        .flags("--deadline 200ms")
-        .flag("--report", &path)
-        .flag("--on-retry", "exec sleep 1000")
-        .sh("exit 7");
+    let run = |time: &str| {
+        becalm_at_once()
+            .flag("--deadline", time)
+            .flag("--report", &path)
+            .flag("--on-retry", "echo hook >&2; exec sleep 1000")
+            .sh("exit 7")
+    };
+    let done = in_time(run, |done| done.err().contains("\nhook\n"));
     assert_eq!(done.code(), 7);
     assert_eq!(report(&path)[1]["reason"], "deadline_exceeded");
 }

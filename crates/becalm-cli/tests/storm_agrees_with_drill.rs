@@ -16,7 +16,7 @@ use becalm_sim::world;
 use serde_json::Value;
 
 /// How often a drill may be held again because this machine was too busy for it.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 
 /// From which lateness of its load generator on a drill says itself that its figures are blurred.
 const LATE_MS: f64 = 100.0;

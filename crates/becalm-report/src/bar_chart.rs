@@ -1,11 +1,11 @@
 //! How do single values of a few things compare?
 
 use crate::axis::{Axis, Scale};
-use crate::canvas::{Anchor, Canvas, EDGE, label_width};
+use crate::canvas::{Anchor, Canvas};
 use crate::colour::Colour;
 use crate::csv;
 use crate::format;
-use crate::rows::Rows;
+use crate::rows::{Rows, axis_height, setters_of_rows};
 use crate::series::Rule;
 use crate::svg::Figure;
 use crate::terminal::{self, Painter};
@@ -45,33 +45,7 @@ impl BarChart {
         }
     }
 
-    /// Names the axis of the values.
-    #[must_use]
-    pub fn value_label(mut self, label: impl Into<String>) -> Self {
-        self.value_label = label.into();
-        self
-    }
-
-    /// Sets the width in pixels, at least 240. The height follows from the rows.
-    #[must_use]
-    pub fn with_width(mut self, width: f64) -> Self {
-        self.width = width.clamp(240.0, 10_000.0);
-        self
-    }
-
-    /// Sets how values are written. Default [`format::plain`].
-    #[must_use]
-    pub fn value_format(mut self, value_format: fn(f64) -> String) -> Self {
-        self.value_format = value_format;
-        self
-    }
-
-    /// Sets how values are laid along their axis. Default linear.
-    #[must_use]
-    pub fn scale(mut self, scale: Scale) -> Self {
-        self.scale = scale;
-        self
-    }
+    setters_of_rows!();
 
     /// Adds a bar below the others. A value that is not finite is a dash without a bar.
     #[must_use]
@@ -182,14 +156,12 @@ impl BarChart {
 
 impl Figure for BarChart {
     fn size(&self) -> (f64, f64) {
-        let label = if self.value_label.is_empty() {
-            0.0
-        } else {
-            18.0
-        };
         #[expect(clippy::cast_precision_loss, reason = "a handful of levels")]
         let rules = self.rules.len() as f64 * 15.0;
-        (self.width, self.rows().bottom() + rules + 28.0 + label)
+        (
+            self.width,
+            self.rows().bottom() + rules + axis_height(&self.value_label),
+        )
     }
 
     fn description(&self) -> String {
@@ -211,18 +183,8 @@ impl Figure for BarChart {
         let x = |value: f64| Some(left + axis.position(value)? * (right - left));
         rows.draw_title(canvas);
         let bottom = rows.bottom() + self.rules.len() as f64 * 15.0;
-        let mut free_from = f64::NEG_INFINITY;
-        for tick in axis.ticks(5) {
-            let Some(x) = x(tick) else { continue };
-            canvas.line("bc-grid", (x, rows.top() - 2.0), (x, bottom));
-            let text = (self.value_format)(tick);
-            let half = label_width(&text) / 2.0;
-            let middle = x.max(half + EDGE).min(self.width - half - EDGE);
-            if middle - half >= free_from {
-                canvas.text((middle, bottom + 16.0), Anchor::Middle, "", &text);
-                free_from = middle + half + 6.0;
-            }
-        }
+        let named = (&*self.value_label, self.value_format);
+        rows.draw_axis(canvas, &axis, bottom, named);
         self.draw_bars(canvas, &rows, &x);
         for (at, rule) in self.rules.iter().enumerate() {
             let Some(x) = x(rule.at) else { continue };
@@ -235,10 +197,6 @@ impl Figure for BarChart {
                 (x + 5.0, Anchor::Start)
             };
             canvas.text((at, y), anchor, "bc-halo", &rule.label);
-        }
-        if !self.value_label.is_empty() {
-            let at = (f64::midpoint(left, right), bottom + 36.0);
-            canvas.text(at, Anchor::Middle, "", &self.value_label);
         }
     }
 }

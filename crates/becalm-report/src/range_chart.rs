@@ -1,11 +1,11 @@
 //! Between which values may each of a few things lie?
 
 use crate::axis::{Axis, Scale};
-use crate::canvas::{Anchor, Canvas, EDGE, label_width};
+use crate::canvas::Canvas;
 use crate::colour::Colour;
 use crate::csv;
 use crate::format;
-use crate::rows::Rows;
+use crate::rows::{Rows, axis_height, setters_of_rows};
 use crate::svg::Figure;
 use crate::terminal::{self, Painter};
 
@@ -59,33 +59,7 @@ impl RangeChart {
         }
     }
 
-    /// Names the axis of the values.
-    #[must_use]
-    pub fn value_label(mut self, label: impl Into<String>) -> Self {
-        self.value_label = label.into();
-        self
-    }
-
-    /// Sets the width in pixels, at least 240. The height follows from the rows.
-    #[must_use]
-    pub fn with_width(mut self, width: f64) -> Self {
-        self.width = width.clamp(240.0, 10_000.0);
-        self
-    }
-
-    /// Sets how values are written. Default [`format::plain`].
-    #[must_use]
-    pub fn value_format(mut self, value_format: fn(f64) -> String) -> Self {
-        self.value_format = value_format;
-        self
-    }
-
-    /// Sets how values are laid along their axis. Default linear.
-    #[must_use]
-    pub fn scale(mut self, scale: Scale) -> Self {
-        self.scale = scale;
-        self
-    }
+    setters_of_rows!();
 
     /// Sets the colour of the bars. Default blue.
     #[must_use]
@@ -244,12 +218,10 @@ impl RangeChart {
 
 impl Figure for RangeChart {
     fn size(&self) -> (f64, f64) {
-        let label = if self.value_label.is_empty() {
-            0.0
-        } else {
-            18.0
-        };
-        (self.width, self.rows().bottom() + 30.0 + label)
+        (
+            self.width,
+            self.rows().bottom() + axis_height(&self.value_label),
+        )
     }
 
     fn description(&self) -> String {
@@ -267,27 +239,9 @@ impl Figure for RangeChart {
 
     fn draw(&self, canvas: &mut Canvas) {
         let (axis, rows) = (self.axis(), self.rows());
-        let (left, right, bottom) = (rows.left, rows.right, rows.bottom());
         rows.draw_title(canvas);
-        let mut free_from = f64::NEG_INFINITY;
-        for tick in axis.ticks(5) {
-            let Some(position) = axis.position(tick) else {
-                continue;
-            };
-            let x = left + position * (right - left);
-            canvas.line("bc-grid", (x, rows.top() - 4.0), (x, bottom));
-            let label = (self.value_format)(tick);
-            let half = label_width(&label) / 2.0;
-            let middle = x.max(half + EDGE).min(self.width - half - EDGE);
-            if middle - half >= free_from {
-                canvas.text((middle, bottom + 16.0), Anchor::Middle, "", &label);
-                free_from = middle + half + 6.0;
-            }
-        }
-        if !self.value_label.is_empty() {
-            let at = (f64::midpoint(left, right), bottom + 36.0);
-            canvas.text(at, Anchor::Middle, "", &self.value_label);
-        }
+        let named = (&*self.value_label, self.value_format);
+        rows.draw_axis(canvas, &axis, rows.bottom(), named);
         canvas.open(
             "bc-tips",
             &[("data-columns", "1"), ("data-name", &*self.title)],

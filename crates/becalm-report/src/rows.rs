@@ -1,6 +1,7 @@
-//! Where do a label, a bar and a figure of a row stand?
+//! What do charts of rows have in common? Where a label, a bar and a figure stand, and the axis below.
 
-use crate::canvas::{Anchor, Canvas, label_columns, label_width, title_lines};
+use crate::axis::Axis;
+use crate::canvas::{Anchor, Canvas, EDGE, label_columns, label_width, title_lines};
 use crate::terminal;
 
 /// Between the picture's edge and what is drawn.
@@ -8,6 +9,45 @@ const MARGIN: f64 = 12.0;
 const TITLE_LINE: f64 = 18.0;
 /// Below this width a bar beside its words would be too short: it stands below them.
 const NARROW: f64 = 480.0;
+
+/// The setters of a chart of rows, which is told of by a title, the axis of its values and a width.
+macro_rules! setters_of_rows {
+    () => {
+        /// Names the axis of the values.
+        #[must_use]
+        pub fn value_label(mut self, label: impl Into<String>) -> Self {
+            self.value_label = label.into();
+            self
+        }
+
+        /// Sets the width in pixels, at least 240. The height follows from the rows.
+        #[must_use]
+        pub fn with_width(mut self, width: f64) -> Self {
+            self.width = width.clamp(240.0, 10_000.0);
+            self
+        }
+
+        /// Sets how values are written. Default [`format::plain`].
+        #[must_use]
+        pub fn value_format(mut self, value_format: fn(f64) -> String) -> Self {
+            self.value_format = value_format;
+            self
+        }
+
+        /// Sets how values are laid along their axis. Default linear.
+        #[must_use]
+        pub fn scale(mut self, scale: Scale) -> Self {
+            self.scale = scale;
+            self
+        }
+    };
+}
+pub(crate) use setters_of_rows;
+
+/// The height of the axis below the rows, with its name if it has one.
+pub(crate) fn axis_height(name: &str) -> f64 {
+    if name.is_empty() { 28.0 } else { 46.0 }
+}
 
 /// The layout of a chart of rows: side by side, or on a narrow picture the words above the bar.
 pub(crate) struct Rows {
@@ -66,6 +106,35 @@ impl Rows {
         for line in &self.titles {
             canvas.text((MARGIN, y), Anchor::Start, "bc-title", line);
             y += TITLE_LINE;
+        }
+    }
+
+    /// Draws the axis of the values below the rows: its marks as they are written, and its name.
+    pub fn draw_axis(
+        &self,
+        canvas: &mut Canvas,
+        axis: &Axis,
+        bottom: f64,
+        (name, write): (&str, fn(f64) -> String),
+    ) {
+        let mut free_from = f64::NEG_INFINITY;
+        for tick in axis.ticks(5) {
+            let Some(position) = axis.position(tick) else {
+                continue;
+            };
+            let x = self.left + position * (self.right - self.left);
+            canvas.line("bc-grid", (x, self.top() - 2.0), (x, bottom));
+            let text = write(tick);
+            let half = label_width(&text) / 2.0;
+            let middle = x.max(half + EDGE).min(self.width - half - EDGE);
+            if middle - half >= free_from {
+                canvas.text((middle, bottom + 16.0), Anchor::Middle, "", &text);
+                free_from = middle + half + 6.0;
+            }
+        }
+        if !name.is_empty() {
+            let at = (f64::midpoint(self.left, self.right), bottom + 36.0);
+            canvas.text(at, Anchor::Middle, "", name);
         }
     }
 

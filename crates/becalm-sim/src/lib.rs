@@ -4,10 +4,83 @@
 //! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
 //! Nothing here decides about a retry.
 //!
-//! - [`scenario`]: the world as plain data: populations of clients, services, triggers.
-//! - [`world`]: runs a scenario; what happened is a [`Recording`](record::Recording).
-//! - [`catalogue`]: the known storms by name, each with its right answer.
-//! - [`oracle`]: closed forms with their derivations.
+//! A service whose workers hang for two seconds, and what becomes of it under two policies:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use becalm::{Budget, Policy};
+//! use becalm_sim::catalogue::Candidate;
+//! use becalm_sim::engine::Distribution;
+//! use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
+//! use becalm_sim::study::{Plan, Verdict};
+//! use becalm_sim::verdict::{self, Brief};
+//!
+//! let (ms, s) = (Duration::from_millis, Duration::from_secs);
+//! let service = Service::new("orders", 4, Distribution::Exponential(ms(10))).queue(200);
+//! let calls = Arrivals::Poisson(260.0); // a second, of the 400 that the service can serve
+//! let clients = Population::new("users", "orders", calls, Policy::default()).timeout(ms(250));
+//! let hang = Effect::Hang { service: "orders".into() };
+//! let scenario = Scenario::new("orders", s(40))
+//!     .service(service)
+//!     .population(clients)
+//!     .trigger(Trigger::new(s(10), s(2), hang));
+//! verdict::judgeable(&scenario)?;
+//!
+//! let asked = [("default", Policy::default()), ("unbounded", Policy::default().budget(Budget::None))];
+//! let asked = asked.map(|(name, policy)| Candidate { name: name.into(), policy });
+//! let mut plan = Plan::default(); // seed 1, ten runs, one thread
+//! plan.is_quick = true; // the verdict alone: no searches, no maps, half of the runs
+//! let brief = Brief { name: "orders".into(), ..Brief::default() };
+//! let study = verdict::study(&brief, &asked, &plan, |policy| scenario.under(policy));
+//!
+//! println!("{}", study.answer);
+//! let [default, unbounded] = [0, 1].map(|at| study.contenders[at].verdict);
+//! assert_eq!(unbounded, Some(Verdict::Metastable)); // it stays down after the hang is over
+//! assert_ne!(default, Some(Verdict::Metastable));
+//! # Ok::<(), verdict::Unjudgeable>(())
+//! ```
+//!
+//! The same world [in a file](scenario::file) is read by [`scenario::file::load`]. What happened in one run, bucket
+//! by bucket, is a [`Recording`](record::Recording):
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use becalm_sim::record::total;
+//! use becalm_sim::{scenario::file, world};
+//!
+//! let scenario = file::load(Path::new("orders.toml"))?;
+//! let recording = world::run(&scenario, 1);
+//! let users = &recording.populations[0];
+//! println!("{} of {} calls succeeded", total(&users.succeeded), total(&users.calls));
+//! # Ok::<(), file::InvalidFile>(())
+//! ```
+//!
+//! A storm of the catalogue is asked by its name:
+//!
+//! ```
+//! use becalm_sim::catalogue::{self, Candidate, Parameters};
+//! use becalm_sim::study::Plan;
+//!
+//! let herd = catalogue::find("herd").expect("a scenario of the catalogue");
+//! let mut parameters = Parameters::of(herd.parameters);
+//! parameters.set("clients", "1000")?;
+//! let asked = Candidate { name: "its own".into(), policy: (herd.policy)(&parameters) };
+//! let study = (herd.study)(&parameters, &[asked], &Plan::default())?;
+//! println!("{}", study.answer);
+//! # Ok::<(), catalogue::InvalidParameter>(())
+//! ```
+//!
+//! What is where:
+//!
+//! - [`scenario`]: the world as plain data (populations of clients, services, triggers), and its files.
+//! - [`world`] runs it on the [`engine`]; what happened is a [`record`].
+//! - [`verdict`] judges runs, and asks what is survived by [`search`].
+//! - [`catalogue`]: the known storms by name, each with its right answer; [`oracle`]: their closed
+//!   forms with derivations; [`herd`] and [`occ`]: the two that need no services.
+//! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
+//! - [`study`]: how thoroughly it is asked, and everything that was found, for whoever shows it.
 
 #![forbid(unsafe_code)]
 

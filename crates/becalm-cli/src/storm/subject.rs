@@ -201,13 +201,11 @@ impl Own<'_> {
 
     /// The scenario with all its clients under this policy; as it stands for its own.
     fn under(&self, policy: &Policy) -> Scenario {
-        let mut scenario = self.scenario.clone();
-        if *policy != self.policy {
-            for population in &mut scenario.populations {
-                *population = population.clone().policy(policy.clone());
-            }
+        if *policy == self.policy {
+            self.scenario.clone()
+        } else {
+            self.scenario.under(policy)
         }
-        scenario
     }
 }
 

@@ -194,6 +194,20 @@ impl Done {
     }
 }
 
+/// Runs under a longer and longer time until it came to what is asked about. How soon a command says
+/// its first word is the machine's affair, and a time that is cut before it tests nothing.
+pub fn in_time(run: impl Fn(&str) -> Done, came: impl Fn(&Done) -> bool) -> Done {
+    for time in ["100ms", "1s"] {
+        let done = run(time);
+        if came(&done) {
+            return done;
+        }
+    }
+    let done = run("10s");
+    assert!(came(&done), "not in 10 s either: {:?}", done.0);
+    done
+}
+
 /// The lines of a report.
 pub fn report(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();

@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{between, clients, compare, compare_share, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::Recording;
@@ -32,7 +32,7 @@ pub const CACHE: Entry = Entry {
         url: "https://sigops.org/s/conferences/hotos/2021/papers/hotos21-s11-bronson.pdf",
     }],
     parameters: &[
-        Parameter::new("load", Kind::Number, "2000", "calls per second"),
+        usual::load("2000"),
         Parameter::new(
             "keys",
             Kind::Count,
@@ -57,12 +57,7 @@ pub const CACHE: Entry = Entry {
             "10ms",
             "what the database takes for one",
         ),
-        Parameter::new(
-            "timeout",
-            Kind::Duration,
-            "1s",
-            "when a client gives an attempt up",
-        ),
+        usual::timeout("1s"),
         Parameter::new(
             "late-fills",
             Kind::Choice(&["dropped", "kept"]),

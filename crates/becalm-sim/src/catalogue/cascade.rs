@@ -6,7 +6,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::asked::{self, Range};
 use super::measure::{compare, rate, service};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Limit, Population, Scenario, Service};
@@ -27,14 +27,14 @@ pub const CASCADE: Entry = Entry {
         url: "https://sre.google/sre-book/addressing-cascading-failures/",
     }],
     parameters: &[
-        Parameter::new("load", Kind::Number, "1010", "calls per second"),
+        usual::load("1010"),
         Parameter::new(
             "capacity",
             Kind::Number,
             "1000",
             "requests accepted per second",
         ),
-        Parameter::new("horizon", Kind::Duration, "5m", "how long a run lasts"),
+        usual::horizon("5m"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

@@ -8,7 +8,7 @@ use super::asked::{self, Range, count};
 use super::measure::{
     DEVIATIONS, attempts_deviation, clients, compare, compare_share, float, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::{PopulationRecord, total};
@@ -31,26 +31,11 @@ pub const FLAKY: Entry = Entry {
         url: "https://brooker.co.za/blog/2022/02/28/retries.html",
     }],
     parameters: &[
-        Parameter::new("load", Kind::Number, "1000", "calls per second"),
-        Parameter::new(
-            "clients",
-            Kind::Count,
-            "20",
-            "clients, each with a budget of its own",
-        ),
-        Parameter::new(
-            "failures",
-            Kind::Share,
-            "0.3",
-            "the share of requests that fail",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "10ms",
-            "how long a request takes",
-        ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::load("1000"),
+        usual::CLIENTS,
+        usual::failures("0.3"),
+        usual::service_time("10ms"),
+        usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, attempts_deviation, compare, float, with_quiet_end};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::record::{Recording, total};
@@ -72,7 +72,7 @@ pub const LAYERS: Entry = Entry {
             "20s",
             "for how long they fail, from 10 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

@@ -8,7 +8,7 @@ use super::asked::{self, Range, count};
 use super::measure::{
     DEVIATIONS, attempts_deviation, between, clients, compare, float, rate, with_quiet_end,
 };
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle::loops::{ClosedLoop, open_attempts_per_second};
 use crate::record::total;
@@ -56,19 +56,9 @@ pub const LOOPS: Entry = Entry {
             "100",
             "calls per second in an open loop",
         ),
-        Parameter::new(
-            "failures",
-            Kind::Share,
-            "0.5",
-            "the share of requests that fail",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "50ms",
-            "how long a request takes",
-        ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::failures("0.5"),
+        usual::service_time("50ms"),
+        usual::horizon("60s"),
     ],
     contenders: &["base=0s", "base=1s", "base=10s"],
     policy,

@@ -6,7 +6,7 @@ use becalm::{Breaker, Budget, Jitter, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, holds, rate, service, success, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle::metastable;
 use crate::record::Recording;
@@ -35,32 +35,12 @@ pub const METASTABLE: Entry = Entry {
         },
     ],
     parameters: &[
-        Parameter::new("load", Kind::Number, "700", "calls per second"),
-        Parameter::new(
-            "clients",
-            Kind::Count,
-            "20",
-            "clients, each with a budget of its own",
-        ),
-        Parameter::new(
-            "workers",
-            Kind::Count,
-            "10",
-            "requests that are worked on at once",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "10ms",
-            "what a request takes on average",
-        ),
-        Parameter::new("queue", Kind::Count, "1000", "requests that wait at most"),
-        Parameter::new(
-            "timeout",
-            Kind::Duration,
-            "250ms",
-            "when a client gives an attempt up",
-        ),
+        usual::load("700"),
+        usual::CLIENTS,
+        usual::WORKERS,
+        usual::MEAN_SERVICE_TIME,
+        usual::QUEUE,
+        usual::timeout("250ms"),
         Parameter::new(
             "outage",
             Kind::Duration,
@@ -73,7 +53,7 @@ pub const METASTABLE: Entry = Entry {
             "served",
             "what becomes of work whose caller has left",
         ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

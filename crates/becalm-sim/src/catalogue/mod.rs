@@ -21,6 +21,7 @@ mod runs;
 mod small_clients;
 mod throttle;
 mod trigger;
+mod usual;
 
 pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 

@@ -7,7 +7,7 @@ use becalm::Policy;
 use super::asked::{self, Range, count};
 use super::measure::{DEVIATIONS, clients, compare, float, rate};
 use super::runs::seeds;
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle::erlang;
 use crate::oracle::finite_queue::FiniteQueue;
@@ -36,22 +36,12 @@ pub const QUEUE: Entry = Entry {
         },
     ],
     parameters: &[
-        Parameter::new("load", Kind::Number, "1100", "calls per second"),
-        Parameter::new(
-            "workers",
-            Kind::Count,
-            "10",
-            "requests that are worked on at once",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "10ms",
-            "what a request takes on average",
-        ),
-        Parameter::new("queue", Kind::Count, "1000", "requests that wait at most"),
+        usual::load("1100"),
+        usual::WORKERS,
+        usual::MEAN_SERVICE_TIME,
+        usual::QUEUE,
         Parameter::new("timeout", Kind::Duration, "250ms", "when a client gives up"),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::horizon("60s"),
     ],
     contenders: &["yours", "attempts=2;budget=none"],
     policy,

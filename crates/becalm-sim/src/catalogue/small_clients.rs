@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, float, with_quiet_end, worst};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::{Distribution, each_in_order};
 use crate::oracle;
 use crate::record::{PopulationRecord, total};
@@ -46,7 +46,7 @@ pub const SMALL_CLIENTS: Entry = Entry {
             "10s",
             "how long the service is down, from 10 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 
 use super::asked::{self, Range, count};
 use super::measure::{clients, compare, success};
-use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
+use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source, usual};
 use crate::engine::Distribution;
 use crate::oracle;
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
@@ -28,25 +28,10 @@ pub const TRIGGER: Entry = Entry {
         url: "https://www.usenix.org/conference/osdi22/presentation/huang-lexiang",
     }],
     parameters: &[
-        Parameter::new("load", Kind::Number, "600", "calls per second"),
-        Parameter::new(
-            "workers",
-            Kind::Count,
-            "10",
-            "requests that are worked on at once",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "10ms",
-            "what a request takes",
-        ),
-        Parameter::new(
-            "timeout",
-            Kind::Duration,
-            "1s",
-            "when a client gives an attempt up",
-        ),
+        usual::load("600"),
+        usual::WORKERS,
+        usual::service_time("10ms"),
+        usual::timeout("1s"),
         Parameter::new(
             "left",
             Kind::Share,
@@ -59,7 +44,7 @@ pub const TRIGGER: Entry = Entry {
             "2s",
             "how long it is down, from 10 s on",
         ),
-        Parameter::new("horizon", Kind::Duration, "60s", "how long a run lasts"),
+        usual::horizon("60s"),
     ],
     contenders: &["attempts=1", "budget=none", "yours"],
     policy,

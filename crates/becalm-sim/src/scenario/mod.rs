@@ -16,6 +16,8 @@ mod validate;
 
 use std::time::Duration;
 
+use becalm::Policy;
+
 use crate::engine::Distribution;
 
 pub use arrivals::Arrivals;
@@ -96,6 +98,20 @@ impl Scenario {
     pub fn trigger(mut self, trigger: Trigger) -> Self {
         self.triggers.push(trigger);
         self
+    }
+
+    /// The same world with all its clients under this policy. What its services ask of each other
+    /// keeps its own.
+    #[must_use]
+    pub fn under(&self, policy: &Policy) -> Self {
+        let mut scenario = self.clone();
+        for population in &mut scenario.populations {
+            population.variants = vec![Variant {
+                policy: policy.clone(),
+                share: 1.0,
+            }];
+        }
+        scenario
     }
 
     /// When the last trigger is over; zero without triggers.

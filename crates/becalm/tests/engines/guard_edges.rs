@@ -154,7 +154,7 @@ fn a_reload_holds_nothing_while_it_wakes() {
         let (done, is_done) = channel();
         let reloading = retrier.clone();
         std::thread::spawn(move || done.send(reloading.replace_policy(next)));
-        let reloaded = is_done.recv_timeout(20 * SECOND);
+        let reloaded = is_done.recv_timeout(60 * SECOND);
         assert_eq!(reloaded, Ok(Ok(())), "a deadlock");
         assert_eq!(curious.1.load(Ordering::SeqCst), 1);
     }

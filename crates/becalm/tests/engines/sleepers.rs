@@ -320,7 +320,7 @@ fn attempts_time_out_on_any_executor() {
 
 #[test]
 fn many_calls_wait_side_by_side_on_one_timer_thread() {
-    let retrier = fixed(20 * MS).attempts(2).retrier().unwrap();
+    let retrier = fixed(200 * MS).attempts(2).retrier().unwrap();
     let calls = (0..500).map(|_| retrier.retry(|_| async { Err::<(), _>(Fault::DOWN) }));
     let began = StdInstant::now();
     let ended = block_on(futures_util::future::join_all(calls));
@@ -329,6 +329,7 @@ fn many_calls_wait_side_by_side_on_one_timer_thread() {
             .iter()
             .all(|ended| matches!(ended, Err(gave_up) if gave_up.attempts() == 2))
     );
-    assert!(began.elapsed() < 500 * 20 * MS / 2, "one after the other");
+    // 100 s one after the other.
+    assert!(began.elapsed() < PATIENCE);
     assert_eq!(retrier.waiting(), 0);
 }

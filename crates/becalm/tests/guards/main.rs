@@ -17,6 +17,9 @@ mod breaker_probes;
 mod breaker_reload;
 mod budgets;
 mod bulkhead_calls;
+mod bulkhead_leaves;
+mod bulkhead_patience;
+mod bulkhead_reload;
 mod bulkhead_waits;
 mod composition;
 mod gauges;
@@ -28,6 +31,7 @@ mod panics;
 #[path = "../engines/probe.rs"]
 #[allow(dead_code, reason = "shared with the tests of the engines")]
 mod probe;
+mod queued;
 mod rate;
 mod throttle;
 mod world;
