@@ -194,3 +194,17 @@ fn its_flags_are_told() {
         assert!(help.contains(flag), "{flag}");
     }
 }
+
+#[test]
+fn a_file_without_a_name_is_called_as_it_is() {
+    let (folder, path) = own("");
+    let named = fs::read_to_string(&path).expect("the file");
+    let path = folder.path().join("the shop.toml");
+    let nameless = named.replacen("name = \"orders\"\n", "", 1);
+    fs::write(&path, nameless).expect("the file is written");
+    let path = path.to_str().expect("UTF-8");
+    let printed = told(&[path, "--runs", "1", "--quick", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(document["scenario"], "the shop");
+    assert_eq!(document["question"], "What becomes of the shop?");
+}

@@ -6,8 +6,9 @@ use crate::ramp;
 
 /// A colour by name; its shade follows the ground it is drawn on.
 ///
-/// The hues are those of Okabe and Ito (*Color Universal Design*, 2008), darkened on light ground
-/// and lightened on dark ground until they read as text.
+/// The hues are near those of Okabe and Ito (*Color Universal Design*, 2008). Their shades are chosen
+/// for each ground: they read as text on it, and lines in them stay apart for readers with and
+/// without all three kinds of cones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Colour {
@@ -43,15 +44,15 @@ impl Colour {
     ];
 
     /// The colour of the series at this place, for series that have no colour of their own: six in
-    /// turn, neighbours far apart.
+    /// turn, the first of them farthest apart. Those in which people read good and bad come last.
     pub const fn of_series(index: usize) -> Self {
         const TURN: [Colour; 6] = [
             Colour::Blue,
+            Colour::Purple,
+            Colour::Sky,
             Colour::Orange,
             Colour::Green,
-            Colour::Purple,
             Colour::Red,
-            Colour::Sky,
         ];
         TURN[index % TURN.len()]
     }
@@ -74,12 +75,12 @@ impl Colour {
         match self {
             Self::Ink => "#1b1f24",
             Self::Muted => "#5b6570",
-            Self::Red => "#c0392b",
+            Self::Red => "#b02318",
             Self::Orange => "#b86e00",
             Self::Green => "#00805c",
-            Self::Blue => "#0064a8",
-            Self::Purple => "#8e4585",
-            Self::Sky => "#0a809e",
+            Self::Blue => "#1a5fd0",
+            Self::Purple => "#93157c",
+            Self::Sky => "#1a8aa0",
         }
     }
 
@@ -87,11 +88,11 @@ impl Colour {
         match self {
             Self::Ink => "#e8eaed",
             Self::Muted => "#9aa4af",
-            Self::Red => "#ff7b6b",
-            Self::Orange => "#f0a83c",
-            Self::Green => "#3fcf9f",
-            Self::Blue => "#6bb8f0",
-            Self::Purple => "#dd95d3",
+            Self::Red => "#f26a50",
+            Self::Orange => "#fbba2b",
+            Self::Green => "#50d8a0",
+            Self::Blue => "#5086fc",
+            Self::Purple => "#da4b8a",
             Self::Sky => "#a6e6f5",
         }
     }
@@ -154,18 +155,20 @@ pub(crate) mod tests {
 
     /// The relative luminance and contrast ratio of WCAG 2.1 (1.4.3).
     pub(crate) fn luminance(hex: &str) -> f64 {
-        [(1, 0.2126), (3, 0.7152), (5, 0.0722)]
-            .iter()
-            .map(|&(at, weight)| {
-                let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
-                let linear = if value <= 0.040_45 {
-                    value / 12.92
-                } else {
-                    ((value + 0.055) / 1.055).powf(2.4)
-                };
-                weight * linear
-            })
-            .sum()
+        let weights = [0.2126, 0.7152, 0.0722];
+        linear(hex).iter().zip(weights).map(|(a, b)| a * b).sum()
+    }
+
+    /// The light of each primary, without the gamma of sRGB.
+    fn linear(hex: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.040_45 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
+        })
     }
 
     pub(crate) fn contrast(a: &str, b: &str) -> f64 {
@@ -181,10 +184,86 @@ pub(crate) mod tests {
         }
     }
 
+    type Matrix = [[f64; 3]; 3];
+
+    fn times(matrix: &Matrix, vector: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
+    }
+
+    /// What is seen of linear light without the first, the second or the third kind of cones: G. M.
+    /// Machado, M. M. Oliveira, L. A. F. Fernandes, *A Physiologically-based Model for Simulation of
+    /// Color Vision Deficiency*, IEEE TVCG 15 (2009), table 1, severity 1.
+    const EYES: [Matrix; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ];
+
+    /// B. Ottosson, *A perceptual color space for image processing*, 2020.
+    fn oklab(linear: [f64; 3]) -> [f64; 3] {
+        const CONES: Matrix = [
+            [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+            [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+            [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+        ];
+        const LAB: Matrix = [
+            [0.210_454_255_3, 0.793_617_785_0, -0.004_072_046_8],
+            [1.977_998_495_1, -2.428_592_205_0, 0.450_593_709_9],
+            [0.025_904_037_1, 0.782_771_766_2, -0.808_675_766_0],
+        ];
+        times(&LAB, times(&CONES, linear).map(f64::cbrt))
+    }
+
+    /// How far apart two colours are to these eyes.
+    fn apart(eyes: &Matrix, a: &str, b: &str) -> f64 {
+        let seen = |hex| oklab(times(eyes, linear(hex)).map(|it| it.clamp(0.0, 1.0)));
+        let squares = seen(a)
+            .into_iter()
+            .zip(seen(b))
+            .map(|(a, b)| (a - b) * (a - b));
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// Two lines of 0.05 are told apart side by side; more is wanted of lines that cross. The third
+    /// kind of cones is missing to one in ten thousand, and dark lines depend on it most.
     #[test]
-    fn neighbouring_series_differ() {
-        for index in 0..12 {
-            assert_ne!(Colour::of_series(index), Colour::of_series(index + 1));
+    fn lines_stay_apart_whoever_looks() {
+        for (ground, shade) in [
+            ("light", Colour::on_light as fn(Colour) -> &'static str),
+            ("dark", Colour::on_dark),
+        ] {
+            for later in 1..6 {
+                for earlier in 0..later {
+                    let [a, b] = [earlier, later].map(|index| shade(Colour::of_series(index)));
+                    for (missing, eyes) in EYES.iter().enumerate() {
+                        let wanted = match (missing, later) {
+                            (0, 0..=2) => 0.15,
+                            (1 | 2, 0..=2) => 0.11,
+                            (_, 0..=2) => 0.069,
+                            (3, _) => 0.02,
+                            _ => 0.07,
+                        };
+                        let apart = apart(eyes, a, b);
+                        assert!(
+                            apart >= wanted,
+                            "{earlier} and {later} on {ground}, cones but {missing}: {apart}"
+                        );
+                    }
+                }
+            }
         }
     }
 }

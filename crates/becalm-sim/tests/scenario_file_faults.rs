@@ -85,7 +85,11 @@ fn unknown_missing_and_double_keys_are_named_with_their_line() {
             "",
             "`horizon` is missing; write horizon = ",
         ],
-        ["time =", "time = \"1s\"\ntime =", "line 6: duplicate key"],
+        [
+            "time =",
+            "time = \"1s\"\ntime =",
+            "line 6: `time` is there a second time; leave one of them out",
+        ],
         ["time =", "time = =", "line 5: "],
     ]);
 }
@@ -167,7 +171,17 @@ fn a_value_out_of_range_is_told_what_is_in_range() {
         [
             "time = \"10ms\"",
             "workers = 99999999999",
-            "line 5: service.workers: write a whole number",
+            "line 5: service.workers: write a whole number from 1 to 4294967295, or \"unlimited\"",
+        ],
+        [
+            "time = \"10ms\"",
+            "instances = 99999999999999999999",
+            "line 5: service.instances: write a whole number from 1 to 4294967295",
+        ],
+        [
+            "time = \"10ms\"",
+            "instances = -99999999999999999999",
+            "line 5: service.instances: write a whole number from 1 up",
         ],
         [
             "time = \"10ms\"",
@@ -238,7 +252,12 @@ fn a_word_or_table_that_is_not_understood_is_told_the_known_ones() {
         [
             "time = \"10ms\"\n[[service.calls]]\nservice = \"database\"",
             "calls = 5",
-            "line 5: service.calls: write a list of tables",
+            "line 5: service.calls: write a list of tables, each under [[service.calls]]",
+        ],
+        [
+            "[[trigger]]",
+            "[trigger]",
+            "line 14: trigger: write a list of tables, each under [[trigger]]",
         ],
     ]);
 }

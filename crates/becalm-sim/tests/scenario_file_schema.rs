@@ -169,7 +169,7 @@ fn the_schema_accepts_the_example_and_refuses_what_the_reader_refuses() {
     let validator = validator();
     assert!(validator.is_valid(&json(example())));
     for (instead_of, write) in [
-        ("name = \"orders\"\nhorizon", "horizon"),
+        ("name = \"orders\"\ninstances", "instances"),
         ("\"60s\"", "60"),
         ("\"60s\"", "\"60\""),
         ("\"60s\"", "\"-60s\""),

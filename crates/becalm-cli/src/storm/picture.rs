@@ -14,16 +14,6 @@ pub enum Drawing {
     Map(MapChart),
 }
 
-/// Apart from each other on light and dark ground. Those of the verdicts come last, as a line in
-/// one of them would look like one.
-const COLOURS: [Colour; 6] = [
-    Colour::Blue,
-    Colour::Purple,
-    Colour::Sky,
-    Colour::Orange,
-    Colour::Green,
-    Colour::Red,
-];
 /// The width of a drawing, in pixels.
 const WIDTH: f64 = 940.0;
 /// The height of lines in a terminal.
@@ -103,7 +93,7 @@ fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
         drawing.band(Band::new(*from, *to, &**name))
     });
     let drawing = rules(chart).fold(drawing, LineChart::rule);
-    let coloured = lines.iter().zip(COLOURS.into_iter().cycle());
+    let coloured = lines.iter().zip((0..).map(Colour::of_series));
     coloured.fold(drawing, |drawing, ((name, points), colour)| {
         drawing.series(Series::line(&**name, colour, with_gaps(points)))
     })
@@ -123,7 +113,7 @@ fn bar_chart(chart: &Chart, bars: &[(String, f64)]) -> BarChart {
         .scale(scale(chart))
         .with_width(WIDTH);
     let drawing = rules(chart).fold(drawing, BarChart::rule);
-    let coloured = bars.iter().zip(COLOURS.into_iter().cycle());
+    let coloured = bars.iter().zip((0..).map(Colour::of_series));
     coloured.fold(drawing, |drawing, ((name, value), colour)| {
         drawing.bar(&**name, colour, *value)
     })

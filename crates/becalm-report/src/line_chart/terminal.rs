@@ -14,7 +14,8 @@ impl LineChart {
     /// ended.
     ///
     /// Lines are drawn in dots of an eighth of a character. Without colours, several series are
-    /// drawn in a character each. Bands and the names of levels are left to the pictures.
+    /// drawn in a character each. The names of levels and of bands stand below, with the ends of the
+    /// latter.
     pub fn to_terminal(&self, width: usize, height: usize, painter: Painter) -> String {
         let (width, height) = (width.max(32), height.clamp(2, 200));
         let plot = self.plot();
@@ -66,7 +67,8 @@ impl LineChart {
             text.push('\n');
         }
         text += &self.x_line(&plot, margin + 2, columns, painter);
-        text + &self.terminal_legend(width, glyphed, painter)
+        text += &self.terminal_legend(width, glyphed, painter);
+        text + &self.terminal_notes(&plot, width, painter)
     }
 
     /// The ends of the x axis, and its name between them.
@@ -110,6 +112,28 @@ impl LineChart {
             text.push('\n');
         }
         text
+    }
+
+    /// What the levels and the bands are: their names, and where the bands lie.
+    fn terminal_notes(&self, plot: &Plot, width: usize, painter: Painter) -> String {
+        let rules = self.rules.iter().filter(|rule| {
+            let is_seen = plot.y.position(rule.at).is_some();
+            is_seen && !rule.label.is_empty()
+        });
+        let rules = rules.map(|rule| format!("┈ {}", rule.label));
+        let bands = self.bands.iter().filter(|band| !band.label.is_empty());
+        let bands = bands.map(|band| match [band.from, band.to].map(format::plain) {
+            [from, to] if from == to => format!("at {from}: {}", band.label),
+            [from, to] => format!("{from} to {to}: {}", band.label),
+        });
+        let notes: Vec<_> = rules.chain(bands).collect();
+        if notes.is_empty() {
+            return String::new();
+        }
+        let lines = terminal::wrap(&notes.join("; "), width);
+        let lines = lines.iter().map(|line| terminal::fit(line, width));
+        let lines = lines.map(|line| painter.paint(crate::Colour::Muted, line.trim_end()) + "\n");
+        lines.collect()
     }
 }
 
@@ -175,7 +199,7 @@ fn trace(dots: &mut Dots, series: &Series, plot: &Plot, glyph: Option<char>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Colour, Rule};
+    use crate::{Band, Colour, Rule};
 
     fn line(points: Vec<(f64, f64)>) -> Series {
         Series::line("load", Colour::Red, points)
@@ -213,6 +237,7 @@ mod tests {
                         LineChart::new("a title that is longer than the narrowest terminal")
                             .x_label("x")
                             .rule(Rule::new(3.0, "capacity"))
+                            .band(Band::new(1.0, 2.0, "an outage of the database behind it"))
                             .series(line(points.clone()).filled())
                             .series(Series::steps(
                                 "再試行の嵐 with a long name",
@@ -237,6 +262,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn levels_and_bands_are_named_below() {
+        let chart = LineChart::new("")
+            .series(line(vec![(0.0, 0.0), (60.0, 100.0)]))
+            .rule(Rule::new(40.0, "capacity"))
+            .rule(Rule::new(1e9, "out of sight"))
+            .band(Band::new(10.0, 12.5, "the database hangs"))
+            .band(Band::new(20.0, 20.0, "its cache is lost"));
+        let text = chart.to_terminal(80, 6, Painter::Plain);
+        let notes = "┈ capacity; 10 to 12.5: the database hangs; at 20: its cache is lost";
+        assert_eq!(text.lines().last(), Some(notes), "{text}");
+        let plain = LineChart::new("").series(line(vec![(0.0, 0.0), (60.0, 100.0)]));
+        assert!(
+            plain
+                .to_terminal(80, 6, Painter::Plain)
+                .ends_with("━ load\n")
+        );
     }
 
     #[test]

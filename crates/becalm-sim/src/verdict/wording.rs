@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use becalm::duration::Human;
-use becalm::{Backoff, Policy};
+use becalm::{Backoff, Jitter, Policy};
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.
@@ -22,10 +22,13 @@ pub fn describe(policy: &Policy) -> String {
         };
         let _ = write!(
             line,
-            ", {backoff} from {} to {} with {} jitter",
+            ", {backoff} from {} to {} {}",
             Human(policy.base),
             Human(policy.cap),
-            policy.jitter
+            match policy.jitter {
+                Jitter::None => "without jitter".into(),
+                ref jitter => format!("with {jitter} jitter"),
+            }
         );
     }
     let _ = write!(line, ", budget {}", policy.budget);

@@ -77,7 +77,7 @@ impl<'a> Section<'a> {
         let Some(entry) = self.get(key) else {
             return Ok(Vec::new());
         };
-        let entries = entry.list("tables")?;
+        let entries = entry.tables()?;
         entries.iter().map(|entry| entry.section(keys)).collect()
     }
 
@@ -201,8 +201,24 @@ impl<'a> Entry<'a> {
     pub fn count(&self, least: u32) -> Result<u32, Refusal> {
         let count = self.whole().and_then(|whole| u32::try_from(whole).ok());
         let enough = count.filter(|count| *count >= least);
-        let wanted = || self.refuse(format!("write a whole number from {least} up"));
-        enough.ok_or_else(wanted)
+        enough.ok_or_else(|| self.refuse(self.counts_from(least)))
+    }
+
+    /// What is wanted of a count, from this one up: with the upper end for whom it is news.
+    pub fn counts_from(&self, least: u32) -> String {
+        let is_too_large = match self.value.get_ref() {
+            DeValue::Integer(whole) => !whole.as_str().starts_with('-') && self.small().is_none(),
+            _ => false,
+        };
+        if is_too_large {
+            format!("write a whole number from {least} to {}", u32::MAX)
+        } else {
+            format!("write a whole number from {least} up")
+        }
+    }
+
+    fn small(&self) -> Option<i64> {
+        self.whole().filter(|whole| *whole <= i64::from(u32::MAX))
     }
 
     /// One of these words.
@@ -230,6 +246,11 @@ impl<'a> Entry<'a> {
             value,
         };
         Ok(list.iter().map(entry).collect())
+    }
+
+    /// The tables of a list, each written under `[[key]]`.
+    pub fn tables(&self) -> Result<Vec<Entry<'a>>, Refusal> {
+        self.list(&format!("tables, each under [[{}]]", self.key))
     }
 
     pub fn section(&self, keys: &[&str]) -> Result<Section<'a>, Refusal> {

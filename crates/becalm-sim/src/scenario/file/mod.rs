@@ -90,18 +90,34 @@ pub fn read(
     text: &str,
     files: &dyn Fn(&str) -> io::Result<String>,
 ) -> Result<Scenario, InvalidFile> {
+    read_named(text, None, files)
+}
+
+/// The same with the name that it has where it gives none.
+fn read_named(text: &str, name: Option<&str>, files: Files<'_>) -> Result<Scenario, InvalidFile> {
     let document = DeTable::parse(text).map_err(|error| {
         let refusal = Refusal {
+            sentence: no_toml(text, &error),
             span: error.span(),
             key: String::new(),
-            sentence: error.message().replace('\n', " "),
         };
         refusal.at_line_of(text)
     })?;
-    scenario(document.get_ref(), files).map_err(|refusal| refusal.at_line_of(text))
+    scenario(document.get_ref(), name, files).map_err(|refusal| refusal.at_line_of(text))
 }
 
-/// The scenario of a file. Names of other files in it are relative to its folder.
+/// What the parser says; of a key that is there twice also which.
+fn no_toml(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', " ");
+    let key = error.span().and_then(|span| text.get(span));
+    match key.filter(|_| message == "duplicate key") {
+        Some(key) => format!("`{key}` is there a second time; leave one of them out"),
+        None => message,
+    }
+}
+
+/// The scenario of a file. Names of other files in it are relative to its folder. Without a `name`
+/// it is called as the file is, less its ending.
 ///
 /// # Errors
 ///
@@ -111,7 +127,8 @@ pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
     let text = fs::read_to_string(path).map_err(|error| {
         Refusal::whole(format!("the file cannot be read: {error}")).at_line_of("")
     })?;
-    read(&text, &|name| fs::read_to_string(folder.join(name)))
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    read_named(&text, name, &|name| fs::read_to_string(folder.join(name)))
 }
 
 /// The text of a scenario, which [`read`] reads back as the same. What has its default is left out;
@@ -150,9 +167,16 @@ pub fn write(scenario: &Scenario) -> Result<String, InvalidFile> {
     Ok(lines.into_text())
 }
 
-fn scenario<'a>(document: &'a DeTable<'a>, files: Files<'_>) -> Result<Scenario, Refusal> {
+fn scenario<'a>(
+    document: &'a DeTable<'a>,
+    name: Option<&str>,
+    files: Files<'_>,
+) -> Result<Scenario, Refusal> {
     let whole = Section::whole(document, KEYS)?;
-    let name = whole.required("name", "\"orders\"")?.text()?;
+    let name = match (whole.get("name"), name) {
+        (None, Some(name)) => name,
+        _ => whole.required("name", "\"orders\"")?.text()?,
+    };
     let horizon = whole.required("horizon", "\"60s\"")?.length()?;
     let mut scenario = Scenario::new(name, horizon);
     whole.set("bucket", &mut scenario.bucket, Entry::length)?;

@@ -29,7 +29,7 @@ impl Sections<'_> {
             let Some(calls) = service.get("calls") else {
                 continue;
             };
-            for call in calls.list("tables")? {
+            for call in calls.tables()? {
                 let called = call.inside("service");
                 refuse_stranger("service", called, &services)?;
             }

@@ -1,6 +1,5 @@
 //! How are the choices of a scenario written?
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use becalm::duration::{self, Human};
@@ -139,14 +138,9 @@ pub(super) fn optional_length(entry: &Entry<'_>) -> Result<Option<Duration>, Ref
 pub(super) fn bounded(entry: &Entry<'_>, least: u32) -> Result<Option<u32>, Refusal> {
     match entry.as_text() {
         Some(UNLIMITED) => Ok(None),
-        Some(_) => Err(entry.refuse(or_unlimited(least))),
-        None => entry
-            .count(least)
-            .map(Some)
-            .map_err(|_| entry.refuse(or_unlimited(least))),
+        _ => entry.count(least).map(Some).map_err(|_| {
+            let counts = entry.counts_from(least);
+            entry.refuse(format!("{counts}, or \"{UNLIMITED}\""))
+        }),
     }
-}
-
-fn or_unlimited(least: impl Display) -> String {
-    format!("write a whole number from {least} up, or \"{UNLIMITED}\"")
 }
