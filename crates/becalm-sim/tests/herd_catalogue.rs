@@ -107,6 +107,51 @@ fn the_charts_of_a_herd_lose_no_peak_and_end_with_everybody_back() {
 }
 
 #[test]
+fn a_picture_of_many_buckets_keeps_its_peaks() {
+    let settings = [("clients", "300"), ("outage", "20s"), ("bucket", "5ms")];
+    let study = study(find("herd").expect("an entry"), &settings, &plan(1));
+    let ChartKind::Lines(lines) = &study.charts[0].kind else {
+        panic!("lines")
+    };
+    let none = lines.iter().find(|it| it.0 == "none").expect("a line");
+    let most = none.1.iter().map(|point| point.1).fold(0.0, f64::max);
+    assert!(none.1.len() <= 600 && (most - 300.0).abs() < 1e-9, "{most}");
+}
+
+#[test]
+fn a_fleet_that_is_let_in_slowly_comes_back_slowly_and_its_first_peak_is_the_highest() {
+    let entry = find("herd").expect("an entry");
+    let figures = |settings: &[(&str, &str)]| {
+        let study = study(entry, settings, &plan(1));
+        let full = study.contenders.iter().find(|it| it.name == "full");
+        let figures = full.expect("a contender").figures.clone();
+        move |id: &str| {
+            let found = figures.iter().find(|it| it.id == id);
+            found.and_then(|it| it.value).expect("a value")
+        }
+    };
+    let wide = figures(&[("clients", "300"), ("outage", "60s")]);
+    // Full jitter spreads more with every retry.
+    assert!(
+        wide("late_peak") < wide("peak") / 2.0,
+        "{}",
+        wide("late_peak")
+    );
+    let slow = figures(&[("clients", "300"), ("outage", "60s"), ("accepts", "5")]);
+    // 300 at 5 a second, and a burst of a tenth of a second.
+    assert!(
+        slow("reconnect_last_s") >= 59.0,
+        "{}",
+        slow("reconnect_last_s")
+    );
+    assert!(
+        wide("reconnect_last_s") < 59.0,
+        "{}",
+        wide("reconnect_last_s")
+    );
+}
+
+#[test]
 fn equal_seeds_give_equal_studies_and_other_seeds_others() {
     for (name, settings) in SMALL {
         let entry = find(name).expect("an entry");

@@ -5,7 +5,7 @@ mod by_hand;
 use std::time::Duration;
 
 use becalm_sim::record::Recording;
-use becalm_sim::verdict::{Outcome, Phases, Recovery, Unjudgeable, judge, judgeable};
+use becalm_sim::verdict::{Outcome, Phase, Phases, Recovery, Unjudgeable, judge, judgeable};
 use by_hand::{Second, course, eager, fine, hung, lost, recording, unhung};
 
 /// Hung from 10 s to 12 s, and lost until then or as long as said.
@@ -38,6 +38,59 @@ fn a_service_that_is_down_at_the_end_is_a_storm_if_it_is_offered_more_than_it_ca
     let quiet = judge(&hung(500.0, &eager()), &quiet);
     assert_eq!(quiet.recovery, Recovery::Never);
     assert!(!quiet.is_storm());
+}
+
+/// A service that is offered more than it can serve has not failed as long as its calls succeed.
+#[test]
+fn under_pressure_a_service_holds_as_long_as_its_calls_succeed() {
+    let tail = |succeed| {
+        let pressed = Second {
+            calls: 500,
+            succeed,
+            attempts: 1500,
+        };
+        judge(
+            &unhung(500.0, &eager()),
+            &recording((0..40).map(|_| pressed)),
+        )
+    };
+    for (succeed, holds) in [(500, true), (480, true), (460, false), (300, false)] {
+        let outcome = tail(succeed);
+        assert!(outcome.pressure > 1.4 && outcome.recovery.is_back());
+        assert_eq!(outcome.holds(), holds, "{succeed} of 500");
+        assert!(!outcome.is_storm(), "it has come back");
+    }
+}
+
+#[test]
+fn the_pressure_is_that_of_the_service_with_the_most() {
+    let mut scenario = hung(500.0, &eager());
+    let mut second = scenario.services[0].clone();
+    second.name = "rows".into();
+    scenario.services.push(second);
+    let mut run = course(40, 500, 4, |second| second >= 10);
+    let mut calm = run.services[0].clone();
+    for arrived in &mut calm.arrived {
+        *arrived /= 10;
+    }
+    run.services.push(calm);
+    for _ in 0..2 {
+        let outcome = judge(&scenario, &run);
+        assert!(
+            (outcome.pressure - 2.0).abs() < 1e-9,
+            "{}",
+            outcome.pressure
+        );
+        run.services.reverse();
+    }
+}
+
+#[test]
+fn what_did_not_happen_has_a_ratio_of_one() {
+    let phase = Phase::default();
+    let one = [phase.success(), phase.amplification()];
+    assert!(one.iter().all(|it| (it - 1.0).abs() < 1e-12), "{one:?}");
+    assert!(phase.goodput().abs() < 1e-12, "a rate of nothing is 0");
 }
 
 #[test]

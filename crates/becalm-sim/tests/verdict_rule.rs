@@ -6,7 +6,7 @@ use becalm::{Budget, Policy};
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{
-    Ruling, Runs, bottleneck, hidden_capacity, largest_load, longest_outage, rule,
+    Ruling, Runs, Stress, bottleneck, hidden_capacity, largest_load, longest_outage, rule,
 };
 use by_hand::{eager, hung, unhung, world};
 
@@ -30,6 +30,36 @@ fn more_first_tries_than_can_be_served_are_overload() {
         &ruling,
         &["First tries alone are 1 200/s", "120 %", "1 000/s"],
     );
+}
+
+/// Though every run of so short a scenario looks well.
+#[test]
+fn first_tries_beyond_the_capacity_are_overload_whatever_the_runs_say() {
+    let plan = Plan::default();
+    let fine = |_: &Scenario, _| by_hand::course(40, 1200, 1, |_| false);
+    let ruling = rule(&unhung(1200.0, &eager()), &Runs::new(fine, &plan), 4);
+    assert_eq!(ruling.verdict, Verdict::Overloaded);
+}
+
+#[test]
+fn a_service_that_is_loaded_is_not_asked_about_less_load() {
+    for (load, cases) in [(200.0, 2), (899.0, 2), (901.0, 1), (990.0, 1)] {
+        let stresses = Stress::of(&hung(load, &eager()));
+        assert_eq!(stresses.len(), cases, "{load}");
+        assert!(stresses.iter().all(|it| it.scenario.validate().is_ok()));
+    }
+}
+
+#[test]
+fn a_load_that_is_always_survived_is_known_up_to_the_capacity() {
+    let plan = Plan::default();
+    let budget = Policy::default().attempts(1);
+    let runs = Runs::new(world(99.0), &plan);
+    let load = largest_load(&hung(200.0, &budget), &runs, 10).unwrap();
+    let (low, high) = load
+        .interval()
+        .expect("no load above the capacity is survived");
+    assert!(low > 900.0 && (high - 1000.0).abs() < 1e-6, "{low} {high}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use becalm::{Budget, Jitter, Policy};
 use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{
-    Arrivals, Cache, Downstream, Effect, InvalidScenario, Limit, Population, Scenario, Service,
+    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population, Scenario,
+    Service,
 };
 use becalm_sim::world::run;
 use worlds::{attempts, constant, ms, named, once, secs, trigger, world};
@@ -29,6 +30,30 @@ fn refused(change: impl Fn(&mut Scenario)) -> String {
 fn what_means_something_is_accepted() {
     assert_eq!(valid().validate(), Ok(()));
     assert!(run(&valid(), 1).events > 0);
+}
+
+#[test]
+fn what_would_stand_still_or_go_on_for_ever_is_refused() {
+    let nano = std::time::Duration::from_nanos(1);
+    let bursty = |burst, pause| Arrivals::Bursty {
+        rate: 1.0,
+        burst_rate: 10.0,
+        burst,
+        pause,
+    };
+    for (burst, pause, word) in [(nano, secs(1), "burst"), (secs(1), nano, "pause")] {
+        let said = refused(|it| it.populations[0].arrivals = bursty(burst, pause));
+        assert!(said.contains(word) && said.contains("clients"), "{said}");
+    }
+    let codel = Discipline::CoDel {
+        target: ms(5),
+        interval: ms(0),
+    };
+    let said = refused(|it| it.services[0].discipline = codel);
+    assert!(said.contains("interval"), "{said}");
+    let late = Arrivals::Trace([secs(400 * 366 * 86_400)].into());
+    let said = refused(|it| it.populations[0].arrivals = late.clone());
+    assert!(said.contains("recorded calls"), "{said}");
 }
 
 #[test]

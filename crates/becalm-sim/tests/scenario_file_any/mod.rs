@@ -5,8 +5,8 @@ use std::time::Duration;
 use becalm::{Breaker, Budget, IdempotencyKey, Jitter, Operation, Policy, Preset, Priority};
 use becalm_sim::engine::Distribution;
 use becalm_sim::scenario::{
-    Arrivals, Cache, Discipline, Downstream, Effect, Limit, Network, Population, Routing, Scenario,
-    Service, Sharing, Stale, Trigger, Variant,
+    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Network, Population,
+    Routing, Scenario, Service, Sharing, Stale, Trigger, Variant,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -241,46 +241,50 @@ fn any_effect(service: String, population: String) -> impl Strategy<Value = Effe
 /// Any scenario that a file can hold: names that mean something, values in range, no circles.
 pub fn any_scenario() -> impl Strategy<Value = Scenario> {
     let names = (vec(any_name(), 2), any_name(), any_name());
-    names.prop_flat_map(|(mut services, population, name)| {
-        services.sort();
-        services.dedup();
-        let first = services[0].clone();
-        let below = services[1..].to_vec();
-        let all: Vec<_> = below
-            .iter()
-            .map(|name| any_service(name.clone(), Vec::new()).boxed())
-            .chain([any_service(first.clone(), below.clone()).boxed()])
-            .collect();
-        let trigger = (
-            any_time(),
-            any_time(),
-            any_effect(first.clone(), population.clone()),
-        )
-            .prop_map(|(from, length, effect)| Trigger::new(from, length, effect));
-        let network = (any_distribution(), any_share());
-        let horizon = (any_length(), 1..1_000_000_u32);
-        let times = horizon.prop_map(|(horizon, buckets)| {
-            let bucket = (horizon / buckets).max(Duration::from_nanos(1));
-            (horizon, bucket)
-        });
-        let parts = (
-            times,
-            network,
-            all,
-            any_population(population, first),
-            vec(trigger, 0..3),
-        );
-        parts.prop_map(
-            move |((horizon, bucket), (delay, loss), services, population, triggers)| {
-                let mut scenario = Scenario::new(name.clone(), horizon);
-                let mut network = Network::default();
-                (network.delay, network.loss) = (delay, loss);
-                (scenario.bucket, scenario.network) = (bucket, network);
-                scenario.services = services;
-                scenario.populations = vec![population];
-                scenario.triggers = triggers;
-                scenario
-            },
-        )
-    })
+    names
+        .prop_flat_map(|(mut services, population, name)| {
+            services.sort();
+            services.dedup();
+            let first = services[0].clone();
+            let below = services[1..].to_vec();
+            let all: Vec<_> = below
+                .iter()
+                .map(|name| any_service(name.clone(), Vec::new()).boxed())
+                .chain([any_service(first.clone(), below.clone()).boxed()])
+                .collect();
+            let trigger = (
+                any_time(),
+                any_time(),
+                any_effect(first.clone(), population.clone()),
+            )
+                .prop_map(|(from, length, effect)| Trigger::new(from, length, effect));
+            let network = (any_distribution(), any_share());
+            let horizon = (any_length(), 1..1_000_000_u32);
+            let times = horizon.prop_map(|(horizon, buckets)| {
+                let bucket = (horizon / buckets).max(Duration::from_nanos(1));
+                (horizon, bucket)
+            });
+            let parts = (
+                times,
+                network,
+                all,
+                any_population(population, first),
+                vec(trigger, 0..3),
+            );
+            parts.prop_map(
+                move |((horizon, bucket), (delay, loss), services, population, triggers)| {
+                    let mut scenario = Scenario::new(name.clone(), horizon);
+                    let mut network = Network::default();
+                    (network.delay, network.loss) = (delay, loss);
+                    (scenario.bucket, scenario.network) = (bucket, network);
+                    scenario.services = services;
+                    scenario.populations = vec![population];
+                    scenario.triggers = triggers;
+                    scenario
+                },
+            )
+        })
+        .prop_filter("it would not end", |it| {
+            !matches!(it.validate(), Err(InvalidScenario::Endless(_)))
+        })
 }

@@ -1,0 +1,229 @@
+//! Do the sentences and figures of a study say what became of several policies together?
+
+mod by_hand;
+
+use becalm::Policy;
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::record::Recording;
+use becalm_sim::scenario::Scenario;
+use becalm_sim::study::{ChartKind, Contender, Plan, Study};
+use becalm_sim::verdict::{Brief, Resolution, Thoroughness, study_with};
+use by_hand::{Second, course, eager, fine, hung, recording, unhung, world};
+
+fn studied(
+    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    thoroughness: Thoroughness,
+    build: impl Fn(&Policy) -> Scenario,
+    attempts: &[u32],
+) -> Study {
+    let candidates: Vec<_> = attempts
+        .iter()
+        .map(|attempts| Candidate {
+            name: format!("{attempts} attempts"),
+            policy: eager().attempts(*attempts),
+        })
+        .collect();
+    let plan = Plan::default();
+    study_with(
+        run,
+        &Brief::default(),
+        thoroughness,
+        &candidates,
+        &plan,
+        build,
+    )
+}
+
+fn value(contender: &Contender, id: &str) -> Option<f64> {
+    let found = contender.figures.iter().find(|it| it.id == id);
+    found.unwrap_or_else(|| panic!("no figure {id}")).value
+}
+
+#[test]
+fn of_several_that_stay_down_the_worst_is_told() {
+    let quick = Thoroughness::QUICK;
+    // Both are above their hidden capacities, of 250/s and of 333/s.
+    let study = studied(world(1.0), quick, |policy| hung(600.0, policy), &[4, 3]);
+    let expected = "Under 4 attempts and 3 attempts the service stays down after the trigger is \
+                    gone: it is offered up to 2 400 attempts a second, and none of the calls is \
+                    answered at the end.";
+    assert_eq!(study.answer, expected);
+    // A hundredth of the calls is some, not none.
+    let few = |_: &Scenario, _| {
+        let drip = Second {
+            calls: 600,
+            succeed: 10,
+            attempts: 2400,
+        };
+        recording((0..40).map(|second| if second < 10 { fine(600) } else { drip }))
+    };
+    let calm_or = |scenario: &Scenario, seed| {
+        if scenario.triggers.is_empty() {
+            course(40, 600, 1, |_| false)
+        } else {
+            few(scenario, seed)
+        }
+    };
+    let study = studied(calm_or, quick, |policy| hung(600.0, policy), &[4]);
+    let part = "at most 2 % of the calls are answered at the end";
+    assert!(study.answer.contains(part), "{}", study.answer);
+}
+
+#[test]
+fn of_several_that_survive_the_shortest_outage_is_told() {
+    let thoroughness = {
+        let mut thoroughness = Thoroughness::default();
+        thoroughness.map = None;
+        thoroughness
+    };
+    // What a policy of so many attempts tolerates: 8 / attempts times a hang of 2 s.
+    let by_policy = |scenario: &Scenario, seed| {
+        let attempts = scenario.populations[0].variants[0].policy.attempts;
+        world(4.0 / f64::from(attempts))(scenario, seed)
+    };
+    let study = studied(
+        by_policy,
+        thoroughness,
+        |policy| hung(100.0, policy),
+        &[2, 3],
+    );
+    let outage = |at: usize| value(&study.contenders[at], "longest_outage_s").unwrap();
+    assert!(outage(1) < outage(0) - 0.5, "{} {}", outage(0), outage(1));
+    let told = format!("It survives an outage of up to {:.2}", outage(1));
+    let told = told.trim_end_matches('0').trim_end_matches('.');
+    assert!(study.answer.contains(told), "{told}: {}", study.answer);
+}
+
+#[test]
+fn without_a_trigger_no_figure_speaks_of_one() {
+    let quick = Thoroughness::QUICK;
+    let ids = [
+        "amplification_during",
+        "amplification_after",
+        "recovery_p50_s",
+        "goodput_before",
+        "added_latency_p50_ms",
+    ];
+    let with = studied(world(4.0), quick, |policy| hung(100.0, policy), &[2]);
+    let without = studied(world(4.0), quick, |policy| unhung(100.0, policy), &[2]);
+    for id in ids {
+        assert!(value(&with.contenders[0], id).is_some(), "{id}");
+        assert_eq!(value(&without.contenders[0], id), None, "{id}");
+    }
+    assert!(value(&without.contenders[0], "amplification").is_some());
+}
+
+#[test]
+fn the_latency_that_a_trigger_adds_is_over_the_same_calls_without_it() {
+    // 20 ms without the trigger, 70 ms with it.
+    let run = |scenario: &Scenario, _| {
+        let mut run = course(40, 500, 1, |_| false);
+        if !scenario.triggers.is_empty() {
+            let latency = &mut run.populations[0].latency;
+            *latency = becalm_sim::record::Histogram::default();
+            latency.add(70_000_000);
+        }
+        run
+    };
+    let study = studied(run, Thoroughness::QUICK, |policy| hung(500.0, policy), &[2]);
+    let added = value(&study.contenders[0], "added_latency_p50_ms").unwrap();
+    // Times are kept to within 1.6 %.
+    assert!((added - 50.0).abs() < 2.0, "{added}");
+}
+
+/// Of 10 runs, 3 come back after 1 s, 4 after 5 s, and 3 never: half are back after 5 s, nine of ten
+/// never.
+#[test]
+fn recoveries_are_told_by_rank_and_drawn_as_steps() {
+    let place = std::sync::atomic::AtomicU32::new(0);
+    let run = |scenario: &Scenario, _: u64| {
+        if scenario.triggers.is_empty() || scenario.triggers[0].length.as_secs() > 2 {
+            return course(44, 500, 1, |_| false);
+        }
+        // The first ten runs are those of the scenario.
+        let until = match place.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0..3 => 13,
+            3..7 => 17,
+            7..10 => 40,
+            _ => 12,
+        };
+        course(40, 500, 4, |second| (10..until).contains(&second))
+    };
+    let mut thoroughness = Thoroughness::QUICK;
+    thoroughness.runs = 10;
+    let study = studied(run, thoroughness, |policy| hung(500.0, policy), &[4]);
+    let half = value(&study.contenders[0], "recovery_p50_s").unwrap();
+    assert!((4.8..=5.0).contains(&half), "{half}");
+    assert_eq!(value(&study.contenders[0], "recovery_p90_s"), None);
+    let chart = study.charts.iter().find(|it| it.id == "recovery").unwrap();
+    let ChartKind::Lines(lines) = &chart.kind else {
+        panic!("lines")
+    };
+    let points = &lines[0].1;
+    let share_at = |time: f64| {
+        let mut reached = points.iter().filter(|(at, _)| *at <= time);
+        reached.next_back().map(|(_, share)| *share)
+    };
+    assert_eq!(
+        [0.5, 2.0, 10.0].map(share_at),
+        [Some(0.0), Some(0.3), Some(0.7)]
+    );
+}
+
+#[test]
+fn a_queue_is_drawn_with_its_peaks() {
+    // 2000 s in buckets of 100 ms: 34 buckets share a point.
+    let mut peak = course(2000, 10, 1, |_| false);
+    peak.services[0].queue[7_777] = 555;
+    let build = |policy: &Policy| {
+        let mut scenario = hung(10.0, policy);
+        scenario.horizon = std::time::Duration::from_secs(2000);
+        scenario
+    };
+    let study = studied(|_, _| peak.clone(), Thoroughness::QUICK, build, &[1]);
+    let chart = study.charts.iter().find(|it| it.id == "queue").unwrap();
+    let ChartKind::Lines(lines) = &chart.kind else {
+        panic!("lines")
+    };
+    assert!(lines[0].1.iter().any(|(_, queue)| *queue > 554.0));
+}
+
+#[test]
+fn a_map_says_what_share_of_the_runs_stays_down() {
+    let mut thoroughness = Thoroughness::QUICK;
+    thoroughness.map = Some(Resolution {
+        lengths: 3,
+        loads: 8,
+        runs: 4,
+    });
+    let study = studied(world(1.5), thoroughness, |policy| hung(400.0, policy), &[4]);
+    let ChartKind::Map {
+        rows,
+        columns,
+        cells,
+        ..
+    } = &study.contenders[0].charts[0].kind
+    else {
+        panic!("a map")
+    };
+    // The hidden capacity is a quarter of the capacity; up to it hangs of 0.25 s and 2 s are survived.
+    assert_eq!((rows[0], rows[1], columns.len()), (0.125, 0.25, 3));
+    let row = |at: usize| &cells[3 * at..3 * at + 3];
+    assert_eq!(row(0), [0.0, 0.0, 1.0]);
+    for (at, load) in rows.iter().enumerate().skip(2) {
+        assert_eq!(row(at), [1.0, 1.0, 1.0], "{load} of the capacity");
+    }
+}
+
+#[test]
+fn the_first_run_has_the_seed_that_was_asked_for() {
+    let seen = std::sync::Mutex::new(Vec::new());
+    let run = |_: &Scenario, seed| {
+        seen.lock().unwrap().push(seed);
+        course(40, 100, 1, |_| false)
+    };
+    studied(run, Thoroughness::QUICK, |policy| hung(100.0, policy), &[2]);
+    let seen = seen.into_inner().unwrap();
+    assert_eq!(seen[0], Plan::default().seed, "{seen:?}");
+    assert!(seen[1..5].iter().all(|seed| *seed > 1_000), "{seen:?}");
+}
