@@ -28,7 +28,7 @@ mod variation;
 mod wording;
 
 pub use capacity::{hidden_capacity, most_attempts};
-pub(crate) use evidence::{list, percent};
+pub(crate) use evidence::{list, percent, plain};
 pub use judge::{Outcome, Phase, judge};
 pub use judgeable::{Unjudgeable, judgeable};
 pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
