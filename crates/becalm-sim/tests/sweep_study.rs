@@ -2,11 +2,14 @@
 
 mod by_hand;
 
+use std::convert::Infallible;
+use std::sync::Mutex;
+
 use becalm::Policy;
 use becalm_sim::catalogue::{Kind, Parameter, Parameters};
-use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
-use becalm_sim::sweep::{Sweep, study_with};
-use becalm_sim::verdict::{Brief, Thoroughness};
+use becalm_sim::study::{ChartKind, Contender, Figure, Plan, Study, Verdict};
+use becalm_sim::sweep::{Sweep, study};
+use becalm_sim::verdict::{Brief, Thoroughness, study_with};
 use by_hand::{hung, world};
 
 const PARAMETERS: &[Parameter] = &[Parameter::new("load", Kind::Number, "200", "First tries")];
@@ -16,14 +19,15 @@ fn swept(text: &str) -> Study {
     let sweep = Sweep::read(text, &parameters).unwrap();
     let policy = Policy::default().budget(becalm::Budget::None);
     let points = sweep.points(&policy, &parameters).unwrap();
-    study_with(
-        world(1.5),
-        &Brief::default(),
-        Thoroughness::QUICK,
-        (&sweep, &points),
-        &Plan::default(),
-        |parameters, policy| hung(parameters.number("load"), policy),
-    )
+    let brief = Brief::default();
+    let swept = study(&brief, &sweep, &points, &Plan::default(), |point, plan| {
+        assert!(plan.is_quick, "the sweep is the map");
+        let build = |policy: &Policy| hung(point.parameters.number("load"), policy);
+        let one = [point.candidate()];
+        let default = Thoroughness::default();
+        Ok::<_, Infallible>(study_with(world(1.5), &brief, default, &one, plan, build))
+    });
+    swept.unwrap()
 }
 
 #[test]
@@ -93,6 +97,78 @@ fn lines_run_over_the_first_axis_with_numbers() {
     assert_eq!(names, ["jitter=full", "jitter=equal"]);
     assert_eq!(lines[0].1, [(200.0, 100.0), (346.0, 0.0), (600.0, 0.0)]);
     assert_eq!(chart.x, "load");
+}
+
+/// A sweep whose points come to this peak and this time until 99 % are back.
+fn weighed(points: &[(f64, Option<f64>)]) -> String {
+    let axes: Vec<String> = (1..=points.len()).map(|it| it.to_string()).collect();
+    let parameters = Parameters::of(&[]);
+    let sweep = Sweep::read(&format!("attempts={}", axes.join("|")), &parameters).unwrap();
+    let grid = sweep.points(&Policy::default(), &parameters).unwrap();
+    let swept = study(
+        &Brief::default(),
+        &sweep,
+        &grid,
+        &Plan::default(),
+        |point, _| {
+            let place: usize = point.values[0].parse().unwrap();
+            let (peak, back) = points[place - 1];
+            let mut contender = Contender::default();
+            contender.name.clone_from(&point.name);
+            contender.figures = vec![
+                Figure::new("peak", "Peak", "", Some(peak)),
+                Figure::new("reconnect_p99_s", "Back", "s", back),
+            ];
+            let mut study = Study::default();
+            study.contenders = vec![contender];
+            Ok::<_, Infallible>(study)
+        },
+    );
+    swept.unwrap().answer
+}
+
+#[test]
+fn the_points_that_no_other_beats_are_named_from_the_lowest_peak_up() {
+    let answer = weighed(&[
+        (900.0, Some(2.0)),
+        (100.0, Some(20.0)),
+        (500.0, Some(20.0)),
+        (300.0, Some(5.0)),
+        (50.0, None),
+    ]);
+    assert_eq!(
+        answer,
+        "Of 5 points these 3 are beaten by no other in attempts in the fullest bucket and in time \
+         until 99 % of the clients are back: attempts=2 (100, 20 s), attempts=4 (300, 5 s) and \
+         attempts=1 (900, 2 s). At 1, fewer than 99 % of the clients come back at all."
+    );
+    let equals = weighed(&[(100.0, Some(5.0)), (100.5, Some(5.02)), (100.2, Some(5.0))]);
+    assert!(
+        equals.starts_with("Of 3 points none beats attempts=1 (100, 5 s) in"),
+        "what runs do not tell apart is named once: {equals}"
+    );
+}
+
+#[test]
+fn the_progress_never_goes_back_and_ends_with_all() {
+    let told = Mutex::new(Vec::new());
+    let tell = |done, all| told.lock().unwrap().push((done, all));
+    let mut plan = Plan::default();
+    plan.progress = Some(&tell);
+    let parameters = Parameters::of(&[]);
+    let sweep = Sweep::read("attempts=1..4", &parameters).unwrap();
+    let points = sweep.points(&Policy::default(), &parameters).unwrap();
+    let swept = study(&Brief::default(), &sweep, &points, &plan, |_, plan| {
+        let progress = plan.progress.unwrap();
+        progress(1, 2);
+        progress(2, 2);
+        Ok::<_, Infallible>(Study::default())
+    });
+    swept.unwrap();
+    let told = told.into_inner().unwrap();
+    assert!(told.is_sorted_by_key(|it| it.0), "{told:?}");
+    assert_eq!(told.first(), Some(&(1, 8)));
+    assert_eq!(told.last(), Some(&(8, 8)));
 }
 
 #[test]

@@ -2,13 +2,18 @@
 
 mod by_hand;
 
+use std::time::Duration;
+
 use becalm::{Budget, Policy};
-use becalm_sim::scenario::Scenario;
+use becalm_sim::engine::Distribution;
+use becalm_sim::record::Recording;
+use becalm_sim::scenario::{Arrivals, Scenario, Service};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{
-    Ruling, Runs, Stress, bottleneck, hidden_capacity, largest_load, longest_outage, rule,
+    Ruling, Runs, Stress, bottleneck, crowded, hidden_capacity, largest_load, longest_outage, most_clients,
+    rule,
 };
-use by_hand::{eager, hung, unhung, world};
+use by_hand::{course, eager, hung, unhung, world};
 
 fn ruled(scenario: &Scenario, tolerates: f64) -> Ruling {
     let plan = Plan::default();
@@ -215,4 +220,78 @@ fn searches_find_the_edges_of_a_world_that_is_known() {
     );
     assert_eq!(all.unwrap().value(), None, "it survives no load at all");
     assert!(longest_outage(&unhung(200.0, &eager()), &runs, 10).is_none());
+}
+
+/// A closed loop of so many clients that think for a second, on the service of [`hung`].
+fn closed(clients: u32) -> Scenario {
+    let mut scenario = hung(1.0, &eager());
+    for population in &mut scenario.populations {
+        population.clients = clients;
+        population.arrivals = Arrivals::Closed {
+            think: Distribution::Constant(Duration::from_secs(1)),
+        };
+    }
+    scenario
+}
+
+/// A closed loop comes back with up to 300 clients, give or take what the seed does.
+fn crowd(scenario: &Scenario, seed: u64) -> Recording {
+    let most = 300 + u32::try_from(seed % 7).unwrap();
+    let is_back = scenario.populations[0].clients <= most;
+    course(40, 200, 4, |second| {
+        second >= 10 && (second <= 12 || !is_back)
+    })
+}
+
+#[test]
+fn the_most_clients_of_a_closed_loop_are_found_with_their_interval() {
+    let plan = Plan::default();
+    let runs = Runs::new(crowd, &plan);
+    assert!(
+        largest_load(&closed(100), &runs, 10).is_none(),
+        "it has none"
+    );
+    for clients in [40, 100, 2000] {
+        let most = most_clients(&closed(clients), &runs, 10).unwrap();
+        let (value, (low, high)) = (most.value().unwrap(), most.interval().unwrap());
+        // A search is as fine as 5 % of its value, and the seed moves the edge by 2 %.
+        assert!((280.0..330.0).contains(&value), "{clients}: {value}");
+        assert!(
+            low <= 306.0 && high >= 300.0 && high < 1.4 * low,
+            "{low} {high}"
+        );
+    }
+    let few = most_clients(&closed(10), &runs, 10).unwrap();
+    assert!(few.threshold.is_above, "160 are the most that are tried");
+    assert_eq!(
+        few.interval(),
+        None,
+        "and there is no capacity that ends it"
+    );
+}
+
+#[test]
+fn an_open_loop_or_a_service_without_bounds_has_no_most_clients() {
+    let plan = Plan::default();
+    let runs = Runs::new(crowd, &plan);
+    assert!(most_clients(&hung(200.0, &eager()), &runs, 10).is_none());
+    let mut mixed = closed(100);
+    mixed.populations.extend(hung(200.0, &eager()).populations);
+    assert!(most_clients(&mixed, &runs, 10).is_none());
+    let mut unbounded = closed(100);
+    unbounded.services[0].workers = Service::UNLIMITED;
+    assert!(most_clients(&unbounded, &runs, 10).is_none());
+}
+
+#[test]
+fn a_crowd_has_at_least_one_client_and_thinks_as_long() {
+    let thin = crowded(&closed(3), 0.01);
+    assert_eq!(thin.populations[0].clients, 1);
+    assert_eq!(
+        thin.populations[0].arrivals,
+        closed(3).populations[0].arrivals
+    );
+    assert_eq!(crowded(&closed(3), 2.5).populations[0].clients, 8);
+    let open = hung(200.0, &eager());
+    assert_eq!(crowded(&open, 2.0), open);
 }

@@ -200,7 +200,11 @@ fn policy_is_given(given: &ArgMatches) -> bool {
 
 /// The subcommand that searches for a policy, in scenarios that have a world to search in.
 fn tune() -> Command {
-    let searchable = ENTRIES.iter().filter(|entry| entry.scenario.is_some());
+    // Those without a service are understood all the same, to be told what to do instead.
+    let all = ENTRIES.iter().map(|entry| {
+        let is_searchable = entry.scenario.is_some();
+        scenario::<TuneFlags>(entry).hide(!is_searchable)
+    });
     Command::new(TUNE)
         .about("Search for the policy that suits a scenario: the best trade-offs, and one of them")
         .long_about(
@@ -215,7 +219,7 @@ fn tune() -> Command {
         .subcommand_help_heading("Scenarios")
         .arg_required_else_help(true)
         .allow_external_subcommands(true)
-        .subcommands(searchable.map(|entry| scenario::<TuneFlags>(entry)))
+        .subcommands(all)
 }
 
 const TUNE: &str = "tune";

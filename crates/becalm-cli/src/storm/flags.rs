@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use becalm_sim::study::Plan;
+use becalm_sim::tune::Space;
 use clap::value_parser;
 
 /// The flags of `becalm storm` itself.
@@ -62,7 +63,10 @@ pub struct StudyFlags {
     ///
     /// Axes, separated by commas: a setting of the policy or a parameter of the scenario, "=", and its
     /// values, separated by "|": each a value or a range, which has five steps of equal factors
-    /// ("50ms..1s") or so many ("50ms..1s:8"). Every point starts from the policy of the flags.
+    /// ("50ms..1s") or so many ("50ms..1s:8"). Every point starts from the policy of the flags. The
+    /// parameters of a scenario of your own are "load", how many times the calls of the file
+    /// ("load=0.5..1.5"), and "outage", from the beginning of its first trigger to the end of the last
+    /// ("outage=500ms..8s").
     #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
     pub sweep: Option<String>,
 
@@ -85,9 +89,9 @@ pub struct TuneFlags {
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub out: Option<PathBuf>,
 
-    /// Policies that are tried [default: 32]
+    /// Policies that are tried beside the given one, at most 1024 [default: 32]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
-    #[arg(value_parser = value_parser!(u32).range(1..=10_000))]
+    #[arg(value_parser = value_parser!(u32).range(1..=i64::from(Space::MOST)))]
     pub policies: Option<u32>,
 
     #[command(flatten)]

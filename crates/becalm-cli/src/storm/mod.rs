@@ -8,6 +8,7 @@ mod figures;
 mod flags;
 mod list;
 mod nearest;
+mod own;
 mod page;
 mod picture;
 mod progress;

@@ -1,16 +1,17 @@
 //! What is studied? A scenario of the catalogue, or one's own in a file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use becalm::Policy;
-use becalm_sim::catalogue::{Candidate, ENTRIES, Entry, Parameters};
-use becalm_sim::scenario::{Scenario, file};
+use becalm_sim::catalogue::{Candidate, Entry, Parameters};
+use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{Plan, Study};
-use becalm_sim::sweep::{self, InvalidSweep, Sweep};
+use becalm_sim::sweep::{self, InvalidSweep, Setting, Sweep};
 use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{self, Brief};
 
 use super::contender::OWN;
+use super::own::{self, Own};
 
 /// What the command line names.
 #[derive(Debug)]
@@ -26,15 +27,6 @@ pub enum Subject<'a> {
     Own(Box<Own<'a>>),
 }
 
-/// A scenario of one's own.
-#[derive(Debug)]
-pub struct Own<'a> {
-    path: &'a Path,
-    scenario: Scenario,
-    /// The policy of its first clients.
-    policy: Policy,
-}
-
 /// Whether the text names a file rather than a scenario of the catalogue.
 pub fn is_file(text: &str) -> bool {
     text.contains('/') || text.to_ascii_lowercase().ends_with(".toml")
@@ -47,20 +39,10 @@ impl Named {
     ///
     /// A sentence that names the file, the line and the remedy.
     pub fn open(&self) -> Result<Subject<'_>, String> {
-        let path = match self {
-            Self::Entry(entry, parameters) => return Ok(Subject::Entry(entry, parameters)),
-            Self::File(path) => path,
-        };
-        let refused = |sentence: String| format!("{}: {sentence}", path.display());
-        let scenario = file::load(path).map_err(|invalid| refused(invalid.to_string()))?;
-        let policy = policies(&scenario).next().cloned();
-        Ok(Subject::Own(Box::new(Own {
-            path,
-            policy: policy.ok_or_else(|| {
-                refused("nobody calls; add a [[population]] with its target and arrivals".into())
-            })?,
-            scenario,
-        })))
+        match self {
+            Self::Entry(entry, parameters) => Ok(Subject::Entry(entry, parameters)),
+            Self::File(path) => Ok(Subject::Own(Box::new(Own::open(path)?))),
+        }
     }
 }
 
@@ -69,7 +51,7 @@ impl Subject<'_> {
     pub fn policy(&self) -> Policy {
         match self {
             Self::Entry(entry, parameters) => (entry.policy)(parameters),
-            Self::Own(own) => own.policy.clone(),
+            Self::Own(own) => own.policy().clone(),
         }
     }
 
@@ -102,22 +84,37 @@ impl Subject<'_> {
     ///
     /// # Errors
     ///
-    /// Axes that make no sense, in a sentence; a scenario without a world.
+    /// Axes, or values of theirs, that make no sense, in a sentence; nothing has run by then.
     pub fn sweep(&self, axes: &str, policy: &Policy, plan: &Plan<'_>) -> Result<Study, String> {
-        let none = Parameters::of(&[]);
-        let parameters = match self {
-            Self::Entry(_, parameters) => parameters,
-            Self::Own(_) => &none,
-        };
-        let world = self.world("--sweep")?;
         let refused = |invalid: InvalidSweep| format!("--sweep: {invalid}");
-        let sweep = Sweep::read(axes, parameters).map_err(refused)?;
-        let points = sweep.points(policy, parameters).map_err(refused)?;
-        for point in &points {
-            verdict::judgeable(&world(&point.parameters, &point.policy))
-                .map_err(|reason| format!("--sweep: {}: {reason}", point.name))?;
+        let brief = self.brief();
+        match self {
+            Self::Entry(entry, parameters) => {
+                let sweep = Sweep::read(axes, parameters).map_err(refused)?;
+                let takes = |given: &Parameters, policy: &Policy| entry.validate(given, policy);
+                let points = sweep.points_of(policy, parameters, takes);
+                let points = points.map_err(refused)?;
+                let study = sweep::study(&brief, &sweep, &points, plan, |point, plan| {
+                    (entry.study)(&point.parameters, &[point.candidate()], plan)
+                });
+                study.map_err(|invalid| format!("--sweep: {invalid}"))
+            }
+            Self::Own(own) => {
+                let parameters = Parameters::of(own::AXES);
+                let sweep = Sweep::read(axes, &parameters).map_err(refused)?;
+                // A sweep of what is asked of the service leaves each client its policy.
+                let mut axes = sweep.axes.iter();
+                let is_for_all = axes.any(|axis| Setting::named(&axis.name).is_some());
+                let at = |given: &Parameters, policy: &Policy| own.at(given, policy, is_for_all);
+                let takes = |given: &Parameters, policy: &Policy| own.takes(given, policy);
+                let points = sweep.points_of(policy, &parameters, takes);
+                let points = points.map_err(refused)?;
+                sweep::study(&brief, &sweep, &points, plan, |point, plan| {
+                    let build = |policy: &Policy| at(&point.parameters, policy);
+                    Ok(verdict::study(&brief, &[point.candidate()], plan, build))
+                })
+            }
         }
-        Ok(sweep::study(&self.brief(), &sweep, &points, plan, world))
     }
 
     /// Searches for a policy that suits it better than the given one.
@@ -126,14 +123,22 @@ impl Subject<'_> {
     ///
     /// A scenario without a world.
     pub fn tune(&self, space: &Space, given: &Policy, plan: &Plan<'_>) -> Result<Tuning, String> {
-        let world = self.world("tune")?;
-        let none = Parameters::of(&[]);
-        let parameters = match self {
-            Self::Entry(_, parameters) => parameters,
-            Self::Own(_) => &none,
+        let refused = |sentence: String| format!("tune: {sentence}");
+        let build: Box<dyn Fn(&Policy) -> Scenario> = match self {
+            Self::Own(own) => Box::new(|policy| own.under(policy)),
+            Self::Entry(entry, parameters) => {
+                let Some(build) = entry.scenario else {
+                    return Err(refused(no_services(entry)));
+                };
+                let valid = entry.validate(parameters, given);
+                valid.map_err(|invalid| refused(invalid.to_string()))?;
+                Box::new(move |policy| build(parameters, policy))
+            }
         };
-        let build = |policy: &Policy| world(parameters, policy);
-        verdict::judgeable(&build(given)).map_err(|reason| format!("tune: {reason}"))?;
+        verdict::judgeable(&build(given)).map_err(|reason| refused(reason.to_string()))?;
+        space
+            .validate()
+            .map_err(|invalid| refused(invalid.to_string()))?;
         Ok(tune::tune(&self.brief(), space, given, plan, build))
     }
 
@@ -143,74 +148,14 @@ impl Subject<'_> {
             Self::Own(own) => own.brief(),
         }
     }
-
-    /// What builds its clients and services under a policy.
-    fn world(&self, asker: &str) -> Result<World<'_>, String> {
-        let entry = match self {
-            Self::Own(own) => return Ok(Box::new(|_, policy| own.under(policy))),
-            Self::Entry(entry, _) => entry,
-        };
-        if let Some(build) = entry.scenario {
-            return Ok(Box::new(build));
-        }
-        let others = ENTRIES.iter().filter(|it| it.scenario.is_some());
-        let others: Vec<_> = others.map(|it| it.name).collect();
-        Err(format!(
-            "{asker}: {} has no services to judge; name a file of your own or one of: {}",
-            entry.name,
-            others.join(", ")
-        ))
-    }
 }
 
-/// Builds a scenario of parameters and a policy.
-type World<'a> = Box<dyn Fn(&Parameters, &Policy) -> Scenario + 'a>;
-
-impl Own<'_> {
-    fn brief(&self) -> Brief {
-        Brief {
-            name: self.scenario.name.clone(),
-            question: format!("What becomes of {}?", self.scenario.name),
-            asked: vec![("file".into(), self.path.display().to_string())],
-        }
-    }
-
-    fn study(&self, candidates: &[Candidate], plan: &Plan<'_>) -> Result<Study, String> {
-        if let Some(candidate) = candidates.iter().find(|it| self.is_ambiguous(it)) {
-            return Err(format!(
-                "--compare `{}` is the policy of the first clients in {}, which has others, too; \
-                 write {OWN} for the file as it stands",
-                candidate.name,
-                self.path.display()
-            ));
-        }
-        for candidate in candidates {
-            verdict::judgeable(&self.under(&candidate.policy))
-                .map_err(|reason| format!("{}: {reason}", self.path.display()))?;
-        }
-        Ok(verdict::study(&self.brief(), candidates, plan, |policy| {
-            self.under(policy)
-        }))
-    }
-
-    /// Whether it cannot be told from the file as it stands, and is something else.
-    fn is_ambiguous(&self, candidate: &Candidate) -> bool {
-        let is_mixed = policies(&self.scenario).any(|policy| *policy != self.policy);
-        is_mixed && candidate.policy == self.policy && candidate.name != OWN
-    }
-
-    /// The scenario with all its clients under this policy; as it stands for its own.
-    fn under(&self, policy: &Policy) -> Scenario {
-        if *policy == self.policy {
-            self.scenario.clone()
-        } else {
-            self.scenario.under(policy)
-        }
-    }
-}
-
-/// The policies of all clients.
-fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
-    let variants = scenario.populations.iter().flat_map(|it| &it.variants);
-    variants.map(|variant| &variant.policy)
+/// Why a scenario without services cannot be tuned, and what shows its trade-offs instead.
+fn no_services(entry: &Entry) -> String {
+    format!(
+        "{name} has no service that could stay down, which is what policies are weighed by; \
+         \"becalm storm {name} --sweep base=100ms..10s,jitter=full|equal\" shows what becomes of each \
+         policy of a grid",
+        name = entry.name
+    )
 }

@@ -41,15 +41,17 @@ pub fn of_policies(study: &Study, most: usize, exact: bool) -> Table {
     };
     let titles = titles(study);
     let titles = titles.get(..most).unwrap_or(&titles);
-    let header = ["policy", "verdict"].into_iter();
+    let is_ruled = study.contenders.iter().any(|it| it.verdict.is_some());
+    let header = ["policy"].into_iter().chain(is_ruled.then_some("verdict"));
     let table = Table::new(header.chain(titles.iter().map(|(_, title)| *title)));
     study.contenders.iter().fold(table, |table, contender| {
         let cells = titles.iter().map(|(id, _)| {
             let figure = contender.figures.iter().find(|figure| figure.id == *id);
             Cell::new(figure.map_or_else(String::new, write))
         });
-        let first = [Cell::new(&*contender.name), verdict(contender.verdict)];
-        table.row(first.into_iter().chain(cells))
+        let first = [Cell::new(&*contender.name)].into_iter();
+        let first = first.chain(is_ruled.then(|| verdict(contender.verdict)));
+        table.row(first.chain(cells))
     })
 }
 

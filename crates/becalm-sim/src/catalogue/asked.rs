@@ -59,9 +59,7 @@ pub(super) fn study_with(
         range.check(parameters)?;
     }
     for candidate in candidates {
-        let scenario = build(parameters, &candidate.policy);
-        verdict::judgeable(&scenario)
-            .map_err(|reason| InvalidParameter::new(flag(entry, &reason), reason.to_string()))?;
+        judgeable(entry, &build(parameters, &candidate.policy))?;
     }
     let brief = Brief::of(entry, parameters);
     let build = |policy: &Policy| build(parameters, policy);
@@ -73,6 +71,12 @@ pub(super) fn study_with(
         plan,
         build,
     ))
+}
+
+/// Whether a verdict can be given on a scenario of this entry.
+pub(super) fn judgeable(entry: &Entry, scenario: &Scenario) -> Result<(), InvalidParameter> {
+    verdict::judgeable(scenario)
+        .map_err(|reason| InvalidParameter::new(flag(entry, &reason), reason.to_string()))
 }
 
 /// The parameter that is named as the field of the scenario is; empty where there is none.

@@ -76,6 +76,9 @@ fn study(
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
     let herd = fleet::asked(parameters)?;
+    if candidates.is_empty() {
+        return Ok(fleet::study(&CLIPPED, parameters, &[], &herd, plan));
+    }
     let tell = |done: u64| {
         if let Some(progress) = plan.progress {
             progress(done, candidates.len() as u64 + 1);

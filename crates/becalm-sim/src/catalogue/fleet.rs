@@ -96,7 +96,7 @@ impl Fleet {
         let late = of(&|record| Some(f64::from(record.peak_from(herd.outage / 2).1)));
         let attempts = of(&|record| Some(float(record.attempts()) / clients));
         let connected = of(&|record| Some(100.0 * float(record.downtime.len()) / clients));
-        let within = |share: f64| of(&|record| record.after_outage.quantile(share).map(seconds));
+        let within = |share: f64| of(&|record| back(record, clients, share).map(seconds));
         let last = of(&|record| {
             let all = record.downtime.len() == u64::from(herd.clients);
             all.then(|| seconds(record.last.saturating_sub(nanos(herd.outage))))
@@ -145,6 +145,15 @@ impl Fleet {
             ..Contender::default()
         }
     }
+}
+
+/// From the end of the outage until this share of all clients was back, in nanoseconds; `None` if so
+/// many never were.
+fn back(record: &Reconnects, clients: f64, share: f64) -> Option<u64> {
+    let connected = float(record.after_outage.len());
+    let of_these = share * (clients / connected);
+    let quantile = || record.after_outage.quantile(of_these);
+    (of_these <= 1.0).then(quantile).flatten()
 }
 
 /// Attempts and connections over time, of the first run of each fleet.

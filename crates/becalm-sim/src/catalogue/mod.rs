@@ -63,6 +63,28 @@ pub struct Entry {
     pub check: fn(&Plan<'_>, quick: bool) -> Vec<Comparison>,
 }
 
+impl Entry {
+    /// Whether it can be studied with these parameters under this policy; asked before anything runs,
+    /// of flags, of every point of a sweep and of what a search starts from alike.
+    ///
+    /// # Errors
+    ///
+    /// A parameter out of its range, or several that make no sense together; a policy with which
+    /// nothing can be judged.
+    pub fn validate(
+        &self,
+        parameters: &Parameters,
+        policy: &Policy,
+    ) -> Result<(), InvalidParameter> {
+        // A study of nobody asks everything about the parameters, and runs nothing.
+        (self.study)(parameters, &[], &Plan::default())?;
+        match self.scenario {
+            Some(build) => asked::judgeable(self, &build(parameters, policy)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// A publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {

@@ -1,12 +1,15 @@
 //! How much is survived? Searches over simulated runs, each with a confidence interval.
 //!
 //! Whether a run survives is a matter of chance near the edge, so that a single run at each point
-//! says little. [`Proportion`] is what several runs at one point say; [`find`] bisects for the point
-//! where half of all runs survive.
+//! says little. [`Proportion`] is what several runs at one point say, [`Mean`] what they come to;
+//! [`find`] bisects for the point where half of all runs survive.
 
+mod mean;
 mod pooled;
 mod proportion;
 mod threshold;
 
+pub use mean::Mean;
+pub(crate) use mean::student;
 pub use proportion::Proportion;
 pub use threshold::{Point, Range, Threshold, find};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use becalm::Policy;
 
-use crate::catalogue::{Kind, Parameters};
+use crate::catalogue::{InvalidParameter, Kind, Parameters};
 
 use super::axis::{Axis, Scale};
 use super::invalid::InvalidSweep;
@@ -97,7 +97,45 @@ impl Sweep {
     }
 }
 
+impl Sweep {
+    /// The points, each of which the scenario takes: `takes` refuses parameters out of their ranges,
+    /// as [`Entry::validate`](crate::catalogue::Entry::validate) does. Nothing has run by then.
+    ///
+    /// # Errors
+    ///
+    /// As [`points`](Self::points); and the axis at fault with its value, or the point where several
+    /// make no sense together.
+    pub fn points_of(
+        &self,
+        policy: &Policy,
+        parameters: &Parameters,
+        takes: impl Fn(&Parameters, &Policy) -> Result<(), InvalidParameter>,
+    ) -> Result<Vec<Point>, InvalidSweep> {
+        let points = self.points(policy, parameters)?;
+        for point in &points {
+            takes(&point.parameters, &point.policy)
+                .map_err(|invalid| point.refused(invalid, self))?;
+        }
+        Ok(points)
+    }
+}
+
 impl Point {
+    fn refused(&self, invalid: InvalidParameter, sweep: &Sweep) -> InvalidSweep {
+        let mut each = sweep.axes.iter().zip(&self.values);
+        match each.find(|(axis, _)| axis.name == invalid.name) {
+            Some((axis, value)) => InvalidSweep::Value {
+                axis: axis.name.clone(),
+                value: value.clone(),
+                reason: invalid.sentence,
+            },
+            None => InvalidSweep::Point {
+                point: self.name.clone(),
+                invalid,
+            },
+        }
+    }
+
     fn with(&self, axis: &str, value: &str) -> Result<Self, InvalidSweep> {
         let refuse = |reason| InvalidSweep::Value {
             axis: axis.to_owned(),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use becalm::InvalidPolicy;
 
+use crate::catalogue::InvalidParameter;
+
 /// Why a sweep is refused. `Display` names the axis and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,6 +48,13 @@ pub enum InvalidSweep {
         /// Why.
         invalid: InvalidPolicy,
     },
+    /// A point that makes no sense in the scenario.
+    Point {
+        /// The settings of the point.
+        point: String,
+        /// Why.
+        invalid: InvalidParameter,
+    },
 }
 
 impl fmt::Display for InvalidSweep {
@@ -82,6 +91,7 @@ impl fmt::Display for InvalidSweep {
                  there are at most {}",
                 super::Sweep::MOST_POINTS
             ),
+            Self::Point { point, invalid } => write!(f, "{point}: {invalid}"),
             Self::Policy { point, invalid } => write!(f, "{point}: {invalid}"),
         }
     }

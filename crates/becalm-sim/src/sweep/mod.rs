@@ -12,15 +12,18 @@
 //!
 //! A value may hold commas (`budget=none|ratio:0.1,burst:5`): an axis begins where a name and `=` do.
 
+mod answer;
 mod axis;
+mod drawn;
 mod grid;
 mod invalid;
 mod pictures;
 mod setting;
 mod study;
+mod weighed;
 
 pub use axis::Axis;
 pub use grid::{Point, Sweep};
 pub use invalid::InvalidSweep;
 pub use setting::Setting;
-pub use study::{study, study_with};
+pub use study::study;

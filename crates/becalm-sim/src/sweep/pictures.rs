@@ -3,6 +3,7 @@
 use crate::study::{Chart, ChartKind, Contender};
 
 use super::axis::Axis;
+use super::drawn::{Drawn, OF_VERDICTS, figures, value};
 use super::grid::Sweep;
 
 /// Lines that can be told apart in a picture.
@@ -10,20 +11,9 @@ const MOST_LINES: usize = 12;
 /// Bars that can be read in a picture.
 const MOST_BARS: usize = 40;
 
-/// What is drawn over an axis: the figure, and the picture's title.
-const FIGURES: [(&str, &str, &str); 4] = [
-    ("recovered_share", "Runs that came back", "share of runs, %"),
-    (
-        "amplification",
-        "Attempts for each first try",
-        "attempts per first try",
-    ),
-    ("success_share", "Calls that succeed", "share of calls, %"),
-    ("latency_p99_ms", "Latency of successful calls, p99", "ms"),
-];
-
-/// A map where exactly two axes have numbers and no other is there; lines over the first axis with
-/// numbers, one for each combination of the others; bars where none has numbers.
+/// Maps where exactly two axes have numbers and no other is there: of where the service stays down,
+/// or where that is not asked, of what is. Lines over the first axis with numbers, one for each
+/// combination of the others; bars where none has numbers.
 pub(super) fn pictures(sweep: &Sweep, contenders: &[Contender]) -> Vec<Chart> {
     let numbered = sweep
         .axes
@@ -32,25 +22,13 @@ pub(super) fn pictures(sweep: &Sweep, contenders: &[Contender]) -> Vec<Chart> {
     let Some(along) = numbered else {
         return bars(contenders);
     };
-    let mut charts: Vec<Chart> = map(sweep, contenders).into_iter().collect();
-    let lines = FIGURES
-        .iter()
-        .filter_map(|figure| lines(sweep, along, contenders, figure));
+    let mut charts = maps(sweep, contenders);
+    let lines = figures(contenders).filter_map(|figure| lines(sweep, along, contenders, figure));
     charts.extend(lines);
     charts
 }
 
-/// The value of a figure.
-pub(super) fn value(contender: &Contender, id: &str) -> Option<f64> {
-    contender.figures.iter().find(|it| it.id == id)?.value
-}
-
-fn lines(
-    sweep: &Sweep,
-    along: usize,
-    contenders: &[Contender],
-    (id, title, y): &(&str, &str, &str),
-) -> Option<Chart> {
+fn lines(sweep: &Sweep, along: usize, contenders: &[Contender], figure: &Drawn) -> Option<Chart> {
     let axis = sweep.axes.get(along)?;
     let numbers = axis.numbers()?;
     let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
@@ -58,7 +36,7 @@ fn lines(
         let places = places(sweep, index);
         let (Some(x), Some(y)) = (
             places.get(along).and_then(|at| numbers.get(*at)),
-            value(contender, id),
+            value(contender, figure.id),
         ) else {
             continue;
         };
@@ -74,17 +52,53 @@ fn lines(
     for (_, points) in &mut lines {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
+    let is_positive = lines.iter().flat_map(|it| &it.1).all(|it| it.1 > 0.0);
     Some(Chart {
-        id: format!("sweep_{id}"),
-        title: (*title).into(),
+        id: format!("sweep_{}", figure.id),
+        title: figure.title.into(),
         x: label(axis),
-        y: (*y).into(),
+        y: figure.y.into(),
         kind: ChartKind::Lines(lines),
+        is_logarithmic: figure.is_logarithmic && is_positive,
         ..Chart::default()
     })
 }
 
-fn map(sweep: &Sweep, contenders: &[Contender]) -> Option<Chart> {
+fn maps(sweep: &Sweep, contenders: &[Contender]) -> Vec<Chart> {
+    if contenders.iter().any(|it| it.verdict.is_some()) {
+        let stays_down = |it: &Contender| value(it, OF_VERDICTS).map(|it| 1.0 - it / 100.0);
+        let map = map(sweep, contenders, stays_down).map(|map| Chart {
+            id: "sweep_map".into(),
+            title: "Where the service stays down".into(),
+            ..named(map, "share of runs that do not come back")
+        });
+        return map.into_iter().collect();
+    }
+    let mapped = figures(contenders).filter(|it| it.is_mapped);
+    let maps = mapped.filter_map(|figure| {
+        let map = map(sweep, contenders, |it| value(it, figure.id))?;
+        Some(Chart {
+            id: format!("sweep_map_{}", figure.id),
+            title: figure.title.into(),
+            ..named(map, figure.y)
+        })
+    });
+    maps.collect()
+}
+
+/// The map with what its cells are.
+fn named(mut map: Chart, of_cell: &str) -> Chart {
+    if let ChartKind::Map { value, .. } = &mut map.kind {
+        of_cell.clone_into(value);
+    }
+    map
+}
+
+fn map(
+    sweep: &Sweep,
+    contenders: &[Contender],
+    of: impl Fn(&Contender) -> Option<f64>,
+) -> Option<Chart> {
     let [rows, columns] = &sweep.axes[..] else {
         return None;
     };
@@ -94,8 +108,7 @@ fn map(sweep: &Sweep, contenders: &[Contender]) -> Option<Chart> {
     let column_order = rising(&column_values);
     let cell = |row: &usize, column: &usize| {
         let contender = contenders.get(row * column_values.len() + column);
-        let back = contender.and_then(|it| value(it, "recovered_share"));
-        back.map_or(f64::NAN, |it| 1.0 - it / 100.0)
+        contender.and_then(&of).unwrap_or(f64::NAN)
     };
     let cells = row_order
         .iter()
@@ -105,15 +118,13 @@ fn map(sweep: &Sweep, contenders: &[Contender]) -> Option<Chart> {
         values
     };
     Some(Chart {
-        id: "sweep_map".into(),
-        title: "Where the service stays down".into(),
         x: label(columns),
         y: label(rows),
         kind: ChartKind::Map {
             cells: cells.collect(),
             columns: sorted(column_values.clone()),
             rows: sorted(row_values),
-            value: "share of runs that do not come back".into(),
+            value: String::new(),
         },
         ..Chart::default()
     })
@@ -123,23 +134,25 @@ fn bars(contenders: &[Contender]) -> Vec<Chart> {
     if contenders.is_empty() || contenders.len() > MOST_BARS {
         return Vec::new();
     }
-    let chart = |(id, title, y): &(&str, &str, &str)| {
-        let bars = contenders
+    let chart = |figure: &Drawn| {
+        let bars: Vec<(String, f64)> = contenders
             .iter()
-            .filter_map(|it| Some((it.name.clone(), value(it, id)?)));
+            .filter_map(|it| Some((it.name.clone(), value(it, figure.id)?)))
+            .collect();
         Chart {
-            id: format!("sweep_{id}"),
-            title: (*title).into(),
-            y: (*y).into(),
-            kind: ChartKind::Bars(bars.collect()),
+            id: format!("sweep_{}", figure.id),
+            title: figure.title.into(),
+            y: figure.y.into(),
+            is_logarithmic: figure.is_logarithmic && bars.iter().all(|it| it.1 > 0.0),
+            kind: ChartKind::Bars(bars),
             ..Chart::default()
         }
     };
-    FIGURES.iter().map(chart).collect()
+    figures(contenders).map(chart).collect()
 }
 
 /// The place on each axis of the point with this index.
-fn places(sweep: &Sweep, mut index: usize) -> Vec<usize> {
+pub(super) fn places(sweep: &Sweep, mut index: usize) -> Vec<usize> {
     let mut places: Vec<usize> = sweep
         .axes
         .iter()

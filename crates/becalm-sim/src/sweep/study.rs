@@ -1,132 +1,123 @@
 //! What is there to say about a sweep?
 
-use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use becalm::Policy;
+use crate::catalogue::Candidate;
+use crate::study::{Contender, Figure, Plan, Study};
+use crate::verdict::Brief;
 
-use crate::catalogue::Parameters;
-use crate::record::Recording;
-use crate::scenario::Scenario;
-use crate::study::{Contender, Plan, Study, Verdict};
-use crate::verdict::{self, Brief, Runs, Thoroughness, largest_load, longest_outage, rule};
-use crate::world;
-
+use super::answer::answer;
 use super::grid::{Point, Sweep};
 use super::pictures::pictures;
+use super::weighed::weighed;
 
-/// Studies every point of a sweep: a verdict and its figures for each, without searches. The points
-/// are those of [`Sweep::points`].
-pub fn study(
+impl Point {
+    /// Its policy under its name.
+    pub fn candidate(&self) -> Candidate {
+        Candidate {
+            name: self.name.clone(),
+            policy: self.policy.clone(),
+        }
+    }
+}
+
+/// Puts the studies of all points of a sweep together: what each came to, and pictures over its axes.
+/// The points are those of [`Sweep::points_of`].
+///
+/// `each` studies one point: its [candidate](Point::candidate) with its parameters, under the plan that
+/// it is given, which is quick. Of what it returns, the contender of the point's name counts. So a
+/// point says what a study of the same flags says, whatever the scenario is about.
+///
+/// # Errors
+///
+/// What `each` refuses.
+pub fn study<E>(
     brief: &Brief,
     sweep: &Sweep,
     points: &[Point],
     plan: &Plan<'_>,
-    build: impl Fn(&Parameters, &Policy) -> Scenario,
-) -> Study {
-    study_with(
-        world::run,
-        brief,
-        Thoroughness::QUICK,
-        (sweep, points),
-        plan,
-        build,
-    )
-}
-
-/// The same, with what runs a scenario and how thoroughly it is asked. There are no phase maps: the
-/// sweep is one.
-pub fn study_with(
-    run: impl Fn(&Scenario, u64) -> Recording + Sync,
-    brief: &Brief,
-    thoroughness: Thoroughness,
-    (sweep, points): (&Sweep, &[Point]),
-    plan: &Plan<'_>,
-    build: impl Fn(&Parameters, &Policy) -> Scenario,
-) -> Study {
-    let runs = Runs::new(run, plan);
-    let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let mut contenders = Vec::with_capacity(points.len());
+    each: impl Fn(&Point, &Plan<'_>) -> Result<Study, E>,
+) -> Result<Study, E> {
+    let progress = Progress::of(points);
+    let (mut contenders, mut runs, mut events) = (Vec::<Contender>::new(), 0, 0);
     for point in points {
-        let scenario = build(&point.parameters, &point.policy);
-        let ruling = rule(&scenario, &runs, each);
-        let search = thoroughness.searches.then_some(&scenario);
-        let outage = search.and_then(|it| longest_outage(it, &runs, each));
-        let load = search.and_then(|it| largest_load(it, &runs, each));
-        let searched = (outage.as_ref(), load.as_ref());
-        let name = point.name.clone();
-        contenders.push(verdict::contender(
-            name,
-            &point.policy,
-            &scenario,
-            &ruling,
-            searched,
-        ));
+        let tell = |done, all| progress.tell(plan, done, all);
+        let mut of_point = plan.clone();
+        of_point.is_quick = true;
+        of_point.progress = Some(&tell);
+        let study = each(point, &of_point)?;
+        let own = study
+            .contenders
+            .into_iter()
+            .find(|it| it.name == point.name);
+        contenders.extend(own);
+        runs = study.runs;
+        events += study.events;
+        progress.end_point();
+    }
+    // A table of many rows shows the first figures of each.
+    if let Some(weighed) = weighed(&contenders) {
+        for contender in &mut contenders {
+            let place = |it: &Figure| weighed.iter().position(|id| *id == it.id);
+            let last = weighed.len();
+            contender
+                .figures
+                .sort_by_key(|it| place(it).unwrap_or(last));
+        }
     }
     let axes = sweep.axes.iter();
-    let mut asked = brief.asked.clone();
+    // What is swept has no one value.
+    let is_fixed = |(name, _): &&(String, String)| !sweep.axes.iter().any(|it| it.name == *name);
+    let mut asked: Vec<_> = brief.asked.iter().filter(is_fixed).cloned().collect();
     asked.extend(axes.map(|it| (format!("sweep of {}", it.name), it.values.join(" | "))));
-    Study {
+    Ok(Study {
         scenario: brief.name.clone(),
         question: brief.question.clone(),
-        answer: answer(&contenders),
+        answer: answer(sweep, &contenders),
         asked,
         charts: pictures(sweep, &contenders),
         contenders,
         seed: plan.seed,
-        runs: each,
-        events: runs.events(),
-    }
+        runs,
+        events,
+    })
 }
 
-/// How many points have each verdict, and which of the best has the fewest attempts.
-fn answer(contenders: &[Contender]) -> String {
-    let verdicts = [
-        Verdict::Stable,
-        Verdict::Vulnerable,
-        Verdict::Metastable,
-        Verdict::Overloaded,
-    ];
-    let with = |verdict| {
-        contenders
-            .iter()
-            .filter(move |it| it.verdict == Some(verdict))
-    };
-    let counts: Vec<String> = verdicts
-        .into_iter()
-        .map(|verdict| (with(verdict).count(), verdict))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, verdict)| format!("{count} {}", verdict.as_str()))
-        .collect();
-    let mut answer = format!(
-        "Of {} points {}.",
-        contenders.len(),
-        match &counts[..] {
-            [] => "none has a verdict: nothing bounds a service".to_owned(),
-            [one] => format!(
-                "all are {}",
-                one.trim_start_matches(|it: char| !it.is_alphabetic())
-            ),
-            several => format!("these are {}", verdict::list(several)),
+/// How far all points are, told from within one.
+struct Progress {
+    points: u64,
+    ended: AtomicU64,
+    /// Runs of the points that have ended.
+    before: AtomicU64,
+    /// Runs of the point under way.
+    done: AtomicU64,
+}
+
+impl Progress {
+    fn of(points: &[Point]) -> Self {
+        Self {
+            points: points.len() as u64,
+            ended: AtomicU64::new(0),
+            before: AtomicU64::new(0),
+            done: AtomicU64::new(0),
         }
-    );
-    let best = verdicts
-        .into_iter()
-        .find_map(|verdict| with(verdict).max_by(|a, b| success(a).total_cmp(&success(b))))
-        .or_else(|| {
-            let all = contenders.iter();
-            all.max_by(|a, b| success(a).total_cmp(&success(b)))
-        });
-    if let Some(best) = best {
-        let _ = write!(
-            answer,
-            " Of the best of these, most calls succeed with {}: {}.",
-            best.name,
-            verdict::percent(success(best) / 100.0)
-        );
     }
-    answer
-}
 
-fn success(contender: &Contender) -> f64 {
-    super::pictures::value(contender, "success_share").unwrap_or_default()
+    /// The points to come are taken to be as long as those so far.
+    fn tell(&self, plan: &Plan<'_>, done: u64, all: u64) {
+        self.done.fetch_max(done, Ordering::Relaxed);
+        let Some(progress) = plan.progress else {
+            return;
+        };
+        let before = self.before.load(Ordering::Relaxed);
+        let begun = self.ended.load(Ordering::Relaxed) + 1;
+        let expected = (before + all.max(done)).saturating_mul(self.points) / begun;
+        progress(before + done, expected.max(before + done));
+    }
+
+    fn end_point(&self) {
+        let done = self.done.swap(0, Ordering::Relaxed);
+        self.before.fetch_add(done, Ordering::Relaxed);
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
 }

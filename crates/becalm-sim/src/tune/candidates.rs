@@ -8,6 +8,16 @@ use crate::engine::Stream;
 
 use super::space::{Places, Space};
 
+/// A policy that is tried.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tried {
+    /// `given`, `unretried`, `default`, or a number.
+    pub name: String,
+    pub policy: Policy,
+    /// Whether the others are compared with it to the end.
+    pub stays: bool,
+}
+
 /// The policy that was given, the default policy, no retries, and a sample of the space; each once,
 /// and none that is refused.
 ///
@@ -19,32 +29,37 @@ pub(super) fn candidates(
     given: &Policy,
     timeout: Option<Duration>,
     seed: u64,
-) -> Vec<Policy> {
+) -> Vec<Tried> {
     let count = space.count();
     let mut random = Stream::of(seed, u64::from_le_bytes(*b"policies"));
     let columns = space.sizes().map(|size| balanced(count, size, &mut random));
-    let mut policies = vec![given.clone(), unretried(given)];
+    let mut tried = Vec::new();
+    add(&mut tried, "given", true, given.clone());
+    // The budget stays, so that it can be told what it is a variant of.
+    add(&mut tried, "unretried", true, given.clone().attempts(1));
     // The default's retries in the given surroundings.
     let mut usual = Policy::default();
     usual.attempt_timeout = given.attempt_timeout;
     usual.deadline = given.deadline;
-    add(&mut policies, usual);
+    add(&mut tried, "default", false, usual);
     for row in 0..count {
         let at = |column: &Vec<usize>| column.get(row).copied().unwrap_or_default();
         let places = Places::of(columns.each_ref().map(at));
-        add(&mut policies, space.policy(given, timeout, &places));
+        let policy = space.policy(given, timeout, &places);
+        add(&mut tried, &format!("tuned-{}", row + 1), false, policy);
     }
-    policies
+    tried
 }
 
-/// The same without retries. The budget stays, so that it can be told what it is a variant of.
-fn unretried(given: &Policy) -> Policy {
-    given.clone().attempts(1)
-}
-
-fn add(policies: &mut Vec<Policy>, policy: Policy) {
-    if policy.validate().is_ok() && !policies.contains(&policy) {
-        policies.push(policy);
+fn add(tried: &mut Vec<Tried>, name: &str, stays: bool, policy: Policy) {
+    let is_new = !tried.iter().any(|it| it.policy == policy);
+    if is_new && policy.validate().is_ok() {
+        let name = name.to_owned();
+        tried.push(Tried {
+            name,
+            policy,
+            stays,
+        });
     }
 }
 

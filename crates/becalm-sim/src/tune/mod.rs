@@ -10,17 +10,26 @@
 //! many, and so on (Z. Karnin, T. Koren, O. Somekh, *Almost Optimal Exploration in Multi-Armed
 //! Bandits*, ICML 2013; K. Jamieson, A. Talwalkar, *Non-stochastic Best Arm Identification and
 //! Hyperparameter Optimization*, AISTATS 2016).
+//!
+//! The best of many looks better than it is: part of what it was chosen for is luck. So what is told of
+//! the front comes from runs that had no part in the choice ([`Confirmed`]), each figure with its
+//! interval.
 
 mod candidates;
+mod choice;
+mod confirmed;
 mod front;
 mod halving;
 mod objectives;
 mod reasons;
+mod shown;
 mod space;
 mod study;
 mod trial;
 
+pub use choice::Tuned;
+pub use confirmed::Confirmed;
 pub use front::{front, ranks};
 pub use objectives::Objectives;
-pub use space::Space;
-pub use study::{Tuned, Tuning, tune, tune_with};
+pub use space::{InvalidSpace, Space};
+pub use study::{Tuning, tune, tune_with};

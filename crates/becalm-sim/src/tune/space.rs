@@ -1,5 +1,6 @@
 //! Which policies are tried?
 
+use std::fmt;
 use std::time::Duration;
 
 use becalm::{Backoff, Breaker, Budget, Jitter, Policy};
@@ -69,7 +70,27 @@ impl Space {
         self
     }
 
-    /// How many, within bounds.
+    /// Refuses what cannot be searched.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSpace`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidSpace> {
+        let is_factor = |it: &f64| it.is_finite() && *it > 0.0;
+        if !(1..=Self::MOST).contains(&self.policies) {
+            Err(InvalidSpace::Policies)
+        } else if self.attempts.contains(&0) {
+            Err(InvalidSpace::Attempts)
+        } else if self.caps.contains(&0) {
+            Err(InvalidSpace::Caps)
+        } else if !self.timeouts.iter().all(is_factor) {
+            Err(InvalidSpace::Timeouts)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// How many, within bounds: a space that was not validated has them, too.
     pub(super) fn count(&self) -> usize {
         let count = self.policies.clamp(1, Self::MOST);
         usize::try_from(count).unwrap_or(1)
@@ -112,6 +133,36 @@ impl Space {
         ]
     }
 }
+
+/// Why a space is refused. `Display` names the field and the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidSpace {
+    /// `policies` is 0 or above [`Space::MOST`].
+    Policies,
+    /// `attempts` has a 0.
+    Attempts,
+    /// `caps` has a 0.
+    Caps,
+    /// `timeouts` has what is no factor.
+    Timeouts,
+}
+
+impl fmt::Display for InvalidSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Policies => "policies is out of range; try from 1 to 1024",
+            Self::Attempts => "attempts has a 0; a call makes at least 1",
+            Self::Caps => "caps has a 0; a cap is at least 1 times the base",
+            Self::Timeouts => {
+                "timeouts has what is no number above 0; use 0.5 for half of the \
+                               client's own"
+            }
+        })
+    }
+}
+
+impl std::error::Error for InvalidSpace {}
 
 /// Which value each setting has.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,8 @@
 
 use crate::record::{Histogram, Recording};
 use crate::scenario::Scenario;
-use crate::verdict::{Runs, Stress, judge};
+use crate::search::Proportion;
+use crate::verdict::{Outcome, Runs, Stress, is_bounded, judge};
 
 use super::halving::Round;
 use super::objectives::Objectives;
@@ -11,11 +12,20 @@ use super::objectives::Objectives;
 pub(super) struct Trial {
     scenario: Scenario,
     worse: Vec<Stress>,
-    runs: u32,
-    lost: u32,
-    /// Of the runs of the scenario itself: since the trigger, and in the whole run.
+    /// Whether the service can stay down at all.
+    is_bounded: bool,
+    lost: Proportion,
+    /// Of the runs of the scenario itself.
+    cost: Cost,
+}
+
+/// What the clients and the service of one run or of several go through.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cost {
+    /// Since the trigger; in the whole run where there is none.
     attempts: u64,
     first_tries: u64,
+    /// In the whole run.
     calls: u64,
     succeeded: u64,
     latency: Histogram,
@@ -23,19 +33,23 @@ pub(super) struct Trial {
 
 /// Rounds have seeds of their own, the same for all policies.
 const SERIES: u64 = 1 << 40;
+/// And so has each case, for what is counted together has to be independent.
+const CASE: u64 = 1 << 30;
 
 impl Trial {
     pub(super) fn new(scenario: Scenario) -> Self {
+        let is_bounded = is_bounded(&scenario);
+        let worse = if is_bounded {
+            Stress::of(&scenario)
+        } else {
+            Vec::new()
+        };
         Self {
-            worse: Stress::of(&scenario),
+            worse,
             scenario,
-            runs: 0,
-            lost: 0,
-            attempts: 0,
-            first_tries: 0,
-            calls: 0,
-            succeeded: 0,
-            latency: Histogram::default(),
+            is_bounded,
+            lost: Proportion::default(),
+            cost: Cost::default(),
         }
     }
 
@@ -45,50 +59,98 @@ impl Trial {
     }
 
     /// Runs the scenario and its worse cases, and says what is known by now.
-    ///
-    /// Only whether it comes back is asked of the worse cases: their load and their latency are not
-    /// what the client lives with.
     pub(super) fn attempt<R: Fn(&Scenario, u64) -> Recording + Sync>(
         &mut self,
         runs: &Runs<'_, R>,
         round: Round,
     ) -> Objectives {
-        let series = SERIES + round.number;
-        let scenario = &self.scenario;
-        let outcomes = runs.each(scenario, series, round.runs, |it| judge(scenario, it));
-        for outcome in outcomes {
-            self.runs += 1;
-            self.lost += u32::from(!outcome.holds());
-            self.attempts += outcome.during.attempts + outcome.after.attempts;
-            self.first_tries += outcome.during.first_tries + outcome.after.first_tries;
-            self.calls += outcome.whole.calls;
-            self.succeeded += outcome.whole.succeeded;
-            self.latency.merge(&outcome.latency);
+        let (costs, lost) = self.run(runs, round.number, round.runs);
+        for cost in costs {
+            self.cost.add(&cost);
         }
-        for worse in &self.worse {
-            let worse = &worse.scenario;
-            let held = runs.each(worse, series, round.runs, |it| judge(worse, it).holds());
-            for held in held {
-                self.runs += 1;
-                self.lost += u32::from(!held);
-            }
+        self.lost.successes += lost.successes;
+        self.lost.runs += lost.runs;
+        Objectives {
+            lost: if self.lost.runs == 0 {
+                0.0
+            } else {
+                self.lost.share()
+            },
+            load: self.cost.load(),
+            failed: self.cost.failed(),
+            latency: self.cost.latency(),
         }
-        self.objectives()
     }
 
-    #[expect(clippy::cast_precision_loss)] // far below 2^52
-    fn objectives(&self) -> Objectives {
-        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
-        let p99 = self.latency.quantile(0.99);
-        Objectives {
-            lost: share(self.lost.into(), self.runs.into()),
-            load: if self.first_tries == 0 {
-                1.0
-            } else {
-                share(self.attempts, self.first_tries)
-            },
-            failed: share(self.calls.saturating_sub(self.succeeded), self.calls),
-            latency: p99.map_or(f64::INFINITY, |nanos| nanos as f64 / 1e6),
+    /// What each run of the scenario costs, and how many of these and of the worse cases are lost.
+    ///
+    /// Only whether it comes back is asked of the worse cases: their load and their latency are not
+    /// what the client lives with. Nothing is lost where nothing bounds a service.
+    pub(super) fn run<R: Fn(&Scenario, u64) -> Recording + Sync>(
+        &self,
+        runs: &Runs<'_, R>,
+        series: u64,
+        each: u32,
+    ) -> (Vec<Cost>, Proportion) {
+        let series = SERIES + series;
+        let scenario = &self.scenario;
+        let outcomes = runs.each(scenario, series, each, |it| judge(scenario, it));
+        let costs = outcomes.iter().map(Cost::of).collect();
+        if !self.is_bounded {
+            return (costs, Proportion::default());
+        }
+        let mut lost: Vec<bool> = outcomes.iter().map(|it| !it.holds()).collect();
+        for (case, worse) in (1..).zip(&self.worse) {
+            let worse = &worse.scenario;
+            let series = series + case * CASE;
+            lost.extend(runs.each(worse, series, each, |it| !judge(worse, it).holds()));
+        }
+        (costs, Proportion::of(lost))
+    }
+}
+
+impl Cost {
+    fn of(outcome: &Outcome) -> Self {
+        Self {
+            attempts: outcome.during.attempts + outcome.after.attempts,
+            first_tries: outcome.during.first_tries + outcome.after.first_tries,
+            calls: outcome.whole.calls,
+            succeeded: outcome.whole.succeeded,
+            latency: outcome.latency.clone(),
         }
     }
+
+    fn add(&mut self, other: &Self) {
+        self.attempts += other.attempts;
+        self.first_tries += other.first_tries;
+        self.calls += other.calls;
+        self.succeeded += other.succeeded;
+        self.latency.merge(&other.latency);
+    }
+
+    /// Attempts for each first try.
+    pub(super) fn load(&self) -> f64 {
+        if self.first_tries == 0 {
+            1.0
+        } else {
+            share(self.attempts, self.first_tries)
+        }
+    }
+
+    /// The share of calls that do not succeed.
+    pub(super) fn failed(&self) -> f64 {
+        share(self.calls.saturating_sub(self.succeeded), self.calls)
+    }
+
+    /// The 99th percentile of the latency, in milliseconds; infinite where no call succeeds.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub(super) fn latency(&self) -> f64 {
+        let p99 = self.latency.quantile(0.99);
+        p99.map_or(f64::INFINITY, |nanos| nanos as f64 / 1e6)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn share(part: u64, all: u64) -> f64 {
+    part as f64 / all.max(1) as f64
 }

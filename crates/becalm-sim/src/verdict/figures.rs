@@ -10,18 +10,29 @@ use super::judge::Outcome;
 use super::ruling::Ruling;
 use super::survival::Survived;
 
+/// What was found of the longest outage, the largest load and the most clients, where it was sought.
+pub(super) type Searched<'a> = (
+    Option<&'a Survived>,
+    Option<&'a Survived>,
+    Option<&'a Survived>,
+);
+
 /// What was measured of one policy. What a run has one of is the median over runs.
 pub(super) fn figures(
     scenario: &Scenario,
     ruling: &Ruling,
-    outage: Option<&Survived>,
-    load: Option<&Survived>,
+    (outage, load, clients): Searched<'_>,
 ) -> Vec<Figure> {
     let mut figures = counts(ruling);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
     figures.extend(by_phase::figures(scenario, &ruling.outcomes));
     figures.extend(limits(scenario, outage, load));
+    // A closed loop alone has it, and no largest load.
+    figures.extend(clients.map(|it| {
+        let title = "Most clients that are survived";
+        searched("most_clients", title, "", Some(it))
+    }));
     if scenario.triggers.is_empty() {
         // There is no time during it, and none before it.
         for figure in &mut figures {
@@ -163,13 +174,6 @@ fn client(ruling: &Ruling) -> Vec<Figure> {
 }
 
 fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived>) -> Vec<Figure> {
-    let searched = |id, title, unit, survived: Option<&Survived>| {
-        let figure = Figure::new(id, title, unit, survived.and_then(Survived::value));
-        match survived.and_then(Survived::interval) {
-            Some((low, high)) => figure.within(low, high),
-            None => figure,
-        }
-    };
     let hidden = hidden_capacity(scenario).filter(|it| it.is_finite());
     vec![
         Figure::new(
@@ -186,6 +190,19 @@ fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived
             outage,
         ),
     ]
+}
+
+fn searched(
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    survived: Option<&Survived>,
+) -> Figure {
+    let figure = Figure::new(id, title, unit, survived.and_then(Survived::value));
+    match survived.and_then(Survived::interval) {
+        Some((low, high)) => figure.within(low, high),
+        None => figure,
+    }
 }
 
 /// Seconds until each run came back; infinite for those that did not.

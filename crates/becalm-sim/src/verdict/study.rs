@@ -12,12 +12,12 @@ use crate::world;
 
 use super::answer;
 use super::charts::{Course, courses, latency, recoveries};
-use super::figures::figures;
+use super::figures::{Searched, figures};
 use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
-use super::survival::{Survived, largest_load, longest_outage};
+use super::survival::{Survived, largest_load, longest_outage, most_clients};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -51,7 +51,8 @@ pub struct Thoroughness {
     /// Runs of each case. Default 10: the fewest that can show survival to be significant at a
     /// value of a search.
     pub runs: u32,
-    /// Whether to search for the longest outage and the largest load. Default yes.
+    /// Whether to search for the longest outage and the largest load, or of closed loops the most
+    /// clients. Default yes.
     ///
     /// The runs of searches and of the map are shorter than the scenario's: what is not back within
     /// half of the time after its triggers, or 20 s if that is more, is not survived.
@@ -159,6 +160,7 @@ pub(super) struct Examined {
     pub(super) ruling: Ruling,
     pub(super) outage: Option<Survived>,
     load: Option<Survived>,
+    clients: Option<Survived>,
     course: Course,
     map: Option<crate::study::Chart>,
 }
@@ -176,6 +178,7 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let search = is_searched.then_some(&shorter);
     let outage = search.and_then(|it| longest_outage(it, runs, each));
     let load = search.and_then(|it| largest_load(it, runs, each));
+    let clients = search.and_then(|it| most_clients(it, runs, each));
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
@@ -192,6 +195,7 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
         ruling,
         outage,
         load,
+        clients,
         map,
     }
 }
@@ -211,7 +215,11 @@ fn hurried(scenario: &Scenario) -> Scenario {
 
 impl Examined {
     fn contender(self) -> Contender {
-        let searched = (self.outage.as_ref(), self.load.as_ref());
+        let searched = (
+            self.outage.as_ref(),
+            self.load.as_ref(),
+            self.clients.as_ref(),
+        );
         let mut contender = contender(
             self.name,
             &self.policy,
@@ -225,21 +233,20 @@ impl Examined {
     }
 }
 
-/// A policy with its verdict and figures, and what was found of the longest outage and the largest
-/// load.
-pub(crate) fn contender(
+/// A policy with its verdict and figures, and what searches found.
+fn contender(
     name: String,
     policy: &Policy,
     scenario: &Scenario,
     ruling: &Ruling,
-    (outage, load): (Option<&Survived>, Option<&Survived>),
+    searched: Searched<'_>,
 ) -> Contender {
     Contender {
         name,
         policy: super::wording::describe(policy),
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
-        figures: figures(scenario, ruling, outage, load),
+        figures: figures(scenario, ruling, searched),
         charts: Vec::new(),
     }
 }

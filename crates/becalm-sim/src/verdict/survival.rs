@@ -1,14 +1,14 @@
 //! How long an outage, and how much load, does a policy survive?
 
 use crate::record::Recording;
-use crate::scenario::Scenario;
+use crate::scenario::{Arrivals, Population, Scenario};
 use crate::search::{Proportion, Range, Threshold, find};
 
 use super::capacity::open_calls;
 use super::judge::judge;
-use super::load::bottleneck;
+use super::load::{bottleneck, is_bounded};
 use super::runs::Runs;
-use super::variation::{longer, louder};
+use super::variation::{crowded, longer, louder};
 
 /// What is survived, in its own unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ pub fn longest_outage<R: Fn(&Scenario, u64) -> Recording + Sync>(
 
 /// The largest load from which the service comes back after its triggers, in first tries of all
 /// populations per second: up to the capacity, beyond which there is nothing to come back to.
-/// `None` where nothing bounds a service, or where closed loops alone call.
+/// `None` where nothing bounds a service, or where closed loops alone call ([`most_clients`]).
 pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
@@ -94,6 +94,38 @@ pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let mut load = survived(scenario, runs, each, 2 * SERIES, unit, range, louder);
     load.most = Some(to_capacity);
     Some(load)
+}
+
+/// Clients are tried from a sixteenth to sixteen times as many.
+const CROWDS: Range = Range {
+    points: POINTS,
+    ..Range::new(1.0 / 16.0, 16.0)
+};
+
+/// The most clients of closed loops with which the service comes back after its triggers, of all
+/// populations together: what the [largest load](largest_load) is to open loops. `None` where an open
+/// loop calls, and where nothing bounds a service.
+///
+/// A closed loop has no load of its own: a client that waits does not call (B. Schroeder, A. Wierman,
+/// M. Harchol-Balter, *Open Versus Closed*, NSDI 2006). What can be too many is the clients. No number
+/// of them is beyond the capacity by formula, so that the search has no upper end of that kind.
+pub fn most_clients<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Option<Survived> {
+    let is_closed = |it: &Population| matches!(it.arrivals, Arrivals::Closed { .. });
+    let populations = &scenario.populations;
+    let is_asked = is_bounded(scenario) && populations.iter().all(is_closed);
+    let fewest = populations.iter().map(|it| it.clients).min()?;
+    let all: f64 = populations.iter().map(|it| f64::from(it.clients)).sum();
+    let range = Range {
+        // No population has fewer than one.
+        low: CROWDS.low.max(1.0 / f64::from(fewest.max(1))),
+        ..CROWDS
+    };
+    let search = || survived(scenario, runs, each, 3 * SERIES, all, range, crowded);
+    is_asked.then(search)
 }
 
 /// Searches have seeds of their own, each point others: the interval needs independent runs.

@@ -62,6 +62,25 @@ pub fn louder(scenario: &Scenario, factor: f64) -> Scenario {
     louder
 }
 
+/// The same with so many times as many clients in every closed loop, each of them one at least.
+#[must_use]
+pub fn crowded(scenario: &Scenario, factor: f64) -> Scenario {
+    let mut crowded = scenario.clone();
+    for population in &mut crowded.populations {
+        if matches!(population.arrivals, Arrivals::Closed { .. }) {
+            let clients = (f64::from(population.clients) * factor).round();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            let clients = clients as u32;
+            population.clients = clients.max(1);
+        }
+    }
+    crowded
+}
+
 /// Calls that no run needs more of.
 const MOST_CALLS: usize = 100_000_000;
 

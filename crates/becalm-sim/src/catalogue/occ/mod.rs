@@ -7,10 +7,13 @@ use std::time::Duration;
 use becalm::lone::Lone;
 use becalm::{Budget, Policy};
 
+use super::fleet::float;
 use super::runs::{asked_of, left_out, refused};
 use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Source};
 use crate::occ::{self, Contest, InvalidContest, Mean, Trials};
+use crate::search::student;
 use crate::study::{Chart, ChartKind, Contender, Figure, Plan, Study};
+use crate::verdict::percent;
 
 /// The entry.
 pub const OCC: Entry = Entry {
@@ -42,7 +45,7 @@ pub const OCC: Entry = Entry {
             "step",
             Kind::Count,
             "10",
-            "from one number of clients to the next",
+            "from one number of clients to the next; --quick and a sweep have the largest alone",
         ),
         Parameter::new(
             "hop",
@@ -81,7 +84,7 @@ fn study(
     candidates: &[Candidate],
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
-    let sizes = sizes(parameters)?;
+    let sizes = sizes(parameters, plan)?;
     let runs = plan.runs.unwrap_or(TRIALS).max(1);
     let mut contenders = Vec::new();
     let (mut calls, mut times, mut events) = (Vec::new(), Vec::new(), 0);
@@ -104,8 +107,8 @@ fn study(
             contenders.push(Contender {
                 name: candidate.name.clone(),
                 policy: candidate.policy.to_string(),
-                evidence: left_out(&candidate.policy),
-                figures: figures(contest, last),
+                evidence: evidence(&candidate.policy, contest, last, runs),
+                figures: figures(contest, last, runs),
                 ..Contender::default()
             });
         }
@@ -142,8 +145,9 @@ fn study(
     })
 }
 
-/// The contests from one step of clients to the most.
-fn sizes(parameters: &Parameters) -> Result<Vec<Contest>, InvalidParameter> {
+/// The contests from one step of clients to the most; the most alone where only the figures are
+/// wanted, which are those of it.
+fn sizes(parameters: &Parameters, plan: &Plan<'_>) -> Result<Vec<Contest>, InvalidParameter> {
     let most = u32::try_from(parameters.count("clients")).unwrap_or(u32::MAX);
     let step = u32::try_from(parameters.count("step"))
         .unwrap_or(u32::MAX)
@@ -156,6 +160,9 @@ fn sizes(parameters: &Parameters) -> Result<Vec<Contest>, InvalidParameter> {
     };
     let largest = of(most);
     largest.validate().map_err(invalid)?;
+    if plan.is_quick {
+        return Ok(vec![largest]);
+    }
     let below = (1..).map(|at: u32| at.saturating_mul(step));
     let mut contests: Vec<Contest> = below
         .take_while(|clients| *clients < most)
@@ -169,11 +176,36 @@ fn invalid(reason: InvalidContest) -> InvalidParameter {
     InvalidParameter::new(reason.field(), reason.to_string())
 }
 
-fn figures(contest: &Contest, trials: &Trials) -> Vec<Figure> {
+/// What plays no part, and who has not written.
+fn evidence(policy: &Policy, contest: &Contest, trials: &Trials, runs: u32) -> String {
+    let left_out = left_out(policy);
+    if trials.gave_up == 0 {
+        return left_out;
+    }
+    let gave_up = percent(1.0 - written(contest, trials, runs));
+    format!("{gave_up} of the clients give up before they have written. {left_out}")
+        .trim_end()
+        .to_owned()
+}
+
+/// The share of all clients of all trials that have written.
+fn written(contest: &Contest, trials: &Trials, runs: u32) -> f64 {
+    let clients = float(u64::from(contest.clients) * u64::from(runs));
+    1.0 - float(trials.gave_up) / clients
+}
+
+/// What it takes until every client has written has no value where one never does.
+fn figures(contest: &Contest, trials: &Trials, runs: u32) -> Vec<Figure> {
+    let freedom = usize::try_from(runs).unwrap_or(usize::MAX) - 1;
     let figure = |id, title, unit, mean: Mean, over: f64| {
-        let half = 1.96 * mean.error;
-        Figure::new(id, title, unit, Some(mean.value / over))
-            .within((mean.value - half) / over, (mean.value + half) / over)
+        let value = (trials.gave_up == 0).then_some(mean.value / over);
+        let figure = Figure::new(id, title, unit, value);
+        // A single trial says nothing of how far it is off.
+        if freedom == 0 || value.is_none() {
+            return figure;
+        }
+        let half = student(freedom) * mean.error;
+        figure.within((mean.value - half) / over, (mean.value + half) / over)
     };
     let clients = f64::from(contest.clients);
     vec![
@@ -198,13 +230,25 @@ fn figures(contest: &Contest, trials: &Trials) -> Vec<Figure> {
             trials.time,
             1.0,
         ),
+        Figure::new(
+            "written_share",
+            "Clients that have written",
+            "%",
+            Some(100.0 * written(contest, trials, runs)),
+        ),
     ]
 }
 
 fn answer(sizes: &[Contest], contenders: &[Contender]) -> String {
     let of = |contender: &Contender| {
-        let calls = contender.figures.first()?.value?;
-        let time = contender.figures.last()?.value?;
+        let value = |id| contender.figures.iter().find(|it| it.id == id)?.value;
+        let Some((calls, time)) = value("calls").zip(value("time_ms")) else {
+            let written = percent(value("written_share")? / 100.0);
+            return Some(format!(
+                "more than {} gives: {written} write",
+                contender.name
+            ));
+        };
         Some(format!(
             "{calls:.0} calls in {:.1} s ({})",
             time / 1e3,

@@ -1,0 +1,93 @@
+//! How is a search shown? As a study: the front, the recommended policy first.
+
+use crate::study::{Chart, ChartKind, Contender, Figure, Study};
+use crate::verdict::{Brief, Survived, describe};
+
+use super::choice::{Choice, Tuned};
+
+/// The study. `outages` are the longest that the recommended and the given policy survive, where they
+/// were searched for.
+pub(super) fn study(
+    brief: &Brief,
+    choice: &Choice,
+    reasons: &[String],
+    is_triggered: bool,
+    (outage, of_given): (Option<&Survived>, Option<&Survived>),
+) -> Study {
+    let rest = choice.front.iter().filter(|it| **it != choice.recommended);
+    let mut shown: Vec<&Tuned> = std::iter::once(&choice.recommended).chain(rest).collect();
+    if !shown.contains(&&choice.given) {
+        shown.push(&choice.given);
+    }
+    let outage_of = |tuned: &Tuned| {
+        if *tuned == choice.recommended {
+            outage
+        } else if *tuned == choice.given {
+            of_given
+        } else {
+            None
+        }
+    };
+    let contenders = shown.iter().map(|tuned| {
+        let confirmed = tuned.confirmed.iter();
+        let mut figures: Vec<Figure> = confirmed.flat_map(|it| it.figures(is_triggered)).collect();
+        figures.extend(outage_of(tuned).map(longest_outage));
+        Contender {
+            name: tuned.name.clone(),
+            policy: describe(&tuned.policy),
+            figures,
+            ..Contender::default()
+        }
+    });
+    let mut contenders: Vec<Contender> = contenders.collect();
+    if let Some(first) = contenders.first_mut() {
+        first.evidence = reasons.join(" ");
+    }
+    Study {
+        scenario: brief.name.clone(),
+        question: "Which policy suits it?".into(),
+        answer: reasons.join(" "),
+        asked: brief.asked.clone(),
+        contenders,
+        charts: vec![chart(choice, is_triggered)],
+        ..Study::default()
+    }
+}
+
+fn longest_outage(survived: &Survived) -> Figure {
+    let title = "Longest outage that is survived";
+    let figure = Figure::new("longest_outage_s", title, "s", survived.value());
+    match survived.interval() {
+        Some((low, high)) => figure.within(low, high),
+        None => figure,
+    }
+}
+
+/// Load on the service against calls that fail, in fresh runs: each policy of the front a point,
+/// joined in order.
+fn chart(choice: &Choice, is_triggered: bool) -> Chart {
+    let point = |it: &Tuned| {
+        let confirmed = it.confirmed.as_ref()?;
+        Some((confirmed.load?.value, confirmed.failed?.value * 100.0))
+    };
+    let one = |name: &str, it: &Tuned| (name.to_owned(), point(it).into_iter().collect());
+    let mut front: Vec<(f64, f64)> = choice.front.iter().filter_map(point).collect();
+    front.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let x = if is_triggered {
+        "attempts per first try, from the trigger on"
+    } else {
+        "attempts per first try"
+    };
+    Chart {
+        id: "front".into(),
+        title: "What protection costs".into(),
+        x: x.into(),
+        y: "calls that fail, %".into(),
+        kind: ChartKind::Lines(vec![
+            ("front".into(), front),
+            one("recommended", &choice.recommended),
+            one("given", &choice.given),
+        ]),
+        ..Chart::default()
+    }
+}
