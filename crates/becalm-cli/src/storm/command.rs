@@ -333,8 +333,8 @@ becalm, scenarios (name, title, question, answer, sources, parameters, contender
 schema, becalm, quick, seeds, passed, scenarios (name, passed, comparisons (what, expected, got, one \
 for each seed, tolerance, holds)). Names and units are stable; new ones may be added.
 
-Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable; 2 \
-for a refused command line.";
+Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable or \
+overloaded; 2 for a refused command line.";
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ mod flags;
 mod list;
 mod nearest;
 mod page;
+mod patience;
 mod picture;
 mod progress;
 mod reports;

@@ -13,6 +13,7 @@ mod capacity;
 mod charts;
 mod evidence;
 mod figures;
+mod foretold;
 mod judge;
 mod judgeable;
 mod load;
@@ -29,6 +30,7 @@ mod wording;
 
 pub use capacity::{hidden_capacity, most_attempts};
 pub(crate) use evidence::{list, percent};
+pub use foretold::Foretold;
 pub use judge::{Outcome, Phase, judge};
 pub use judgeable::{Unjudgeable, judgeable};
 pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
