@@ -40,13 +40,13 @@ pub fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
         let asked = format!("asked: {}", asked.join(", "));
         text.push_str(&filled(width, "", &asked));
     }
-    let _ = writeln!(
-        text,
+    let done = format!(
         "seed {}, {} of each policy, {} events",
         study.seed,
         runs(study.runs),
         format::plain(count(study.events))
     );
+    text.push_str(&filled(width, "", &done));
     for path in written {
         let _ = writeln!(text, "written: {}", path.display());
     }

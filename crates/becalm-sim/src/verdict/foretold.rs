@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use becalm::{Policy, Shared};
+use becalm::Shared;
 
 use crate::scenario::{Arrivals, Scenario, Sharing};
 
@@ -79,9 +79,8 @@ impl Foretold {
         self.events = self.events.saturating_add(events);
         let clients = clients(scenario);
         self.clients = self.clients.saturating_add(runs.saturating_mul(clients));
-        // The rules of a client hold its policy once more.
-        let each = size_of::<Shared>() + size_of::<Policy>();
-        self.bytes = self.bytes.max(clients.saturating_mul(each as u64));
+        let each = size_of::<Shared>() as u64;
+        self.bytes = self.bytes.max(clients.saturating_mul(each));
     }
 }
 
