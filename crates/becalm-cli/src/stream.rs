@@ -44,10 +44,19 @@ impl Stream {
         })
     }
 
+    /// Columns to write in: the terminal's, as far as lines are read with ease; 80 elsewhere.
+    pub fn columns(self) -> usize {
+        if self.is_screen() {
+            self.size().0.clamp(40, 100)
+        } else {
+            80
+        }
+    }
+
     /// The text in lines that fit a terminal; as it is, elsewhere.
     pub fn wrapped(self, text: &str) -> String {
         if self.is_screen() {
-            wrap(text, self.size().0.clamp(40, 100)).join("\n")
+            wrap(text, self.columns()).join("\n")
         } else {
             text.into()
         }

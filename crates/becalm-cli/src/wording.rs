@@ -65,16 +65,21 @@ pub fn wrapped(text: &str) -> String {
 
 /// The same with each line behind this indentation.
 pub fn indented(indentation: &str, text: &str) -> String {
+    filled(80, indentation, text)
+}
+
+/// The same in lines of at most so many columns.
+pub fn filled(columns: usize, indentation: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;
     for word in text.split(' ') {
         // The text of a flag may be longer than a line: then it is broken behind a comma.
-        let is_long = indentation.len() + word.chars().count() > 80;
+        let is_long = indentation.len() + word.chars().count() > columns;
         let parts = word.split_inclusive(|it| is_long && it == ',');
         for (index, part) in parts.enumerate() {
             let width = part.chars().count();
             let between = if index == 0 { " " } else { "" };
-            if column > 0 && column + between.len() + width > 80 {
+            if column > 0 && column + between.len() + width > columns {
                 lines.push('\n');
                 column = 0;
             }
@@ -110,6 +115,9 @@ mod tests {
         let lines = wrapped(&format!("a {flag} b"));
         assert!(lines.lines().all(|line| line.len() <= 80), "{lines}");
         assert_eq!(lines.replace('\n', ""), format!("a {flag} b"));
+        let narrow = filled(40, "  ", &text);
+        assert!(narrow.lines().all(|line| line.len() <= 40), "{narrow}");
+        assert!(narrow.lines().count() > lines.lines().count());
     }
 
     #[test]

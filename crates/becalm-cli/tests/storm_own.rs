@@ -208,3 +208,62 @@ fn a_file_without_a_name_is_called_as_it_is() {
     assert_eq!(document["scenario"], "the shop");
     assert_eq!(document["question"], "What becomes of the shop?");
 }
+
+#[test]
+fn a_build_fails_on_a_load_that_nobody_can_serve_too() {
+    let (_folder, path) = own("");
+    let busy = fs::read_to_string(&path).expect("the file");
+    fs::write(&path, busy.replace("poisson:60", "poisson:160")).expect("written");
+    let arguments = [&*path, "--runs", "2", "--quick", "--json"];
+    let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
+    assert_eq!(verdict(&document, "own"), "overloaded");
+    let strict = [&arguments[..], &["--strict"]].concat();
+    assert_eq!(storm(&strict).status.code(), Some(1));
+}
+
+#[test]
+fn a_verdict_over_hardly_any_calls_says_so() {
+    let (_folder, path) = own("");
+    let quiet = fs::read_to_string(&path).expect("the file");
+    fs::write(&path, quiet.replace("poisson:60", "poisson:1")).expect("written");
+    let printed = told(&[&path, "--runs", "3", "--quick", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    for text in [&document["answer"], &document["contenders"][0]["evidence"]] {
+        let text = text.as_str().expect("a sentence");
+        assert!(
+            text.contains("calls begin after the trigger in a run, which says little"),
+            "{text}"
+        );
+    }
+}
+
+/// A study that takes long says so before it begins. Nobody waits for its end here.
+#[test]
+fn what_takes_long_is_told_at_once_with_the_remedy() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let (_folder, path) = own("");
+    let large = fs::read_to_string(&path).expect("the file");
+    let large = large
+        .replace("poisson:60", "poisson:60000")
+        .replace("time = \"exponential:10ms\"", "time = \"10us\"")
+        .replace("horizon = \"40s\"", "horizon = \"2h\"");
+    fs::write(&path, large).expect("written");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(["storm", &path, "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut line = String::new();
+    let stderr = child.stderr.take().expect("a pipe");
+    let read = BufReader::new(stderr).read_line(&mut line);
+    child.kill().expect("it is still at it");
+    child.wait().expect("it ends");
+    read.expect("a line");
+    for part in ["this may take some", "--quick", "--runs"] {
+        assert!(line.contains(part), "{line}");
+    }
+}

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::verdict::Foretold;
+
 /// What a scenario found out.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
@@ -218,6 +220,8 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// Told of the runs that are done, and of how many there will be as far as is known.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
+    /// Told how much work a study of contenders will be, before it begins. Default nobody.
+    pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
@@ -233,6 +237,7 @@ impl Default for Plan<'_> {
             runs: None,
             threads: 1,
             progress: None,
+            foretold: None,
             patience: None,
             is_quick: false,
         }

@@ -172,6 +172,80 @@ fn the_hidden_capacity_is_the_capacity_over_the_attempts_that_a_policy_can_make(
     assert!((mixed - 1000.0 / 2.625).abs() < 1e-9, "{mixed}");
 }
 
+/// A front of 1 000 requests per second that asks a database of 2 000, each request three times.
+fn layered(policy: &Policy, below: Policy) -> Scenario {
+    use becalm_sim::scenario::{Downstream, Service};
+    let mut scenario = hung(300.0, policy);
+    let mut call = Downstream::new("rows", below);
+    call.fan_out = 3;
+    scenario.services[0].calls.push(call);
+    let workers = scenario.services[0].workers;
+    let time = scenario.services[0].time.clone();
+    scenario.service(Service::new("rows", 2 * workers, time))
+}
+
+#[test]
+fn attempts_of_every_layer_fill_what_is_behind_them() {
+    let of = |scenario: &Scenario| hidden_capacity(scenario).unwrap();
+    let once = Policy::default().attempts(1);
+    let near = |got: f64, expected: f64| assert!((got - expected).abs() < 1e-9, "{got}");
+    near(of(&layered(&once, once.clone())), 2000.0 / 3.0);
+    // The front takes 4 of each, and the database 4 x 4 x 3.
+    near(of(&layered(&eager(), eager())), 2000.0 / 48.0);
+    let mut seen = layered(&eager(), eager());
+    seen.services[0].calls[0].propagates = true;
+    near(of(&seen), 2000.0 / 12.0);
+    // Nobody above repeats anything, so that the layer below does.
+    let mut above = layered(&once, eager());
+    above.services[0].calls[0].propagates = true;
+    near(of(&above), 2000.0 / 12.0);
+}
+
+#[test]
+fn a_cache_that_can_be_lost_hides_what_is_behind_it() {
+    use becalm_sim::scenario::{Cache, Effect, Trigger};
+    let once = Policy::default().attempts(1);
+    let mut scenario = layered(&once, once.clone());
+    scenario.services[0].cache = Some(Cache::new(100, 0.9));
+    let warm = hidden_capacity(&scenario).unwrap();
+    assert!((warm - 1000.0).abs() < 1e-9, "the front: {warm}");
+    let cold = 2000.0 / 3.0;
+    let lost = Effect::CacheLoss {
+        service: scenario.services[0].name.clone(),
+    };
+    let from = std::time::Duration::from_secs(1);
+    let triggered = scenario
+        .clone()
+        .trigger(Trigger::new(from, std::time::Duration::ZERO, lost));
+    assert!((hidden_capacity(&triggered).unwrap() - cold).abs() < 1e-9);
+    if let Some(cache) = &mut scenario.services[0].cache {
+        cache.starts_warm = false;
+    }
+    assert!((hidden_capacity(&scenario).unwrap() - cold).abs() < 1e-9);
+}
+
+#[test]
+fn recorded_calls_beyond_the_end_are_no_load() {
+    use becalm_sim::scenario::Arrivals;
+    let mut scenario = hung(300.0, &eager());
+    let end = scenario.horizon.as_millis();
+    let times = (0..3 * end).map(|at| std::time::Duration::from_millis(u64::try_from(at).unwrap()));
+    scenario.populations[0].arrivals = Arrivals::Trace(times.collect());
+    let load = bottleneck(&scenario).unwrap().load;
+    assert!((load - 1000.0).abs() < 1e-9, "{load}");
+}
+
+#[test]
+fn a_verdict_over_few_calls_says_so() {
+    let few = ruled(&hung(3.0, &eager()), 1.0);
+    says(
+        &few,
+        &["No call begins after the trigger in a run, which says little"],
+    );
+    let many = ruled(&hung(30.0, &eager()), 1.0);
+    assert!(!many.evidence.contains("says little"), "{}", many.evidence);
+}
+
 #[test]
 fn the_load_of_a_service_behind_a_service_is_what_reaches_it() {
     use becalm_sim::scenario::{Cache, Downstream, Service};

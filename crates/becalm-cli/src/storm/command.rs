@@ -335,10 +335,11 @@ metastable, overloaded, or null), evidence, figures (id, title, unit, value or n
 the 95 % interval or null), charts), of tune also recommended (policy file, reasons), and charts (id, title, x, y, kind, ...). Of --list: schema, \
 becalm, scenarios (name, title, question, answer, sources, parameters, contenders). Of --check: \
 schema, becalm, quick, seeds, passed, scenarios (name, passed, comparisons (what, expected, got, one \
-for each seed, tolerance, holds)). Names and units are stable; new ones may be added.
+for each seed, tolerance, holds)). Names and units are stable; new ones may be added. Each figure and \
+each chart is defined in docs/figures.md of becalm's repository.
 
-Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable; 2 \
-for a refused command line.";
+Exit code: 0; 1 when --check fails, or with --strict when a policy leaves its service metastable or \
+overloaded; 2 for a refused command line.";
 
 #[cfg(test)]
 mod tests {

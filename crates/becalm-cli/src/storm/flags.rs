@@ -74,7 +74,8 @@ pub struct StudyFlags {
     #[arg(long, help_heading = STUDY)]
     pub quick: bool,
 
-    /// Exit with 1 if any policy leaves its service metastable: for a build that must not pass
+    /// Exit with 1 if a service does not come back under any of the policies, for a build: if the verdict
+    /// is metastable or overloaded
     #[arg(long, help_heading = STUDY)]
     pub strict: bool,
 

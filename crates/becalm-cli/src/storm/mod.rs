@@ -10,6 +10,7 @@ mod list;
 mod nearest;
 mod own;
 mod page;
+mod patience;
 mod picture;
 mod progress;
 mod reports;

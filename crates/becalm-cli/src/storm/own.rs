@@ -84,20 +84,21 @@ impl<'a> Own<'a> {
 
     /// The scenario with all its clients under this policy; as it stands for its own.
     pub fn under(&self, policy: &Policy) -> Scenario {
-        let mut scenario = self.scenario.clone();
-        if *policy != self.policy {
-            give_all(&mut scenario, policy);
+        if *policy == self.policy {
+            self.scenario.clone()
+        } else {
+            self.scenario.under(policy)
         }
-        scenario
     }
 
     /// The scenario at a point of a sweep. `is_for_all`: whether the policy is that of all clients,
     /// even where it is that of the first ones.
     pub fn at(&self, asked: &Parameters, policy: &Policy, is_for_all: bool) -> Scenario {
-        let mut scenario = self.under(policy);
-        if is_for_all {
-            give_all(&mut scenario, policy);
-        }
+        let mut scenario = if is_for_all {
+            self.scenario.under(policy)
+        } else {
+            self.under(policy)
+        };
         if let (Some(outage), Some(lasts)) = (outage(asked), self.lasts()) {
             scenario = longer(&scenario, outage.as_secs_f64() / lasts.as_secs_f64());
         }
@@ -166,12 +167,6 @@ const MOST_LOAD: f64 = 1000.0;
 
 fn outage(asked: &Parameters) -> Option<Duration> {
     duration::parse(asked.text(OUTAGE.name)).ok()
-}
-
-fn give_all(scenario: &mut Scenario, policy: &Policy) {
-    for population in &mut scenario.populations {
-        *population = population.clone().policy(policy.clone());
-    }
 }
 
 /// The policies of all clients.

@@ -96,7 +96,8 @@ fn all_figures(study: &Study) -> Table {
     if study.contenders.len() > table::SIDE_BY_SIDE {
         table::of_policies(study, usize::MAX, true)
     } else {
-        table::of_figures(study, &table::names(&study.contenders), true)
+        let all = 0..study.contenders.len();
+        table::of_figures(study, all, &table::names(&study.contenders), true)
     }
 }
 

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use becalm_report::terminal;
 
+use crate::stream::Stream;
+
 /// Shows on standard error how many runs are done, if that is a terminal.
 #[derive(Debug)]
 pub struct Progress {
@@ -53,6 +55,12 @@ impl Progress {
 }
 
 impl Progress {
+    /// Says a sentence beforehand, whoever watches.
+    pub fn say(sentence: &str) {
+        let text = Stream::Stderr.wrapped(sentence);
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
     fn line(&self, done: u64, total: u64) -> String {
         let elapsed = self.began.elapsed();
         let at = terminal::Progress {
@@ -60,7 +68,9 @@ impl Progress {
             total,
             elapsed,
         };
-        format!("{}  {}", self.what, terminal::progress(at, COLUMNS))
+        let columns = Stream::Stderr.size().0.saturating_sub(self.what.len() + 3);
+        let line = terminal::progress(at, columns.min(COLUMNS));
+        format!("{}  {line}", self.what)
     }
 }
 

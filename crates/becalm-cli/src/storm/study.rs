@@ -3,14 +3,16 @@
 use std::process::ExitCode;
 
 use becalm_sim::study::{Plan, Study, Verdict};
+use becalm_sim::verdict::Foretold;
 
 use super::command::Question;
 use super::contender::{self, Start};
 use super::flags::{RunFlags, SEED, StudyFlags, plan};
 use super::progress::Progress;
 use super::reports::Reports;
-use super::{document, text};
+use super::{document, patience, text};
 use crate::again;
+use crate::stream::Stream;
 use crate::usage;
 
 /// A study, and how it is done again.
@@ -49,7 +51,8 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
         Ok((subject.study(&candidates, &plan)?, None))
     })?;
     let mut contenders = done.told.study.contenders.iter();
-    let fails = flags.strict && contenders.any(|it| it.verdict == Some(Verdict::Metastable));
+    let is_down = |verdict| matches!(verdict, Verdict::Metastable | Verdict::Overloaded);
+    let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(is_down));
     Ok(if fails {
         ExitCode::FAILURE
     } else {
@@ -77,6 +80,13 @@ pub fn tell(
         let progress = Progress::new("runs");
         let tell = |done, all| progress.tell(done, all);
         let mut plan = plan(seed, flags.runs, flags.threads);
+        let threads = plan.threads;
+        let foretell = |foretold: &Foretold| {
+            if let Some(sentence) = patience::sentence(foretold, threads) {
+                Progress::say(&sentence);
+            }
+        };
+        plan.foretold = Some(&foretell);
         plan.progress = Some(&tell);
         work(&plan)?
     };
@@ -89,7 +99,7 @@ pub fn tell(
     let printed = if flags.json {
         usage::print([document::document(&told)?])
     } else {
-        usage::print([text::document(&told, &written)])
+        usage::print([text::document(&told, &written, Stream::Stdout.columns())])
     };
     Ok(Done { told, printed })
 }

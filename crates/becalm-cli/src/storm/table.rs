@@ -1,12 +1,15 @@
 //! How do the figures of several policies stand side by side?
 
+use std::ops::Range;
+
 use becalm_report::{Cell, Colour, Table};
 use becalm_sim::study::{Contender, Study, Verdict};
 
 use super::figures;
 
-/// A row for each figure, a column for each policy under this heading.
-pub fn of_figures(study: &Study, headings: &[String], exact: bool) -> Table {
+/// A row for each figure, a column for each of these policies under its heading.
+pub fn of_figures(study: &Study, of: Range<usize>, headings: &[String], exact: bool) -> Table {
+    let contenders = study.contenders.get(of).unwrap_or_default();
     let header = [String::new()].into_iter().chain(headings.iter().cloned());
     let write = if exact {
         figures::whole
@@ -15,13 +18,13 @@ pub fn of_figures(study: &Study, headings: &[String], exact: bool) -> Table {
     };
     let table = Table::new(header);
     let table = if study.contenders.iter().any(|it| it.verdict.is_some()) {
-        let cells = study.contenders.iter().map(|it| verdict(it.verdict));
+        let cells = contenders.iter().map(|it| verdict(it.verdict));
         table.row([Cell::new("verdict")].into_iter().chain(cells))
     } else {
         table
     };
     titles(study).into_iter().fold(table, |table, (id, title)| {
-        let cells = study.contenders.iter().map(|contender| {
+        let cells = contenders.iter().map(|contender| {
             let figure = contender.figures.iter().find(|figure| figure.id == id);
             Cell::new(figure.map_or_else(String::new, write))
         });

@@ -1,33 +1,34 @@
 //! How does a human read a study in a terminal?
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::PathBuf;
 
-use becalm_report::format;
-use becalm_report::terminal::Painter;
+use becalm_report::terminal::{Painter, width as columns};
+use becalm_report::{Table, format};
 use becalm_sim::study::Study;
 
 use super::picture::Drawing;
 use super::study::Told;
 use super::table;
 use crate::stream::Stream;
-use crate::wording::{indented, wrapped};
+use crate::wording::filled;
 
-/// The verdicts, the answer, the figures, small charts, and how it is done again.
-pub fn document(told: &Told, written: &[PathBuf]) -> String {
+/// The verdicts, the answer, the figures, small charts, and how it is done again, in so many columns.
+pub fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
     let study = &told.study;
     let painter = Stream::Stdout.painter();
-    let mut text = wrapped(&study.question);
+    let mut text = filled(width, "", &study.question);
     text.push('\n');
     if study.contenders.len() <= table::SIDE_BY_SIDE {
-        text.push_str(&verdicts(study, painter));
+        text.push_str(&verdicts(study, width, painter));
     }
-    text.push_str(&wrapped(&study.answer));
+    text.push_str(&filled(width, "", &study.answer));
     text.push('\n');
-    text.push_str(&figures(study, painter));
+    text.push_str(&figures(study, width, painter));
     for drawing in study.charts.iter().filter_map(Drawing::of) {
         text.push('\n');
-        text.push_str(&drawing.to_terminal(WIDTH, painter));
+        text.push_str(&drawing.to_terminal(width, painter));
     }
     let asked = study
         .asked
@@ -36,15 +37,16 @@ pub fn document(told: &Told, written: &[PathBuf]) -> String {
     let asked: Vec<_> = asked.collect();
     text.push('\n');
     if !asked.is_empty() {
-        text.push_str(&wrapped(&format!("asked: {}", asked.join(", "))));
+        let asked = format!("asked: {}", asked.join(", "));
+        text.push_str(&filled(width, "", &asked));
     }
-    let _ = writeln!(
-        text,
+    let done = format!(
         "seed {}, {} of each policy, {} events",
         study.seed,
         runs(study.runs),
         format::plain(count(study.events))
     );
+    text.push_str(&filled(width, "", &done));
     for path in written {
         let _ = writeln!(text, "written: {}", path.display());
     }
@@ -59,7 +61,7 @@ pub fn runs(count: u32) -> String {
 }
 
 /// Each policy with its verdict and the evidence.
-fn verdicts(study: &Study, painter: Painter) -> String {
+fn verdicts(study: &Study, width: usize, painter: Painter) -> String {
     let mut text = String::new();
     for contender in &study.contenders {
         text.push_str(&painter.bold(&contender.name));
@@ -70,7 +72,7 @@ fn verdicts(study: &Study, painter: Painter) -> String {
         text.push('\n');
         for sentence in [&contender.policy, &contender.evidence] {
             if !sentence.is_empty() {
-                text.push_str(&indented("    ", sentence));
+                text.push_str(&filled(width, "    ", sentence));
             }
         }
     }
@@ -78,36 +80,45 @@ fn verdicts(study: &Study, painter: Painter) -> String {
     text
 }
 
-/// The figures, a column for each policy. Names too long for the columns are numbered.
-fn figures(study: &Study, painter: Painter) -> String {
+/// The figures, a column for each policy. Names too long for the columns are numbered; policies too
+/// many for the width stand below each other, in parts.
+fn figures(study: &Study, width: usize, painter: Painter) -> String {
+    let fits = |table: &Table| {
+        let text = table.to_terminal(Painter::Plain);
+        text.lines().all(|line| columns(line) <= width)
+    };
     if study.contenders.len() > table::SIDE_BY_SIDE {
         // As many columns as fit; the others are in the documents.
-        let narrow = |most: &usize| {
-            fits(&table::of_policies(study, *most, false).to_terminal(Painter::Plain))
-        };
+        let narrow = |most: &usize| fits(&table::of_policies(study, *most, false));
         let most = (0..=MOST_COLUMNS).rev().find(narrow).unwrap_or(1);
         return table::of_policies(study, most, false).to_terminal(painter);
     }
+    let all = study.contenders.len();
     let names = table::names(&study.contenders);
-    let text = table::of_figures(study, &names, false).to_terminal(Painter::Plain);
-    if fits(&text) {
-        return table::of_figures(study, &names, false).to_terminal(painter);
+    let whole = table::of_figures(study, 0..all, &names, false);
+    if fits(&whole) {
+        return whole.to_terminal(painter);
     }
-    let numbers: Vec<_> = (1..=names.len())
-        .map(|number| format!("({number})"))
-        .collect();
+    let numbers: Vec<_> = (1..=all).map(|number| format!("({number})")).collect();
     let mut text = String::new();
     for (number, name) in numbers.iter().zip(&names) {
         let _ = writeln!(text, "{number} {name}");
     }
-    text + "\n" + &table::of_figures(study, &numbers, false).to_terminal(painter)
+    let part = |of: Range<usize>| {
+        let headings = numbers.get(of.clone()).unwrap_or_default();
+        table::of_figures(study, of, headings, false)
+    };
+    let mut from = 0;
+    while from < all {
+        let upto = |to: &usize| fits(&part(from..*to));
+        let to = (from + 1..=all).rev().find(upto).unwrap_or(from + 1);
+        text.push('\n');
+        text.push_str(&part(from..to).to_terminal(painter));
+        from = to;
+    }
+    text
 }
 
-fn fits(text: &str) -> bool {
-    text.lines().all(|line| line.chars().count() <= WIDTH)
-}
-
-const WIDTH: usize = 80;
 /// Figures that a row may have.
 const MOST_COLUMNS: usize = 8;
 #[expect(clippy::cast_precision_loss)] // to be read
@@ -122,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_verdicts_come_first_and_how_it_is_done_again_last() {
-        let text = document(&told(), &["storm.html".into()]);
+        let text = document(&told(), &["storm.html".into()], 80);
         let places: Vec<_> = [
             "What becomes of orders?",
             "none: metastable",
@@ -139,14 +150,14 @@ mod tests {
         .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
         .collect();
         assert!(places.is_sorted(), "{text}");
-        assert!(fits(&text), "{text}");
+        assert!(text.lines().all(|line| columns(line) <= 80), "{text}");
     }
 
     #[test]
     fn names_too_long_for_their_columns_are_numbered() {
         let mut told = told();
         told.study.contenders[0].name = "budget=ratio:0.1,burst:10;".repeat(4);
-        let text = document(&told, &[]);
+        let text = document(&told, &[], 80);
         assert!(
             text.contains("(1) budget=") && text.contains("(2) <full>"),
             "{text}"
@@ -159,5 +170,23 @@ mod tests {
             row.split_whitespace().collect::<Vec<_>>().join(" "),
             "time to recover - 2s"
         );
+    }
+
+    #[test]
+    fn in_a_narrow_terminal_policies_stand_below_each_other_and_none_is_lost() {
+        let mut told = told();
+        let full = told.study.contenders[1].clone();
+        told.study.contenders.extend(vec![full; 5]);
+        let text = document(&told, &[], 40);
+        // A name and a command are as long as they are.
+        let lines = text.lines().filter(|line| !line.starts_with("again: "));
+        for line in lines {
+            assert!(columns(line) <= 40, "{line}");
+        }
+        for number in 1..=7 {
+            assert_eq!(text.matches(&format!("({number})")).count(), 2, "{text}");
+        }
+        let wide = document(&told, &[], 100);
+        assert!(wide.lines().any(|line| columns(line) > 80), "{wide}");
     }
 }

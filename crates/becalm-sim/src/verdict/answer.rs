@@ -2,7 +2,7 @@
 
 use crate::study::Verdict;
 
-use super::evidence::{hundredths, list, percent, percent_or_none, plain, tenths};
+use super::evidence::{few_calls, hundredths, list, percent, percent_or_none, plain, tenths};
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
 use super::study::Examined;
@@ -25,7 +25,10 @@ pub(super) fn answer(examined: &[Examined]) -> String {
         (!these.is_empty()).then(|| sentence(verdict, &these))
     });
     let unbounded = (!unbounded.is_empty()).then(|| costs(&unbounded));
-    sentences.chain(unbounded).collect::<Vec<_>>().join(" ")
+    let judged = examined.iter().filter(|it| it.ruling.is_bounded);
+    let few = judged.filter_map(|it| few_calls(&it.ruling.outcomes));
+    let all = sentences.chain(unbounded).chain(few.take(1));
+    all.collect::<Vec<_>>().join(" ")
 }
 
 /// `During the trigger 12 % of the calls succeed with 1.00 attempts for each first try (a), ...`.

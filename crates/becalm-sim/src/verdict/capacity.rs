@@ -1,10 +1,10 @@
 //! Up to which load does a service come back by itself?
 
-use becalm::{Budget, Policy};
+use becalm::{Budget, Nested, Policy};
 
-use crate::scenario::Scenario;
+use crate::scenario::{Downstream, Effect, Scenario, Service};
 
-use super::load::bottleneck;
+use super::load::{Multiplied, accepts, requests};
 
 /// Attempts for each first try that a policy can make for long while every attempt fails: its
 /// attempts, or 1 + r where its budget allows retries for a share r of first tries. The burst of a
@@ -28,28 +28,59 @@ pub fn most_attempts(policy: &Policy) -> f64 {
     shares.fold(attempts, f64::min)
 }
 
-/// The hidden capacity, in first tries of all populations per second: where their retries alone
-/// fill the service nearest to its capacity.
+/// The hidden capacity, in first tries of all populations per second: up to it no service is filled
+/// even while every attempt fails.
 ///
 /// A service that serves mu requests per second is offered A lambda once all of lambda first tries
 /// fail A times, and can come back only if that is below mu: lambda < mu / A, or mu / (1 + r) under
 /// a budget (N. Bronson et al., *Metastable Failures in Distributed Systems*, `HotOS` 2021; L. Huang
-/// et al., *Metastable Failures in the Wild*, OSDI 2022). `None` where nothing bounds a service.
+/// et al., *Metastable Failures in the Wild*, OSDI 2022). Of several services it is the first that is
+/// filled: calls to one behind another are multiplied by the attempts of every layer, but for layers
+/// that see a retry above them and leave it that; a cache that a trigger empties, or that starts
+/// empty, answers nothing.
+///
+/// A service whose queue is shorter than its callers wait may carry more: what it refuses costs it
+/// nothing. `None` where nothing bounds a service, or where closed loops alone call.
 pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
-    let bottleneck = bottleneck(scenario)?;
-    let calls = open_calls(scenario);
-    let shares = scenario.populations.iter().flat_map(|population| {
-        let shares: f64 = population.variants.iter().map(|it| it.share).sum();
-        let rate = super::load::open_rate(scenario, population);
-        let variants = population.variants.iter();
-        variants.map(move |it| (rate * it.share / shares, most_attempts(&it.policy)))
+    let repeats = scenario.populations.iter().any(|population| {
+        let mut variants = population.variants.iter();
+        variants.any(|it| most_attempts(&it.policy) > 1.0)
     });
-    let attempts: f64 = shares
-        .filter(|(rate, _)| *rate > 0.0)
-        .map(|(rate, attempts)| rate * attempts)
-        .sum();
-    // The same mixture of calls, so much louder or quieter that its attempts fill the service.
-    Some(calls / bottleneck.utilisation() / (attempts / calls))
+    let leaves_it = |call: &Downstream| {
+        repeats && call.propagates && matches!(call.policy.nested, Nested::Suppress)
+    };
+    let failing = Multiplied {
+        calls: &|population| {
+            let all: f64 = population.variants.iter().map(|it| it.share).sum();
+            let variants = population.variants.iter().filter(|it| it.share > 0.0);
+            let attempts = variants.map(|it| it.share / all * most_attempts(&it.policy));
+            attempts.sum()
+        },
+        steps: &|call| {
+            if leaves_it(call) {
+                1.0
+            } else {
+                most_attempts(&call.policy)
+            }
+        },
+        is_cold: &|service| is_cold(scenario, service),
+    };
+    let filled = scenario.services.iter().zip(requests(scenario, &failing));
+    let filled = filled
+        .filter(|(service, load)| *load > 0.0 && accepts(service).is_finite())
+        .map(|(service, load)| load / accepts(service));
+    // The same mixture of calls, so much louder or quieter that its attempts fill one service.
+    let most = filled.max_by(f64::total_cmp)?;
+    Some(open_calls(scenario) / most)
+}
+
+/// Whether the cache of a service is empty at some time.
+fn is_cold(scenario: &Scenario, service: &Service) -> bool {
+    let is_lost = scenario.triggers.iter().any(|trigger| {
+        matches!(&trigger.effect, Effect::CacheLoss { service: of } if *of == service.name)
+    });
+    let starts_cold = service.cache.as_ref().is_some_and(|it| !it.starts_warm);
+    is_lost || starts_cold
 }
 
 /// First tries of all open loops per second.

@@ -41,6 +41,14 @@ pub(super) fn figures(
             }
         }
     }
+    if ruling.outcomes.iter().all(|it| it.during.length.is_zero()) {
+        // A trigger without a length leaves nothing to count.
+        for figure in &mut figures {
+            if figure.id == "amplification_during" {
+                figure.value = None;
+            }
+        }
+    }
     figures
 }
 

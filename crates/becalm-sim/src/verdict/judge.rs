@@ -36,6 +36,8 @@ pub struct Outcome {
     pub pressure: f64,
     /// The same per second, of that service.
     pub offered: f64,
+    /// Its place among the services of the scenario; `None` where nothing bounds a service.
+    pub pressed: Option<usize>,
     /// Calls that gave up, over those that ended.
     pub given_up: f64,
     /// How long the calls took that succeeded.
@@ -139,7 +141,7 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
         let sent = total(&attempts, &phases.usual());
         usual.share = usual.share.min(ratio(sent.saturating_sub(lost), sent));
     }
-    let (pressure, offered) = pressure(scenario, recording, &phases.tail());
+    let (pressed, pressure, offered) = pressure(scenario, recording, &phases.tail());
     let ended = |of: fn(&PopulationRecord) -> &[u32]| -> u64 {
         recording
             .populations
@@ -159,6 +161,7 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
         recovery,
         pressure,
         offered,
+        pressed,
         given_up: match gave_up + ended(|it| &it.succeeded) {
             0 => 0.0,
             all => ratio(gave_up, all),
@@ -188,18 +191,24 @@ pub(super) fn sum(
     sums
 }
 
-/// Of the service with the most requests for its capacity: their ratio, and requests per second.
-fn pressure(scenario: &Scenario, recording: &Recording, buckets: &Range<usize>) -> (f64, f64) {
+/// Of the service with the most requests for its capacity: its place, their ratio, and requests per
+/// second.
+fn pressure(
+    scenario: &Scenario,
+    recording: &Recording,
+    buckets: &Range<usize>,
+) -> (Option<usize>, f64, f64) {
     let length = times(scenario.bucket, buckets.len());
     let services = scenario.services.iter().zip(&recording.services);
-    let pressures = services.map(|(service, record)| {
+    let pressures = services.enumerate().map(|(index, (service, record))| {
         let arrived = record.arrived.get(buckets.clone());
         let arrived = arrived.map_or(0, crate::record::total);
         let offered = per_second(arrived, length);
-        (offered / accepts(service), offered)
+        (Some(index), offered / accepts(service), offered)
     });
-    let most = pressures.max_by(|a, b| a.0.total_cmp(&b.0));
-    most.filter(|it| it.0.is_finite()).unwrap_or_default()
+    let most = pressures.max_by(|a, b| a.1.total_cmp(&b.1));
+    most.filter(|it| it.1.is_finite() && it.1 > 0.0)
+        .unwrap_or_default()
 }
 
 fn total(counts: &[u64], buckets: &Range<usize>) -> u64 {

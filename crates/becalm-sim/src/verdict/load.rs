@@ -1,6 +1,6 @@
 //! How much is asked of each service, if nobody retries?
 
-use crate::scenario::{Arrivals, Cache, Population, Scenario, Service};
+use crate::scenario::{Arrivals, Cache, Downstream, Population, Scenario, Service};
 
 /// The service that is nearest to its capacity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,10 +38,34 @@ pub fn bottleneck(scenario: &Scenario) -> Option<Bottleneck> {
 /// Requests that arrive at each service per second, if nobody retries, in the order of the scenario.
 /// Closed loops count as nothing; caches as warm.
 pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
+    let once = Multiplied {
+        calls: &|_| 1.0,
+        steps: &|_| 1.0,
+        is_cold: &|_| false,
+    };
+    requests(scenario, &once)
+}
+
+/// What becomes of first tries on their way.
+pub(super) struct Multiplied<'a> {
+    /// Attempts for each call of a population.
+    pub calls: &'a dyn Fn(&Population) -> f64,
+    /// Attempts for each call of a service to another one.
+    pub steps: &'a dyn Fn(&Downstream) -> f64,
+    /// Whether the cache of a service answers nothing.
+    pub is_cold: &'a dyn Fn(&Service) -> bool,
+}
+
+/// Requests that arrive at each service per second, in the order of the scenario.
+pub(super) fn requests(scenario: &Scenario, multiplied: &Multiplied<'_>) -> Vec<f64> {
     let place = |name: &str| scenario.services.iter().position(|it| it.name == name);
     let mut from_clients = vec![0.0; scenario.services.len()];
     for population in &scenario.populations {
         let rate = open_rate(scenario, population);
+        if rate <= 0.0 {
+            continue;
+        }
+        let rate = rate * (multiplied.calls)(population);
         if let Some(load) = place(&population.target).and_then(|at| from_clients.get_mut(at)) {
             *load += rate;
         }
@@ -51,11 +75,15 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
     for _ in 1..scenario.services.len() {
         let mut next = from_clients.clone();
         for (service, load) in scenario.services.iter().zip(&loads) {
-            let missed = service.cache.as_ref().map_or(1.0, |it| misses(it, *load));
-            for call in &service.calls {
+            let missed = match &service.cache {
+                Some(cache) if !(multiplied.is_cold)(service) => misses(cache, *load),
+                _ => 1.0,
+            };
+            let missed = load * missed;
+            for call in service.calls.iter().filter(|_| missed > 0.0) {
                 let called = place(&call.service).and_then(|at| next.get_mut(at));
                 if let Some(called) = called {
-                    *called += load * missed * f64::from(call.fan_out);
+                    *called += missed * f64::from(call.fan_out) * (multiplied.steps)(call);
                 }
             }
         }
@@ -91,7 +119,11 @@ pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
             let (burst, pause) = (burst.as_secs_f64(), pause.as_secs_f64());
             (rate * pause + burst_rate * burst) / (burst + pause)
         }
-        Arrivals::Trace(times) => times.len() as f64 / scenario.horizon.as_secs_f64(),
+        // What is recorded beyond the end of the run plays no part in it.
+        Arrivals::Trace(times) => {
+            let played = times.partition_point(|time| *time < scenario.horizon);
+            played as f64 / scenario.horizon.as_secs_f64()
+        }
         Arrivals::Closed { .. } => 0.0,
     }
 }

@@ -19,6 +19,7 @@ pub struct Runs<'a, R = Run> {
     plan: &'a Plan<'a>,
     done: AtomicU64,
     planned: AtomicU64,
+    expected: AtomicU64,
     events: AtomicU64,
 }
 
@@ -30,6 +31,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             plan,
             done: AtomicU64::new(0),
             planned: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
             events: AtomicU64::new(0),
         }
     }
@@ -57,7 +59,9 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         each_in_order_telling(&seeds, self.plan.threads, run, |_| {
             let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
             if let Some(progress) = self.plan.progress {
-                progress(done, self.planned.load(Ordering::Relaxed).max(done));
+                let planned = self.planned.load(Ordering::Relaxed);
+                let expected = self.expected.load(Ordering::Relaxed);
+                progress(done, planned.max(expected).max(done));
             }
         })
     }
@@ -65,6 +69,12 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     /// Announces that so many runs will come, for the progress.
     pub fn announce(&self, runs: u64) {
         self.planned.fetch_add(runs, Ordering::Relaxed);
+    }
+
+    /// Announces how many runs there may be in all, before each part of them is
+    /// [announced](Self::announce): without it the progress would fall back as each part begins.
+    pub fn expect(&self, runs: u64) {
+        self.expected.store(runs, Ordering::Relaxed);
     }
 
     /// Events that the engine handled in all runs.

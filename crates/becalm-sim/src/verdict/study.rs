@@ -6,13 +6,14 @@ use becalm::Policy;
 
 use crate::catalogue::{Candidate, Entry, Parameters};
 use crate::record::Recording;
-use crate::scenario::Scenario;
+use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Contender, Plan, Study};
 use crate::world;
 
 use super::answer;
 use super::charts::{Course, courses, latency, recoveries};
 use super::figures::{Searched, figures};
+use super::foretold::Foretold;
 use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
@@ -114,17 +115,16 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
+    let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
+    let foretold = Foretold::of(&scenarios, each, thoroughness);
+    runs.expect(foretold.runs);
+    if let Some(tell) = plan.foretold {
+        tell(&foretold);
+    }
     let examined: Vec<Examined> = candidates
         .iter()
-        .map(|candidate| {
-            examine(
-                candidate,
-                build(&candidate.policy),
-                &runs,
-                each,
-                thoroughness,
-            )
-        })
+        .zip(scenarios)
+        .map(|(candidate, scenario)| examine(candidate, scenario, &runs, each, thoroughness))
         .collect();
     let mut charts = Vec::new();
     if let Some(first) = examined.first() {
@@ -204,8 +204,13 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
 const RESPITE: Duration = Duration::from_secs(20);
 
 /// The same with half of the time after its triggers: a search makes hundreds of runs, and a storm
-/// that lasts is the dearest of them.
-fn hurried(scenario: &Scenario) -> Scenario {
+/// that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
+/// them may come late.
+pub(super) fn hurried(scenario: &Scenario) -> Scenario {
+    let mut populations = scenario.populations.iter();
+    if populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_))) {
+        return scenario.clone();
+    }
     let end = scenario.triggers_end();
     let after = scenario.horizon.saturating_sub(end);
     let mut hurried = scenario.clone();

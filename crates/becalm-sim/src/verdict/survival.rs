@@ -50,7 +50,7 @@ const LENGTHS: Range = Range {
 
 /// Values of a search at most: a few fewer than its own default, for a study makes two of them under
 /// each policy.
-const POINTS: u32 = 10;
+pub(super) const POINTS: u32 = 10;
 
 /// The longest outage from which the service comes back: its triggers, made longer and shorter with
 /// their depth as it is. In seconds from the beginning of the first trigger to the end of the last.

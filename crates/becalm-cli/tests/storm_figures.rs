@@ -1,0 +1,74 @@
+//! Is every figure and every chart of a study defined in the documentation, by its name and unit?
+
+#[expect(dead_code, reason = "nothing is refused here")]
+mod storm_support;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use storm_support::told;
+
+const PAGE: &str = include_str!("../../../docs/figures.md");
+
+/// The cells of each row of the page's tables that begins with a name.
+fn rows() -> Vec<Vec<&'static str>> {
+    let rows = PAGE.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// A service with a trigger, so that each figure has its place; and all its charts.
+fn study() -> Value {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("orders.toml");
+    let text = r#"
+        horizon = "12s"
+        [[service]]
+        name = "orders"
+        workers = 2
+        queue = 50
+        [[population]]
+        name = "users"
+        target = "orders"
+        arrivals = "poisson:40"
+        timeout = "200ms"
+        [[trigger]]
+        from = "3s"
+        length = "1s"
+        effect = "hang"
+        service = "orders"
+    "#;
+    std::fs::write(&path, text).expect("the file is written");
+    let path = path.to_str().expect("UTF-8");
+    let printed = told(&[path, "--runs", "1", "--json"]);
+    serde_json::from_str(&printed).expect("JSON")
+}
+
+fn ids(of: &Value) -> BTreeSet<String> {
+    let all = of.as_array().expect("an array").iter();
+    all.map(|it| it["id"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+#[test]
+fn each_is_defined() {
+    let study = study();
+    let contender = &study["contenders"][0];
+    for figure in contender["figures"].as_array().expect("figures") {
+        let text = |key: &str| figure[key].as_str().expect("a text");
+        let id = format!("`{}`", text("id"));
+        let rows = rows();
+        let row = rows.iter().find(|row| row[0] == id);
+        let row = row.unwrap_or_else(|| panic!("docs/figures.md has no row for {id}"));
+        assert_eq!(row[1], text("title"), "{id}");
+        assert_eq!(row[2], text("unit"), "{id}");
+        assert!(row[3].len() > 5, "{id} is not defined");
+    }
+    let charts = ids(&study["charts"]);
+    for id in charts.union(&ids(&contender["charts"])) {
+        let id = format!("`{id}`");
+        let is_there = rows().iter().any(|row| row[0] == id);
+        assert!(is_there, "docs/figures.md does not say what {id} shows");
+    }
+    assert!(charts.len() > 3, "{charts:?}");
+}
