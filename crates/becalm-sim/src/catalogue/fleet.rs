@@ -96,7 +96,7 @@ impl Fleet {
         let late = of(&|record| Some(f64::from(record.peak_from(herd.outage / 2).1)));
         let attempts = of(&|record| Some(float(record.attempts()) / clients));
         let connected = of(&|record| Some(100.0 * float(record.downtime.len()) / clients));
-        let within = |share: f64| of(&|record| record.after_outage.quantile(share).map(seconds));
+        let within = |share: f64| of(&|record| of_fleet(record, share, clients).map(seconds));
         let last = of(&|record| {
             let all = record.downtime.len() == u64::from(herd.clients);
             all.then(|| seconds(record.last.saturating_sub(nanos(herd.outage))))
@@ -145,6 +145,16 @@ impl Fleet {
             ..Contender::default()
         }
     }
+}
+
+/// The nanoseconds after the outage within which this share of the whole fleet is connected; `None`
+/// if so many never are.
+fn of_fleet(record: &Reconnects, share: f64, clients: f64) -> Option<u64> {
+    let connected = float(record.after_outage.len());
+    let wanted = (share * clients).ceil();
+    let is_reached = wanted <= connected;
+    // Half a rank lower: the quotient is rounded, and the rank of the quantile is not to be.
+    is_reached.then(|| record.after_outage.quantile((wanted - 0.5) / connected))?
 }
 
 /// Attempts and connections over time, of the first run of each fleet.
