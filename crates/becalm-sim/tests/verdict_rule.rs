@@ -213,6 +213,40 @@ fn behind_a_cache_that_is_lost_the_hidden_capacity_is_that_of_the_cold_pair() {
 }
 
 #[test]
+fn a_service_that_never_answers_anybody_is_not_stable() {
+    // As usual as it is that none of the calls succeeds.
+    let dead = |_: &Scenario, _: u64| by_hand::course(40, 500, 1, |_| true);
+    let plan = Plan::default();
+    for scenario in [hung(500.0, &eager()), unhung(500.0, &eager())] {
+        let ruling = rule(&scenario, &Runs::new(dead, &plan), 5);
+        assert_eq!(ruling.verdict, Verdict::Overloaded);
+        says(&ruling, &["holds in 0 of", " 0 % of the calls"]);
+        assert_eq!(ruling.back().successes, 0);
+    }
+}
+
+#[test]
+fn what_is_not_back_although_it_could_serve_all_may_need_a_longer_run() {
+    let down = |attempts: u32| {
+        let of = move |scenario: &Scenario, _: u64| {
+            let is_hung = !scenario.triggers.is_empty();
+            by_hand::course(40, 500, attempts, |second| is_hung && second >= 10)
+        };
+        let plan = Plan::default();
+        rule(&hung(500.0, &eager()), &Runs::new(of, &plan), 5)
+    };
+    let (backlog, storm) = (down(1), down(4));
+    assert_eq!(backlog.verdict, Verdict::Metastable);
+    says(&backlog, &["no more than it can serve", "a longer horizon"]);
+    assert_eq!(storm.verdict, Verdict::Metastable);
+    assert!(
+        !storm.evidence.contains("longer horizon"),
+        "{}",
+        storm.evidence
+    );
+}
+
+#[test]
 fn searches_find_the_edges_of_a_world_that_is_known() {
     let plan = Plan::default();
     let runs = Runs::new(world(2.0), &plan);
