@@ -62,6 +62,31 @@ const SMALL: [(&str, &[(&str, &str)]); 4] = [
 ];
 
 #[test]
+fn half_of_a_fleet_is_not_back_while_fewer_than_half_are() {
+    let entry = find("herd").expect("an entry");
+    let settings = [
+        ("clients", "1000"),
+        ("outage", "20s"),
+        ("accepts", "100"),
+        ("horizon", "120s"),
+    ];
+    let study = study(entry, &settings, &plan(1));
+    let of = |contender: &str, id: &str| {
+        let contender = study.contenders.iter().find(|it| it.name == contender);
+        let figures = &contender.expect("a contender").figures;
+        figures.iter().find(|it| it.id == id).expect(id).value
+    };
+    // Without jitter all come at once, a few waves of which a tenth of a second lets in.
+    let connected = of("none", "connected").unwrap();
+    assert!((0.5..10.0).contains(&connected), "{connected}");
+    assert_eq!(of("none", "reconnect_p50_s"), None);
+    assert_eq!(of("none", "reconnect_p99_s"), None);
+    assert_eq!(of("full", "connected"), Some(100.0));
+    let half = of("full", "reconnect_p50_s").unwrap();
+    assert!(half < of("full", "reconnect_p99_s").unwrap());
+}
+
+#[test]
 fn a_study_names_every_candidate_and_has_a_figure_and_a_line_for_each() {
     for (name, settings) in SMALL {
         let entry = find(name).expect("an entry");

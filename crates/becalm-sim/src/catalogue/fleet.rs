@@ -96,7 +96,7 @@ impl Fleet {
         let late = of(&|record| Some(f64::from(record.peak_from(herd.outage / 2).1)));
         let attempts = of(&|record| Some(float(record.attempts()) / clients));
         let connected = of(&|record| Some(100.0 * float(record.downtime.len()) / clients));
-        let within = |share: f64| of(&|record| back(record, clients, share).map(seconds));
+        let within = |share: f64| of(&|record| of_fleet(record, share, clients).map(seconds));
         let last = of(&|record| {
             let all = record.downtime.len() == u64::from(herd.clients);
             all.then(|| seconds(record.last.saturating_sub(nanos(herd.outage))))
@@ -147,13 +147,14 @@ impl Fleet {
     }
 }
 
-/// From the end of the outage until this share of all clients was back, in nanoseconds; `None` if so
-/// many never were.
-fn back(record: &Reconnects, clients: f64, share: f64) -> Option<u64> {
+/// The nanoseconds after the outage within which this share of the whole fleet is connected; `None`
+/// if so many never are.
+fn of_fleet(record: &Reconnects, share: f64, clients: f64) -> Option<u64> {
     let connected = float(record.after_outage.len());
-    let of_these = share * (clients / connected);
-    let quantile = || record.after_outage.quantile(of_these);
-    (of_these <= 1.0).then(quantile).flatten()
+    let wanted = (share * clients).ceil();
+    let is_reached = wanted <= connected;
+    // Half a rank lower: the quotient is rounded, and the rank of the quantile is not to be.
+    is_reached.then(|| record.after_outage.quantile((wanted - 0.5) / connected))?
 }
 
 /// Attempts and connections over time, of the first run of each fleet.

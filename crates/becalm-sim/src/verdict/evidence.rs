@@ -143,6 +143,12 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
         "; without the trigger {} of the same calls are answered.",
         percent(typical(&ruling.calm, |it| it.tail.success()))
     );
+    if pressure <= 1.0 {
+        sentence.push_str(
+            " It is offered no more than it can serve: a longer horizon shows whether it comes \
+             back later.",
+        );
+    }
     sentence
 }
 

@@ -98,10 +98,12 @@ impl Outcome {
         !self.recovery.is_back() && self.pressure > 1.0
     }
 
-    /// Whether goodput held to the end: it is as usual, or as good as all calls succeed.
+    /// Whether goodput held to the end: it is as usual, or as good as all calls succeed. Where no
+    /// call ever succeeds there is none to hold, however usual that is.
     pub fn holds(&self) -> bool {
         let is_pressed = self.pressure > 1.0 && self.tail.success() < 0.95;
-        self.recovery.is_back() && !is_pressed
+        let is_dead = self.whole.calls > 0 && self.whole.succeeded == 0;
+        self.recovery.is_back() && !is_pressed && !is_dead
     }
 
     /// The amplification from the first trigger on.
