@@ -10,8 +10,8 @@ use becalm_sim::record::Recording;
 use becalm_sim::scenario::{Arrivals, Scenario, Service};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{
-    Ruling, Runs, Stress, bottleneck, crowded, hidden_capacity, largest_load, longest_outage, most_clients,
-    rule,
+    Ruling, Runs, Stress, bottleneck, crowded, hidden_capacity, largest_load, longest_outage,
+    most_clients, rule,
 };
 use by_hand::{course, eager, hung, unhung, world};
 
@@ -263,7 +263,7 @@ fn the_load_of_a_service_behind_a_service_is_what_reaches_it() {
 }
 
 /// Clients of one attempt ask the front, which asks rows that serve 200 requests per second.
-fn layered(front: &Policy) -> Scenario {
+fn asking_rows(front: &Policy) -> Scenario {
     use becalm_sim::scenario::{Downstream, Service};
     let mut scenario = hung(100.0, &Policy::default().attempts(1));
     let call = Downstream::new("rows", front.clone());
@@ -276,12 +276,12 @@ fn layered(front: &Policy) -> Scenario {
 fn the_hidden_capacity_counts_the_attempts_of_the_services_on_the_way() {
     let of = |scenario: &Scenario| hidden_capacity(scenario).unwrap();
     let close = |got: f64, expected: f64| (got - expected).abs() < 1e-9;
-    assert!(close(of(&layered(&Policy::default().attempts(1))), 200.0));
-    assert!(close(of(&layered(&eager())), 50.0));
+    assert!(close(of(&asking_rows(&Policy::default().attempts(1))), 200.0));
+    assert!(close(of(&asking_rows(&eager())), 50.0));
     let budget = Policy::default().budget(Budget::ratio(0.25));
-    assert!(close(of(&layered(&budget)), 160.0));
+    assert!(close(of(&asking_rows(&budget)), 160.0));
     // Both retry: 4 x 4, unless the inner one knows of the outer one and may not.
-    let mut both = layered(&eager());
+    let mut both = asking_rows(&eager());
     both.populations[0].variants[0].policy = eager();
     assert!(close(of(&both), 12.5));
     both.services[0].calls[0].propagates = true;
@@ -289,12 +289,12 @@ fn the_hidden_capacity_counts_the_attempts_of_the_services_on_the_way() {
     both.services[0].calls[0].policy.nested = becalm::Nested::Allow;
     assert!(close(of(&both), 12.5));
     // The first service that is filled counts, be it not the one that is nearest to its capacity.
-    let mut front = layered(&Policy::default().attempts(1));
+    let mut front = asking_rows(&Policy::default().attempts(1));
     front.populations[0].variants[0].policy = eager();
     front.services[0].workers = 1;
     assert!(close(of(&front), 25.0));
     // Without a bound there is none; nothing is left of it, and no answer is not a number.
-    let mut unbounded = layered(&eager().attempts(Policy::UNLIMITED));
+    let mut unbounded = asking_rows(&eager().attempts(Policy::UNLIMITED));
     assert!(close(of(&unbounded), 0.0));
     unbounded.services[0].calls[0].fan_out = 0;
     assert!(close(of(&unbounded), 1000.0));
@@ -303,7 +303,7 @@ fn the_hidden_capacity_counts_the_attempts_of_the_services_on_the_way() {
 #[test]
 fn behind_a_cache_that_is_lost_the_hidden_capacity_is_that_of_the_cold_pair() {
     use becalm_sim::scenario::{Cache, Effect, Trigger};
-    let mut pair = layered(&Policy::default().attempts(1));
+    let mut pair = asking_rows(&Policy::default().attempts(1));
     pair.services[0].workers = 100;
     pair.services[0].cache = Some(Cache::new(100, 0.9));
     let of = |scenario: &Scenario| hidden_capacity(scenario).unwrap();

@@ -4,7 +4,7 @@ use becalm::{Budget, Nested, Policy};
 
 use crate::scenario::{Downstream, Effect, Scenario, Service};
 
-use super::load::{Multiplied, accepts, requests};
+use super::load::{Multiplied, accepts, open_rate, requests};
 
 /// Attempts for each first try that a policy can make for long while every attempt fails: its
 /// attempts, or 1 + r where its budget allows retries for a share r of first tries. The burst of a
@@ -88,84 +88,4 @@ fn is_cold(scenario: &Scenario, service: &Service) -> bool {
 pub(super) fn open_calls(scenario: &Scenario) -> f64 {
     let populations = scenario.populations.iter();
     populations.map(|it| open_rate(scenario, it)).sum()
-}
-
-/// Requests per second.
-#[derive(Debug, Clone, Copy, Default)]
-struct Flow {
-    /// Those that somebody above repeats if they fail.
-    repeated: f64,
-    /// Those that nobody does.
-    once: f64,
-}
-
-impl Flow {
-    fn all(self) -> f64 {
-        self.repeated + self.once
-    }
-
-    /// Adds all attempts that this policy can make for so many calls.
-    fn add(&mut self, calls: f64, policy: &Policy) {
-        // Not a number where none are multiplied without bound.
-        if calls > 0.0 {
-            let attempts = calls * most_attempts(policy);
-            if policy.attempts > 1 {
-                self.repeated += attempts;
-            } else {
-                self.once += attempts;
-            }
-        }
-    }
-}
-
-/// Requests that arrive at each service per second while all fail, in the order of the scenario.
-fn retried(scenario: &Scenario) -> Vec<Flow> {
-    let place = |name: &str| scenario.services.iter().position(|it| it.name == name);
-    let mut from_clients = vec![Flow::default(); scenario.services.len()];
-    for population in &scenario.populations {
-        let shares: f64 = population.variants.iter().map(|it| it.share).sum();
-        let rate = open_rate(scenario, population);
-        if let Some(flow) = place(&population.target).and_then(|at| from_clients.get_mut(at)) {
-            for variant in &population.variants {
-                flow.add(rate * variant.share / shares, &variant.policy);
-            }
-        }
-    }
-    // As many rounds as the longest path has steps.
-    let mut flows = from_clients.clone();
-    for _ in 1..scenario.services.len() {
-        let mut next = from_clients.clone();
-        for (service, flow) in scenario.services.iter().zip(&flows) {
-            let cache = service.cache.as_ref();
-            let missed = cache.map_or(1.0, |it| misses_of(scenario, service, it, *flow));
-            for call in &service.calls {
-                let Some(below) = place(&call.service).and_then(|at| next.get_mut(at)) else {
-                    continue;
-                };
-                let calls = missed * f64::from(call.fan_out);
-                let (mut plain, mut known) = (flow.all(), 0.0);
-                if call.propagates && call.policy.nested == Nested::Suppress {
-                    (plain, known) = (flow.once, flow.repeated);
-                }
-                below.add(plain * calls, &call.policy);
-                if known * calls > 0.0 {
-                    below.repeated += known * calls;
-                }
-            }
-        }
-        flows = next;
-    }
-    flows
-}
-
-/// The share of requests that a cache does not answer in the worst of times.
-fn misses_of(scenario: &Scenario, service: &Service, cache: &Cache, flow: Flow) -> f64 {
-    let is_emptied = scenario.triggers.iter().any(|trigger| {
-        matches!(&trigger.effect, Effect::CacheLoss { service: of } if *of == service.name)
-    });
-    if is_emptied && !cache.keeps_late_fills {
-        1.0
-    } else {
-        misses(cache, flow.all())
-    }
 }

@@ -133,7 +133,7 @@ pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
 /// An entry that lives for T answers all but the first of the requests that come in that time: of
 /// Poisson arrivals at a rate x per key, 1 of 1 + x T misses (J. Jung, A. W. Berger, H. Balakrishnan,
 /// *Modeling TTL-based Internet Caches*, INFOCOM 2003).
-pub(super) fn misses(cache: &Cache, load: f64) -> f64 {
+fn misses(cache: &Cache, load: f64) -> f64 {
     let expired = cache.ttl.map_or(0.0, |ttl| {
         let per_key = load * cache.hot / f64::from(cache.keys.max(1));
         1.0 / (1.0 + per_key * ttl.as_secs_f64())
