@@ -4,7 +4,7 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm::{Budget, Policy};
+use becalm::{Budget, Nested, Policy};
 use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{Arrivals, Scenario, Service};
@@ -195,6 +195,15 @@ fn attempts_of_every_layer_fill_what_is_behind_them() {
     let mut seen = layered(&eager(), eager());
     seen.services[0].calls[0].propagates = true;
     near(of(&seen), 2000.0 / 12.0);
+    seen.services[0].calls[0].policy.nested = Nested::Allow;
+    near(of(&seen), 2000.0 / 48.0);
+    let budget = Policy::default().budget(Budget::ratio(0.25));
+    near(of(&layered(&once, budget)), 2000.0 / 3.75);
+    // Without a bound nothing is left, and where nobody asks there is nothing to fill.
+    let mut unbounded = layered(&once, eager().attempts(Policy::UNLIMITED));
+    near(of(&unbounded), 0.0);
+    unbounded.services[0].calls[0].fan_out = 0;
+    near(of(&unbounded), 1000.0);
     // Nobody above repeats anything, so that the layer below does.
     let mut above = layered(&once, eager());
     above.services[0].calls[0].propagates = true;
@@ -218,6 +227,12 @@ fn a_cache_that_can_be_lost_hides_what_is_behind_it() {
         .clone()
         .trigger(Trigger::new(from, std::time::Duration::ZERO, lost));
     assert!((hidden_capacity(&triggered).unwrap() - cold).abs() < 1e-9);
+    let mut keeps = triggered;
+    if let Some(cache) = &mut keeps.services[0].cache {
+        cache.keeps_late_fills = true;
+    }
+    let kept = hidden_capacity(&keeps).unwrap();
+    assert!((kept - warm).abs() < 1e-9, "it fills again: {kept}");
     if let Some(cache) = &mut scenario.services[0].cache {
         cache.starts_warm = false;
     }
@@ -260,99 +275,6 @@ fn the_load_of_a_service_behind_a_service_is_what_reaches_it() {
     assert_eq!(bottleneck.service, 1);
     assert!((bottleneck.load - 150.0).abs() < 1e-9);
     assert!((bottleneck.utilisation() - 0.75).abs() < 1e-9);
-}
-
-/// Clients of one attempt ask the front, which asks rows that serve 200 requests per second.
-fn asking_rows(front: &Policy) -> Scenario {
-    use becalm_sim::scenario::{Downstream, Service};
-    let mut scenario = hung(100.0, &Policy::default().attempts(1));
-    let call = Downstream::new("rows", front.clone());
-    scenario.services[0].calls.push(call);
-    let time = scenario.services[0].time.clone();
-    scenario.service(Service::new("rows", 2, time))
-}
-
-#[test]
-fn the_hidden_capacity_counts_the_attempts_of_the_services_on_the_way() {
-    let of = |scenario: &Scenario| hidden_capacity(scenario).unwrap();
-    let close = |got: f64, expected: f64| (got - expected).abs() < 1e-9;
-    assert!(close(of(&asking_rows(&Policy::default().attempts(1))), 200.0));
-    assert!(close(of(&asking_rows(&eager())), 50.0));
-    let budget = Policy::default().budget(Budget::ratio(0.25));
-    assert!(close(of(&asking_rows(&budget)), 160.0));
-    // Both retry: 4 x 4, unless the inner one knows of the outer one and may not.
-    let mut both = asking_rows(&eager());
-    both.populations[0].variants[0].policy = eager();
-    assert!(close(of(&both), 12.5));
-    both.services[0].calls[0].propagates = true;
-    assert!(close(of(&both), 50.0));
-    both.services[0].calls[0].policy.nested = becalm::Nested::Allow;
-    assert!(close(of(&both), 12.5));
-    // The first service that is filled counts, be it not the one that is nearest to its capacity.
-    let mut front = asking_rows(&Policy::default().attempts(1));
-    front.populations[0].variants[0].policy = eager();
-    front.services[0].workers = 1;
-    assert!(close(of(&front), 25.0));
-    // Without a bound there is none; nothing is left of it, and no answer is not a number.
-    let mut unbounded = asking_rows(&eager().attempts(Policy::UNLIMITED));
-    assert!(close(of(&unbounded), 0.0));
-    unbounded.services[0].calls[0].fan_out = 0;
-    assert!(close(of(&unbounded), 1000.0));
-}
-
-#[test]
-fn behind_a_cache_that_is_lost_the_hidden_capacity_is_that_of_the_cold_pair() {
-    use becalm_sim::scenario::{Cache, Effect, Trigger};
-    let mut pair = asking_rows(&Policy::default().attempts(1));
-    pair.services[0].workers = 100;
-    pair.services[0].cache = Some(Cache::new(100, 0.9));
-    let of = |scenario: &Scenario| hidden_capacity(scenario).unwrap();
-    assert!((of(&pair) - 2000.0).abs() < 1e-6, "{}", of(&pair));
-    let lost = Effect::CacheLoss {
-        service: "orders".into(),
-    };
-    let (from, length) = (pair.triggers[0].from, pair.triggers[0].length);
-    let mut pair = pair.trigger(Trigger::new(from, length, lost));
-    assert!((of(&pair) - 200.0).abs() < 1e-9, "{}", of(&pair));
-    // What comes late is kept, so that it fills again under any load.
-    if let Some(cache) = &mut pair.services[0].cache {
-        cache.keeps_late_fills = true;
-    }
-    assert!((of(&pair) - 2000.0).abs() < 1e-6, "{}", of(&pair));
-}
-
-#[test]
-fn a_service_that_never_answers_anybody_is_not_stable() {
-    // As usual as it is that none of the calls succeeds.
-    let dead = |_: &Scenario, _: u64| by_hand::course(40, 500, 1, |_| true);
-    let plan = Plan::default();
-    for scenario in [hung(500.0, &eager()), unhung(500.0, &eager())] {
-        let ruling = rule(&scenario, &Runs::new(dead, &plan), 5);
-        assert_eq!(ruling.verdict, Verdict::Overloaded);
-        says(&ruling, &["holds in 0 of", " 0 % of the calls"]);
-        assert_eq!(ruling.back().successes, 0);
-    }
-}
-
-#[test]
-fn what_is_not_back_although_it_could_serve_all_may_need_a_longer_run() {
-    let down = |attempts: u32| {
-        let of = move |scenario: &Scenario, _: u64| {
-            let is_hung = !scenario.triggers.is_empty();
-            by_hand::course(40, 500, attempts, |second| is_hung && second >= 10)
-        };
-        let plan = Plan::default();
-        rule(&hung(500.0, &eager()), &Runs::new(of, &plan), 5)
-    };
-    let (backlog, storm) = (down(1), down(4));
-    assert_eq!(backlog.verdict, Verdict::Metastable);
-    says(&backlog, &["no more than it can serve", "a longer horizon"]);
-    assert_eq!(storm.verdict, Verdict::Metastable);
-    assert!(
-        !storm.evidence.contains("longer horizon"),
-        "{}",
-        storm.evidence
-    );
 }
 
 #[test]
