@@ -18,8 +18,8 @@ pub fn of(scenario: &str) -> u64 {
         "throttle" => 0x88aa_3e0c_d66b_819d,
         "small-clients" => 0x5fa8_3513_98c2_88f7,
         "deadline" => 0x58c9_1f5f_7ffb_d1c2,
-        "priority" => 0x8881_a49d_4e46_54c4,
-        "cache" => 0x280f_3a6a_eb88_8931,
+        "priority" => 0xc0f2_1d70_f35f_2ef4,
+        "cache" => 0x5026_a665_6106_c1c1,
         _ => 0,
     }
 }
