@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use becalm::duration::Human;
 use becalm::{Backoff, Policy};
+use becalm_report::format::glued;
 
 /// How the policy waits, in the words of its flags.
 pub fn delays(policy: &Policy) -> String {
@@ -72,7 +73,8 @@ pub fn indented(indentation: &str, text: &str) -> String {
 pub fn filled(columns: usize, indentation: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;
-    for word in text.split(' ') {
+    let glued = glued(text);
+    for word in glued.split(' ') {
         // The text of a flag may be longer than a line: then it is broken behind a comma.
         let is_long = indentation.len() + word.chars().count() > columns;
         let parts = word.split_inclusive(|it| is_long && it == ',');
@@ -90,7 +92,8 @@ pub fn filled(columns: usize, indentation: &str, text: &str) -> String {
         }
     }
     lines.push('\n');
-    lines
+    // No-break spaces have done their work, and are in the way of who searches the text.
+    lines.replace('\u{a0}', " ")
 }
 
 #[cfg(test)]
@@ -115,6 +118,10 @@ mod tests {
         let lines = wrapped(&format!("a {flag} b"));
         assert!(lines.lines().all(|line| line.len() <= 80), "{lines}");
         assert_eq!(lines.replace('\n', ""), format!("a {flag} b"));
+        assert_eq!(
+            filled(12, "", "up to 106 % of 1 000"),
+            "up to\n106 % of\n1 000\n"
+        );
         let narrow = filled(40, "  ", &text);
         assert!(narrow.lines().all(|line| line.len() <= 40), "{narrow}");
         assert!(narrow.lines().count() > lines.lines().count());

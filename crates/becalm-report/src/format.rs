@@ -57,6 +57,32 @@ pub fn milliseconds(value: f64) -> String {
     seconds(value / 1000.0)
 }
 
+/// A sentence whose numbers stay on one line: no-break spaces (U+00A0) between thousands and before a
+/// percent sign.
+///
+/// ```
+/// use becalm_report::format::glued;
+/// assert_eq!(glued("1 040/s, 26 % of 4 000"), "1\u{a0}040/s, 26\u{a0}% of 4\u{a0}000");
+/// ```
+pub fn glued(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let belongs = |at: usize| {
+        let thousands = (1..=3).all(|by| is_digit(at + by)) && !is_digit(at + 4);
+        let ends = letters.get(at + 2).is_none_or(|it| !it.is_alphanumeric());
+        let percent = letters.get(at + 1) == Some(&'%') && ends;
+        at.checked_sub(1).is_some_and(is_digit) && (thousands || percent)
+    };
+    let glue = |(at, letter): (usize, &char)| {
+        if *letter == ' ' && belongs(at) {
+            '\u{a0}'
+        } else {
+            *letter
+        }
+    };
+    letters.iter().enumerate().map(glue).collect()
+}
+
 fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut grouped = String::with_capacity(digits.len() + 6);
@@ -102,6 +128,22 @@ mod tests {
         ] {
             assert_eq!(plain(value), text);
         }
+    }
+
+    #[test]
+    fn only_numbers_are_glued() {
+        for text in [
+            "in 10 of 10 runs",
+            "a % b",
+            " 100",
+            "5 12345",
+            "port 80 443x%",
+            "é 5 %x",
+        ] {
+            assert_eq!(glued(text), text);
+        }
+        assert_eq!(glued("1 234 567"), "1\u{a0}234\u{a0}567");
+        assert_eq!(glued("at 106 %."), "at 106\u{a0}%.");
     }
 
     #[test]

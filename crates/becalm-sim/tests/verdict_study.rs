@@ -5,7 +5,7 @@ mod by_hand;
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
-use becalm_sim::verdict::{Brief, Resolution, Thoroughness, study_with};
+use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with};
 use by_hand::{eager, hung, world};
 
 fn candidates() -> Vec<Candidate> {
@@ -252,4 +252,62 @@ fn progress_never_passes_what_is_planned() {
     let seen = seen.into_inner().unwrap();
     assert!(seen.iter().all(|(done, planned)| done <= planned));
     assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0));
+}
+
+#[test]
+fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
+    use std::sync::Mutex;
+    let told = Mutex::new(Vec::new());
+    let all = Mutex::new(Vec::new());
+    let foretold = |it: &Foretold| told.lock().unwrap().push(*it);
+    let progress = |_, of| all.lock().unwrap().push(of);
+    let mut plan = Plan::default();
+    plan.foretold = Some(&foretold);
+    plan.progress = Some(&progress);
+    plan.runs = Some(4);
+    let brief = Brief::default();
+    let thoroughness = Thoroughness::default();
+    let candidates = candidates();
+    let build = |policy: &Policy| hung(600.0, policy);
+    study_with(world(1.5), &brief, thoroughness, &candidates, &plan, build);
+    let told = told.into_inner().unwrap();
+    let [foretold] = &told[..] else {
+        panic!("once, and beforehand: {told:?}");
+    };
+    let all = all.into_inner().unwrap();
+    let done = all.len() as u64;
+    assert!(all.iter().all(|of| *of == foretold.runs), "{foretold:?}");
+    assert!(done <= foretold.runs && done > foretold.runs / 4, "{done}");
+    // 24 000 calls a run; the searches are of shorter runs and other loads.
+    let calls = 24_000 * foretold.runs;
+    assert!(
+        (calls..20 * calls).contains(&foretold.events),
+        "{foretold:?}"
+    );
+    // One client each, but for the budget's own state.
+    assert_eq!(foretold.clients, foretold.runs);
+    assert!((100..10_000).contains(&foretold.bytes), "{foretold:?}");
+}
+
+#[test]
+fn the_capacity_in_the_pictures_is_counted_in_calls_of_the_clients() {
+    use becalm_sim::scenario::{Downstream, Service};
+    let behind = |policy: &Policy| {
+        let mut scenario = hung(100.0, policy);
+        let mut call = Downstream::new("rows", Policy::default().attempts(1));
+        call.fan_out = 4;
+        scenario.services[0].calls.push(call);
+        let (workers, time) = (
+            scenario.services[0].workers,
+            scenario.services[0].time.clone(),
+        );
+        scenario.service(Service::new("rows", workers, time))
+    };
+    let plan = Plan::default();
+    let brief = Brief::default();
+    let candidates = &candidates()[..1];
+    let quick = Thoroughness::QUICK;
+    let study = study_with(world(1.5), &brief, quick, candidates, &plan, behind);
+    // 1 000 requests a second, four of each call.
+    assert_eq!(study.charts[0].levels, [(250.0, "capacity".to_owned())]);
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::colour::Colour;
 use crate::escape::markup;
+use crate::format::glued;
 use crate::svg::{self, Figure};
 use crate::table::Table;
 
@@ -106,7 +107,7 @@ impl Page {
     /// Adds a paragraph.
     #[must_use]
     pub fn paragraph(self, text: &str) -> Self {
-        self.element("p", text)
+        self.element("p", &glued(text))
     }
 
     /// Adds a command line or other text that is copied as it stands.
@@ -122,7 +123,7 @@ impl Page {
             self.body,
             "<p class=\"bc-conclusion\" style=\"border-color:var({})\">{}</p>",
             colour.property(),
-            markup(text)
+            markup(&glued(text))
         );
         self
     }
@@ -159,7 +160,7 @@ impl Page {
                 self.body,
                 "<dt>{}</dt><dd>{}</dd>",
                 markup(term.as_ref()),
-                markup(meaning.as_ref())
+                markup(&glued(meaning.as_ref()))
             );
         }
         self.body.push_str("</dl>");

@@ -6,6 +6,7 @@ use crate::record::{Histogram, Recording};
 use crate::scenario::{Effect, Scenario};
 use crate::study::{Chart, ChartKind};
 
+use super::capacity::open_calls;
 use super::figures::{millis, recovery_times};
 use super::judge::{Outcome, sum};
 use super::load::bottleneck;
@@ -165,7 +166,13 @@ pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<
         ChartKind::Lines(named.collect())
     };
     let capacity: Vec<(f64, String)> = bottleneck(scenario)
-        .map(|it| (it.capacity, "capacity".into()))
+        // In calls of the clients, however many requests each of them makes of the service behind.
+        .map(|it| {
+            (
+                it.capacity * (open_calls(scenario) / it.load),
+                "capacity".into(),
+            )
+        })
         .into_iter()
         .collect();
     let chart = |id: &str, title: &str, y: &str, kind| Chart {
