@@ -86,3 +86,35 @@ fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
     }
     titles
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::study::tests::told;
+    use super::*;
+
+    #[test]
+    fn a_figure_that_no_policy_has_takes_no_row() {
+        let mut study = told().study;
+        let names = names(&study.contenders);
+        let rows = |study: &Study| of_figures(study, &names, false).to_csv().lines().count();
+        assert_eq!(rows(&study), 4, "a header, the verdicts and two figures");
+        for contender in &mut study.contenders {
+            for figure in &mut contender.figures {
+                figure.value = figure.value.filter(|_| figure.id == "amplification");
+            }
+        }
+        assert_eq!(rows(&study), 3);
+    }
+
+    #[test]
+    fn each_verdict_has_the_colour_of_its_danger() {
+        let all = [
+            Verdict::Stable,
+            Verdict::Vulnerable,
+            Verdict::Metastable,
+            Verdict::Overloaded,
+        ];
+        let colours = [Colour::Green, Colour::Orange, Colour::Red, Colour::Red];
+        assert_eq!(all.map(colour), colours);
+    }
+}
