@@ -56,6 +56,15 @@ fn the_list_is_read_by_programs() {
 }
 
 #[test]
+fn the_list_of_some_has_only_these() {
+    let document: Value =
+        serde_json::from_str(&told(&["--list", "queue", "herd", "--json"])).expect("JSON");
+    let scenarios = document["scenarios"].as_array().expect("an array");
+    let names: Vec<_> = scenarios.iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["queue", "herd"]);
+}
+
+#[test]
 fn every_default_is_one_that_its_flag_takes() {
     for entry in ENTRIES {
         for parameter in entry.parameters {

@@ -63,6 +63,13 @@ fn a_file_without_a_budget_stays_down_and_with_one_it_does_not() {
     ];
     let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
     assert_eq!(verdict(&document, "own"), "metastable");
+    // Quickly: nothing is searched for, and no map is drawn.
+    for contender in document["contenders"].as_array().expect("an array") {
+        let figures = contender["figures"].as_array().expect("an array");
+        let longest = figures.iter().find(|it| it["id"] == "longest_outage_s");
+        assert_eq!(longest.expect("the figure")["value"], Value::Null);
+        assert_eq!(contender["charts"], Value::Array(Vec::new()));
+    }
     assert_ne!(
         verdict(&document, "own;budget=ratio:0.1,burst:10"),
         "metastable"

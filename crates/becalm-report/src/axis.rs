@@ -287,6 +287,8 @@ mod tests {
             let axis = Axis::between(Scale::Log, low, high);
             let ticks = axis.ticks(5);
             assert!(ticks.len() >= 2, "{low} {high} {ticks:?}");
+            let beyond = |tick: &f64| *tick < axis.low() * 0.99 || *tick > axis.high() * 1.01;
+            assert!(!ticks.iter().any(beyond), "{low} {high} {ticks:?}");
             let positions = ticks.iter().map(|tick| axis.position(*tick).unwrap());
             assert!(
                 positions.is_sorted_by(|a, b| a < b),

@@ -225,6 +225,30 @@ mod tests {
     }
 
     #[test]
+    fn a_level_above_every_bar_has_its_place() {
+        let bars = BarChart::new("").bar("a", Colour::Red, 3.0);
+        let high = |chart: &BarChart| chart.axis().high();
+        assert!(high(&bars) < 9.0 && high(&bars.rule(Rule::new(9.0, "level"))) >= 9.0);
+    }
+
+    #[test]
+    fn a_bar_of_nothing_is_seen_and_one_of_no_value_is_not() {
+        let drawn = |value| {
+            let chart = BarChart::new("").bar("a", Colour::Red, 100.0);
+            let bars = chart.bar("b", Colour::Green, value).to_svg();
+            bars.matches(Colour::Green.property()).count()
+        };
+        assert!(drawn(0.0) > drawn(f64::NAN));
+        let svg = BarChart::new("").bar("a", Colour::Red, 0.0).to_svg();
+        assert!(svg.contains("width=\"1.5\""), "{svg}");
+        // An infinite value has no length either.
+        let text = BarChart::new("")
+            .bar("a", Colour::Red, f64::INFINITY)
+            .to_terminal(60, Painter::Plain);
+        assert!(!text.contains('█'), "{text}");
+    }
+
+    #[test]
     fn no_data_panics() {
         for scale in [Scale::Linear, Scale::Log] {
             for value in [f64::NAN, f64::INFINITY, -5.0, 0.0, 1e300] {

@@ -106,6 +106,27 @@ fn thin(points: &[Option<(f64, f64)>]) -> Vec<Option<(f64, f64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colour::Colour;
+
+    #[test]
+    fn steps_hold_a_value_until_the_next() {
+        let plot = Plot {
+            left: 0.0,
+            right: 100.0,
+            top: 0.0,
+            bottom: 10.0,
+            x: Axis::exact(0.0, 10.0),
+            y: Axis::exact(0.0, 10.0),
+        };
+        let points = vec![(0.0, 0.0), (5.0, 10.0), (10.0, 0.0)];
+        let line = Series::line("", Colour::Ink, points.clone());
+        let of = |points: &[(f64, f64)]| points.iter().copied().map(Some).collect::<Vec<_>>();
+        let ends = [(0.0, 10.0), (50.0, 0.0), (100.0, 10.0)];
+        assert_eq!(plot.points(&line), of(&ends));
+        let steps = Series::steps("", Colour::Ink, points);
+        let held = [ends[0], (50.0, 10.0), ends[1], (100.0, 0.0), ends[2]];
+        assert_eq!(plot.points(&steps), of(&held));
+    }
 
     #[test]
     fn thinning_keeps_the_peaks() {

@@ -286,6 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn a_range_of_one_value_is_seen() {
+        let chart = RangeChart::new("").row(row("", 0.0, 50.0, 100.0));
+        let svg = chart.row(row("", 2.0, 2.0, 2.0)).to_svg();
+        let bars = svg.matches("height=\"10\"").count();
+        assert_eq!(
+            (bars, svg.contains("width=\"2\" height=\"10\"")),
+            (2, true),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn a_range_of_one_value_is_told_as_that_value() {
+        let caption = |low, high| RangeChart::new("").caption(&row("", low, 2.0, high));
+        assert_eq!(caption(1.0, 3.0), "1 .. 3, mean 2");
+        assert_eq!(caption(2.0, 2.0), "2");
+    }
+
+    #[test]
     fn no_data_panics_and_every_row_keeps_a_mark() {
         let mut chart = RangeChart::new("x");
         assert_eq!(chart.to_terminal(0, Painter::Plain), "x\n");

@@ -187,6 +187,32 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canvas::Medium;
+
+    #[test]
+    fn a_label_too_long_for_its_room_is_cut() {
+        let long = "a policy with a name that goes on and on, and on after that, too";
+        for (width, is_cut) in [(240.0, true), (720.0, true), (2_000.0, true)] {
+            let rows = Rows::new("", width, &[(long, "1".to_owned())]);
+            let mut canvas = Canvas::new(Medium::File);
+            rows.draw_words(&mut canvas, 0, long, "1");
+            assert_eq!(!canvas.into_markup().contains(long), is_cut, "{width}");
+        }
+    }
+
+    #[test]
+    fn marks_of_the_axis_do_not_cover_each_other() {
+        let rows = Rows::new("", 240.0, &[("a", "1".to_owned())]);
+        let axis = Axis::exact(0.0, 5.0);
+        let marks = |write: fn(f64) -> String| {
+            let mut canvas = Canvas::new(Medium::File);
+            rows.draw_axis(&mut canvas, &axis, 100.0, ("", write));
+            canvas.into_markup().matches("</text>").count()
+        };
+        let short = marks(|value| format!("{value:.0}"));
+        let long = marks(|value| format!("{value:.0} milliseconds after it"));
+        assert!(short >= 5 && (1..short).contains(&long), "{short} {long}");
+    }
 
     #[test]
     fn a_bar_has_room_at_every_width() {

@@ -43,6 +43,10 @@ pub fn run(flags: &CatalogueFlags) -> ExitCode {
             .collect()
     };
     let printed = usage::print([text]);
+    exit(passed, printed)
+}
+
+fn exit(passed: bool, printed: ExitCode) -> ExitCode {
     if passed { printed } else { ExitCode::FAILURE }
 }
 
@@ -195,15 +199,20 @@ fn conclusion(checks: &[Check], seeds: u32) -> String {
         .map(|it| it.name)
         .collect();
     let mut text = format!(
-        "{} of {comparisons} comparisons hold in {} scenarios, under {seeds} seed{}",
+        "{} of {comparisons} comparisons hold in {} scenario{}, under {seeds} seed{}",
         comparisons - missed,
         checks.len(),
-        if seeds == 1 { "" } else { "s" }
+        plural(checks.len()),
+        plural(seeds as usize)
     );
     if !failed.is_empty() {
         let _ = write!(text, "; FAILED: {}", failed.join(", "));
     }
     text + "\n"
+}
+
+const fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 #[derive(Debug, Serialize)]
@@ -281,8 +290,24 @@ mod tests {
         let conclusion = conclusion(&[missed], 2);
         assert_eq!(
             conclusion,
-            "1 of 2 comparisons hold in 1 scenarios, under 2 seeds; FAILED: herd\n"
+            "1 of 2 comparisons hold in 1 scenario, under 2 seeds; FAILED: herd\n"
         );
+    }
+
+    #[test]
+    fn a_seed_that_was_off_is_not_made_good_by_the_next() {
+        let missed = check(&[("peak", 100.0, 107.0, false), ("peak", 100.0, 100.2, true)]);
+        assert!(!missed.passed());
+    }
+
+    #[test]
+    fn an_answer_that_is_missed_fails_the_command() {
+        let code = |passed| format!("{:?}", exit(passed, ExitCode::SUCCESS));
+        assert_eq!(code(true), format!("{:?}", ExitCode::SUCCESS));
+        assert_eq!(code(false), format!("{:?}", ExitCode::FAILURE));
+        // What could not be printed has failed as well.
+        let unprinted = format!("{:?}", exit(true, ExitCode::from(2)));
+        assert_eq!(unprinted, format!("{:?}", ExitCode::from(2)));
     }
 
     #[test]

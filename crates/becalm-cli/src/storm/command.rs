@@ -387,6 +387,25 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_is_given_where_a_flag_says_something_of_it() {
+        for (words, is_given) in [
+            ("storm herd", false),
+            ("storm herd --seed 3 --clients 10", false),
+            ("storm herd --base 1s", true),
+            ("storm own.toml --quick", false),
+            ("storm own.toml --attempts 4", true),
+        ] {
+            let command = Args::augment_args(Command::new("storm"));
+            let given = command.try_get_matches_from(words.split(' ')).unwrap();
+            let Request::Study(question, _) = Args::from_arg_matches(&given).unwrap().request
+            else {
+                panic!("{words} is a study")
+            };
+            assert_eq!(question.policy_is_given, is_given, "{words}");
+        }
+    }
+
+    #[test]
     fn the_command_is_sound() {
         Args::augment_args(Command::new("storm")).debug_assert();
     }

@@ -151,6 +151,34 @@ mod tests {
     }
 
     #[test]
+    fn shares_have_the_whole_scale_and_other_values_their_own() {
+        let drawn = |cells: Vec<f64>| {
+            let mut chart = told().study.charts.remove(1);
+            if let ChartKind::Map { cells: of_map, .. } = &mut chart.kind {
+                *of_map = cells;
+            }
+            Drawing::of(&chart).unwrap().to_svg()
+        };
+        let ends = |svg: &str, low: &str, high: &str| {
+            [low, high].map(|end| svg.contains(&format!("bc-strong\">{end}</text>")))
+        };
+        let shares = drawn(vec![0.25, 0.25, 0.5, f64::NAN]);
+        assert_eq!(ends(&shares, "0", "1"), [true, true], "{shares}");
+        let times = drawn(vec![3.0, 7.0, 5.0, 6.0]);
+        assert_eq!(ends(&times, "0", "1"), [false, false], "{times}");
+    }
+
+    #[test]
+    fn a_logarithmic_chart_has_decades() {
+        let mut chart = told().study.contenders.remove(0).charts.remove(0);
+        chart.kind = ChartKind::Bars(vec![("a".into(), 1.0), ("b".into(), 900.0)]);
+        let marks = |chart: &Chart| Drawing::of(chart).unwrap().to_svg().contains(">10</text>");
+        assert!(!marks(&chart));
+        chart.is_logarithmic = true;
+        assert!(marks(&chart));
+    }
+
+    #[test]
     fn every_kind_of_chart_is_drawn_everywhere() {
         let told = told();
         let charts = told.study.charts.iter();

@@ -53,12 +53,14 @@ mod tests {
         contender.figures = vec![
             Figure::new("peak", "peak \"load\"", "/s", Some(2.5)).within(1.0, 4.0),
             Figure::new("recovery", "recovery", "s", None),
+            Figure::new("latency", "latency", "ms", Some(f64::INFINITY)),
         ];
         let mut study = Study::default();
         study.contenders = vec![contender];
         let expected = "policy,figure,title,unit,value,low,high\r\n\
             \"budget=ratio:0.1,burst:10\",peak,\"peak \"\"load\"\"\",/s,2.5,1,4\r\n\
-            \"budget=ratio:0.1,burst:10\",recovery,recovery,s,,,\r\n";
+            \"budget=ratio:0.1,burst:10\",recovery,recovery,s,,,\r\n\
+            \"budget=ratio:0.1,burst:10\",latency,latency,ms,,,\r\n";
         assert_eq!(figures(&study), expected);
     }
 }

@@ -99,6 +99,7 @@ mod tests {
     use becalm_report::terminal::Painter;
     use becalm_sim::study::Figure;
 
+    use super::super::study::tests::told;
     use super::*;
 
     #[test]
@@ -121,5 +122,31 @@ mod tests {
         let table = of_figures(&study, &headings, false).to_terminal(Painter::Plain);
         let (first, third) = (table.find("first").unwrap(), table.find("third").unwrap());
         assert!(first < third && !table.contains("second"), "{table}");
+    }
+
+    #[test]
+    fn a_figure_that_no_policy_has_takes_no_row() {
+        let mut study = told().study;
+        let names = names(&study.contenders);
+        let rows = |study: &Study| of_figures(study, &names, false).to_csv().lines().count();
+        assert_eq!(rows(&study), 4, "a header, the verdicts and two figures");
+        for contender in &mut study.contenders {
+            for figure in &mut contender.figures {
+                figure.value = figure.value.filter(|_| figure.id == "amplification");
+            }
+        }
+        assert_eq!(rows(&study), 3);
+    }
+
+    #[test]
+    fn each_verdict_has_the_colour_of_its_danger() {
+        let all = [
+            Verdict::Stable,
+            Verdict::Vulnerable,
+            Verdict::Metastable,
+            Verdict::Overloaded,
+        ];
+        let colours = [Colour::Green, Colour::Orange, Colour::Red, Colour::Red];
+        assert_eq!(all.map(colour), colours);
     }
 }

@@ -154,6 +154,11 @@ mod tests {
     }
 
     #[test]
+    fn one_run_is_not_told_as_many() {
+        assert_eq!([1, 2].map(runs), ["1 run", "2 runs"]);
+    }
+
+    #[test]
     fn names_too_long_for_their_columns_are_numbered() {
         let mut told = told();
         told.study.contenders[0].name = "budget=ratio:0.1,burst:10;".repeat(4);

@@ -261,6 +261,28 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_above_the_data_takes_nothing_from_it_in_less_width() {
+        let series = |at: i32| {
+            let name = format!("a policy with a long name, the number {at} of several");
+            Series::line(name, Colour::Ink, vec![(0.0, 0.0), (1.0, 1.0)])
+        };
+        let wide = (0..6)
+            .fold(LineChart::new("a title"), |chart, at| {
+                chart.series(series(at))
+            })
+            .with_size(1_200.0, 260.0);
+        let narrow = wide.fitted(300.0);
+        let data = |chart: &LineChart| chart.plot().bottom - chart.plot().top;
+        assert!(narrow.size().1 > wide.size().1);
+        assert!(
+            (data(&narrow) - data(&wide)).abs() < 40.0,
+            "{} {}",
+            data(&narrow),
+            data(&wide)
+        );
+    }
+
+    #[test]
     fn charts_that_reach_the_same_top_have_the_same_axis() {
         let chart = |value| {
             let series = Series::line("", Colour::Ink, vec![(0.0, 0.0), (1.0, value)]);

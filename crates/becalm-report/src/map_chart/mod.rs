@@ -225,14 +225,28 @@ mod tests {
 
     #[test]
     fn csv_has_a_line_for_each_cell() {
-        let csv = MapChart::new("", vec![0.5, 0.9], vec![1.0, 2.0])
+        let csv = MapChart::new("", vec![0.5, 0.7, 0.9], vec![1.0, 2.0])
             .labels("load", "", "share")
-            .cells(vec![0.0, 0.25, f64::NAN])
+            .cells(vec![0.0, 0.25, f64::NAN, 0.5])
             .to_csv();
-        assert_eq!(
-            csv,
-            "load,y,share\r\n0.5,1,0\r\n0.9,1,0.25\r\n0.5,2,\r\n0.9,2,\r\n"
-        );
+        let rows = [
+            "load,y,share",
+            "0.5,1,0",
+            "0.7,1,0.25",
+            "0.9,1,",
+            "0.5,2,0.5",
+            "0.7,2,",
+            "0.9,2,",
+        ];
+        assert_eq!(csv, rows.map(|row| format!("{row}\r\n")).concat());
+    }
+
+    #[test]
+    fn shades_span_the_range_or_else_what_there_is() {
+        let chart = MapChart::new("", vec![1.0, 2.0], vec![1.0]).cells(vec![0.2, 0.4]);
+        let ends = |chart: &MapChart| (chart.axis().low(), chart.axis().high());
+        assert_eq!(ends(&chart), (0.2, 0.4));
+        assert_eq!(ends(&chart.range(0.0, 1.0)), (0.0, 1.0));
     }
 
     #[test]
