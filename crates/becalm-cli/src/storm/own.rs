@@ -174,3 +174,30 @@ fn policies(scenario: &Scenario) -> impl Iterator<Item = &Policy> {
     let variants = scenario.populations.iter().flat_map(|it| &it.variants);
     variants.map(|variant| &variant.policy)
 }
+
+#[cfg(test)]
+mod tests {
+    use becalm_sim::scenario::{Arrivals, Population};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_its_own_as_it_stands_and_another_policy_is_that_of_all() {
+        let policies_of =
+            |scenario: &Scenario| -> Vec<Policy> { policies(scenario).cloned().collect() };
+        let [first, second, other] = [3, 4, 5].map(|attempts| Policy::default().attempts(attempts));
+        let clients = |policy: &Policy| {
+            let arrivals = Arrivals::Constant(1.0);
+            Population::new("clients", "orders", arrivals, policy.clone())
+        };
+        let own = Own {
+            path: Path::new("orders.toml"),
+            scenario: Scenario::new("orders", Duration::from_secs(1))
+                .population(clients(&first))
+                .population(clients(&second)),
+            policy: first.clone(),
+        };
+        assert_eq!(policies_of(&own.under(&first)), [first, second]);
+        assert_eq!(policies_of(&own.under(&other)), [other.clone(), other]);
+    }
+}

@@ -119,7 +119,7 @@ mod tests {
             contender([Some(2.0), None, Some(2.0)]),
         ];
         let headings = ["a".to_owned(), "b".to_owned()];
-        let table = of_figures(&study, &headings, false).to_terminal(Painter::Plain);
+        let table = of_figures(&study, 0..2, &headings, false).to_terminal(Painter::Plain);
         let (first, third) = (table.find("first").unwrap(), table.find("third").unwrap());
         assert!(first < third && !table.contains("second"), "{table}");
     }
@@ -128,7 +128,12 @@ mod tests {
     fn a_figure_that_no_policy_has_takes_no_row() {
         let mut study = told().study;
         let names = names(&study.contenders);
-        let rows = |study: &Study| of_figures(study, &names, false).to_csv().lines().count();
+        let rows = |study: &Study| {
+            of_figures(study, 0..names.len(), &names, false)
+                .to_csv()
+                .lines()
+                .count()
+        };
         assert_eq!(rows(&study), 4, "a header, the verdicts and two figures");
         for contender in &mut study.contenders {
             for figure in &mut contender.figures {
