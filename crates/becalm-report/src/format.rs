@@ -67,10 +67,10 @@ pub fn milliseconds(value: f64) -> String {
 pub fn glued(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+    let ends = |at: usize| letters.get(at).is_none_or(|it| !it.is_alphanumeric());
     let belongs = |at: usize| {
-        let thousands = (1..=3).all(|by| is_digit(at + by)) && !is_digit(at + 4);
-        let ends = letters.get(at + 2).is_none_or(|it| !it.is_alphanumeric());
-        let percent = letters.get(at + 1) == Some(&'%') && ends;
+        let thousands = (1..=3).all(|by| is_digit(at + by)) && ends(at + 4);
+        let percent = letters.get(at + 1) == Some(&'%') && ends(at + 2);
         at.checked_sub(1).is_some_and(is_digit) && (thousands || percent)
     };
     let glue = |(at, letter): (usize, &char)| {

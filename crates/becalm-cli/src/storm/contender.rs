@@ -211,7 +211,13 @@ fn set(settings: &[&str], start: Policy) -> Result<Policy, String> {
         if !known.contains(&name) {
             let known = known.iter().map(String::as_str);
             let meant = did_you_mean(&name, known);
-            return Err(format!("there is no setting `{name}`{meant}"));
+            let remedy = if meant.is_empty() {
+                "; settings are named as the policy flags are, and parts stand within them: \
+                 attempts=3, budget=ratio:0.1,burst:10"
+            } else {
+                &meant
+            };
+            return Err(format!("there is no setting `{name}`{remedy}"));
         }
         arguments.push(format!("--{name}={}", value.trim()));
     }
@@ -373,6 +379,7 @@ mod tests {
             ("full,full", "twice"),
             ("atempts=3", "did you mean `attempts`"),
             ("seed=3", "no setting `seed`"),
+            ("burst=3", "budget=ratio:0.1,burst:10"),
             ("attempts=none", "unlimited"),
             ("attempts=0", "attempts"),
             ("full;attempts", "write one as attempts=3"),

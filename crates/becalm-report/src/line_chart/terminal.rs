@@ -269,7 +269,6 @@ mod tests {
         let chart = LineChart::new("")
             .series(line(vec![(0.0, 0.0), (60.0, 100.0)]))
             .rule(Rule::new(40.0, "capacity"))
-            .rule(Rule::new(1e9, "out of sight"))
             .band(Band::new(10.0, 12.5, "the database hangs"))
             .band(Band::new(20.0, 20.0, "its cache is lost"));
         let text = chart.to_terminal(80, 6, Painter::Plain);
