@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use becalm::Policy;
-use becalm_sim::catalogue::{Candidate, ENTRIES, Parameters, find};
+use becalm_sim::catalogue::{Candidate, ENTRIES, Kind, Parameter, Parameters, find};
 use becalm_sim::scenario::file;
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::sweep::Sweep;
@@ -184,6 +184,12 @@ fn every_command_line_of_the_pages_is_understood() {
 
 const NOWHERE: &str = "/nowhere/at/all.html";
 
+/// What can be swept of a file, beside the settings of the policy.
+const OWN: &[Parameter] = &[
+    Parameter::new("load", Kind::Number, "1", ""),
+    Parameter::new("outage", Kind::Duration, "1s", ""),
+];
+
 #[test]
 fn every_sweep_of_the_pages_is_understood() {
     let mut understood = 0;
@@ -192,7 +198,7 @@ fn every_sweep_of_the_pages_is_understood() {
             let Some(at) = words.iter().position(|word| word == "--sweep") else {
                 continue;
             };
-            let parameters = find(&words[0]).map_or(&[][..], |entry| entry.parameters);
+            let parameters = find(&words[0]).map_or(OWN, |entry| entry.parameters);
             let parameters = Parameters::of(parameters);
             let sweep = Sweep::read(&words[at + 1], &parameters).expect("a sweep");
             let points = sweep.points(&Policy::default(), &parameters);

@@ -206,7 +206,7 @@ fn points_are_weighed_under_the_same_parameters_alone() {
         both.answer.starts_with("With clients=10, of 2 points ")
             && both
                 .answer
-                .contains(" With clients=30, of 2 points none beats clients=30 jitter=full"),
+                .contains(" With clients=30, of 2 points none beats jitter=full"),
         "{}",
         both.answer
     );

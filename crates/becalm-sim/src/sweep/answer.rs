@@ -41,7 +41,8 @@ pub(super) fn answer(sweep: &Sweep, contenders: &[Contender]) -> String {
 struct Group<'a> {
     /// The parameters that are swept, such as `load=0.5`; empty for none.
     name: String,
-    points: Vec<&'a Contender>,
+    /// Each with what is left of its name.
+    points: Vec<(String, &'a Contender)>,
 }
 
 /// Groups that are answered one by one; of more the pictures tell.
@@ -52,18 +53,14 @@ impl<'a> Group<'a> {
     fn all(sweep: &Sweep, contenders: &'a [Contender]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (index, contender) in contenders.iter().enumerate() {
-            let axes = sweep.axes.iter().zip(places(sweep, index));
-            let parameters = axes.filter(|(axis, _)| Setting::named(&axis.name).is_none());
-            let values = parameters.filter_map(|(axis, place)| {
-                let value = axis.values.get(place)?;
-                Some(format!("{}={value}", axis.name))
-            });
-            let name = values.collect::<Vec<_>>().join(" ");
+            let name = named(sweep, index, |axis| Setting::named(axis).is_none());
+            let point = named(sweep, index, |axis| Setting::named(axis).is_some());
+            let point = (point, contender);
             match groups.iter_mut().find(|it| it.name == name) {
-                Some(group) => group.points.push(contender),
+                Some(group) => group.points.push(point),
                 None => groups.push(Self {
                     name,
-                    points: vec![contender],
+                    points: vec![point],
                 }),
             }
         }
@@ -83,6 +80,17 @@ impl<'a> Group<'a> {
             format!("With {}, of {of}", self.name)
         }
     }
+}
+
+/// The values of some axes at the point with this index: `load=0.5 outage=1s`.
+fn named(sweep: &Sweep, index: usize, is_wanted: impl Fn(&str) -> bool) -> String {
+    let axes = sweep.axes.iter().zip(places(sweep, index));
+    let wanted = axes.filter(|(axis, _)| is_wanted(&axis.name));
+    let values = wanted.filter_map(|(axis, place)| {
+        let value = axis.values.get(place)?;
+        Some(format!("{}={value}", axis.name))
+    });
+    values.collect::<Vec<_>>().join(" ")
 }
 
 fn points(count: usize) -> String {
@@ -146,8 +154,8 @@ fn unbeaten(pair: &Pair, group: &Group<'_>) -> String {
     let known: Vec<_> = group
         .points
         .iter()
-        .filter_map(|it| Some((it, pair.of(it)?)))
-        .map(|(it, figures)| (it, figures, pair.costs(&figures)))
+        .filter_map(|(name, it)| Some((name, pair.of(it)?)))
+        .map(|(name, figures)| (name, figures, pair.costs(&figures)))
         .collect();
     let missing = group.points.len() - known.len();
     if known.is_empty() {
@@ -168,8 +176,8 @@ fn unbeaten(pair: &Pair, group: &Group<'_>) -> String {
     best.sort_by_key(|(_, _, costs)| *costs);
     let named = best.iter().take(MOST_NAMED);
     let mut named: Vec<String> = named
-        .map(|(it, [first, second], _)| {
-            format!("{} ({}, {})", it.name, written(*first), written(*second))
+        .map(|(name, [first, second], _)| {
+            format!("{name} ({}, {})", written(*first), written(*second))
         })
         .collect();
     if best.len() > MOST_NAMED {
