@@ -5,10 +5,12 @@ mod worlds;
 use std::time::Duration;
 
 use becalm::Policy;
+use becalm_sim::catalogue::Candidate;
 use becalm_sim::engine::Distribution;
 use becalm_sim::record::Endings;
 use becalm_sim::scenario::{Arrivals, Effect, Scenario, Service};
-use becalm_sim::verdict::{ByPhase, judge};
+use becalm_sim::study::{ChartKind, Plan};
+use becalm_sim::verdict::{Brief, ByPhase, judge, study};
 use becalm_sim::world::run;
 use worlds::{attempts, constant, impatient, in_ms, ms, named, once, secs, trigger, world};
 
@@ -53,6 +55,10 @@ fn each_phase_has_the_latency_of_its_own_load() {
 /// into the hang has 500 x before it, and is done 2 - x/2 s after it came; one that comes y s after it
 /// is done after 1 - y/2, until nobody waits at 14 s.
 fn hung(policy: Policy, timeout: Duration) -> Scenario {
+    hung_from(secs(10), policy, timeout)
+}
+
+fn hung_from(from: Duration, policy: Policy, timeout: Duration) -> Scenario {
     let service = Service::new("service", 1, constant(1));
     let hang = Effect::Hang {
         service: named("service"),
@@ -64,7 +70,7 @@ fn hung(policy: Policy, timeout: Duration) -> Scenario {
         policy,
         timeout,
     )
-    .trigger(trigger(secs(10), secs(2), hang))
+    .trigger(trigger(from, secs(2), hang))
 }
 
 /// What a bucket of a histogram allows.
@@ -110,4 +116,49 @@ fn what_never_comes_back_is_never_recovered() {
     assert_eq!(found.recovering.given_up(), Some(1.0));
     // Those from 12 s to 17.6 s have had the time for four attempts.
     assert_eq!(found.recovering.gave_up, 2800);
+}
+
+#[test]
+fn phases_begin_with_the_trigger_wherever_that_is() {
+    let found = by_phase(&hung_from(ms(10_200), once(), secs(10)));
+    // From 2 ms to 9.2 s, and from there to the hang no phase.
+    assert_eq!(found.before.latency.len(), 4599);
+    assert_eq!(found.during.latency.len(), 1000);
+    let during = quantiles(&found.during);
+    assert!(near(during, [1500.0, 1990.0], EXACT), "{during:?}");
+}
+
+#[test]
+fn a_study_has_both_quantiles_and_leaves_out_the_calls_under_way() {
+    let mut plan = Plan::default();
+    plan.is_quick = true;
+    plan.runs = Some(1);
+    let own = Candidate {
+        name: named("own"),
+        policy: once(),
+    };
+    let study = study(&Brief::default(), &[own], &plan, |policy| {
+        hung(policy.clone(), ms(600))
+    });
+    let contender = &study.contenders[0];
+    let value = |id: &str| {
+        let found = contender.figures.iter().find(|it| it.id == id);
+        found.and_then(|it| it.value).expect("a value")
+    };
+    let recovered = ["p50", "p99"].map(|it| value(&format!("latency_recovered_{it}_ms")));
+    assert!(near(recovered, [1.0, 474.0], EXACT), "{recovered:?}");
+    for (charts, lines) in [(&contender.charts, 2), (&study.charts, 1)] {
+        let chart = charts
+            .iter()
+            .find(|it| it.id == "latency")
+            .expect("a chart");
+        let ChartKind::Lines(of) = &chart.kind else {
+            panic!("lines");
+        };
+        assert_eq!(of.len(), lines);
+        for (name, points) in of {
+            let (last, _) = points[points.len() - 1];
+            assert!(last < 18.39, "{name}: {last}");
+        }
+    }
 }

@@ -6,6 +6,8 @@
 
 use std::hint::black_box;
 
+use becalm::Shared;
+
 use super::World;
 use super::event::{Kind, parts};
 use super::slab::NOWHERE;
@@ -19,35 +21,20 @@ const EVENTS: usize = 8;
 /// Below so many requests under way a world is in the cache anyway.
 const LARGE: u32 = 1 << 12;
 
-/// Which places to read.
-#[derive(Default)]
-struct Places {
-    calls: Few,
-    requests: Few,
-}
-
-/// A few places.
-struct Few {
+/// Places of calls to read.
+struct Calls {
     places: [u32; 4 * EVENTS],
     len: usize,
 }
 
-impl Default for Few {
-    fn default() -> Self {
-        Self {
-            places: [NOWHERE; 4 * EVENTS],
-            len: 0,
-        }
-    }
-}
-
-impl Few {
-    /// Past the end there is no need.
+impl Calls {
+    /// One more, if it is wanted; past the end there is no need. It does not branch: what it depends
+    /// on may be on its way from memory.
     #[inline]
-    fn add(&mut self, place: u32) {
+    fn add(&mut self, place: u32, is_wanted: bool) {
         if let Some(free) = self.places.get_mut(self.len) {
             *free = place;
-            self.len += 1;
+            self.len += usize::from(is_wanted);
         }
     }
 
@@ -72,37 +59,45 @@ impl<T: Tracer> World<'_, T> {
 
     #[inline(never)]
     fn read_ahead(&self) {
-        let mut places = Places::default();
+        let mut calls = Calls {
+            places: [NOWHERE; 4 * EVENTS],
+            len: 0,
+        };
+        let mut timers = 0;
         for what in (0..EVENTS).map_while(|n| self.queue.upcoming(n)) {
-            match parts(what) {
-                Some((Kind::Timer, call, _)) => places.calls.add(call),
-                Some((Kind::Served | Kind::Answer | Kind::Arrive, request, _)) => {
-                    places.requests.add(request);
-                }
-                _ => (),
+            if let Some((Kind::Timer, call, _)) = parts(what) {
+                calls.add(call, true);
+                timers += 1;
+            }
+        }
+        let mut request = |place| {
+            if let Some(request) = self.requests.get(place) {
+                calls.add(request.call, request.is_awaited);
+            }
+        };
+        for what in (0..EVENTS).map_while(|n| self.queue.upcoming(n)) {
+            if let Some((Kind::Served | Kind::Answer | Kind::Arrive, place, _)) = parts(what) {
+                request(place);
             }
         }
         // Those that are next in a queue or a time-out, where it is likely whose turn comes.
         if let [lane] = &*self.lanes {
             lane.iter()
                 .take(EVENTS)
-                .for_each(|timeout| places.requests.add(timeout.request));
+                .for_each(|timeout| request(timeout.request));
         }
         if let [service] = &*self.services {
             if let [instance] = &*service.instances {
                 let queue = instance.queue.iter().take(EVENTS);
-                queue.for_each(|next| places.requests.add(next.request));
+                queue.for_each(|next| request(next.request));
             }
         }
-        for request in places.requests.iter() {
-            if let Some(request) = self.requests.get(request) {
-                if black_box(request.is_awaited) {
-                    places.calls.add(request.call);
-                }
-            }
+        let slots = || calls.iter().filter_map(|call| self.calls.get(call));
+        slots().for_each(read);
+        // A retry is about to ask what its client shares.
+        for slot in slots().take(timers) {
+            black_box(slot.shared.map(Shared::waiting));
         }
-        let slots = places.calls.iter().filter_map(|call| self.calls.get(call));
-        slots.for_each(read);
     }
 }
 

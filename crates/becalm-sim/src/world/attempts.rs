@@ -7,7 +7,7 @@ use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
 use super::slab::NOWHERE;
-use super::state::{Answer, Place, Request, Source};
+use super::state::{Answer, Details, Place, Request, Source};
 use super::trace::Tracer;
 
 impl<T: Tracer> World<'_, T> {
@@ -17,6 +17,7 @@ impl<T: Tracer> World<'_, T> {
         let line = &self.plan.lines[slot.line as usize];
         let timeout = self.now.saturating_add(line.timeout);
         let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
+        let has_details = line.has_details;
         if let Source::Client { population, .. } = source {
             let tally = &mut self.population_tallies[population as usize];
             tally.attempts += 1;
@@ -38,26 +39,28 @@ impl<T: Tracer> World<'_, T> {
             number: attempt.number(),
             line: slot.line,
             instance: 0,
-            gives_up_at,
-            arrived_at: 0,
             work: 0,
             since: 0,
             done_at: NEVER,
-            key,
-            scope,
             priority: slot.priority,
             is_awaited: true,
             is_cancelled: false,
             is_miss: false,
             place: Place::Travelling,
             answer: Answer::Success,
-            step: 0,
-            calls_left: 0,
             first_child: NOWHERE,
             next_copy: slot.first_request,
         });
         slot.first_request = request;
         let line = slot.line as usize;
+        if has_details {
+            *self.details_of(request) = Details {
+                gives_up_at,
+                key,
+                scope,
+                ..Details::NONE
+            };
+        }
         let generation = self.requests.generation(request);
         if gives_up_at != NEVER {
             self.set_time_out(gives_up_at, line, request, generation);
@@ -66,6 +69,16 @@ impl<T: Tracer> World<'_, T> {
             Some(delay) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
             None => self.requests[request].place = Place::Lost,
         }
+    }
+
+    /// What a service that asks knows of a request besides.
+    #[inline]
+    pub(super) fn details_of(&mut self, request: u32) -> &mut Details {
+        let at = request as usize;
+        if at >= self.details.len() {
+            self.details.resize(at + 1, Details::NONE);
+        }
+        &mut self.details[at]
     }
 
     /// What the request says of the layers above it: as a header, written and read, so that it says

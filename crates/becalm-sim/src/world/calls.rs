@@ -39,6 +39,7 @@ impl<'a, T: Tracer> World<'a, T> {
             0
         };
         let slot = &mut self.calls[at];
+        slot.shared = Some(shared);
         slot.call = Some(Call::begin(shared, options, above, now));
         slot.source = source;
         slot.line = u32::try_from(line).unwrap_or(0);

@@ -12,14 +12,15 @@ use crate::scenario::Stale;
 use super::World;
 use super::arrivals::NEVER;
 use super::slab::NOWHERE;
-use super::state::{Answer, Place, Source};
+use super::state::{Answer, Details, Place, Source};
 use super::trace::{Step, Tracer};
 
 impl<T: Tracer> World<'_, T> {
     /// The work of the service itself is done.
     pub(super) fn own_work_done(&mut self, request: u32, target: usize) {
         if let Some(cache) = &self.services[target].cache {
-            let has = cache.has(self.requests[request].key, self.now);
+            let key = self.details.get(request as usize).map_or(0, |it| it.key);
+            let has = cache.has(key, self.now);
             let tally = &mut self.service_tallies[target];
             tally.hits += u32::from(has);
             tally.misses += u32::from(!has);
@@ -36,18 +37,18 @@ impl<T: Tracer> World<'_, T> {
         let here = &mut self.requests[request];
         here.place = Place::Calling;
         here.done_at = NEVER;
-        here.step = 0;
+        self.details_of(request).step = 0;
         self.make_calls(request, target);
     }
 
     /// Makes the calls of the step that the request has come to: all of them, or the first.
     fn make_calls(&mut self, request: u32, target: usize) {
-        let step = self.requests[request].step as usize;
+        let step = self.details_of(request).step as usize;
         let Some(downstream) = self.plan.scenario.services[target].calls.get(step) else {
             self.all_calls_done(request, target);
             return;
         };
-        self.requests[request].calls_left = downstream.fan_out;
+        self.details_of(request).calls_left = downstream.fan_out;
         let at_once = if downstream.at_once {
             downstream.fan_out
         } else {
@@ -66,16 +67,21 @@ impl<T: Tracer> World<'_, T> {
     }
 
     fn make_call(&mut self, request: u32, target: usize) {
+        let Details {
+            gives_up_at,
+            scope,
+            step,
+            ..
+        } = *self.details_of(request);
         let here = &self.requests[request];
         let of = &self.plan.scenario.services[target];
-        if of.stale == Stale::PastDeadline && here.gives_up_at <= self.now {
+        if of.stale == Stale::PastDeadline && gives_up_at <= self.now {
             self.service_tallies[target].dropped += 1;
             self.fail_unserved(request, target);
             return;
         }
-        let (scope, instance, gives_up_at) = (here.scope, here.instance, here.gives_up_at);
-        let priority = here.priority;
-        let line_at = self.plan.first_line_of[target] + here.step as usize;
+        let (instance, priority) = (here.instance, here.priority);
+        let line_at = self.plan.first_line_of[target] + step as usize;
         let line = &self.plan.lines[line_at];
         let mut options = line.options;
         options.priority = priority;
@@ -102,7 +108,6 @@ impl<T: Tracer> World<'_, T> {
         ended: Result<(), StopReason>,
     ) {
         let target = self.target_of(request);
-        let of = &self.plan.scenario.services[target];
         if let Err(reason) = ended {
             self.cancel_children(request);
             let propagates = self.plan.lines[line as usize].propagates;
@@ -114,12 +119,13 @@ impl<T: Tracer> World<'_, T> {
             self.complete(request, target, answer);
             return;
         }
-        let here = &mut self.requests[request];
+        let here = self.details_of(request);
         here.calls_left = here.calls_left.saturating_sub(1);
-        let at_once = of.calls.get(here.step as usize);
+        let (step, calls_left) = (here.step, here.calls_left);
+        here.step += u32::from(calls_left == 0);
+        let at_once = self.plan.scenario.services[target].calls.get(step as usize);
         let at_once = at_once.is_some_and(|downstream| downstream.at_once);
-        if here.calls_left == 0 {
-            here.step += 1;
+        if calls_left == 0 {
             self.make_calls(request, target);
         } else if !at_once {
             self.make_call(request, target);
@@ -130,7 +136,8 @@ impl<T: Tracer> World<'_, T> {
         let here = &self.requests[request];
         if let (true, Some(cache)) = (here.is_miss, &mut self.services[target].cache) {
             if here.is_awaited || cache.keeps_late_fills {
-                cache.fill(here.key, self.now);
+                let details = self.details.get(request as usize);
+                cache.fill(details.map_or(0, |it| it.key), self.now);
             }
         }
         self.complete(request, target, Answer::Success);

@@ -50,7 +50,7 @@ use event::{Kind, parts, word};
 use lane::Lane;
 use plan::{Plan, nanos};
 use slab::Slab;
-use state::{CallSlot, PopulationState, Request, ServiceState, Source};
+use state::{CallSlot, Details, PopulationState, Request, ServiceState, Source};
 use trace::{Silent, Told, Tracer};
 use triggers::Triggers;
 use wakers::Woken;
@@ -88,6 +88,8 @@ struct World<'a, T> {
     lanes: Vec<Lane>,
     calls: Slab<CallSlot<'a>>,
     requests: Slab<Request>,
+    /// By the place of the request, as far as any service asks.
+    details: Vec<Details>,
     populations: Vec<PopulationState>,
     services: Vec<ServiceState>,
     triggers: Triggers,
@@ -134,8 +136,9 @@ impl<'a, T: Tracer> World<'a, T> {
             queue: EventQueue::for_pending(1 << 10),
             soon: VecDeque::new(),
             lanes: plan.lines.iter().map(|_| Lane::default()).collect(),
-            calls: Slab::new(),
-            requests: Slab::new(),
+            calls: Slab::for_about(1 << 10),
+            requests: Slab::for_about(1 << 14),
+            details: Vec::new(),
             populations: Vec::new(),
             services: Vec::new(),
             triggers: Triggers::new(scenario),

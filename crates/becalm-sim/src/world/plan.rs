@@ -5,7 +5,9 @@ use std::time::Duration;
 use becalm::time::ClockId;
 use becalm::{CallOptions, Policy, Shared};
 
-use crate::scenario::{Downstream, Population, Routing, Scenario, Service, Sharing, Variant};
+use crate::scenario::{
+    Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,
+};
 
 /// What is looked up.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(super) struct Line {
     pub is_keyed: bool,
     /// Whether the service hands the scope of a request on.
     pub is_scoped: bool,
+    /// Whether the service asks for more of a request than what every service does.
+    pub has_details: bool,
     /// Whether the caller hands the scope of its own request on.
     pub propagates: bool,
     first_shared: usize,
@@ -122,6 +126,7 @@ impl<'a> Plan<'a> {
         let target = services.iter().position(|service| service.name == target)?;
         let service = services.get(target)?;
         let limit = |time: Option<Duration>| time.map_or(u64::MAX, nanos);
+        let is_keyed = service.cache.is_some() || service.routing == Routing::ByKey;
         Some(Line {
             target,
             timeout: limit(policy.attempt_timeout.or(timeout)),
@@ -129,7 +134,10 @@ impl<'a> Plan<'a> {
             options: CallOptions::new(),
             may_wait: policy.bulkhead.is_some() || policy.rate.is_some(),
             may_hedge: policy.hedge.is_some(),
-            is_keyed: service.cache.is_some() || service.routing == Routing::ByKey,
+            is_keyed,
+            has_details: is_keyed
+                || !service.calls.is_empty()
+                || service.stale == Stale::PastDeadline,
             is_scoped: service.calls.iter().any(|call| call.propagates),
             propagates: false,
             first_shared: 0,
@@ -137,12 +145,17 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// All on one clock: deadlines are handed down on it.
+    /// All on one clock: deadlines are handed down on it. Twins, so that the policy is in the cache
+    /// once, and not for each of a hundred thousand clients.
     fn share(&mut self, policy: &Policy, owners: u32) -> Option<()> {
-        for _ in 0..owners {
-            let shared = Shared::new(policy.clone(), Duration::ZERO).ok()?;
-            self.shared.push(shared.on_clock(ClockId::PROCESS));
+        let first = Shared::new(policy.clone(), Duration::ZERO).ok()?;
+        let first = first.on_clock(ClockId::PROCESS);
+        let twins = (1..owners).map(|_| first.twin());
+        let twins: Vec<Shared> = twins.collect();
+        if owners > 0 {
+            self.shared.push(first);
         }
+        self.shared.extend(twins);
         Some(())
     }
 

@@ -14,7 +14,7 @@ use super::codel::{Bounds, Head};
 use super::event::Kind;
 use super::plan::nanos;
 use super::slab::{NOWHERE, Slab};
-use super::state::{Answer, Instance, Place, Request, ServiceState, Waiting};
+use super::state::{Answer, Details, Instance, Place, Request, ServiceState, Waiting};
 use super::trace::Tracer;
 
 impl<T: Tracer> World<'_, T> {
@@ -72,9 +72,9 @@ impl<T: Tracer> World<'_, T> {
             self.end_unanswered(request);
             return;
         }
-        let to = route(of, state, here.key);
+        let to = route(of, state, self.details.get(request as usize));
         here.instance = to;
-        here.arrived_at = self.now;
+        here.since = self.now;
         let is_accepted = state
             .limit
             .as_mut()
@@ -182,7 +182,7 @@ impl<T: Tracer> World<'_, T> {
                         if let Some(request) = pop(Some(next)) {
                             return Some(Head {
                                 request,
-                                arrived_at: requests[request].arrived_at,
+                                arrived_at: requests[request].since,
                                 is_last: queue.is_empty(),
                             });
                         }
@@ -203,7 +203,11 @@ impl<T: Tracer> World<'_, T> {
     fn start(&mut self, request: u32, target: usize) {
         let of = &self.plan.scenario.services[target];
         let here = &mut self.requests[request];
-        if of.stale == Stale::PastDeadline && here.gives_up_at <= self.now {
+        let is_late = of.stale == Stale::PastDeadline && {
+            let details = self.details.get(request as usize);
+            details.is_some_and(|it| it.gives_up_at <= self.now)
+        };
+        if is_late {
             self.drop_unserved(request, target);
             return;
         }
@@ -342,7 +346,7 @@ fn is_waiting(requests: &Slab<Request>, next: Waiting) -> bool {
 /// The instance that gets a request. Only the least loaded is chosen among those that are up: a
 /// balancer that counts what each has knows those that have lost it, and an instance that is down
 /// would otherwise get everything.
-fn route(of: &Service, state: &mut ServiceState, key: u64) -> u32 {
+fn route(of: &Service, state: &mut ServiceState, details: Option<&Details>) -> u32 {
     if of.instances == 1 {
         return 0;
     }
@@ -359,7 +363,7 @@ fn route(of: &Service, state: &mut ServiceState, key: u64) -> u32 {
             up.min_by_key(|(_, instance)| instance.load())
                 .map_or(0, |(to, _)| to)
         }
-        Routing::ByKey => shard(key, of.instances),
+        Routing::ByKey => shard(details.map_or(0, |it| it.key), of.instances),
     }
 }
 

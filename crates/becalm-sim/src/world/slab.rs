@@ -17,10 +17,11 @@ pub(super) struct Slab<T> {
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl<T> Slab<T> {
-    pub fn new() -> Self {
+    /// With memory for so many things, which is only taken as they come; it grows past them.
+    pub fn for_about(things: usize) -> Self {
         Self {
-            things: Vec::new(),
-            generations: Vec::new(),
+            things: Vec::with_capacity(things),
+            generations: Vec::with_capacity(things),
             free: Vec::new(),
         }
     }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_place_that_is_used_again_has_another_generation() {
-        let mut slab = Slab::new();
+        let mut slab = Slab::for_about(1);
         let (a, b) = (slab.insert('a'), slab.insert('b'));
         let generation = slab.generation(a);
         slab.free(a);

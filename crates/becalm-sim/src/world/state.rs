@@ -60,6 +60,8 @@ pub(super) struct CallSlot<'a> {
     pub priority: Priority,
     /// The next call that the same request makes.
     pub next_sibling: u32,
+    /// What the call shares with others of its caller.
+    pub shared: Option<&'a Shared>,
     /// `None` in a free place.
     pub call: Option<Call<&'a Shared>>,
     pub began: Began,
@@ -71,6 +73,7 @@ pub(super) struct CallSlot<'a> {
 impl CallSlot<'_> {
     pub const fn empty(source: Source) -> Self {
         Self {
+            shared: None,
             call: None,
             source,
             line: 0,
@@ -127,20 +130,24 @@ pub(super) enum Answer {
 }
 
 /// One attempt of a call, at the caller and at the service. It lives as long as one of the two
-/// knows of it. What nearly every event asks is in front, and so in one cache line.
+/// knows of it. One cache line: a storm has many of them in its queues, more than a cache holds.
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
+#[repr(align(64))]
 pub(super) struct Request {
     pub call: u32,
     /// The number of the attempt.
     pub number: u32,
     pub line: u32,
     pub instance: u32,
-    /// When its caller gives up; [`NEVER`] for never.
-    pub gives_up_at: u64,
     /// When the worker is done at the present speed.
     pub done_at: u64,
-    pub arrived_at: u64,
+    /// When it came to its service, or when the worker began, or went on at the present speed.
+    pub since: u64,
+    /// Work that was left at `since`, in nanoseconds at full speed.
+    pub work: u64,
+    /// Counts the requests of a run: an order that does not depend on places.
+    pub serial: u64,
+    /// The first of the calls that are made for it.
     pub first_child: u32,
     pub next_copy: u32,
     pub place: Place,
@@ -152,17 +159,29 @@ pub(super) struct Request {
     /// Whether the cache had nothing.
     pub is_miss: bool,
     pub priority: Priority,
-    /// Counts the requests of a run: an order that does not depend on places.
-    pub serial: u64,
-    /// Work that was left at `since`, in nanoseconds at full speed.
-    pub work: u64,
-    pub since: u64,
+}
+
+/// What only some services ask of a request: see [`Line::has_details`](super::plan::Line).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Details {
+    /// When its caller gives up; [`NEVER`] for never.
+    pub gives_up_at: u64,
     pub key: u64,
     /// What came with it.
     pub scope: Scope,
     /// Which of the service's calls is made, and how many of it are still to succeed.
     pub step: u32,
     pub calls_left: u32,
+}
+
+impl Details {
+    pub const NONE: Self = Self {
+        gives_up_at: NEVER,
+        key: 0,
+        scope: Scope::NONE,
+        step: 0,
+        calls_left: 0,
+    };
 }
 
 /// An instance of a service.

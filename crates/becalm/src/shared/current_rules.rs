@@ -1,21 +1,22 @@
 //! Which rules are in force, while they may be replaced?
 
+use alloc::sync::Arc;
+
 use crate::decide::Rules;
 
 #[cfg(feature = "std")]
 use {
     crate::atomic::{AtomicU64, Ordering},
-    alloc::sync::Arc,
     std::sync::{PoisonError, RwLock},
 };
 
 /// The rules in force. Read only after a failure.
 ///
 /// Most are never replaced: the first ones stay for good, and whoever reads them takes no lock and
-/// counts no reference.
+/// counts no reference. They may be those of a [twin](super::Shared::twin), too.
 #[derive(Debug)]
 pub(super) struct CurrentRules {
-    first: Rules,
+    first: Arc<Rules>,
     /// 1 once they were replaced.
     #[cfg(feature = "std")]
     replaced: AtomicU64,
@@ -34,7 +35,7 @@ pub(crate) enum HeldRules {
 }
 
 impl CurrentRules {
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: Arc<Rules>) -> Self {
         Self {
             first: rules,
             #[cfg(feature = "std")]
@@ -53,6 +54,15 @@ impl CurrentRules {
             return self.hold_later();
         }
         HeldRules::First
+    }
+
+    /// The rules in force now, to be held by another state.
+    pub fn share(&self) -> Arc<Rules> {
+        match self.hold() {
+            HeldRules::First => Arc::clone(&self.first),
+            #[cfg(feature = "std")]
+            HeldRules::Later(rules) => rules,
+        }
     }
 
     /// What is held of these rules.

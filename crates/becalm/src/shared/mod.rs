@@ -3,6 +3,7 @@
 //! The policy in force, the budget, the waiting room. No clock, no IO: a retrier adds those.
 
 mod current_rules;
+mod twin;
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -105,34 +106,8 @@ impl Shared {
         observed: bool,
     ) -> Result<Self, InvalidPolicy> {
         policy.validate()?;
-        let budget = if foreign_budget.is_some() {
-            crate::Budget::None
-        } else {
-            policy.budget
-        };
-        let shared = Self {
-            budgets: Budgets::new(budget),
-            deadline: AtomicU64::new(0),
-            attempt_timeout: AtomicU64::new(0),
-            repeats: AtomicU64::new(0),
-            shares: AtomicU64::new(0),
-            plain: AtomicU64::new(0),
-            disabled: AtomicU64::new(0),
-            waiting: AtomicU64::new(0),
-            wants: AtomicU64::new(0),
-            foreign_budget,
-            guards: Guards::new(&policy),
-            stops: StopCounts::new(),
-            demand: None,
-            observed,
-            rules: CurrentRules::new(Rules::of(policy, tick)),
-            #[cfg(feature = "std")]
-            tick,
-            clock,
-            id: next_id(),
-        };
-        shared.publish(shared.rules_of(&shared.hold_rules()));
-        Ok(shared)
+        let rules = Arc::new(Rules::of(policy, tick));
+        Ok(Self::of_rules(rules, tick, clock, foreign_budget, observed))
     }
 
     /// The policy in force.
