@@ -130,6 +130,12 @@ fn a_sweep_judges_every_point() {
         "metastable"
     );
     assert!(refused(&[&path, "--sweep", "bas=1s"]).contains("--sweep"));
+    // A point that is too short to judge is named.
+    let refusal = refused(&["metastable", "--sweep", "horizon=60s|9s"]);
+    assert!(
+        refusal.contains("--sweep: horizon=9s: the horizon of 9s is too short"),
+        "{refusal}"
+    );
 }
 
 #[test]

@@ -296,6 +296,9 @@ mod tests {
             );
         }
         let axis = Axis::between(Scale::Log, 0.03, 40.0);
+        assert_eq!(axis.ticks(5), [0.1, 1.0, 10.0]);
+        let longer = Axis::between(Scale::Log, 0.03, 70.0);
+        assert_eq!(longer.ticks(5), [0.1, 1.0, 10.0], "100 is beyond its end");
         assert!(axis.position(0.03) == Some(0.0) && axis.position(40.0) == Some(1.0));
     }
 

@@ -5,7 +5,7 @@ mod by_hand;
 use becalm::Policy;
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::record::Recording;
-use becalm_sim::scenario::Scenario;
+use becalm_sim::scenario::{Scenario, Service};
 use becalm_sim::study::{ChartKind, Contender, Plan, Study};
 use becalm_sim::verdict::{Brief, Resolution, Thoroughness, study_with};
 use by_hand::{Second, course, eager, fine, hung, recording, unhung, world};
@@ -167,6 +167,46 @@ fn recoveries_are_told_by_rank_and_drawn_as_steps() {
     assert_eq!(
         [0.5, 2.0, 10.0].map(share_at),
         [Some(0.0), Some(0.3), Some(0.7)]
+    );
+}
+
+/// Of five runs, the middle one is the third, and nine of ten are all five.
+#[test]
+fn of_an_odd_number_of_runs_the_middle_one_counts() {
+    let place = std::sync::atomic::AtomicU32::new(0);
+    let run = |scenario: &Scenario, _: u64| {
+        let at = place.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let is_own = at < 5 && !scenario.triggers.is_empty();
+        let until = if is_own { 13 + 2 * at } else { 12 };
+        course(44, 500, 4, |second| (10..until).contains(&second))
+    };
+    let study = studied(run, Thoroughness::QUICK, |policy| hung(500.0, policy), &[4]);
+    let times = ["recovery_p50_s", "recovery_p90_s"].map(|id| value(&study.contenders[0], id));
+    let [half, most] = times.map(|it| it.expect("all came back"));
+    // Back at 13, 15, 17, 19 and 21 s; the trigger is over at 12 s.
+    assert!((4.8..=5.0).contains(&half), "{half}");
+    assert!((8.8..=9.0).contains(&most), "{most}");
+}
+
+/// 1 of 1000 is lost: all but a few, which is not all.
+#[test]
+fn nearly_all_is_not_told_as_all() {
+    let nearly = Second {
+        calls: 10_000,
+        succeed: 9_990,
+        attempts: 10_000,
+    };
+    let run = |_: &Scenario, _| recording((0..40).map(|_| nearly));
+    let build = |policy: &Policy| {
+        let mut scenario = unhung(1_000.0, policy);
+        scenario.services[0].workers = Service::UNLIMITED;
+        scenario
+    };
+    let study = studied(run, Thoroughness::QUICK, build, &[1]);
+    assert!(
+        study.answer.contains("99.9 % of the calls"),
+        "{}",
+        study.answer
     );
 }
 
