@@ -170,6 +170,50 @@ fn chance_in_windows_of_few_calls_is_no_relapse() {
 }
 
 #[test]
+fn what_comes_and_goes_while_all_is_well_is_no_relapse() {
+    // 90 % of 500 calls succeed, but 60 % in every fourth second; and once as many as said.
+    let uneven = |once: u32| {
+        let seconds = (0..60).map(|second| Second {
+            calls: 500,
+            succeed: match second {
+                10..12 => 0,
+                40 => once,
+                _ if second % 4 == 1 => 300,
+                _ => 450,
+            },
+            attempts: 500,
+        });
+        let mut scenario = hung(500.0, &eager());
+        scenario.horizon = Duration::from_secs(60);
+        let outcome = judge(&scenario, &recording(seconds));
+        outcome.recovery.time().unwrap()
+    };
+    let as_usual = uneven(300);
+    assert!(as_usual < Duration::from_millis(500), "{as_usual:?}");
+    // That is worse than ever before.
+    let lost = uneven(20);
+    assert!(lost > Duration::from_secs(27), "{lost:?}");
+}
+
+#[test]
+fn however_uneven_a_service_is_the_loss_of_nearly_all_calls_is_no_recovery() {
+    // Every other two seconds are lost, and later all but one call in twenty-five.
+    let seconds = (0..60).map(|second| Second {
+        calls: 500,
+        succeed: match second {
+            0..10 if second % 4 < 2 => 500,
+            0..12 => 0,
+            _ => 20,
+        },
+        attempts: 500,
+    });
+    let mut scenario = hung(500.0, &eager());
+    scenario.horizon = Duration::from_secs(60);
+    let outcome = judge(&scenario, &recording(seconds));
+    assert_eq!(outcome.recovery, Recovery::Never);
+}
+
+#[test]
 fn without_a_trigger_a_service_holds_or_does_not() {
     let calm = unhung(500.0, &eager());
     assert!(judge(&calm, &course(40, 500, 4, |_| false)).holds());

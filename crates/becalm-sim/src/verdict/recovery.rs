@@ -33,6 +33,11 @@ const BACK: f64 = 0.95;
 /// Standard deviations by which chance may lower the share of a window with few calls. With four, a
 /// window falls below in one of 30 000 by chance alone.
 const CHANCE: f64 = 4.0;
+/// The part of the usual share that scatter may take at most: however much it varies, next to nothing
+/// is not as usual.
+const SCATTER: f64 = 0.8;
+/// Windows side by side that say how far windows scatter; of fewer the deviation says little.
+const LEAST_WINDOWS: usize = 4;
 /// Calls that a window has on average at least, as far as there is time: of fewer the deviation
 /// says little, and none of three may be chance where one of ten fails.
 const LEAST_CALLS: u64 = 20;
@@ -49,8 +54,9 @@ pub(super) struct Usual {
 /// When the calls of every later window succeed as usual.
 ///
 /// A window is good if the calls that begin in it succeed at 95 % or more of the usual share, less
-/// what chance explains of so few calls. Back is when every window that begins later is good, up to
-/// the end; the last windows have to be good for that.
+/// what chance explains of so few calls, and less what windows scatter while all is well: where
+/// queues alone make calls late now and then, those of one window share their luck. Back is when
+/// every window that begins later is good, up to the end; the last windows have to be good for that.
 pub(super) fn recovery(
     phases: &Phases,
     bucket: Duration,
@@ -69,10 +75,18 @@ pub(super) fn recovery(
     let least = usize::try_from(least.unwrap_or_default()).unwrap_or(usize::MAX);
     let window = phases.window.max(least).min(after.len());
     let latest = after.end - window;
-    let is_bad = |from: usize| {
-        let within = |sums: &[u64]| at(sums, from + window).saturating_sub(at(sums, from));
-        !is_good(usual, within(&calls), within(&succeeded))
+    let within = |sums: &[u64], from: usize| at(sums, from + window).saturating_sub(at(sums, from));
+    // Without a trigger they are too few, and what goes wrong may be among them.
+    let steady = phases.usual();
+    let windows = steady.start..(steady.end + 1).saturating_sub(window);
+    let scatter = if steady.len() < LEAST_WINDOWS * window {
+        0.0
+    } else {
+        deviation(windows.map(|from| (within(&calls, from), within(&succeeded, from))))
     };
+    let lost = (CHANCE * scatter).min(SCATTER * usual.share);
+    let is_bad =
+        |from: usize| !is_good(usual, lost, within(&calls, from), within(&succeeded, from));
     let last_bad = (after.start..=latest).rev().find(|from| is_bad(*from));
     let Some(bad) = last_bad else {
         return Recovery::After(Duration::ZERO);
@@ -86,8 +100,25 @@ pub(super) fn recovery(
     Recovery::After(bucket.saturating_mul(buckets))
 }
 
+/// The standard deviation of the shares of these windows, of those that have calls.
 #[expect(clippy::cast_precision_loss)] // far below 2^52
-fn is_good(usual: Usual, calls: u64, succeeded: u64) -> bool {
+fn deviation(windows: impl Iterator<Item = (u64, u64)>) -> f64 {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for (calls, succeeded) in windows.filter(|(calls, _)| *calls > 0) {
+        let share = succeeded as f64 / calls as f64;
+        count += 1.0;
+        sum += share;
+        squares += share * share;
+    }
+    let mean = sum / f64::max(count, 1.0);
+    (squares / f64::max(count, 1.0) - mean * mean)
+        .max(0.0)
+        .sqrt()
+}
+
+/// `lost` is the share that scatter may take.
+#[expect(clippy::cast_precision_loss)] // far below 2^52
+fn is_good(usual: Usual, lost: f64, calls: u64, succeeded: u64) -> bool {
     if calls == 0 {
         return true;
     }
@@ -96,7 +127,8 @@ fn is_good(usual: Usual, calls: u64, succeeded: u64) -> bool {
     // Laplace's rule of succession).
     let share = (usual.share * counted + 1.0) / (counted + 2.0);
     let variance = share * (1.0 - share) * (1.0 / calls + 1.0 / counted.max(1.0));
-    succeeded as f64 / calls >= BACK * usual.share - CHANCE * variance.max(0.0).sqrt()
+    let allowed = (CHANCE * variance.max(0.0).sqrt()).max(lost);
+    succeeded as f64 / calls >= BACK * usual.share - allowed
 }
 
 /// Sums up to, and without, each bucket.
