@@ -119,7 +119,7 @@ mod tests {
         assert!(lines.lines().all(|line| line.len() <= 80), "{lines}");
         assert_eq!(lines.replace('\n', ""), format!("a {flag} b"));
         assert_eq!(
-            filled(12, "", "up to 106 % of 1 000"),
+            filled(10, "", "up to 106 % of 1 000"),
             "up to\n106 % of\n1 000\n"
         );
         let narrow = filled(40, "  ", &text);

@@ -215,7 +215,7 @@ mod tests {
             "becalm drill --seed 7",
             "bulkhead calls:16,waiting:16; ",
             "the 99th percentile fell from 410.0 ms",
-            "2 600 calls",
+            "2\u{a0}600 calls",
         ] {
             assert!(html.contains(words), "{words}");
         }
