@@ -135,7 +135,7 @@ fn a_sweep_judges_every_point() {
     // A point that is too short to judge is named.
     let refusal = refused(&["metastable", "--sweep", "horizon=60s|9s"]);
     assert!(
-        refusal.contains("--sweep: horizon=9s: the horizon of 9s is too short"),
+        refusal.contains("--sweep: horizon: \"9s\" is refused: the horizon of 9s is too short"),
         "{refusal}"
     );
 }

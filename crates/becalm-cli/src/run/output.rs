@@ -173,7 +173,8 @@ impl Copy {
             .spawn(move || {
                 // The terminal's foreground is lent to the command, whatever it writes comes from here.
                 let _unstopped = Unstopped::start();
-                let seen = copy(pipe, &closed, sink, watch);
+                let look = |pipe: &_, look_only| wait_for(pipe, &closed, look_only);
+                let seen = copy(pipe, look, sink, watch);
                 // Nobody listens any more when becalm is about to end.
                 let _ = inbox.send(Event::OutputEnded);
                 seen
@@ -186,10 +187,11 @@ impl Copy {
 }
 
 /// Copies until the end of the pipe, or until the command has ended and what was under way has
-/// come through. Dropping the pipe early tells the command that nobody reads.
-fn copy(
-    mut pipe: impl Read + AsFd,
-    closed: &OwnedFd,
+/// come through. Dropping the pipe early tells the command that nobody reads. `look` is
+/// [`wait_for`].
+fn copy<P: Read>(
+    mut pipe: P,
+    mut look: impl FnMut(&P, bool) -> (bool, bool),
     mut sink: Sink,
     mut watch: Option<LineWatch>,
 ) -> Seen {
@@ -197,12 +199,14 @@ fn copy(
     let mut left = None;
     let mut fault = None;
     while left != Some(0) {
-        let (has_bytes, is_closed) = wait_for(&pipe, closed, left.is_some());
+        let is_over = left.is_some();
+        let (has_bytes, is_closed) = look(&pipe, is_over);
         if is_closed {
             left.get_or_insert(IN_FLIGHT);
         }
         if !has_bytes {
-            if left.is_some() {
+            // What came between the look at the pipe and the end of the command is seen by another look.
+            if is_over {
                 break;
             }
             continue;
@@ -252,14 +256,16 @@ fn wait_for(pipe: &impl AsFd, closed: &OwnedFd, look_only: bool) -> (bool, bool)
     } else {
         PollTimeout::NONE
     };
-    match poll(&mut both, timeout) {
-        Ok(_) => {
-            let happened = |at: &PollFd| at.any().unwrap_or(true);
-            (happened(&both[0]), happened(&both[1]))
-        }
-        Err(Errno::EINTR) => (false, false),
-        // Out of memory: reading waits by itself.
-        Err(_) => (true, false),
+    loop {
+        return match poll(&mut both, timeout) {
+            Ok(_) => {
+                let happened = |at: &PollFd| at.any().unwrap_or(true);
+                (happened(&both[0]), happened(&both[1]))
+            }
+            Err(Errno::EINTR) => continue,
+            // Out of memory: reading waits by itself.
+            Err(_) => (true, false),
+        };
     }
 }
 
@@ -294,6 +300,30 @@ mod tests {
         // `writer` stays open, as by a process that left the group.
         assert_eq!(held(Outputs { copies: vec![copy] }), bytes);
         drop(writer);
+    }
+
+    /// The end may come between a look at the pipe and a look at who tells of it.
+    #[test]
+    fn what_was_written_in_the_last_moment_comes_through() {
+        let (reader, writer) = pipe2(OFlag::O_CLOEXEC).unwrap();
+        let mut writer = File::from(writer);
+        let mut looks = 0;
+        let look = |pipe: &File, look_only: bool| {
+            looks += 1;
+            if looks == 1 {
+                writer.write_all(b"last").unwrap();
+                return (false, true);
+            }
+            assert!(look_only, "nothing more will be told");
+            let mut of_pipe = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
+            (poll(&mut of_pipe, PollTimeout::ZERO) == Ok(1), true)
+        };
+        let sink = Sink::Hold(Spool::default());
+        let seen = copy(File::from(reader), look, sink, None);
+        let mut bytes = Vec::new();
+        seen.held.unwrap().write_to(&mut bytes).unwrap();
+        assert_eq!(bytes, b"last");
+        assert_eq!(looks, 3);
     }
 
     #[test]

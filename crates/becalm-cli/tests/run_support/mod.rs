@@ -242,6 +242,7 @@ pub fn pid(id: u32) -> Pid {
 
 /// Whether a process runs: the dead that nobody has buried do not.
 pub fn is_running(id: &str) -> bool {
+    assert!(!id.is_empty(), "there is no such process");
     match std::fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(stat) => !stat.rsplit(')').next().unwrap().starts_with(" Z"),
         Err(_) => false,
