@@ -18,8 +18,8 @@ pub fn of(scenario: &str) -> u64 {
         "throttle" => 0xa1c3_ff91_c1dc_ed47,
         "small-clients" => 0x4a38_1799_ac78_4c1c,
         "deadline" => 0xc71c_4013_1064_6793,
-        "priority" => 0x4bf7_29ec_a289_6bc3,
-        "cache" => 0xee73_6e67_d42f_39f3,
+        "priority" => 0xc527_6e11_0e80_2597,
+        "cache" => 0xb401_a1e0_9dc9_387f,
         _ => 0,
     }
 }
