@@ -5,7 +5,8 @@ mod by_hand;
 use std::time::Duration;
 
 use becalm_sim::record::Recording;
-use becalm_sim::verdict::{Outcome, Phase, Phases, Recovery, Unjudgeable, judge, judgeable};
+use becalm_sim::scenario::Phases;
+use becalm_sim::verdict::{Outcome, Phase, Recovery, Unjudgeable, judge, judgeable};
 use by_hand::{Second, course, eager, fine, hung, lost, recording, unhung};
 
 /// Hung from 10 s to 12 s, and lost until then or as long as said.

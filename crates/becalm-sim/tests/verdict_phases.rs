@@ -4,7 +4,8 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm_sim::verdict::{Phases, judge};
+use becalm_sim::scenario::Phases;
+use becalm_sim::verdict::judge;
 use by_hand::{course, eager, fine, hung, lost, recording, unhung};
 
 #[test]

@@ -8,6 +8,7 @@ pub mod file;
 mod arrivals;
 mod endless;
 mod invalid;
+mod phases;
 mod population;
 mod range;
 mod service;
@@ -22,6 +23,7 @@ use crate::engine::Distribution;
 
 pub use arrivals::Arrivals;
 pub use invalid::InvalidScenario;
+pub use phases::Phases;
 pub use population::{Population, Sharing, Variant};
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};

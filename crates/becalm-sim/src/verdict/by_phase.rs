@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::record::{Endings, Recording};
-use crate::scenario::Scenario;
+use crate::scenario::{Phases, Scenario};
 use crate::study::Figure;
 
 use super::figures::millis;
 use super::judge::Outcome;
-use super::phases::Phases;
 use super::recovery::Recovery;
 
 /// How the calls ended, by the moment in which they began. Without triggers all lie after, as in

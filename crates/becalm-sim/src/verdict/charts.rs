@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use crate::record::{Histogram, Recording};
-use crate::scenario::{Effect, Scenario};
+use crate::scenario::{Effect, Phases, Scenario};
 use crate::study::{Chart, ChartKind};
 
 use super::capacity::open_calls;
 use super::figures::{millis, recovery_times};
 use super::judge::{Outcome, sum};
 use super::load::bottleneck;
-use super::phases::Phases;
 
 /// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
 const POINTS: usize = 600;

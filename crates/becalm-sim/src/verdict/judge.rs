@@ -4,11 +4,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::record::{Histogram, PopulationRecord, Recording};
-use crate::scenario::Scenario;
+use crate::scenario::{Phases, Scenario};
 
 use super::by_phase::ByPhase;
 use super::load::accepts;
-use super::phases::Phases;
 use super::recovery::{Recovery, Usual, recovery};
 
 /// What became of one run.

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use becalm::duration::Human;
 
-use crate::scenario::{InvalidScenario, Scenario};
-
-use super::phases::Phases;
+use crate::scenario::{InvalidScenario, Phases, Scenario};
 
 /// Why there is no verdict on a scenario. `Display` names the field and the remedy.
 #[derive(Debug, Clone, PartialEq)]

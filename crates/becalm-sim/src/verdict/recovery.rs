@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::phases::Phases;
+use crate::scenario::Phases;
 
 /// Whether a service came back after the last trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

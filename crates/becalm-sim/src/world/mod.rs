@@ -43,8 +43,7 @@ use becalm::Instant;
 
 use crate::engine::{EventQueue, Stream};
 use crate::record::{PopulationTally, Recording, ServiceTally, slices};
-use crate::scenario::Scenario;
-use crate::verdict::Phases;
+use crate::scenario::{Phases, Scenario};
 
 use event::{Kind, parts, word};
 use lane::Lane;

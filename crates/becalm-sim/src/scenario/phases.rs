@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::scenario::Scenario;
+use super::Scenario;
 
 /// The buckets of a run. Without triggers all of them lie after.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Phases {
 
     /// The buckets that say what is usual: those before the trigger but the last window, whose calls
     /// it may hit; without a trigger the first of the run.
-    pub(super) fn usual(&self) -> Range<usize> {
+    pub(crate) fn usual(&self) -> Range<usize> {
         if self.before.is_empty() && self.during.is_empty() {
             let first = (2 * self.window).min(self.after.len() / 4);
             return 0..first;
@@ -69,7 +69,7 @@ impl Phases {
     }
 
     /// The last quarter of what is after the triggers: what it all came to.
-    pub(super) fn tail(&self) -> Range<usize> {
+    pub(crate) fn tail(&self) -> Range<usize> {
         let after = self.after.start..self.settled;
         after.end - after.len().div_ceil(4)..after.end
     }
