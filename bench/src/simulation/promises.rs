@@ -34,7 +34,7 @@ pub fn bars(cases: &[Case], effort: Effort) -> Vec<Bar> {
             MILLIONS,
         ),
         Bar::at_most(
-            "a published simulator's sweep of 60 million events, in Python about 52 s",
+            "a published simulator's sweep of 60 million events",
             figure(Group::Sweep, ""),
             3.0,
             "s",

@@ -49,8 +49,8 @@ impl Colour {
         const TURN: [Colour; 6] = [
             Colour::Blue,
             Colour::Purple,
-            Colour::Sky,
             Colour::Orange,
+            Colour::Sky,
             Colour::Green,
             Colour::Red,
         ];
