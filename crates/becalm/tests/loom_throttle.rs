@@ -12,8 +12,13 @@ const NOW: Instant = Instant::ZERO;
 /// Has the fewest counts to look at.
 const MOST: Priority = Priority::CriticalPlus;
 
+/// K is 2 for the most critical: K - 1 is twice that of the default priority.
+fn config() -> Throttle {
+    Throttle::accepts(1.5)
+}
+
 fn throttle(rejected: u32) -> Arc<AdaptiveThrottle> {
-    let throttle = AdaptiveThrottle::new(Throttle::default());
+    let throttle = AdaptiveThrottle::new(config());
     (0..rejected).for_each(|_| throttle.on_rejected(NOW, MOST));
     Arc::new(throttle)
 }
@@ -83,7 +88,7 @@ fn a_reload_beside_an_outcome_counts_it_once_or_forgets_it() {
         let throttle = throttle(3);
         let other = Arc::clone(&throttle);
         let there = thread::spawn(move || other.on_rejected(NOW, MOST));
-        throttle.reconfigure(Throttle::default().within(std::time::Duration::from_secs(60)));
+        throttle.reconfigure(config().within(std::time::Duration::from_secs(60)));
         there.join().unwrap();
         let left = throttle.probability(NOW, MOST);
         assert!(left < 1e-12 || (left - 0.5).abs() < 1e-12, "{left}");
