@@ -29,6 +29,18 @@ impl Cell {
         self.colour = colour;
         self
     }
+
+    /// The text, with what stands in brackets at its end on a line of its own: an interval is as wide as
+    /// its value twice, and three policies have room side by side.
+    fn html(&self) -> String {
+        match self.text.split_once(" (") {
+            Some((value, aside)) if aside.ends_with(')') => {
+                let (value, aside) = (markup(value), markup(aside));
+                format!("{value} <span class=\"bc-aside\">({aside}</span>")
+            }
+            _ => markup(&self.text),
+        }
+    }
 }
 
 impl<T: Into<String>> From<T> for Cell {
@@ -129,7 +141,11 @@ impl Table {
                     html,
                     "<{tag} style=\"color:var({})\">{}</{close}>",
                     cell.colour.property(),
-                    markup(&cell.text)
+                    if column == 0 {
+                        markup(&cell.text)
+                    } else {
+                        cell.html()
+                    }
                 );
             }
             html.push_str("</tr>");
@@ -142,6 +158,19 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_stands_below_its_value_and_the_name_of_a_row_is_left_whole() {
+        let row = ["full jitter (no budget)", "2s (1.5s to <3s)", "a (b) c"].map(Cell::new);
+        let html = Table::new(["", "own", "other"]).row(row).to_html();
+        for part in [
+            ">full jitter (no budget)</th>",
+            ">2s <span class=\"bc-aside\">(1.5s to &lt;3s)</span></td>",
+            ">a (b) c</td>",
+        ] {
+            assert!(html.contains(part), "{html}");
+        }
+    }
 
     #[test]
     fn columns_line_up_and_numbers_end_together() {
