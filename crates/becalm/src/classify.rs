@@ -1,7 +1,9 @@
 //! What kind of failure is this, and may it have taken effect?
 
+use core::fmt::Display;
 use core::time::Duration;
 
+use crate::call::Attempt;
 use crate::hint::Hint;
 
 /// What a failure says about trying again.
@@ -54,7 +56,7 @@ impl Effect {
 ///
 /// ```
 /// use becalm::classify::Failure;
-/// use core::time::Duration;
+/// /// use core::time::Duration;
 /// let too_many_requests = Failure::throttled().retry_after(Duration::from_secs(3));
 /// let refused = Failure::transient().unsent();
 /// # let _ = (too_many_requests, refused);
@@ -126,18 +128,6 @@ pub enum Verdict {
     Failure(Failure),
 }
 
-impl Verdict {
-    /// The failure. An error cannot be the value of a call, so one that a classifier takes for
-    /// success is permanent.
-    #[cfg(feature = "std")]
-    pub(crate) fn into_failure(self) -> Failure {
-        match self {
-            Self::Failure(failure) => failure,
-            Self::Success => Failure::permanent(),
-        }
-    }
-}
-
 impl From<Failure> for Verdict {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
@@ -160,36 +150,169 @@ impl From<Failure> for Verdict {
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which of its failures are worth a retry",
+    label = "becalm does not know what this error means",
+    note = "for an error of your own: `impl becalm::Classify for {Self}`",
+    note = "for an error of another crate: `.classify_with(|attempt, error: &{Self}| ..)` on the call or \
+            the retrier, or `.classify_by(..)` with a type of your own",
+    note = "where only the operation knows: let it return `Err((Failure, error))`"
+)]
 pub trait Classify {
     /// What kind of failure this is.
     fn classify(&self) -> Failure;
 }
 
-/// Turns the result of an attempt into a verdict: by the error's own [`Classify`]
-/// ([`ByTrait`], the default) or by a closure, which also sees `Ok` values that mean failure.
-pub trait Classifier<T, E> {
-    /// What the attempt came to.
-    fn verdict(&self, result: Result<&T, &E>) -> Verdict;
+/// Says what each error of a type means for a retry: for errors of other crates.
+///
+/// A named type serves all calls of one static retrier, whatever they return on success
+/// ([`Retrier::classify_by`](crate::Retrier::classify_by)); a closure serves one
+/// ([`classify_with`](crate::Retrier::classify_with)).
+pub trait Classifier<E> {
+    /// What kind of failure this is, of this attempt.
+    fn classify(&self, attempt: Attempt, error: &E) -> Failure;
 }
 
-/// The default classifier: `Ok` is success, an error classifies itself.
+/// The default classifier: an error classifies itself.
+///
+/// An operation may also return `Err((failure, error))`, where only it knows what happened.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByTrait;
 
-impl<T, E: Classify> Classifier<T, E> for ByTrait {
+impl<E: Classify> Classifier<E> for ByTrait {
     #[inline]
-    fn verdict(&self, result: Result<&T, &E>) -> Verdict {
-        match result {
-            Ok(_) => Verdict::Success,
-            Err(error) => Verdict::Failure(error.classify()),
+    fn classify(&self, _: Attempt, error: &E) -> Failure {
+        error.classify()
+    }
+}
+
+/// The classifier that asks a closure about each error.
+#[derive(Debug, Clone, Copy)]
+pub struct ByError<F>(pub(crate) F);
+
+impl<E, F: Fn(Attempt, &E) -> Failure> Classifier<E> for ByError<F> {
+    #[inline]
+    fn classify(&self, attempt: Attempt, error: &E) -> Failure {
+        (self.0)(attempt, error)
+    }
+}
+
+/// What an engine asks about an error. Every [`Classifier`] is one; there is no need to implement it.
+#[diagnostic::on_unimplemented(
+    message = "becalm does not know what the error `{E}` means for a retry",
+    note = "for an error of your own: `impl becalm::Classify for {E}`, and `Display`",
+    note = "for an error of another crate: `.classify_with(|attempt, error: &{E}| ..)` on the call or the \
+            retrier, or `.classify_by(..)` with a type that implements `becalm::classify::Classifier<{E}>`",
+    note = "where only the operation knows: let it return `Err((Failure, error))`"
+)]
+pub trait Judge<E> {
+    /// What a give-up keeps of the error.
+    type Error;
+
+    /// What the error means, of this attempt.
+    fn judge(&self, attempt: Attempt, error: &E) -> Failure;
+
+    /// What observers see of it.
+    fn shown<'a>(&self, error: &'a E) -> &'a dyn Display;
+
+    /// What the give-up keeps of it.
+    fn keep(&self, error: E) -> Self::Error;
+}
+
+impl<E: Display, C: Classifier<E>> Judge<E> for C {
+    type Error = E;
+
+    fn judge(&self, attempt: Attempt, error: &E) -> Failure {
+        self.classify(attempt, error)
+    }
+
+    fn shown<'a>(&self, error: &'a E) -> &'a dyn Display {
+        error
+    }
+
+    fn keep(&self, error: E) -> E {
+        error
+    }
+}
+
+/// Of an operation that says itself what its error means.
+impl<E: Display> Judge<(Failure, E)> for ByTrait {
+    type Error = E;
+
+    fn judge(&self, _: Attempt, (failure, _): &(Failure, E)) -> Failure {
+        *failure
+    }
+
+    fn shown<'a>(&self, (_, error): &'a (Failure, E)) -> &'a dyn Display {
+        error
+    }
+
+    fn keep(&self, (_, error): (Failure, E)) -> E {
+        error
+    }
+}
+
+/// The result of an operation whose `Ok` may mean failure: a response with status 503.
+///
+/// The give-up then keeps that value, as [`Rejected::Value`].
+///
+/// ```
+/// use becalm::classify::{Failure, Rejected, Verdict, judged};
+/// use becalm::{GaveUp, Policy, time::FakeSleeper};
+///
+/// fn fetch() -> std::io::Result<u16> {
+///     Ok(503)
+/// }
+/// let orders = Policy::default().builder().sleeper(FakeSleeper::auto()).build()?;
+/// let gave_up = orders
+///     .retry_blocking(|_| {
+///         judged(fetch(), |result| match result {
+///             Ok(503) => Failure::transient().into(),
+///             Ok(_) => Verdict::Success,
+///             Err(_) => Failure::transient().into(),
+///         })
+///     })
+///     .unwrap_err();
+/// assert!(matches!(gave_up.into_error(), Some(Rejected::Value(503))));
+/// # Ok::<(), becalm::InvalidPolicy>(())
+/// ```
+pub fn judged<T, E>(
+    result: Result<T, E>,
+    judge: impl FnOnce(Result<&T, &E>) -> Verdict,
+) -> Result<T, (Failure, Rejected<T, E>)> {
+    match (judge(result.as_ref()), result) {
+        (Verdict::Success, Ok(value)) => Ok(value),
+        (Verdict::Failure(failure), Ok(value)) => Err((failure, Rejected::Value(value))),
+        (Verdict::Failure(failure), Err(error)) => Err((failure, Rejected::Error(error))),
+        // An error cannot be the value of a call.
+        (Verdict::Success, Err(error)) => Err((Failure::permanent(), Rejected::Error(error))),
+    }
+}
+
+/// What a [`judged`] call ended with: an error, or an `Ok` that means failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejected<T, E> {
+    /// An `Ok` value that means failure.
+    Value(T),
+    /// An error.
+    Error(E),
+}
+
+impl<T, E: Display> Display for Rejected<T, E> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Value(_) => f.write_str("the answer means failure"),
+            Self::Error(error) => error.fmt(f),
         }
     }
 }
 
-impl<T, E, F: Fn(Result<&T, &E>) -> Verdict> Classifier<T, E> for F {
-    #[inline]
-    fn verdict(&self, result: Result<&T, &E>) -> Verdict {
-        self(result)
+impl<T: core::fmt::Debug, E: core::error::Error> core::error::Error for Rejected<T, E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Value(_) => None,
+            Self::Error(error) => error.source(),
+        }
     }
 }
 

@@ -87,7 +87,7 @@ pub use breaker::{Breaker, CircuitBreaker};
 pub use budget::Budget;
 pub use bulkhead::Bulkhead;
 pub use call::{Attempt, Call, CallOptions, Start};
-pub use classify::{Class, Classify, Effect, Failure, Verdict};
+pub use classify::{Class, Classify, Effect, Failure, Rejected, Verdict};
 pub use decide::Decision;
 pub use gauges::Demand;
 pub use hedge::{Hedge, HedgeDelay, InvalidHedge};

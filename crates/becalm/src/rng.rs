@@ -66,9 +66,6 @@ pub(crate) fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -
 pub use seed::Seed;
 
 #[cfg(feature = "std")]
-pub(crate) use seed::Draws;
-
-#[cfg(feature = "std")]
 mod seed {
     use core::fmt;
 

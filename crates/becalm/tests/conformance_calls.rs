@@ -133,7 +133,7 @@ struct Waits {
 }
 
 impl Observer for Waits {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         match event {
             Event::Retry { delay, .. } => self.told.lock().expect("no panic").push(*delay),
             Event::Attempt { number, waited, .. } if *number > 1 => {

@@ -209,7 +209,7 @@ fn what_is_taken_out_costs_nothing_any_more() {
 fn nor_does_it_allocate_where_demand_is_counted_and_an_observer_looks_on() {
     struct Idle;
     impl Observer for Idle {
-        fn on_event(&self, _: &Event<'_>) {}
+        fn on_event(&self, _: &becalm::observe::About<'_>, _: &Event<'_>) {}
     }
     for policy in [plain(), whole_stack()] {
         let builder = policy.builder().sleeper(FakeSleeper::new());

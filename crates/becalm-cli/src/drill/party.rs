@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
 use becalm::{Attempt, Classify, InvalidPolicy, Operation, Policy, Retrier, Verdict};
@@ -52,8 +53,10 @@ impl Party {
     pub async fn call(&self) {
         self.ledger.add(Count::Call);
         let began = Instant::now();
-        let answered = self.retrier.retry(|attempt| self.attempt(attempt));
-        match answered.classify_with(verdict).await {
+        let answered = self.retrier.retry(|attempt| async move {
+            judged(self.attempt(attempt).await, verdict)
+        });
+        match answered.await {
             Ok(_) => self.ledger.succeeded(began),
             Err(gave_up) => self.ledger.gave_up(gave_up.reason()),
         }

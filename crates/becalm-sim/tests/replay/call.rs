@@ -50,7 +50,7 @@ impl Wake for Bell {
     }
 }
 
-type Ended = Result<(), GaveUp<Failure, ()>>;
+type Ended = Result<(), GaveUp<Failure>>;
 
 /// A call under way in the engine.
 pub struct Live {
@@ -146,7 +146,7 @@ impl Live {
     }
 
     /// What the error keeps of the call is what the trace has.
-    fn compare(&self, gave_up: &GaveUp<Failure, ()>) -> Result<(), String> {
+    fn compare(&self, gave_up: &GaveUp<Failure>) -> Result<(), String> {
         let made = u32::try_from(self.started.len()).unwrap_or(u32::MAX);
         if gave_up.attempts() != made {
             return Err(format!(

@@ -62,7 +62,7 @@ struct Drawn {
 struct Delays(Mutex<Vec<Duration>>);
 
 impl Observer for Delays {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         if let Event::Retry { delay, .. } = event {
             locked(&self.0).push(*delay);
         }

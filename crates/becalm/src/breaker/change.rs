@@ -95,14 +95,20 @@ impl CircuitBreaker {
         if failed == Some(true) {
             return self.open(is_ours, now(), random);
         }
+        self.return_probe(epoch, failed.is_some())
+    }
+
+    /// A probe gives its place back, after a success or without a result.
+    pub(super) fn return_probe(&self, epoch: u32, has_succeeded: bool) -> Option<Transition> {
+        let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
         let needed = self.rules.successes();
         let (from, to) = self.shift(|word| {
             let back = Word {
                 probing: word.probing.saturating_sub(1),
-                succeeded: word.succeeded + u16::from(failed.is_some()),
+                succeeded: word.succeeded + u16::from(has_succeeded),
                 ..word
             };
-            let closes = failed.is_some() && u64::from(back.succeeded) >= needed;
+            let closes = has_succeeded && u64::from(back.succeeded) >= needed;
             is_ours(word).then(|| {
                 if closes {
                     word.next(State::Closed, word.level)

@@ -145,6 +145,15 @@ impl CircuitBreaker {
         self.trip(epoch, tripped, now(), random)
     }
 
+    /// Takes a permit back of which nobody will tell what came of it, nor how long it took: a probe's
+    /// place is free again, and nothing is counted.
+    #[expect(clippy::needless_pass_by_value, reason = "a permit counts once")]
+    pub fn release(&self, permit: Permit) {
+        if permit.role != Role::Call {
+            self.return_probe(permit.epoch, false);
+        }
+    }
+
     /// What it lets through at this time: half-open also while an open time is over and nobody
     /// has asked yet.
     pub fn state(&self, now: Instant) -> State {

@@ -12,17 +12,25 @@ pub struct Attempt {
     number: u32,
     is_hedge: bool,
     remaining: u64,
+    timeout: u64,
     key: Option<IdempotencyKey>,
 }
 
 impl Attempt {
-    /// An attempt with this many nanoseconds left; `u64::MAX` without a deadline.
+    /// An attempt with this many nanoseconds left, and of at most this length; `u64::MAX` for no
+    /// limit.
     #[inline]
-    pub(crate) const fn new(number: u32, remaining: u64, key: Option<IdempotencyKey>) -> Self {
+    pub(crate) const fn new(
+        number: u32,
+        remaining: u64,
+        longest: u64,
+        key: Option<IdempotencyKey>,
+    ) -> Self {
         Self {
             number,
             is_hedge: false,
             remaining,
+            timeout: if longest < remaining { longest } else { remaining },
             key,
         }
     }
@@ -46,19 +54,32 @@ impl Attempt {
     }
 
     /// The time that was left before the deadline when this attempt started, after its wait;
-    /// `None` without a deadline. Hand it to the transport as its time-out.
+    /// `None` without a deadline.
     #[inline]
     pub const fn remaining(&self) -> Option<Duration> {
-        match self.remaining {
-            u64::MAX => None,
-            nanos => Some(Duration::from_nanos(nanos)),
-        }
+        limit(self.remaining)
+    }
+
+    /// How long this attempt may take: the lesser of the attempt timeout and of
+    /// [what is left](Self::remaining); `None` without either. Hand it to the client that makes the
+    /// attempt, as its time-out.
+    #[inline]
+    pub const fn timeout(&self) -> Option<Duration> {
+        limit(self.timeout)
     }
 
     /// The idempotency key of a [keyed](crate::Operation::Keyed) call: the same on every attempt.
     #[inline]
     pub const fn key(&self) -> Option<IdempotencyKey> {
         self.key
+    }
+}
+
+#[inline]
+const fn limit(nanos: u64) -> Option<Duration> {
+    match nanos {
+        u64::MAX => None,
+        nanos => Some(Duration::from_nanos(nanos)),
     }
 }
 

@@ -118,12 +118,13 @@ impl FirstTry {
     #[inline]
     pub fn attempt(&self, options: &CallOptions) -> Result<Attempt, StopReason> {
         let remaining = remaining(self.deadline, self.start())?;
-        Ok(Attempt::new(1, remaining, options.operation.key()))
+        let key = options.operation.key();
+        Ok(Attempt::new(1, remaining, self.attempt_timeout, key))
     }
 
     /// The first attempt of a plain call.
     #[inline]
     pub const fn plain_attempt() -> Attempt {
-        Attempt::new(1, u64::MAX, None)
+        Attempt::new(1, u64::MAX, u64::MAX, None)
     }
 }

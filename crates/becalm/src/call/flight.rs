@@ -171,10 +171,24 @@ impl Flights {
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub number: u32,
-    pub started: Instant,
+    /// If the clock was read.
+    pub started: Option<Instant>,
     pub pass: Pass,
     /// Of a hedge.
     pub paid: Option<Box<Paid>>,
+}
+
+#[cfg(feature = "std")]
+impl Flight {
+    /// A first attempt that passed the guards.
+    pub fn first(started: Option<Instant>, pass: Pass) -> Self {
+        Self {
+            number: 1,
+            started,
+            pass,
+            paid: None,
+        }
+    }
 }
 
 /// A token, and whose it is if not the call's own retrier's.

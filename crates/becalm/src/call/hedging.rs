@@ -46,7 +46,8 @@ impl<H: AsRef<Shared>> Call<H> {
         if self.attempt >= attempts || is_repeated_above {
             return None;
         }
-        let last = self.flights.iter().map(|flight| flight.started).max()?;
+        let started = self.flights.iter().filter_map(|flight| flight.started);
+        let last = started.max()?;
         Some(last.after(hedging.delay(now())?))
     }
 
@@ -101,13 +102,14 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         let flight = Flight {
             number: self.attempt,
-            started: now,
+            started: Some(now),
             pass: pass.of_hedge(),
             paid: None,
         };
         self.flights.add_hedge(flight, paid);
         let key = self.options.operation.key();
-        let attempt = Attempt::new(self.attempt, remaining, key).hedge();
+        let longest = self.first.attempt_timeout;
+        let attempt = Attempt::new(self.attempt, remaining, longest, key).hedge();
         announce(attempt, &mut self.transition);
         self.flights.hedge_started();
         Some(attempt)
@@ -143,15 +145,17 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// The attempt of this number has brought the success: the others are not wanted any more.
-    pub(super) fn succeed<R: Random + ?Sized>(
+    ///
+    /// The clock is read only where budget or guards want to know.
+    pub(crate) fn succeed_lazily<R: Random + ?Sized>(
         &mut self,
         number: u32,
-        now: Instant,
+        now: impl Fn() -> Instant,
         random: &mut R,
     ) {
-        let mut last = self.land(number, Ended::Success, now, random);
+        let mut last = self.land(number, Ended::Success, &now, random);
         while let Some((flight, paid)) = self.flights.take_any() {
-            self.land_flight(flight, Ended::Cancelled, now, random);
+            self.land_flight(flight, Ended::Cancelled, &now, random);
             // What a call has paid last is what its winner did, or else a hedge.
             match (paid, &last) {
                 (Some(paid), Some(_)) => paid.spent(self.handle.as_ref()),
@@ -161,8 +165,11 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         let shared = self.handle.as_ref();
         match last {
-            Some(paid) => paid.succeeded(shared, now),
-            None => shared.on_success(now, None),
+            Some(paid) => paid.succeeded(shared, now()),
+            None if !shared.hears_calls() => (),
+            None if shared.reads_clock_at_end() => shared.on_success(now(), None),
+            // A budget that reads no clock is told none.
+            None => shared.on_success(Instant::ZERO, None),
         }
         self.leave();
     }
@@ -177,7 +184,7 @@ impl<H: AsRef<Shared>> Call<H> {
         random: &mut R,
     ) {
         let ended = Ended::Failure(failure.class, failure.effect);
-        let paid = self.land(number, ended, now, random);
+        let paid = self.land(number, ended, &|| now, random);
         let shared = self.handle.as_ref();
         if let Some(paid) = paid {
             paid.spent(shared);
@@ -198,7 +205,7 @@ impl<H: AsRef<Shared>> Call<H> {
         random: &mut R,
     ) {
         while let Some((flight, paid)) = self.flights.take_any() {
-            self.land_flight(flight, ended, now, random);
+            self.land_flight(flight, ended, &|| now, random);
             if let Some(paid) = paid {
                 paid.spent(self.handle.as_ref());
             }
@@ -210,14 +217,14 @@ impl<H: AsRef<Shared>> Call<H> {
         &mut self,
         number: u32,
         ended: Ended,
-        now: Instant,
+        now: &impl Fn() -> Instant,
         random: &mut R,
     ) -> Option<Paid> {
         // Where it lies: most attempts are the only one, and a move costs more than the rest.
         if let Some(flight) = self.flights.primary(number) {
             let guards = self.handle.as_ref().guards();
             let pass = &mut flight.pass;
-            let transition = guards.finish_in_place(pass, ended, || now, || random.next_u64());
+            let transition = guards.finish_in_place(pass, ended, now, || random.next_u64());
             if transition.is_some() {
                 self.transition = transition;
             }
@@ -234,12 +241,12 @@ impl<H: AsRef<Shared>> Call<H> {
         &mut self,
         flight: Flight,
         ended: Ended,
-        now: Instant,
+        now: &impl Fn() -> Instant,
         random: &mut R,
     ) {
         let guards = self.handle.as_ref().guards();
         let Flight { pass, .. } = flight;
-        if let Some(transition) = guards.finish(pass, ended, || now, || random.next_u64()) {
+        if let Some(transition) = guards.finish(pass, ended, now, || random.next_u64()) {
             self.transition = Some(transition);
         }
     }

@@ -179,29 +179,47 @@ impl<H: AsRef<Shared>> Call<H> {
         verdict: Verdict,
         random: &mut R,
     ) -> Decision {
-        let failure = match &verdict {
-            Verdict::Success => {
-                self.succeed(number, now, random);
-                return Decision::Done;
-            }
-            Verdict::Failure(failure) => failure,
+        let Verdict::Failure(failure) = &verdict else {
+            self.succeed_lazily(number, || now, random);
+            return Decision::Done;
         };
+        match self.on_failure_of(number, now, failure, random) {
+            Ok(Some(delay)) => Decision::RetryIn(delay),
+            Ok(None) => Decision::AwaitOthers,
+            Err(reason) => Decision::Stop(reason),
+        }
+    }
+
+    /// How long to wait after this failure, why not to, or `None` where another copy may still bring
+    /// the success.
+    pub(crate) fn on_failure_of<R: Random + ?Sized>(
+        &mut self,
+        number: u32,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<Option<Duration>, StopReason> {
         self.land_failed(number, now, failure, random);
         // What one copy was told holds for all: a hint of the first is not lost with the last.
         let failure = &self.flights.join(failure, now);
         self.flights.no_more = true;
         if self.flights.are_under_way() && !self.is_final(failure) {
-            return Decision::AwaitOthers;
+            return Ok(None);
         }
         self.land_all(Ended::Cancelled, now, random);
-        match self.decide(now, failure, random) {
-            Ok(delay) => Decision::RetryIn(delay),
-            Err(reason) => {
+        self.decide(now, failure, random)
+            .map(Some)
+            .inspect_err(|reason| {
                 self.leave();
-                self.handle.as_ref().count_stop(reason);
-                Decision::Stop(reason)
-            }
-        }
+                self.handle.as_ref().count_stop(*reason);
+            })
+    }
+
+    /// A guard has refused the first attempt; until when, if the breaker did and knows.
+    #[cfg(feature = "std")]
+    pub(crate) fn refused_at_once(&mut self, until: Option<Instant>) {
+        self.is_over = true;
+        self.next_probe = until;
     }
 
     fn decide<R: Random + ?Sized>(
@@ -347,7 +365,7 @@ impl<H: AsRef<Shared>> Call<H> {
     /// The attempt of this number has panicked, where hedges are under way: the others are
     /// cancelled.
     pub fn panicked_of<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
-        if let Some(paid) = self.land(number, Ended::Panicked, now, random) {
+        if let Some(paid) = self.land(number, Ended::Panicked, &|| now, random) {
             paid.spent(self.handle.as_ref());
         }
         self.end(Ended::Cancelled, now, random);
@@ -375,11 +393,27 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 }
 
-/// Dropped, a call returns its tokens, its passes and its place.
+impl<H: AsRef<Shared>> Call<H> {
+    /// Returns its tokens, its passes and its place. Nobody learns anything: what time it is, and so
+    /// how long the attempts had lasted, is not known.
+    pub(crate) fn release(&mut self) {
+        self.is_over = true;
+        while let Some((flight, paid)) = self.flights.take_any() {
+            let shared = self.handle.as_ref();
+            shared.guards().release(flight.pass);
+            if let Some(paid) = paid {
+                paid.spent(shared);
+            }
+        }
+        self.give_back();
+        self.leave();
+    }
+}
+
+/// Dropped, a call returns what it holds.
 impl<H: AsRef<Shared>> Drop for Call<H> {
     fn drop(&mut self) {
-        // At the clock's zero no time has passed, so no breaker opens, and no bits are drawn.
-        self.end(Ended::Cancelled, Instant::ZERO, &mut || 0);
+        self.release();
     }
 }
 

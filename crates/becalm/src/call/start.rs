@@ -94,7 +94,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.forbidden_below = false;
         self.flights.start(Flight {
             number: self.attempt,
-            started: now,
+            started: Some(now),
             pass,
             paid: None,
         });
@@ -105,7 +105,7 @@ impl<H: AsRef<Shared>> Call<H> {
             shared.count_attempt(false);
         }
         let key = self.options.operation.key();
-        let attempt = Attempt::new(self.attempt, remaining, key);
+        let attempt = Attempt::new(self.attempt, remaining, self.first.attempt_timeout, key);
         announce(attempt, &mut self.transition);
         self.flights.is_spent = true;
         Guards::forget(&mut self.admission);

@@ -114,6 +114,16 @@ impl Guards {
         self.finish_in_place(&mut pass, ended, now, random)
     }
 
+    /// Takes back what the pass holds, and learns nothing.
+    pub fn release(&self, mut pass: Pass) {
+        if let (Some(permit), Some(breaker)) = (pass.permit.take(), self.breaker.get()) {
+            breaker.release(permit);
+        }
+        if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
+            places.release(None);
+        }
+    }
+
     /// The same without moving the pass, which holds nothing afterwards.
     #[inline]
     pub fn finish_in_place(

@@ -2,7 +2,7 @@
 
 use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
 
-use super::{Event, Observer};
+use super::{About, Event, Observer};
 
 const ATTEMPTS: &str = "becalm_attempts_total";
 const RETRIES: &str = "becalm_retries_total";
@@ -77,10 +77,10 @@ impl MetricsObserver {
 }
 
 impl Observer for MetricsObserver {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
+        let retrier = about.retrier;
         match *event {
             Event::Attempt {
-                retrier,
                 number,
                 waited,
             } => {
@@ -92,7 +92,6 @@ impl Observer for MetricsObserver {
                 }
             }
             Event::Retry {
-                retrier,
                 class,
                 effect,
                 ..
@@ -103,14 +102,11 @@ impl Observer for MetricsObserver {
                 "effect" => effect.as_str()
             )
             .increment(1),
-            Event::Recovered {
-                retrier, attempts, ..
-            } => {
+            Event::Recovered { attempts, .. } => {
                 counter!(RECOVERED, "retrier" => retrier.to_owned()).increment(1);
                 record_call_retries(retrier, attempts);
             }
             Event::Stopped {
-                retrier,
                 reason,
                 attempts,
                 ..
@@ -119,18 +115,18 @@ impl Observer for MetricsObserver {
                 counter!(STOPPED, "retrier" => retrier.to_owned(), "reason" => reason).increment(1);
                 record_call_retries(retrier, attempts);
             }
-            Event::Hedge { retrier, .. } => {
+            Event::Hedge { .. } => {
                 counter!(ATTEMPTS, "retrier" => retrier.to_owned(), "attempt" => "hedge")
                     .increment(1);
             }
-            Event::Beaten { retrier, .. } => {
+            Event::Beaten { .. } => {
                 counter!(BEATEN, "retrier" => retrier.to_owned()).increment(1);
             }
-            Event::Breaker { retrier, to, .. } => {
+            Event::Breaker { to, .. } => {
                 counter!(BREAKER, "retrier" => retrier.to_owned(), "to" => to.as_str())
                     .increment(1);
             }
-            Event::BlocksRuntime { .. } => {}
+            Event::BlocksRuntime => {}
         }
     }
 }

@@ -10,6 +10,7 @@ pub use self::metrics::MetricsObserver;
 #[cfg(feature = "tracing")]
 pub use self::tracing::TracingObserver;
 
+use core::any::Any;
 use core::fmt;
 use core::time::Duration;
 
@@ -23,13 +24,11 @@ use crate::stop::StopReason;
 /// and at its end `Recovered` or `Stopped`. A call that succeeds at once emits `Attempt` alone. A
 /// slow attempt may be followed by `Hedge`; where one copy then brings the success, `Beaten` tells
 /// of each that was cancelled for it, before `Recovered`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// An attempt starts.
     Attempt {
-        /// The retrier's name.
-        retrier: &'a str,
         /// The number of the attempt, from 1.
         number: u32,
         /// What was really waited before it, by the sleeper's clock; zero before the first, unless
@@ -38,8 +37,6 @@ pub enum Event<'a> {
     },
     /// An attempt failed and another will follow, after a wait that begins now.
     Retry {
-        /// The retrier's name.
-        retrier: &'a str,
         /// The number of the attempt to come, from 2.
         next: u32,
         /// How long will be waited: the decision, rounded to the timer's tick.
@@ -48,11 +45,11 @@ pub enum Event<'a> {
         class: Class,
         /// Whether the failed attempt may have taken effect.
         effect: Effect,
+        /// The error, if there was one: a time-out leaves none.
+        error: Option<Shown<'a>>,
     },
     /// A call succeeded after retries, or with a hedge beside its attempt, whichever won.
     Recovered {
-        /// The retrier's name.
-        retrier: &'a str,
         /// All attempts, the good one included.
         attempts: u32,
         /// Since the start where the clock was read there, otherwise since the first failure.
@@ -60,19 +57,17 @@ pub enum Event<'a> {
     },
     /// A call ended without success.
     Stopped {
-        /// The retrier's name.
-        retrier: &'a str,
         /// Why.
         reason: StopReason,
         /// All attempts made.
         attempts: u32,
         /// Since the start where the clock was read there, otherwise since the first failure.
         elapsed: Duration,
+        /// The error of the attempt that decided it, if there was one.
+        error: Option<Shown<'a>>,
     },
     /// A hedge starts: a second copy beside a slow attempt. It is an attempt like any other.
     Hedge {
-        /// The retrier's name.
-        retrier: &'a str,
         /// The number of the attempt.
         number: u32,
         /// How long the first copy had been under way.
@@ -80,8 +75,6 @@ pub enum Event<'a> {
     },
     /// A copy was cancelled because another one brought the success.
     Beaten {
-        /// The retrier's name.
-        retrier: &'a str,
         /// The number of the attempt that was cancelled.
         number: u32,
         /// How long it had been under way.
@@ -89,8 +82,6 @@ pub enum Event<'a> {
     },
     /// The circuit breaker changed its state.
     Breaker {
-        /// The retrier's name.
-        retrier: &'a str,
         /// The state before.
         from: State,
         /// The state from now on.
@@ -100,10 +91,53 @@ pub enum Event<'a> {
     },
     /// A blocking call is about to wait on a thread that belongs to an async runtime: told once
     /// per retrier. A thread of the runtime's blocking pool cannot be told apart.
-    BlocksRuntime {
-        /// The retrier's name.
-        retrier: &'a str,
-    },
+    BlocksRuntime,
+}
+
+/// Whose event it is.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct About<'a> {
+    /// The retrier's name.
+    pub retrier: &'a str,
+    /// The number of the call, from 1, which no other call of the process has. `None` where
+    /// something happens outside of any call: a breaker that is opened by hand.
+    pub call: Option<u64>,
+    /// What the call was [given](crate::run::Retry::context) for its observers, such as the host it
+    /// goes to.
+    pub context: Option<&'a (dyn Any + Send + Sync)>,
+}
+
+impl About<'_> {
+    /// The context, if it is of this type.
+    pub fn context<T: 'static>(&self) -> Option<&T> {
+        self.context?.downcast_ref()
+    }
+}
+
+impl fmt::Debug for About<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("About")
+            .field("retrier", &self.retrier)
+            .field("call", &self.call)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An error as an observer sees it: something to show.
+#[derive(Clone, Copy)]
+pub struct Shown<'a>(pub(crate) &'a dyn fmt::Display);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", alloc::string::ToString::to_string(self.0))
+    }
 }
 
 /// Something that wants to know. Called in the middle of calls: be quick and do not block.
@@ -112,12 +146,13 @@ pub enum Event<'a> {
 /// returned.
 ///
 /// ```
-/// use becalm::{Event, Observer, Policy};
+/// use becalm::observe::{About, Event, Observer};
+/// use becalm::Policy;
 ///
 /// struct CountRetries(std::sync::atomic::AtomicU64);
 ///
 /// impl Observer for CountRetries {
-///     fn on_event(&self, event: &Event<'_>) {
+///     fn on_event(&self, _: &About<'_>, event: &Event<'_>) {
 ///         if let Event::Retry { .. } = event {
 ///             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
 ///         }
@@ -129,13 +164,13 @@ pub enum Event<'a> {
 /// # Ok::<(), becalm::InvalidPolicy>(())
 /// ```
 pub trait Observer: Send + Sync {
-    /// Something happened.
-    fn on_event(&self, event: &Event<'_>);
+    /// Something happened, in this call.
+    fn on_event(&self, about: &About<'_>, event: &Event<'_>);
 }
 
 impl<O: Observer + ?Sized> Observer for alloc::sync::Arc<O> {
-    fn on_event(&self, event: &Event<'_>) {
-        (**self).on_event(event);
+    fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
+        (**self).on_event(about, event);
     }
 }
 

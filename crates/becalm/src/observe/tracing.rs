@@ -1,6 +1,6 @@
 //! How do a call's events appear in a log or a trace?
 
-use super::{Event, Observer};
+use super::{About, Event, Observer};
 use crate::stop::StopReason;
 
 const TARGET: &str = "becalm";
@@ -9,16 +9,17 @@ const TARGET: &str = "becalm";
 ///
 /// | event | level | fields |
 /// |---|---|---|
-/// | `attempt` | trace | `retrier`, `attempt` (from 1), `waited_seconds` |
-/// | `retry` | info | `retrier`, `attempt` (the coming one), `delay_seconds`, `class`, `effect` |
-/// | `recovered` | info | `retrier`, `attempts`, `elapsed_seconds` |
-/// | `stopped` | warn; info if cancelled | `retrier`, `reason`, `attempts`, `elapsed_seconds` |
-/// | `hedge` | debug | `retrier`, `attempt` (the copy's), `after_seconds` |
-/// | `beaten` | debug | `retrier`, `attempt` (the cancelled copy's), `elapsed_seconds` |
-/// | `breaker` | warn | `retrier`, `from`, `to`, `open_seconds` where it opens |
-/// | `a blocking call waits ..` | warn | `retrier` |
+/// | `attempt` | trace | `attempt` (from 1), `waited_seconds` |
+/// | `retry` | info | `attempt` (the coming one), `delay_seconds`, `class`, `effect`, `error` |
+/// | `recovered` | info | `attempts`, `elapsed_seconds` |
+/// | `stopped` | warn; info if cancelled | `reason`, `attempts`, `elapsed_seconds`, `error` |
+/// | `hedge` | debug | `attempt` (the copy's), `after_seconds` |
+/// | `beaten` | debug | `attempt` (the cancelled copy's), `elapsed_seconds` |
+/// | `breaker` | warn | `from`, `to`, `open_seconds` where it opens |
+/// | `a blocking call waits ..` | warn | |
 ///
-/// The target of all is `becalm`. `class`, `effect` and `reason` are from the closed sets of
+/// The target of all is `becalm`, and all carry `retrier` and, inside of a call, `call`: its number, which
+/// no other call of the process has. `http.request.resend_count` of OpenTelemetry is `attempt` - 1. `class`, `effect` and `reason` are from the closed sets of
 /// [`Class`](crate::Class), [`Effect`](crate::Effect) and [`StopReason`](crate::StopReason);
 /// times are seconds. No retry is silent at the usual level, and a call that succeeds at once
 /// emits nothing above trace.
@@ -35,120 +36,91 @@ const TARGET: &str = "becalm";
 pub struct TracingObserver;
 
 impl Observer for TracingObserver {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
+        let (retrier, call) = (about.retrier, about.call);
         match *event {
-            Event::Attempt {
-                retrier,
-                number,
-                waited,
-            } => tracing::trace!(
+            Event::Attempt { number, waited } => tracing::trace!(
                 target: TARGET,
                 retrier,
+                call,
                 attempt = number,
                 waited_seconds = waited.as_secs_f64(),
                 "attempt"
             ),
             Event::Retry {
-                retrier,
                 next,
                 delay,
                 class,
                 effect,
+                error,
             } => tracing::info!(
                 target: TARGET,
                 retrier,
+                call,
                 attempt = next,
                 delay_seconds = delay.as_secs_f64(),
                 class = class.as_str(),
                 effect = effect.as_str(),
+                error = error.map(tracing::field::display),
                 "retry"
             ),
-            Event::Recovered {
-                retrier,
-                attempts,
-                elapsed,
-            } => tracing::info!(
+            Event::Recovered { attempts, elapsed } => tracing::info!(
                 target: TARGET,
                 retrier,
+                call,
                 attempts,
                 elapsed_seconds = elapsed.as_secs_f64(),
                 "recovered"
             ),
-            // Nothing is wrong where the caller has lost interest.
             Event::Stopped {
-                retrier,
-                reason: StopReason::Cancelled,
-                attempts,
-                elapsed,
-            } => tracing::info!(
-                target: TARGET,
-                retrier,
-                reason = StopReason::Cancelled.as_str(),
-                attempts,
-                elapsed_seconds = elapsed.as_secs_f64(),
-                "stopped"
-            ),
-            Event::Stopped {
-                retrier,
                 reason,
                 attempts,
                 elapsed,
-            } => tracing::warn!(
+                error,
+            } => {
+                let (reason, elapsed_seconds) = (reason.as_str(), elapsed.as_secs_f64());
+                let error = error.map(tracing::field::display);
+                // Nothing is wrong where the caller has lost interest.
+                if reason == StopReason::Cancelled.as_str() {
+                    tracing::info!(
+                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"
+                    );
+                } else {
+                    tracing::warn!(
+                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"
+                    );
+                }
+            }
+            Event::Hedge { number, after } => tracing::debug!(
                 target: TARGET,
                 retrier,
-                reason = reason.as_str(),
-                attempts,
-                elapsed_seconds = elapsed.as_secs_f64(),
-                "stopped"
+                call,
+                attempt = number,
+                after_seconds = after.as_secs_f64(),
+                "hedge"
             ),
-            Event::Hedge { .. } | Event::Beaten { .. } | Event::Breaker { .. } => on_guard(event),
-            Event::BlocksRuntime { retrier } => tracing::warn!(
+            Event::Beaten { number, elapsed } => tracing::debug!(
+                target: TARGET,
+                retrier,
+                call,
+                attempt = number,
+                elapsed_seconds = elapsed.as_secs_f64(),
+                "beaten"
+            ),
+            Event::Breaker { from, to, open_for } => tracing::warn!(
+                target: TARGET,
+                retrier,
+                call,
+                from = from.as_str(),
+                to = to.as_str(),
+                open_seconds = open_for.map(|open| open.as_secs_f64()),
+                "breaker"
+            ),
+            Event::BlocksRuntime => tracing::warn!(
                 target: TARGET,
                 retrier,
                 "a blocking call waits on a thread of an async runtime"
             ),
         }
-    }
-}
-
-/// Hedges, and the breaker.
-fn on_guard(event: &Event<'_>) {
-    match *event {
-        Event::Hedge {
-            retrier,
-            number,
-            after,
-        } => tracing::debug!(
-            target: TARGET,
-            retrier,
-            attempt = number,
-            after_seconds = after.as_secs_f64(),
-            "hedge"
-        ),
-        Event::Beaten {
-            retrier,
-            number,
-            elapsed,
-        } => tracing::debug!(
-            target: TARGET,
-            retrier,
-            attempt = number,
-            elapsed_seconds = elapsed.as_secs_f64(),
-            "beaten"
-        ),
-        Event::Breaker {
-            retrier,
-            from,
-            to,
-            open_for,
-        } => tracing::warn!(
-            target: TARGET,
-            retrier,
-            from = from.as_str(),
-            to = to.as_str(),
-            open_seconds = open_for.map(|open| open.as_secs_f64()),
-            "breaker"
-        ),
-        _ => {}
     }
 }

@@ -1,168 +1,138 @@
-//! How is a blocking operation retried? On the caller's thread, over the same call.
+//! How is a blocking operation retried? On the caller's thread.
 
-use core::task::{Context, Waker};
-use std::sync::Arc;
-
-use super::gave_up::{GaveUp, Outcome};
+use super::core::Core;
+use super::engine::Engine;
+use super::first_attempt::{Beginning, FirstAttempt, Settings};
+use super::gave_up::GaveUp;
 use super::options::call_options;
-use super::progress::Progress;
-use crate::call::{Attempt, Start};
-use crate::classify::{Classifier, Verdict};
-use crate::scope::{Entered, Scope};
-use crate::stop::StopReason;
-use crate::time::{Cancel, Instant, Unpark};
+use crate::call::Attempt;
+use crate::classify::{ByError, Failure, Judge};
 
 /// A blocking call whose options are being set: see
 /// [`Retrier::blocking`](super::Retrier::blocking).
 #[must_use = "a blocking call does nothing until `call`"]
-pub struct Blocking<'r, F, T, E, C> {
+pub struct Blocking<'r, F, C> {
     operation: F,
     classifier: C,
-    cancel: Option<&'r Cancel>,
-    progress: Progress<'r, E, T>,
+    core: &'r Core,
+    settings: Option<Settings>,
 }
 
-impl<'r, F, T, E, C> Blocking<'r, F, T, E, C> {
+impl<'r, F, C> Blocking<'r, F, C> {
     #[inline]
-    pub(super) fn new(progress: Progress<'r, E, T>, operation: F, classifier: C) -> Self {
+    pub(super) fn new(core: &'r Core, operation: F, classifier: C) -> Self {
         Self {
             operation,
             classifier,
-            cancel: None,
-            progress,
+            core,
+            settings: None,
         }
     }
 
     call_options!();
 
-    /// The handle by which another thread may end the waits.
-    pub fn cancel(mut self, cancel: &'r Cancel) -> Self {
-        self.cancel = Some(cancel);
-        self
+    fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+        change(self.settings.get_or_insert_default());
     }
 
-    /// The classifier of this call: for errors of other crates, and for `Ok` values that mean
-    /// failure.
-    pub fn classify_with<D>(self, classifier: D) -> Blocking<'r, F, T, E, D>
-    where
-        D: Fn(Result<&T, &E>) -> Verdict,
-    {
-        let Self {
-            operation,
-            cancel,
-            progress,
-            ..
-        } = self;
+    /// The classifier of this call, by its type: for errors of other crates.
+    pub fn classify_by<D>(self, classifier: D) -> Blocking<'r, F, D> {
         Blocking {
-            operation,
+            operation: self.operation,
             classifier,
-            cancel,
-            progress,
+            core: self.core,
+            settings: self.settings,
         }
+    }
+
+    /// The classifier of this call: what each error means for a retry.
+    pub fn classify_with<T, E, D>(self, classifier: D) -> Blocking<'r, F, ByError<D>>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        D: Fn(Attempt, &E) -> Failure,
+    {
+        self.classify_by(ByError(classifier))
     }
 }
 
-impl<F, T, E, C> Blocking<'_, F, T, E, C>
-where
-    F: FnMut(Attempt) -> Result<T, E>,
-    C: Classifier<T, E>,
-{
+impl<F, C> Blocking<'_, F, C> {
     /// Runs the call.
     ///
     /// # Errors
     ///
     /// [`GaveUp`] keeps the last error, the reason and the record of the attempts; the reason is
-    /// [`Cancelled`](StopReason::Cancelled) if the handle ended it.
+    /// [`Cancelled`](crate::StopReason::Cancelled) if the handle ended it.
     #[inline]
-    pub fn call(mut self) -> Result<T, GaveUp<E, T>> {
-        if self.is_cancelled() {
-            return Err(self.progress.stop(StopReason::Cancelled));
-        }
-        let (mut entered, mut attempt) = match self.progress.begin() {
-            Ok(begun) => begun,
-            Err(Some(gave_up)) => return Err(gave_up),
-            Err(None) => {
-                let attempt = self.start()?;
-                (Entered::new(self.progress.scope()), attempt)
-            }
+    pub fn call<T, E>(self) -> Result<T, GaveUp<C::Error>>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        C: Judge<E>,
+    {
+        let Self {
+            mut operation,
+            classifier,
+            core,
+            settings,
+        } = self;
+        let (first, entered, attempt) = match FirstAttempt::begin(core, settings) {
+            Beginning::Runs(first, entered, attempt) => (first, entered, attempt),
+            Beginning::Halts(engine) => return drive(*engine, None, &mut operation, &classifier),
         };
-        loop {
-            let result = (self.operation)(attempt);
-            let inside = entered.leave();
-            attempt = match (self.classifier.verdict(result.as_ref()), result) {
-                (Verdict::Success, Ok(value)) => {
-                    self.progress.succeeded();
-                    return Ok(value);
-                }
-                (verdict, result) => self.next(inside, verdict, result)?,
-            };
-            entered = Entered::new(self.progress.scope());
+        let result = operation(attempt);
+        let inside = entered.leave();
+        match result {
+            Ok(value) => {
+                first.succeeded();
+                Ok(value)
+            }
+            Err(error) => {
+                let mut engine = first.hand_over();
+                engine.hear(inside);
+                fail(&mut engine, attempt, &error, &classifier);
+                drive(engine, Some(error), &mut operation, &classifier)
+            }
         }
-    }
-
-    /// The next attempt, after its wait.
-    #[cold]
-    fn next(
-        &mut self,
-        inside: Scope,
-        verdict: Verdict,
-        result: Result<T, E>,
-    ) -> Result<Attempt, GaveUp<E, T>> {
-        let outcome = result.map_or_else(Outcome::Error, Outcome::Value);
-        let delay = self
-            .progress
-            .failed(inside, verdict.into_failure(), outcome)?;
-        if !delay.is_zero() {
-            let engine = &self.progress.parts().engine;
-            engine.warn_if_in_runtime();
-            let ends = self.progress.course().wait_ends();
-            engine.sleeper.block_until(ends, self.cancel);
-        }
-        self.start()
-    }
-
-    /// Starts the attempt that was decided, when the guards let it.
-    #[cold]
-    fn start(&mut self) -> Result<Attempt, GaveUp<E, T>> {
-        let cancel = self.cancel;
-        start_blocking(&mut self.progress, cancel)
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(Cancel::is_cancelled)
     }
 }
 
-/// Starts the attempt that was decided; while a guard makes it wait, so does this thread.
-pub(super) fn start_blocking<E, T>(
-    progress: &mut Progress<'_, E, T>,
-    cancel: Option<&Cancel>,
-) -> Result<Attempt, GaveUp<E, T>> {
-    let is_cancelled = || cancel.is_some_and(Cancel::is_cancelled);
-    if is_cancelled() {
-        return Err(progress.stop(StopReason::Cancelled));
-    }
-    // Asked with a waker of this thread only where it has to wait, for that is an allocation.
-    if let Start::Go(attempt) = progress.poll_start(Waker::noop())? {
-        return Ok(attempt);
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let _listening = cancel.map(|cancel| cancel.listen(&waker));
+/// Runs attempts as the engine says, and tells it what came of them.
+#[cold]
+#[inline(never)]
+fn drive<F, T, E, C>(
+    mut engine: Engine<&Core>,
+    mut last: Option<E>,
+    operation: &mut F,
+    classifier: &C,
+) -> Result<T, GaveUp<C::Error>>
+where
+    F: FnMut(Attempt) -> Result<T, E>,
+    C: Judge<E>,
+{
     loop {
-        if is_cancelled() {
-            return Err(progress.stop(StopReason::Cancelled));
-        }
-        match progress.poll_start(&waker)? {
-            Start::Go(attempt) => return Ok(attempt),
-            Start::Wait(until) => {
-                progress.parts().engine.warn_if_in_runtime();
-                let is_over = until != Instant::NEVER
-                    && progress.course().poll_timer(until, &mut context).is_ready();
-                if !is_over {
-                    std::thread::park();
-                }
+        let attempt = match engine.block_attempt() {
+            Ok(attempt) => attempt,
+            Err(stopped) => {
+                let error = last.map(|last| classifier.keep(last));
+                return Err(stopped.with_error(error));
+            }
+        };
+        let number = attempt.number();
+        let result = engine.inside(number, || operation(attempt));
+        match result {
+            Ok(value) => {
+                engine.succeeded(number);
+                return Ok(value);
+            }
+            Err(error) => {
+                fail(&mut engine, attempt, &error, classifier);
+                last = Some(error);
             }
         }
     }
+}
+
+fn fail<E, C: Judge<E>>(engine: &mut Engine<&Core>, attempt: Attempt, error: &E, classifier: &C) {
+    let failure = classifier.judge(attempt, error);
+    let shown = Some(classifier.shown(error));
+    engine.failed(attempt.number(), failure, shown, &mut |_| ());
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Retrier;
-use super::retrier::{Engine, Parts};
+use super::core::{Core, Host};
 use crate::budget::RetryBudget;
 use crate::observe::Observer;
 use crate::policy::{InvalidPolicy, Policy};
@@ -118,10 +118,10 @@ impl RetrierBuilder {
         }
         let shared = Arc::new(shared);
         registry::register(&shared);
-        let engine = Engine::new(sleeper, self.observer, self.seed, self.name);
-        Ok(Retrier::new(Parts {
+        let host = Host::new(sleeper, self.observer, self.seed, self.name);
+        Ok(Retrier::new(Core {
             shared,
-            engine: Arc::new(engine),
+            host: Arc::new(host),
         }))
     }
 }

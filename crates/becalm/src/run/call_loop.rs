@@ -1,17 +1,15 @@
 //! How does a loop written by hand retry? `while let Some(attempt) = call.next().await`.
 
+use core::fmt::Display;
 use core::future::Future;
-use core::ops::ControlFlow;
-use core::task::{Context, Poll, ready};
 
-use super::blocking::start_blocking;
-use super::gave_up::{GaveUp, Outcome};
-use super::progress::Progress;
-use crate::call::{Attempt, Start, TIMED_OUT};
+use super::core::Core;
+use super::engine::{Engine, EngineBuilder};
+use super::gave_up::{GaveUp, Stopped};
+use crate::call::Attempt;
 use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
-use crate::stop::StopReason;
-use crate::time::Instant;
+use crate::time::Cancel;
 
 /// A call driven by your own loop: mutable captures, early exits, several operations.
 ///
@@ -42,86 +40,77 @@ use crate::time::Instant;
 /// # }
 /// ```
 ///
-/// The deadline refuses further attempts and is handed to each in
-/// [`Attempt::remaining`]; attempt timeouts are the loop's own, and so is what runs beside an
-/// attempt: no [hedge](crate::Hedge) is made. A retry inside the loop's body
-/// knows of this one, and is heard by it, only if it runs in [`CallLoop::wrap`] or
-/// [`CallLoop::enter`].
+/// The deadline refuses further attempts; hand [`Attempt::timeout`] to what the body calls, which is
+/// the lesser of the attempt timeout and of what is left. Nothing runs beside an attempt: no
+/// [hedge](crate::Hedge) is made. A retry inside the loop's body knows of this one, and is heard by
+/// it, only if it runs in [`CallLoop::wrap`] or [`CallLoop::enter`].
 #[must_use = "a call makes its attempts in `next`"]
-pub struct CallLoop<'r, E> {
-    progress: Progress<'r, E, ()>,
-    phase: Phase<E>,
+pub struct CallLoop<H: AsRef<Core>, E: Display> {
+    stage: Stage<H>,
+    /// The attempt that runs.
+    attempt: Option<Attempt>,
+    /// What was told of it: its failure.
+    told: Option<(Failure, E)>,
+    /// The last error before.
+    error: Option<E>,
 }
 
-enum Phase<E> {
-    Created,
-    /// An attempt is under way, and perhaps told of.
-    Running {
-        told: Option<(Failure, Outcome<E, ()>)>,
-    },
-    /// The next attempt is decided, and waited for.
-    Waiting,
-    /// The wait is over, but for what a guard asks.
-    Starting,
-    GaveUp(GaveUp<E>),
+enum Stage<H: AsRef<Core>> {
+    New(EngineBuilder<H>),
+    Driven(Engine<H>),
+    Stopped(Stopped),
+    Over,
 }
 
-impl<'r, E> CallLoop<'r, E> {
-    pub(super) fn new(progress: Progress<'r, E, ()>) -> Self {
+impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
+    pub(super) fn new(builder: EngineBuilder<H>) -> Self {
         Self {
-            progress,
-            phase: Phase::Created,
+            stage: Stage::New(builder),
+            attempt: None,
+            told: None,
+            error: None,
         }
+    }
+
+    /// What observers get to see with each event of this call, such as its host. Default: nothing.
+    pub fn context<X: Send + Sync + 'static>(self, context: X) -> Self {
+        self.set(|builder| builder.context(context))
+    }
+
+    /// The handle by which somebody else may end the waits of the call.
+    pub fn cancel(self, cancel: &Cancel) -> Self {
+        self.set(|builder| builder.cancel(cancel))
+    }
+
+    fn set(mut self, change: impl FnOnce(EngineBuilder<H>) -> EngineBuilder<H>) -> Self {
+        self.stage = match core::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::New(builder) => Stage::New(change(builder)),
+            begun => begun,
+        };
+        self
     }
 
     /// The next attempt, after its wait; `None` when the call has stopped.
     ///
     /// Dropped in the wait, it can be called again: the wait goes on where it was.
     pub async fn next(&mut self) -> Option<Attempt> {
-        match self.phase {
-            Phase::Created => {
-                if let ControlFlow::Break(first) = self.first() {
-                    return first;
-                }
-            }
-            Phase::Starting => (),
-            _ => {
-                let waits = self.decide()?;
-                if waits {
-                    let ends = self.progress.course().wait_ends();
-                    self.progress.parts().engine.sleeper.sleep_until(ends).await;
-                } else {
-                    yield_once().await;
-                }
-                self.phase = Phase::Starting;
-            }
-        }
-        let started = core::future::poll_fn(|context| self.poll_start(context)).await;
+        let engine = self.decide()?;
+        let next = core::future::poll_fn(|context| engine.poll_attempt(context, &mut |_| ()));
+        let started = next.await;
         self.started(started)
     }
 
     /// The next attempt, after its wait on this thread; `None` when the call has stopped.
     pub fn next_blocking(&mut self) -> Option<Attempt> {
-        if let Phase::Created = self.phase {
-            if let ControlFlow::Break(first) = self.first() {
-                return first;
-            }
-        } else if !matches!(self.phase, Phase::Starting) && self.decide()? {
-            let engine = &self.progress.parts().engine;
-            engine.warn_if_in_runtime();
-            engine
-                .sleeper
-                .block_until(self.progress.course().wait_ends(), None);
-        }
-        self.phase = Phase::Starting;
-        let started = start_blocking(&mut self.progress, None);
+        let started = self.decide()?.block_attempt();
         self.started(started)
     }
 
     /// The attempt succeeded: the call is over, and the value is handed through.
     pub fn success<T>(mut self, value: T) -> T {
-        self.phase = Phase::Created;
-        self.progress.succeeded();
+        if let (Stage::Driven(engine), Some(attempt)) = (&mut self.stage, self.attempt.take()) {
+            engine.succeeded(attempt.number());
+        }
         value
     }
 
@@ -135,36 +124,46 @@ impl<'r, E> CallLoop<'r, E> {
 
     /// The attempt failed with this error of another crate, which means this.
     pub fn failure_as(&mut self, failure: Failure, error: E) {
-        self.tell(failure, Outcome::Error(error));
+        if self.attempt.is_some() {
+            self.told = Some((failure, error));
+        }
     }
 
-    /// The attempt was cut by a time-out of the loop's own.
+    /// The attempt was cut by a time-out of the loop's own. An attempt of which nothing was told
+    /// counts as this.
     pub fn timed_out(&mut self) {
-        self.tell(TIMED_OUT, Outcome::TimedOut);
+        self.told = None;
     }
 
-    /// A layer below the attempt under way has said that more attempts harm: if the attempt fails,
-    /// the call stops with [`DoNotRetry`](StopReason::DoNotRetry).
+    /// The request's body is gone: no further attempt can send it again.
+    pub fn body_is_consumed(&mut self) {
+        if let Stage::Driven(engine) = &mut self.stage {
+            engine.body_is_consumed();
+        }
+    }
+
+    /// A layer below the attempt has said that more attempts harm: if the attempt fails, the call
+    /// stops with [`DoNotRetry`](crate::StopReason::DoNotRetry).
     ///
     /// The engines hear it by themselves, and so does a loop from what runs in [`wrap`](Self::wrap)
     /// or [`enter`](Self::enter). Elsewhere it hears it where the layer's own [`GaveUp`] is the error;
     /// where the body has mapped that into an error of its own, it says so here.
     pub fn forbid_retry(&mut self) {
-        if let Phase::Running { .. } = self.phase {
-            self.progress.forbid_retry();
+        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
+            engine.forbid_retry();
         }
     }
 
-    /// Hears what was said in the scope of the attempt under way: for one that was carried
-    /// elsewhere, and brought back by [`Wrapped::with_scope`](crate::scope::Wrapped::with_scope).
+    /// Hears what was said in the scope of the attempt: for one that was carried elsewhere, and
+    /// brought back by [`Wrapped::with_scope`](crate::scope::Wrapped::with_scope).
     pub fn hear(&mut self, scope: Scope) {
-        if scope.is_retry_forbidden() {
-            self.forbid_retry();
+        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
+            engine.hear(scope);
         }
     }
 
-    /// The future in the scope of the attempt under way: layers in it know of this call, and it
-    /// hears what they say, even if the future is dropped before its end.
+    /// The future in the scope of the attempt: layers in it know of this call, and it hears what
+    /// they say, even if the future is dropped before its end.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -195,140 +194,86 @@ impl<'r, E> CallLoop<'r, E> {
         .await
     }
 
-    /// Runs the closure in the scope of the attempt under way: layers in it know of this call, and
-    /// it hears what they say.
+    /// Runs the closure in the scope of the attempt: layers in it know of this call, and it hears
+    /// what they say.
     pub fn enter<R>(&mut self, inside: impl FnOnce() -> R) -> R {
         let (result, scope) = self.scope().enter_with_scope(inside);
         self.hear(scope);
         result
     }
 
-    /// The scope of the attempt under way: what runs in it knows of this call.
+    /// The scope of the attempt that runs, or ran last: what runs in it knows of this call.
     pub fn scope(&self) -> Scope {
-        match self.phase {
-            Phase::Running { .. } | Phase::Waiting | Phase::Starting => self.progress.scope(),
-            Phase::Created | Phase::GaveUp(_) => Scope::current(),
+        match &self.stage {
+            Stage::Driven(engine) => engine.scope_of(engine.attempts().max(1)),
+            Stage::New(_) | Stage::Stopped(_) | Stage::Over => Scope::current(),
         }
     }
 
     /// The end of the call: why it stopped, after what. If it has not stopped yet, it does now, as
-    /// [`Cancelled`](StopReason::Cancelled).
+    /// [`Cancelled`](crate::StopReason::Cancelled).
     pub fn gave_up(mut self) -> GaveUp<E> {
-        match core::mem::replace(&mut self.phase, Phase::Created) {
-            Phase::GaveUp(gave_up) => gave_up,
-            Phase::Created | Phase::Waiting | Phase::Starting => {
-                self.progress.stop(StopReason::Cancelled)
+        let stopped = match core::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Stopped(stopped) => stopped,
+            Stage::New(_) | Stage::Over => Stopped::not_begun(),
+            Stage::Driven(mut engine) => {
+                self.end_attempt(&mut engine);
+                engine.cancel()
             }
-            Phase::Running { told: None } => {
-                let (failure, outcome) = untold();
-                self.progress
-                    .stop_after(StopReason::Cancelled, failure, outcome)
-            }
-            Phase::Running {
-                told: Some((failure, outcome)),
-            } => self.progress.cancel_after(failure, outcome),
-        }
-    }
-
-    /// The first attempt, or the end; goes on where it has to wait for a guard.
-    fn first(&mut self) -> ControlFlow<Option<Attempt>> {
-        match self.progress.begin() {
-            Ok((entered, attempt)) => {
-                // The loop's body is not the engine's to run in a scope: see `scope`.
-                drop(entered);
-                ControlFlow::Break(self.started(Ok(attempt)))
-            }
-            Err(Some(gave_up)) => ControlFlow::Break(self.stopped(gave_up)),
-            Err(None) => {
-                self.phase = Phase::Starting;
-                ControlFlow::Continue(())
-            }
-        }
-    }
-
-    /// Decides after the attempt under way: whether a timer is needed before the next.
-    fn decide(&mut self) -> Option<bool> {
-        let told = match &mut self.phase {
-            Phase::Running { told } => told,
-            Phase::Waiting => return Some(!self.progress.course().delay().is_zero()),
-            Phase::Created | Phase::Starting | Phase::GaveUp(_) => return None,
         };
-        let (failure, outcome) = told.take().unwrap_or_else(untold);
-        match self.progress.failed(Scope::NONE, failure, outcome) {
-            Ok(delay) => {
-                self.phase = Phase::Waiting;
-                Some(!delay.is_zero())
-            }
-            Err(gave_up) => self.stopped(gave_up),
-        }
+        stopped.with_error(self.error.take())
     }
 
-    fn poll_start(&mut self, context: &mut Context<'_>) -> Poll<Result<Attempt, GaveUp<E>>> {
-        loop {
-            match self.progress.poll_start(context.waker()) {
-                Ok(Start::Go(attempt)) => return Poll::Ready(Ok(attempt)),
-                Ok(Start::Wait(Instant::NEVER)) => return Poll::Pending,
-                Ok(Start::Wait(until)) => {
-                    ready!(self.progress.course().poll_timer(until, context));
+    /// The engine, told of the attempt that ran; `None` where the call is over.
+    fn decide(&mut self) -> Option<&mut Engine<H>> {
+        self.stage = match core::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::New(builder) => Stage::Driven(builder.begin()),
+            begun => begun,
+        };
+        let Stage::Driven(engine) = &mut self.stage else {
+            return None;
+        };
+        if let Some(attempt) = self.attempt.take() {
+            match self.told.take() {
+                None => engine.timed_out(attempt.number(), &mut |_| ()),
+                Some((failure, error)) => {
+                    engine.failed(attempt.number(), failure, Some(&error), &mut |_| ());
+                    self.error = Some(error);
                 }
-                Err(gave_up) => return Poll::Ready(Err(gave_up)),
             }
         }
+        Some(engine)
     }
 
-    fn started(&mut self, started: Result<Attempt, GaveUp<E>>) -> Option<Attempt> {
+    fn started(&mut self, started: Result<Attempt, Stopped>) -> Option<Attempt> {
         match started {
-            Ok(attempt) => {
-                // What the body does is not seen: only that it unwinds, when this is dropped.
-                self.progress.is_running(false);
-                self.phase = Phase::Running { told: None };
-                Some(attempt)
-            }
-            Err(gave_up) => self.stopped(gave_up),
+            Ok(attempt) => self.attempt = Some(attempt),
+            Err(stopped) => self.stage = Stage::Stopped(stopped),
         }
+        self.attempt
     }
+}
 
-    fn stopped<N>(&mut self, gave_up: GaveUp<E>) -> Option<N> {
-        self.phase = Phase::GaveUp(gave_up);
-        None
-    }
-
-    fn tell(&mut self, failure: Failure, outcome: Outcome<E, ()>) {
-        if let Phase::Running { told } = &mut self.phase {
-            *told = Some((failure, outcome));
+impl<H: AsRef<Core>, E: Display> CallLoop<H, E> {
+    /// What was told of the attempt counts, though nobody asks what follows.
+    fn end_attempt(&mut self, engine: &mut Engine<H>) {
+        let Some(attempt) = self.attempt.take() else {
+            return;
+        };
+        if let Some((failure, error)) = self.told.take() {
+            engine.failed_finally(attempt.number(), failure, Some(&error));
+            self.error = Some(error);
+        } else if std::thread::panicking() {
+            engine.unwinds(attempt.number());
         }
     }
 }
 
 /// A failure that was told counts, and so does a body that unwinds.
-impl<E> Drop for CallLoop<'_, E> {
+impl<H: AsRef<Core>, E: Display> Drop for CallLoop<H, E> {
     fn drop(&mut self) {
-        match &self.phase {
-            Phase::Running {
-                told: Some((failure, _)),
-            } => self.progress.ends_with(failure),
-            Phase::Running { told: None } => {
-                self.progress.is_running(std::thread::panicking());
-            }
-            _ => (),
+        if let Stage::Driven(mut engine) = core::mem::replace(&mut self.stage, Stage::Over) {
+            self.end_attempt(&mut engine);
         }
     }
-}
-
-/// What an attempt of which nothing was told counts as.
-fn untold<E>() -> (Failure, Outcome<E, ()>) {
-    (TIMED_OUT, Outcome::TimedOut)
-}
-
-/// Gives other tasks a turn.
-async fn yield_once() {
-    let mut yielded = false;
-    core::future::poll_fn(|context| {
-        if core::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

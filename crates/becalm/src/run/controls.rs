@@ -15,17 +15,17 @@ impl<C> Retrier<C> {
     /// Switches retries off for all calls, for an incident: a failed first try stops with
     /// [`AttemptsExhausted`](crate::StopReason::AttemptsExhausted).
     pub fn disable_retries(&self) {
-        self.parts.shared.disable_retries();
+        self.core.shared.disable_retries();
     }
 
     /// Switches retries on again.
     pub fn enable_retries(&self) {
-        self.parts.shared.enable_retries();
+        self.core.shared.enable_retries();
     }
 
     /// The policy in force.
     pub fn policy(&self) -> Policy {
-        self.parts.shared.policy()
+        self.core.shared.policy()
     }
 
     /// Puts another policy in force for all clones; the budget keeps its fill fraction, so that a
@@ -35,59 +35,59 @@ impl<C> Retrier<C> {
     ///
     /// An invalid policy is refused, and the old one stays in force.
     pub fn replace_policy(&self, policy: Policy) -> Result<(), InvalidPolicy> {
-        self.parts
+        self.core
             .shared
-            .replace_policy(policy, self.parts.engine.sleeper.now())
+            .replace_policy(policy, self.core.host.sleeper.now())
     }
 
     /// How full the budget is, from 0 to 1; 1 where there is none.
     pub fn budget_fill(&self) -> f64 {
-        self.parts
+        self.core
             .shared
-            .budget_fill(self.parts.engine.sleeper.now())
+            .budget_fill(self.core.host.sleeper.now())
     }
 
     /// Calls that are waiting for their next attempt.
     pub fn waiting(&self) -> u64 {
-        self.parts.shared.waiting()
+        self.core.shared.waiting()
     }
 
     /// How often calls stopped for this reason: where it is
     /// [`BudgetExhausted`](crate::StopReason::BudgetExhausted), how many retries were denied. A call
     /// that is dropped is told to an observer as cancelled, but is not counted.
     pub fn stops(&self, reason: StopReason) -> u64 {
-        self.parts.shared.stops(reason)
+        self.core.shared.stops(reason)
     }
 
     /// What was asked of the dependency, if the retrier was built to
     /// [count](super::RetrierBuilder::count_demand) it.
     pub fn demand(&self) -> Option<Demand> {
-        self.parts.shared.demand()
+        self.core.shared.demand()
     }
 
     /// What is left of each kind in the policy's budget, and how often it denied a retry; nothing
     /// where the budget was given as an object.
     pub fn budget_gauges(&self) -> impl Iterator<Item = Gauge> {
-        let now = self.parts.engine.sleeper.now();
-        self.parts.shared.budget_gauges(now)
+        let now = self.core.host.sleeper.now();
+        self.core.shared.budget_gauges(now)
     }
 
     /// Attempts that have a place in the bulkhead; `None` where there is none.
     pub fn in_flight(&self) -> Option<u32> {
-        let places = self.parts.shared.guards().places()?;
+        let places = self.core.shared.guards().places()?;
         Some(places.in_flight())
     }
 
     /// Attempts that may have a place in the bulkhead at once, as of now; `None` where there is none.
     pub fn concurrency_limit(&self) -> Option<u32> {
-        let places = self.parts.shared.guards().places()?;
+        let places = self.core.shared.guards().places()?;
         Some(places.limit())
     }
 
     /// The state of the breaker; `None` where there is none.
     pub fn breaker_state(&self) -> Option<State> {
-        let breaker = self.parts.shared.guards().breaker()?;
-        Some(breaker.state(self.parts.engine.sleeper.now()))
+        let breaker = self.core.shared.guards().breaker()?;
+        Some(breaker.state(self.core.host.sleeper.now()))
     }
 }
 
@@ -107,9 +107,9 @@ impl<C> Retrier<C> {
 impl<C> Retrier<C> {
     /// Opens the breaker as if it had tripped: its open time begins, and probes follow.
     pub fn force_open(&self) {
-        let engine = &self.parts.engine;
-        let random = || engine.seed.draw();
-        self.shift(|breaker| breaker.force_open(engine.sleeper.now(), random));
+        let host = &self.core.host;
+        let random = || host.seed.draw();
+        self.shift(|breaker| breaker.force_open(host.sleeper.now(), random));
     }
 
     /// Closes the breaker, and counts anew.
@@ -129,9 +129,9 @@ impl<C> Retrier<C> {
     }
 
     fn shift(&self, shift: impl FnOnce(&CircuitBreaker) -> Option<Transition>) {
-        let breaker = self.parts.shared.guards().breaker();
+        let breaker = self.core.shared.guards().breaker();
         if let Some(transition) = breaker.and_then(shift) {
-            self.parts.engine.tell_transition(transition);
+            self.core.host.tell_transition(None, transition);
         }
     }
 }
@@ -158,6 +158,6 @@ impl<C> Retrier<C> {
 /// ```
 impl<C> Idle for Retrier<C> {
     fn is_idle(&self, now: Instant) -> bool {
-        Arc::strong_count(&self.parts.shared) == 1 && self.parts.shared.is_as_new(now)
+        Arc::strong_count(&self.core.shared) == 1 && self.core.shared.is_as_new(now)
     }
 }

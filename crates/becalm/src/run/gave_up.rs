@@ -1,17 +1,18 @@
-//! What is left when a call gives up? The last outcome, the reason, the record.
+//! What is left when a call gives up? The reason and the record, and the last error.
 
 use core::fmt;
 use core::time::Duration;
 
-use super::course::Course;
 use crate::classify::{Class, Classify, Effect, Failure};
 use crate::duration::Human;
+use crate::hint::Hint;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
-/// A call ended without success: why, after what, and with which last outcome.
+/// A call ended without success: why, after what, and with which last error.
 ///
-/// One box, made at the first failure. `Display` is one sentence and needs only `E: Display`.
+/// `E` is the operation's error, or [`Rejected`](crate::Rejected) where an `Ok` may mean failure.
+/// `Display` is one sentence.
 ///
 /// ```
 /// use becalm::{Policy, time::FakeSleeper};
@@ -25,19 +26,25 @@ use crate::time::Instant;
 /// );
 /// # Ok::<(), becalm::InvalidPolicy>(())
 /// ```
-pub struct GaveUp<E, T = ()> {
-    details: Box<Details<E, T>>,
+pub struct GaveUp<E> {
+    stopped: Stopped,
+    error: Option<E>,
+}
+
+/// How a call ended without success, but for its error: what an [`Engine`](super::Engine) hands
+/// out at the end, and what a driver may attach to the answer that it gives back.
+#[derive(Clone)]
+pub struct Stopped {
+    story: Box<Story>,
 }
 
 /// How the last attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Last<E, T = ()> {
-    /// With an error.
+pub enum Last<E> {
+    /// It failed with this error.
     Error(E),
-    /// With an `Ok` value that means failure.
-    Value(T),
-    /// Cut by the attempt timeout or the deadline.
+    /// The attempt timeout or the deadline cut it.
     AttemptTimeout,
     /// There was no attempt.
     NotStarted,
@@ -57,117 +64,66 @@ pub struct Record {
     pub effect: Effect,
 }
 
-/// Records kept from the start, and from the end.
-const KEPT: usize = 8;
+/// Records kept after the first: the seven that follow it and the last eight.
+const LATER: usize = 15;
 
-/// The first eight and the last eight records: a call of a million attempts keeps its story short.
+/// What an engine notes of a call from its first failure on. One box, which becomes the give-up's.
 #[derive(Debug, Clone)]
-pub(super) struct Log {
-    first: [Option<Record>; KEPT],
-    last: [Option<Record>; KEPT],
-    count: u32,
-}
-
-impl Log {
-    const fn new() -> Self {
-        Self {
-            first: [None; KEPT],
-            last: [None; KEPT],
-            count: 0,
-        }
-    }
-
-    fn push(&mut self, record: Record) {
-        let at = self.count as usize;
-        if at < KEPT {
-            self.first[at] = Some(record);
-        } else {
-            self.last[at % KEPT] = Some(record);
-        }
-        self.count = self.count.saturating_add(1);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Record> {
-        let oldest = self.count as usize % KEPT;
-        let (newer, older) = self.last.split_at(oldest);
-        self.first.iter().chain(older).chain(newer).flatten()
-    }
-}
-
-pub(super) struct Details<E, T> {
+pub(super) struct Story {
     reason: StopReason,
     attempts: u32,
-    log: Log,
-    /// The last error there was, even if a later attempt timed out.
-    error: Option<E>,
-    last: Last<(), T>,
+    first: Option<Record>,
+    later: Vec<Record>,
+    last: Last<()>,
     failure: Failure,
-    started: Option<Instant>,
-    from_start: bool,
+    /// When the call started, or else when it first failed.
+    since: Option<Instant>,
+    is_from_start: bool,
     elapsed: Duration,
-    /// When the breaker that stopped the call lets a probe through.
-    pub(super) next_probe: Option<Instant>,
-    probe_in: Option<Duration>,
-    /// Here so that a failing call needs one allocation; gone when it gives up.
-    pub(super) course: Option<Course>,
+    next_probe: Option<Duration>,
 }
 
-/// How an attempt failed, with what it left.
-pub(super) enum Outcome<E, T> {
-    Error(E),
-    Value(T),
-    TimedOut,
-}
-
-impl<E, T> Details<E, T> {
-    pub fn new(course: Course, started: Option<Instant>) -> Box<Self> {
-        let mut details = Self::not_started(started);
-        details.course = Some(course);
-        details
-    }
-
-    /// Of a call that was refused before its first attempt.
-    pub fn not_started(started: Option<Instant>) -> Box<Self> {
+impl Story {
+    /// Of a call in which nothing has failed yet; `started` where the clock was read at its start.
+    pub fn new(started: Option<Instant>) -> Box<Self> {
         Box::new(Self {
             reason: StopReason::Cancelled,
             attempts: 0,
-            log: Log::new(),
-            error: None,
+            first: None,
+            later: Vec::new(),
             last: Last::NotStarted,
             failure: Failure::transient().unsent(),
-            started,
-            from_start: started.is_some(),
+            since: started,
+            is_from_start: started.is_some(),
             elapsed: Duration::ZERO,
             next_probe: None,
-            probe_in: None,
-            course: None,
         })
     }
 
     /// Notes a failed attempt.
-    pub fn note(&mut self, record: Record, failure: Failure, outcome: Outcome<E, T>, now: Instant) {
-        self.started.get_or_insert(now);
+    pub fn note(&mut self, record: Record, failure: Failure, last: Last<()>, now: Instant) {
+        self.since.get_or_insert(now);
         // What an earlier attempt may have done, a later proof that nothing was sent does not undo.
         let perhaps_done = self.attempts > 0 && self.failure.effect == Effect::Unknown;
-        self.attempts = self.attempts.max(record.number);
         self.failure = failure;
         if perhaps_done {
             self.failure.effect = Effect::Unknown;
         }
-        self.log.push(record);
-        self.last = match outcome {
-            Outcome::Error(error) => {
-                self.error = Some(error);
-                Last::Error(())
-            }
-            Outcome::Value(value) => Last::Value(value),
-            Outcome::TimedOut => Last::AttemptTimeout,
-        };
+        self.last = last;
+        self.note_beside(record);
     }
 
-    /// Notes another copy that ended in the same way as the attempt noted last.
+    /// Notes another copy, which ended as the attempt noted last did.
     pub fn note_beside(&mut self, record: Record) {
-        self.log.push(record);
+        self.attempts = self.attempts.max(record.number);
+        if self.first.is_none() {
+            self.first = Some(record);
+            return;
+        }
+        if self.later.len() == LATER {
+            self.later.remove(LATER / 2);
+        }
+        self.later.push(record);
     }
 
     /// What all copies of the attempt said about a retry, in place of what the last one did.
@@ -178,132 +134,207 @@ impl<E, T> Details<E, T> {
 
     /// Since the start where the clock was read there, otherwise since the first failure.
     pub fn elapsed(&self, now: Instant) -> Duration {
-        self.started
-            .map_or(Duration::ZERO, |started| now.since(started))
+        self.since.map_or(Duration::ZERO, |since| now.since(since))
     }
 
-    pub fn stop(mut self: Box<Self>, reason: StopReason, now: Instant) -> GaveUp<E, T> {
-        if let Some(course) = self.course.take() {
-            // Hedges that were under way left no record.
-            self.attempts = self.attempts.max(course.call.attempt_number());
-        }
+    /// The end: why, after how many attempts, and when the breaker lets a probe through. Without a
+    /// time from which to count, nobody asks what time it is.
+    pub fn end(
+        mut self: Box<Self>,
+        reason: StopReason,
+        attempts: u32,
+        next_probe: Option<Instant>,
+        now: Option<Instant>,
+    ) -> Stopped {
         self.reason = reason;
-        self.elapsed = self.elapsed(now);
-        self.probe_in = self.next_probe.map(|at| at.since(now));
-        GaveUp { details: self }
+        // Hedges that were cancelled left no record.
+        self.attempts = self.attempts.max(attempts);
+        self.elapsed = now.map_or(Duration::ZERO, |now| self.elapsed(now));
+        self.next_probe = next_probe.zip(now).map(|(at, now)| at.since(now));
+        Stopped { story: self }
     }
 }
 
-impl<E, T> GaveUp<E, T> {
+impl Stopped {
+    /// Of a call that never began.
+    pub(super) fn not_begun() -> Self {
+        Story::new(None).end(StopReason::Cancelled, 0, None, None)
+    }
+
+    /// The give-up with the last error, if there was one.
+    pub fn with_error<E>(self, error: Option<E>) -> GaveUp<E> {
+        GaveUp {
+            stopped: self,
+            error,
+        }
+    }
+
     /// Why no further attempt was made.
     pub fn reason(&self) -> StopReason {
-        self.details.reason
+        self.story.reason
     }
 
     /// How many attempts were made.
     pub fn attempts(&self) -> u32 {
-        self.details.attempts
+        self.story.attempts
     }
 
     /// The failed attempts in order: the first eight and the last eight.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.details.log.iter()
+        self.story.first.iter().chain(&self.story.later)
+    }
+
+    /// How the last attempt ended.
+    pub fn last(&self) -> Last<()> {
+        self.story.last
     }
 
     /// The time from the start of the call to its end, if the clock was read at its start (it is
     /// for a call with a deadline or an attempt timeout).
     pub fn elapsed(&self) -> Option<Duration> {
-        self.details.from_start.then_some(self.details.elapsed)
+        self.story.is_from_start.then_some(self.story.elapsed)
     }
 
     /// The time from the first failure, or from the start where [`elapsed`](Self::elapsed) is
     /// known, to the end.
     pub fn elapsed_since_first_failure(&self) -> Duration {
-        self.details.elapsed
+        self.story.elapsed
     }
 
     /// How long the breaker stays open that stopped this call
     /// ([`StopReason::BreakerOpen`]), counted from the end of the call; then it lets a probe
     /// through. `None` after any other reason, and while the breaker is isolated.
     pub fn next_probe(&self) -> Option<Duration> {
-        self.details.probe_in
+        self.story.next_probe
+    }
+}
+
+impl<E> GaveUp<E> {
+    /// Why no further attempt was made.
+    pub fn reason(&self) -> StopReason {
+        self.stopped.reason()
+    }
+
+    /// How many attempts were made.
+    pub fn attempts(&self) -> u32 {
+        self.stopped.attempts()
+    }
+
+    /// The failed attempts in order: the first eight and the last eight.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.stopped.records()
+    }
+
+    /// The time from start to end, where the clock was read at the start: see
+    /// [`Stopped::elapsed`].
+    pub fn elapsed(&self) -> Option<Duration> {
+        self.stopped.elapsed()
+    }
+
+    /// The time from the first failure to the end: see
+    /// [`Stopped::elapsed_since_first_failure`].
+    pub fn elapsed_since_first_failure(&self) -> Duration {
+        self.stopped.elapsed_since_first_failure()
+    }
+
+    /// How long the breaker stays open that stopped this call: see [`Stopped::next_probe`].
+    pub fn next_probe(&self) -> Option<Duration> {
+        self.stopped.next_probe()
+    }
+
+    /// All of it but the error: cheap to keep beside an answer.
+    pub fn stopped(&self) -> &Stopped {
+        &self.stopped
     }
 
     /// The last error there was, even if a later attempt timed out.
     pub fn error(&self) -> Option<&E> {
-        self.details.error.as_ref()
+        self.error.as_ref()
     }
 
     /// How the last attempt ended.
-    pub fn last(&self) -> Last<&E, &T> {
-        match &self.details.last {
-            Last::Error(()) => self.error().map_or(Last::NotStarted, Last::Error),
-            Last::Value(value) => Last::Value(value),
-            Last::AttemptTimeout => Last::AttemptTimeout,
-            Last::NotStarted => Last::NotStarted,
-        }
+    pub fn last(&self) -> Last<&E> {
+        self.stopped.last().with(self.error())
     }
 
-    /// The last outcome itself, for a caller that wants its own error back.
-    pub fn into_last(self) -> Last<E, T> {
-        let Details { last, error, .. } = *self.details;
-        match last {
-            Last::Error(()) => error.map_or(Last::NotStarted, Last::Error),
-            Last::Value(value) => Last::Value(value),
-            Last::AttemptTimeout => Last::AttemptTimeout,
-            Last::NotStarted => Last::NotStarted,
-        }
+    /// How the last attempt ended, for a caller that wants its own error back.
+    pub fn into_last(self) -> Last<E> {
+        self.stopped.last().with(self.error)
     }
 
     /// The last error there was, by value.
     pub fn into_error(self) -> Option<E> {
-        self.details.error
+        self.error
     }
 
-    /// The sentence without the error: "gave up after 4 attempts in 1.2s because ...", with what
-    /// was last if that was no error.
-    fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details {
-            reason,
-            attempts,
-            elapsed,
-            from_start,
-            ..
-        } = &*self.details;
-        match attempts {
+    /// Turns the error into another; everything else stays.
+    ///
+    /// ```
+    /// # use becalm::{GaveUp, Policy, time::FakeSleeper};
+    /// enum ShopError { Io(std::io::Error) }
+    /// # let orders = Policy::default().builder().sleeper(FakeSleeper::auto()).build()?;
+    /// # let failed = || Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound));
+    /// let gave_up: GaveUp<ShopError> = orders
+    ///     .retry_blocking(|_| failed())
+    ///     .map_err(|gave_up| gave_up.map_error(ShopError::Io))
+    ///     .unwrap_err();
+    /// # assert_eq!(gave_up.attempts(), 1);
+    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// ```
+    pub fn map_error<F>(self, convert: impl FnOnce(E) -> F) -> GaveUp<F> {
+        self.stopped.with_error(self.error.map(convert))
+    }
+}
+
+impl Last<()> {
+    /// An error that a driver did not hand over is as one that never was.
+    fn with<E>(self, error: Option<E>) -> Last<E> {
+        match self {
+            Last::Error(()) => error.map_or(Last::NotStarted, Last::Error),
+            Last::AttemptTimeout => Last::AttemptTimeout,
+            Last::NotStarted => Last::NotStarted,
+        }
+    }
+}
+
+/// The sentence without the error: "gave up after 4 attempts in 1.2s because ..", and how the last
+/// attempt ended if that was no error.
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.attempts() {
             0 => f.write_str("gave up before the first attempt")?,
             1 => f.write_str("gave up after 1 attempt")?,
             more => write!(f, "gave up after {more} attempts")?,
         }
+        let elapsed = self.story.elapsed;
         if !elapsed.is_zero() {
             let rounded =
                 Duration::from_millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
-            let shown = Human(if rounded.is_zero() { *elapsed } else { rounded });
-            if *from_start {
+            let shown = Human(if rounded.is_zero() { elapsed } else { rounded });
+            if self.story.is_from_start {
                 write!(f, " in {shown}")?;
             } else {
                 write!(f, ", {shown} after the first failure,")?;
             }
         }
-        write!(f, " because {reason}")?;
+        write!(f, " because {}", self.reason())?;
         if let Some(probe_in) = self.next_probe() {
             // Up: who comes when it says must not come too early.
             let millis = u64::try_from(probe_in.as_nanos().div_ceil(1_000_000));
             let shown = Duration::from_millis(millis.unwrap_or(u64::MAX));
             write!(f, " for another {}", Human(shown))?;
         }
-        f.write_str(match self.details.last {
+        f.write_str(match self.last() {
             Last::AttemptTimeout => ": the attempt timed out",
-            Last::Value(_) => ": the answer meant failure",
             Last::Error(()) | Last::NotStarted => "",
         })
     }
 }
 
-impl<E: fmt::Display, T> fmt::Display for GaveUp<E, T> {
+impl<E: fmt::Display> fmt::Display for GaveUp<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sentence(f)?;
-        match (&self.details.last, self.error()) {
+        self.stopped.fmt(f)?;
+        match (self.stopped.last(), self.error()) {
             (Last::Error(()), Some(error)) => write!(f, ": {error}"),
             (_, Some(error)) => write!(f, "; the error before: {error}"),
             (_, None) => Ok(()),
@@ -311,21 +342,29 @@ impl<E: fmt::Display, T> fmt::Display for GaveUp<E, T> {
     }
 }
 
-impl<E: fmt::Debug, T> fmt::Debug for GaveUp<E, T> {
+impl fmt::Debug for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let records: Vec<_> = self.records().collect();
-        f.debug_struct("GaveUp")
+        f.debug_struct("Stopped")
             .field("reason", &self.reason())
             .field("attempts", &self.attempts())
-            .field("elapsed", &self.details.elapsed)
-            .field("error", &self.error())
+            .field("elapsed", &self.story.elapsed)
             .field("records", &records)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for GaveUp<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GaveUp")
+            .field("stopped", &self.stopped)
+            .field("error", &self.error)
             .finish()
     }
 }
 
 /// The last error is the source.
-impl<E: std::error::Error + 'static, T> std::error::Error for GaveUp<E, T> {
+impl<E: std::error::Error + 'static> std::error::Error for GaveUp<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error().map(|error| error as _)
     }
@@ -334,36 +373,28 @@ impl<E: std::error::Error + 'static, T> std::error::Error for GaveUp<E, T> {
 /// For a retry around this one: a call counts as its last error, of unknown effect if any of its
 /// attempts was. Where this layer has learnt that more attempts harm, the call was cancelled,
 /// or it must not be done twice, nobody above may retry.
-impl<E, T> Classify for GaveUp<E, T> {
+impl<E> Classify for GaveUp<E> {
     fn classify(&self) -> Failure {
+        let failure = self.stopped.story.failure;
         let owner = matches!(
             self.reason(),
             StopReason::Cancelled | StopReason::NotIdempotent
         );
         if owner || self.reason().forbids_retry_above() {
-            return self.details.failure.hint(crate::hint::Hint::Stop);
+            return failure.hint(Hint::Stop);
         }
-        self.details.failure
+        failure
     }
 }
 
 #[cfg(feature = "anyhow")]
-impl<E, T> GaveUp<E, T>
-where
-    E: Into<anyhow::Error>,
-{
+impl<E: Into<anyhow::Error>> GaveUp<E> {
     /// The last error as an [`anyhow::Error`], under the sentence as its context.
     ///
     /// For operations whose error is `anyhow::Error` itself, which is no `std::error::Error`.
     pub fn into_anyhow(self) -> anyhow::Error {
-        struct Sentence<'a, E, T>(&'a GaveUp<E, T>);
-        impl<E, T> fmt::Display for Sentence<'_, E, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.sentence(f)
-            }
-        }
-        let sentence = Sentence(&self).to_string();
-        match self.into_error() {
+        let sentence = self.stopped.to_string();
+        match self.error {
             Some(error) => error.into().context(sentence),
             None => anyhow::Error::msg(sentence),
         }
@@ -375,19 +406,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_keeps_the_first_and_the_last_eight_in_order() {
+    fn the_story_keeps_the_first_and_the_last_eight_in_order() {
         for count in [0_u32, 1, 8, 9, 15, 16, 17, 100] {
-            let mut log = Log::new();
+            let mut story = Story::new(None);
             for number in 1..=count {
                 let (class, effect) = (Class::Transient, Effect::Unknown);
-                log.push(Record {
+                story.note_beside(Record {
                     number,
                     delay: Duration::ZERO,
                     class,
                     effect,
                 });
             }
-            let kept: Vec<u32> = log.iter().map(|record| record.number).collect();
+            let stopped = story.end(StopReason::AttemptsExhausted, count, None, None);
+            let kept: Vec<u32> = stopped.records().map(|record| record.number).collect();
             let expected: Vec<u32> = (1..=count).filter(|n| *n <= 8 || *n + 8 > count).collect();
             assert_eq!(kept, expected, "{count} attempts");
         }

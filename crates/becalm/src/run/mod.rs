@@ -1,24 +1,26 @@
-//! Who runs the operation, and waits? The engines: async, blocking, and the loop by hand, all over
-//! the same [`Call`](crate::Call).
+//! Who runs the operation, and waits? The engine step, and the drivers on it: async, blocking, and
+//! the loop by hand.
 
-mod beside;
+mod alarm;
 mod blocking;
 mod builder;
 mod call_loop;
 mod controls;
-mod course;
-mod first_flight;
+mod copies;
+mod core;
+mod engine;
+mod first_attempt;
 mod gave_up;
-mod hedges;
 mod options;
-mod progress;
 mod retrier;
 mod retry;
-mod watch;
 
+pub use self::core::Core;
 pub use blocking::Blocking;
 pub use builder::RetrierBuilder;
 pub use call_loop::CallLoop;
-pub use gave_up::{GaveUp, Last, Record};
+pub use copies::Copies;
+pub use engine::{Cut, Engine, EngineBuilder, Step};
+pub use gave_up::{GaveUp, Last, Record, Stopped};
 pub use retrier::Retrier;
 pub use retry::Retry;

@@ -1,6 +1,6 @@
 //! What may one call set for itself? The same for the async and the blocking engine.
 
-/// The options of a call, as methods of a builder that has a `progress`.
+/// The options of a call, as methods of a builder that can `set` its settings.
 macro_rules! call_options {
     () => {
         /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
@@ -22,28 +22,40 @@ macro_rules! call_options {
 
         /// Declares what repeating the operation would do.
         pub fn operation(mut self, operation: $crate::Operation) -> Self {
-            self.progress.set(|options| options.operation = operation);
+            self.set(|settings| settings.options.operation = operation);
             self
         }
 
         /// How soon an adaptive throttle may shed this call. Default
         /// [`Critical`]($crate::throttle::Priority::Critical).
         pub fn priority(mut self, priority: $crate::throttle::Priority) -> Self {
-            self.progress.set(|options| options.priority = priority);
+            self.set(|settings| settings.options.priority = priority);
             self
         }
 
         /// The longest time of this call, in place of the policy's.
         pub fn deadline(mut self, deadline: ::core::time::Duration) -> Self {
-            self.progress
-                .set(|options| options.deadline = Some(deadline));
+            self.set(|settings| settings.options.deadline = Some(deadline));
             self
         }
 
         /// All attempts of this call, in place of the policy's.
         pub fn attempts(mut self, attempts: u32) -> Self {
-            self.progress
-                .set(|options| options.attempts = Some(attempts));
+            self.set(|settings| settings.options.attempts = Some(attempts));
+            self
+        }
+
+        /// What observers get to see with each event of this call, such as its host. Default:
+        /// nothing.
+        pub fn context<X: Send + Sync + 'static>(mut self, context: X) -> Self {
+            self.set(|settings| settings.attached().context = Some(::std::sync::Arc::new(context)));
+            self
+        }
+
+        /// The handle by which somebody else may end the call: its waits, and an attempt that is
+        /// awaited.
+        pub fn cancel(mut self, cancel: &$crate::Cancel) -> Self {
+            self.set(|settings| settings.attached().cancel = Some(cancel.clone()));
             self
         }
     };

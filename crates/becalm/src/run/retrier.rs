@@ -2,16 +2,11 @@
 
 use core::fmt;
 use core::future::Future;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
-use super::progress::Progress;
-use super::{Blocking, CallLoop, GaveUp, Retry};
-use crate::breaker::Transition;
+use super::{Blocking, CallLoop, Core, Engine, EngineBuilder, GaveUp, Retry};
 use crate::call::{Attempt, CallOptions};
-use crate::classify::{ByTrait, Classifier, Verdict};
-use crate::observe::{Event, Observer};
-use crate::rng::{Seed, SplitMix64};
+use crate::classify::{ByError, ByTrait, Failure, Judge};
+use crate::rng::SplitMix64;
 use crate::shared::Shared;
 use crate::time::Sleeper;
 
@@ -37,118 +32,70 @@ use crate::time::Sleeper;
 /// }
 /// let rows = ORDERS.retry_blocking(|_| query())?;
 /// # assert_eq!(rows, 17);
-/// # Ok::<(), becalm::GaveUp<std::io::Error, u32>>(())
+/// # Ok::<(), becalm::GaveUp<std::io::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Retrier<C = ByTrait> {
-    pub(super) parts: Parts,
+    pub(super) core: Core,
     classifier: C,
 }
 
-/// What a retrier is made of, but for its classifier.
-#[derive(Clone)]
-pub(crate) struct Parts {
-    pub shared: Arc<Shared>,
-    pub engine: Arc<Engine>,
-}
-
-/// What an engine needs and the sans-IO state does not.
-#[derive(Debug)]
-pub(crate) struct Engine {
-    pub sleeper: Arc<dyn Sleeper>,
-    pub observer: Option<Arc<dyn Observer>>,
-    pub seed: Seed,
-    pub name: String,
-    warned: AtomicBool,
-}
-
-impl Engine {
-    pub fn new(
-        sleeper: Arc<dyn Sleeper>,
-        observer: Option<Arc<dyn Observer>>,
-        seed: Seed,
-        name: String,
-    ) -> Self {
-        Self {
-            sleeper,
-            observer,
-            seed,
-            name,
-            warned: AtomicBool::new(false),
-        }
-    }
-
-    #[inline]
-    pub fn observe<'a>(&'a self, event: impl FnOnce(&'a str) -> Event<'a>) {
-        if let Some(observer) = &self.observer {
-            observer.on_event(&event(&self.name));
-        }
-    }
-
-    /// Tells that the breaker has changed its state.
-    #[cold]
-    pub fn tell_transition(&self, transition: Transition) {
-        self.observe(|retrier| Event::Breaker {
-            retrier,
-            from: transition.from,
-            to: transition.to,
-            open_for: transition.open_for,
-        });
-    }
-
-    /// Tells it as well, if it is still to be told.
-    pub fn tell_taken(&self, transition: &mut Option<Transition>) {
-        if let Some(transition) = transition.take() {
-            self.tell_transition(transition);
-        }
-    }
-
-    /// Tells once that a blocking wait is about to hold up an async runtime.
-    pub fn warn_if_in_runtime(&self) {
-        #[cfg(feature = "tokio")]
-        if self.observer.is_some()
-            && tokio::runtime::Handle::try_current().is_ok()
-            && !self.warned.swap(true, Ordering::Relaxed)
-        {
-            self.observe(|retrier| Event::BlocksRuntime { retrier });
-        }
-        #[cfg(not(feature = "tokio"))]
-        let _ = self.warned.load(Ordering::Relaxed);
-    }
-}
-
 impl Retrier {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(core: Core) -> Self {
         Self {
-            parts,
+            core,
             classifier: ByTrait,
         }
     }
 
-    /// The same retrier, sharing all state, with a classifier for errors that are not
-    /// [`Classify`](crate::Classify): those of other crates, and `Ok` values that mean failure.
+    /// A retrier that shares all state with this one, and classifies errors of other crates by this
+    /// type, whatever its calls return on success.
     ///
     /// ```
-    /// use becalm::{Failure, Policy, Verdict};
+    /// use becalm::classify::{Classifier, Failure};
+    /// use becalm::{Attempt, Policy, Retrier};
+    /// use std::num::ParseIntError;
+    /// use std::sync::LazyLock;
     ///
-    /// let parse = Policy::default().retrier()?.classify_with(
-    ///     |result: Result<&u32, &std::num::ParseIntError>| match result {
-    ///         Ok(0) => Failure::transient().into(), // an Ok that means "not yet"
-    ///         Ok(_) => Verdict::Success,
-    ///         Err(_) => Failure::permanent().into(),
-    ///     },
-    /// );
-    /// assert_eq!(parse.retry_blocking(|_| "17".parse()).ok(), Some(17));
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// #[derive(Clone)]
+    /// struct ByHand;
+    ///
+    /// impl Classifier<ParseIntError> for ByHand {
+    ///     fn classify(&self, _: Attempt, _: &ParseIntError) -> Failure {
+    ///         Failure::permanent()
+    ///     }
+    /// }
+    ///
+    /// static NUMBERS: LazyLock<Retrier<ByHand>> = LazyLock::new(|| {
+    ///     Policy::default().retrier().expect("a valid policy").classify_by(ByHand)
+    /// });
+    /// assert_eq!(NUMBERS.retry_blocking(|_| "17".parse::<u32>()).ok(), Some(17));
+    /// assert_eq!(NUMBERS.retry_blocking(|_| "-9".parse::<i8>()).ok(), Some(-9));
     /// ```
-    pub fn classify_with<T, E, C>(&self, classifier: C) -> Retrier<C>
-    where
-        C: Fn(Result<&T, &E>) -> Verdict,
-    {
+    pub fn classify_by<C>(&self, classifier: C) -> Retrier<C> {
         Retrier {
-            parts: self.parts.clone(),
+            core: self.core.clone(),
             classifier,
         }
+    }
+
+    /// A retrier that shares all state with this one; the closure says what each error means for a
+    /// retry.
+    ///
+    /// ```
+    /// use becalm::{Failure, Policy};
+    ///
+    /// let parse = Policy::default()
+    ///     .retrier()?
+    ///     .classify_with(|_, _: &std::num::ParseIntError| Failure::permanent());
+    /// assert_eq!(parse.retry_blocking(|_| "17".parse::<u32>()).ok(), Some(17));
+    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// ```
+    pub fn classify_with<E, C>(&self, classifier: C) -> Retrier<ByError<C>>
+    where
+        C: Fn(Attempt, &E) -> Failure,
+    {
+        self.classify_by(ByError(classifier))
     }
 }
 
@@ -175,17 +122,13 @@ impl<C> Retrier<C> {
     /// # }
     /// ```
     #[inline]
-    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Retry<'_, F, Fut, T, E, C>
+    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Retry<'_, F, Fut, E, C>
     where
         F: FnMut(Attempt) -> Fut,
         Fut: Future<Output = Result<T, E>>,
         C: Clone,
     {
-        Retry::new(
-            Progress::new(&self.parts),
-            operation,
-            self.classifier.clone(),
-        )
+        Retry::new(&self.core, operation, self.classifier.clone())
     }
 
     /// Runs a blocking operation until it succeeds or becalm stops; declares the operation
@@ -198,17 +141,12 @@ impl<C> Retrier<C> {
     ///
     /// [`GaveUp`] keeps the last error, the reason and the record of the attempts.
     #[inline]
-    pub fn retry_blocking<F, T, E>(&self, operation: F) -> Result<T, GaveUp<E, T>>
+    pub fn retry_blocking<F, T, E>(&self, operation: F) -> Result<T, GaveUp<C::Error>>
     where
         F: FnMut(Attempt) -> Result<T, E>,
-        C: Classifier<T, E> + Clone,
+        C: Judge<E> + Clone,
     {
-        Blocking::new(
-            Progress::new(&self.parts),
-            operation,
-            self.classifier.clone(),
-        )
-        .call()
+        Blocking::new(&self.core, operation, self.classifier.clone()).call()
     }
 
     /// A blocking call whose options are set before it runs.
@@ -228,48 +166,62 @@ impl<C> Retrier<C> {
     /// assert!(paid.is_ok());
     /// # Ok::<(), becalm::InvalidPolicy>(())
     /// ```
-    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, F, T, E, C>
+    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, F, C>
     where
         F: FnMut(Attempt) -> Result<T, E>,
         C: Clone,
     {
-        Blocking::new(
-            Progress::new(&self.parts),
-            operation,
-            self.classifier.clone(),
-        )
+        Blocking::new(&self.core, operation, self.classifier.clone())
     }
 
     /// A call driven by your own loop, for mutable captures and early exits: see [`CallLoop`].
-    pub fn call<E>(&self) -> CallLoop<'_, E> {
-        CallLoop::new(Progress::new(&self.parts))
+    pub fn call<E: fmt::Display>(&self) -> CallLoop<&Core, E> {
+        self.call_with(CallOptions::new())
     }
 
     /// A [`call`](Self::call) with options of its own.
-    pub fn call_with<E>(&self, options: CallOptions) -> CallLoop<'_, E> {
-        CallLoop::new(Progress::with_options(&self.parts, options))
+    pub fn call_with<E: fmt::Display>(&self, options: CallOptions) -> CallLoop<&Core, E> {
+        CallLoop::new(Engine::builder(&self.core).options(options))
+    }
+
+    /// A [`call`](Self::call) that owns its retrier, to be kept beside it or sent elsewhere.
+    pub fn owned_call<E: fmt::Display>(&self, options: CallOptions) -> CallLoop<Core, E> {
+        CallLoop::new(self.engine().options(options))
+    }
+
+    /// The engine of one call, for a driver of your own: it owns its retrier, and is `'static`.
+    ///
+    /// A driver that may borrow makes it by [`Engine::builder`]`(&retrier)`.
+    pub fn engine(&self) -> EngineBuilder<Core> {
+        Engine::builder(self.core.clone())
     }
 
     /// Clock and timer.
     pub fn sleeper(&self) -> &dyn Sleeper {
-        &*self.parts.engine.sleeper
+        &*self.core.host.sleeper
     }
 
     /// The stream of random bits for one failing call, for drivers of the sans-IO
     /// [`Call`](crate::Call).
     pub fn random(&self) -> SplitMix64 {
-        self.parts.engine.seed.stream()
+        self.core.host.seed.stream()
     }
 
     /// The name of the dependency in events and metrics.
     pub fn name(&self) -> &str {
-        &self.parts.engine.name
+        &self.core.host.name
+    }
+}
+
+impl<C> AsRef<Core> for Retrier<C> {
+    fn as_ref(&self) -> &Core {
+        &self.core
     }
 }
 
 impl<C> AsRef<Shared> for Retrier<C> {
     fn as_ref(&self) -> &Shared {
-        &self.parts.shared
+        &self.core.shared
     }
 }
 
@@ -286,8 +238,8 @@ impl<C> fmt::Display for Retrier<C> {
 impl<C> fmt::Debug for Retrier<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retrier")
-            .field("name", &self.parts.engine.name)
-            .field("policy", &self.parts.shared.policy())
+            .field("name", &self.core.host.name)
+            .field("policy", &self.core.shared.policy())
             .finish_non_exhaustive()
     }
 }

@@ -81,6 +81,19 @@ pub(crate) fn forbid_retry_in_current(reason: StopReason) {
     }
 }
 
+/// Says, inside an attempt, that the request's body is gone: if the attempt fails, the call stops with
+/// [`BodyNotReplayable`](StopReason::BodyNotReplayable), and a retry inside it may repeat what it
+/// can.
+///
+/// For a body that is read as it is sent. Outside of any attempt it does nothing.
+pub fn body_is_consumed() {
+    let mut scope = CURRENT.get();
+    if !scope.is_none() {
+        scope.meta |= super::CONSUMED;
+        CURRENT.set(scope);
+    }
+}
+
 /// While it lives, its scope is the thread's current one; dropping it, by a panic too, puts
 /// back the one before.
 pub(crate) struct Entered {

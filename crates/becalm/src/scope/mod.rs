@@ -22,7 +22,7 @@ pub use clock::ClockId;
 #[cfg(feature = "std")]
 pub(crate) use current::{Entered, forbid_retry_in_current};
 #[cfg(feature = "std")]
-pub use current::{WithScope, Wrapped};
+pub use current::{WithScope, Wrapped, body_is_consumed};
 pub use header::ScopeHeader;
 pub use nested::{Nested, UnknownNested};
 
@@ -46,6 +46,8 @@ const REPEATED: u64 = 1;
 const RETRYING: u64 = 2;
 /// The layer above is in another process: nothing else need be known of it to have it told.
 const REMOTE: u64 = 4;
+/// The body of the request is gone: the attempt cannot be repeated.
+const CONSUMED: u64 = 8;
 
 const REASON_AT: u32 = 4;
 const REASON: u64 = 0xf << REASON_AT;
@@ -81,6 +83,17 @@ impl Scope {
     /// is open, the server said so).
     pub const fn is_retry_forbidden(self) -> bool {
         self.meta & REASON != 0
+    }
+
+    /// Whether the attempt has said that its request's body is [gone](body_is_consumed).
+    pub const fn is_body_consumed(self) -> bool {
+        self.meta & CONSUMED != 0
+    }
+
+    /// Whether anything was said in it that the call around it must hear.
+    #[cfg(feature = "std")]
+    pub(crate) const fn has_news(self) -> bool {
+        self.meta & (REASON | CONSUMED) != 0
     }
 
     /// Why more attempts harm, if a layer below has learnt that they do: what an answer passes on

@@ -339,7 +339,6 @@ impl Shared {
     }
 
     /// Whether the budget or a guard wants to know when a call ends.
-    #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn reads_clock_at_end(&self) -> bool {
         self.wants(ENDS)
@@ -371,7 +370,6 @@ impl Shared {
     }
 
     /// Whether the budget wants to hear of calls and outcomes.
-    #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn hears_calls(&self) -> bool {
         self.wants(HEARS_CALLS)

@@ -48,7 +48,7 @@ impl Cancel {
 
     /// Wakes this waker on cancellation, for as long as the listener lives. For a
     /// [`Sleeper`](super::Sleeper) of your own.
-    pub fn listen(&self, waker: &Waker) -> impl Drop + use<> {
+    pub fn listen(&self, waker: &Waker) -> Listening {
         let mut state = self.state();
         state.next += 1;
         let id = state.next;
@@ -65,7 +65,10 @@ impl Cancel {
     }
 }
 
-struct Listening {
+/// A waker that is woken on cancellation, as long as this lives: see [`Cancel::listen`].
+#[derive(Debug)]
+#[must_use = "dropped, it is woken no more"]
+pub struct Listening {
     cancel: Cancel,
     id: u64,
 }

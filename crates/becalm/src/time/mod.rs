@@ -10,6 +10,8 @@ mod cancel;
 #[cfg(feature = "std")]
 mod fake;
 #[cfg(feature = "std")]
+mod parker;
+#[cfg(feature = "std")]
 mod sleeper;
 #[cfg(feature = "std")]
 mod std_sleeper;
@@ -17,13 +19,15 @@ mod std_sleeper;
 mod tokio_sleeper;
 
 #[cfg(feature = "std")]
-pub use cancel::Cancel;
+pub use cancel::{Cancel, Listening};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]
+pub use parker::Parker;
+#[cfg(feature = "std")]
 pub use sleeper::{Sleep, Sleeper};
 #[cfg(feature = "std")]
-pub(crate) use sleeper::{Unpark, default_sleeper};
+pub(crate) use sleeper::default_sleeper;
 #[cfg(feature = "std")]
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]

@@ -3,14 +3,12 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::Context;
 use core::time::Duration;
 use std::sync::{Arc, LazyLock};
-use std::task::Wake;
-use std::thread::Thread;
 use std::time::SystemTime;
 
-use super::{Cancel, ClockId, Instant};
+use super::{ClockId, Instant, Parker};
 
 /// A timer under way.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -28,19 +26,15 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// A future that is ready at `at`, and not before.
     fn sleep_until(&self, at: Instant) -> Sleep;
 
-    /// Blocks the thread until `at`, or until `cancel` is cancelled.
+    /// Blocks the thread until `at`, or until the parker is woken. May return early.
     ///
-    /// The default waits on [`sleep_until`](Self::sleep_until).
-    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
-        let waker = Arc::new(Unpark(std::thread::current())).into();
-        let mut context = Context::from_waker(&waker);
+    /// The default waits on [`sleep_until`](Self::sleep_until): where that needs a runtime to turn
+    /// its timer, this must not, for the thread may be the runtime's only one.
+    fn block_until(&self, at: Instant, parker: &Parker) {
         let mut sleep = self.sleep_until(at);
-        let _listening = cancel.map(|cancel| cancel.listen(&waker));
-        while !cancel.is_some_and(Cancel::is_cancelled) {
-            if sleep.as_mut().poll(&mut context) == Poll::Ready(()) {
-                return;
-            }
-            std::thread::park();
+        let mut context = Context::from_waker(parker.waker());
+        if sleep.as_mut().poll(&mut context).is_pending() {
+            parker.park(None);
         }
     }
 
@@ -53,15 +47,6 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// Which clock the instants belong to: retriers on one clock hand deadlines down.
     fn clock(&self) -> ClockId {
         ClockId::UNKNOWN
-    }
-}
-
-/// Wakes a parked thread.
-pub(crate) struct Unpark(pub Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }
 

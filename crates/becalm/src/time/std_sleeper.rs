@@ -5,11 +5,10 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant as StdInstant;
 
-use super::sleeper::Unpark;
-use super::{Cancel, ClockId, Instant, Sleep, Sleeper};
+use super::{ClockId, Instant, Parker, Sleep, Sleeper};
 
 /// The standard library's clock; async sleeps wake from one background thread, which starts with
 /// the first of them, blocking sleeps park their own.
@@ -32,15 +31,10 @@ impl Sleeper for StdSleeper {
         Box::pin(TimerSleep { at, id: None })
     }
 
-    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
-        let waker = Arc::new(Unpark(std::thread::current())).into();
-        let _listening = cancel.map(|cancel| cancel.listen(&waker));
-        while !cancel.is_some_and(Cancel::is_cancelled) {
-            let left = at.since(self.now());
-            if left.is_zero() {
-                return;
-            }
-            std::thread::park_timeout(left);
+    fn block_until(&self, at: Instant, parker: &Parker) {
+        let left = at.since(self.now());
+        if !left.is_zero() {
+            parker.park(Some(left));
         }
     }
 

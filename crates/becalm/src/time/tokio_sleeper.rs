@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::std_sleeper::{on_std_clock, since_zero};
-use super::{Cancel, ClockId, Instant, Sleep, Sleeper, StdSleeper};
+use super::{ClockId, Instant, Parker, Sleep, Sleeper, StdSleeper};
 
 /// Tokio's clock and timer, so that a paused test works; outside of a runtime, [`StdSleeper`]'s.
 ///
@@ -51,9 +51,9 @@ impl Sleeper for TokioSleeper {
     }
 
     /// Lasts as long on the real clock as it would on tokio's, which may be paused and far from it.
-    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
+    fn block_until(&self, at: Instant, parker: &Parker) {
         let std = StdSleeper::new();
-        std.block_until(std.now().after(at.since(self.now())), cancel);
+        std.block_until(std.now().after(at.since(self.now())), parker);
     }
 
     fn granularity(&self) -> Duration {

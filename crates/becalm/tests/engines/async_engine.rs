@@ -11,7 +11,7 @@ use becalm::{Class, Effect, GaveUp, Last, Policy, Sleeper, StopReason};
 
 use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, on, ready, watched, yield_now};
 
-type Ended<T> = Poll<Result<T, GaveUp<Fault, T>>>;
+type Ended<T> = Poll<Result<T, GaveUp<Fault>>>;
 
 fn now(clock: &FakeSleeper) -> Duration {
     Duration::from_nanos(clock.now().as_nanos())

@@ -275,7 +275,7 @@ fn it_goes_through_the_question_mark() {
     }
     assert!(boxed().unwrap_err().is::<GaveUp<Fault>>());
     let error = in_anyhow().unwrap_err();
-    let gave_up = error.downcast_ref::<GaveUp<Fault, u32>>().expect("itself");
+    let gave_up = error.downcast_ref::<GaveUp<Fault>>().expect("itself");
     assert_eq!(gave_up.reason(), StopReason::Permanent);
     assert_eq!(error.root_cause().downcast_ref(), Some(&Fault::GONE));
 }

@@ -64,7 +64,7 @@ impl Book {
 struct Told(Book);
 
 impl Observer for Told {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         let book = &self.0;
         match *event {
             Event::Attempt { number, .. } => book.note(format_args!("attempt {number}")),
@@ -278,7 +278,7 @@ impl Play {
     }
 
     /// A call whose attempts meet these fates.
-    pub fn call(&self, fates: &[Fate]) -> Result<u32, becalm::GaveUp<Fault, u32>> {
+    pub fn call(&self, fates: &[Fate]) -> Result<u32, becalm::GaveUp<Fault>> {
         self.run(self.retrier.retry(|attempt| self.perform(attempt, fates)))
     }
 
@@ -287,7 +287,7 @@ impl Play {
         &'p self,
         millis: u64,
         fates: &'p [Fate],
-    ) -> ByHand<impl Future<Output = Result<u32, becalm::GaveUp<Fault, u32>>> + 'p> {
+    ) -> ByHand<impl Future<Output = Result<u32, becalm::GaveUp<Fault>>> + 'p> {
         let mut call = ByHand::new(
             self.retrier
                 .retry(move |attempt| self.perform(attempt, fates)),
@@ -301,7 +301,7 @@ impl Play {
         &'p self,
         millis: u64,
         fates: &'p [Fate],
-    ) -> ByHand<impl Future<Output = Result<u32, becalm::GaveUp<Fault, u32>>> + 'p> {
+    ) -> ByHand<impl Future<Output = Result<u32, becalm::GaveUp<Fault>>> + 'p> {
         let now = self.clock.now().since(self.book.began).as_millis();
         self.until(u64::try_from(now).unwrap() + millis, fates)
     }

@@ -167,7 +167,7 @@ fn a_panic_of_the_closure_goes_through_and_is_one_failure() {
 fn a_hedge_that_was_announced_and_never_ran_has_its_token_back() {
     struct Panicky;
     impl becalm::Observer for Panicky {
-        fn on_event(&self, event: &Event<'_>) {
+        fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
             if let Event::Hedge { .. } = event {
                 std::panic::panic_any("the observer's");
             }
@@ -207,7 +207,7 @@ fn a_hedge_that_was_announced_and_never_ran_has_its_token_back() {
 fn a_panic_of_the_observer_of_the_losers_leaves_nothing() {
     struct Panicky;
     impl becalm::Observer for Panicky {
-        fn on_event(&self, event: &Event<'_>) {
+        fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
             if let Event::Beaten { .. } = event {
                 std::panic::panic_any("the observer's");
             }

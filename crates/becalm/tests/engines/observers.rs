@@ -76,7 +76,7 @@ fn a_retry_tells_class_and_effect_of_the_failure_before_it() {
     #[derive(Default)]
     struct Failures(Mutex<Vec<(Class, Effect)>>);
     impl Observer for Failures {
-        fn on_event(&self, event: &Event<'_>) {
+        fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
             if let Event::Retry { class, effect, .. } = event {
                 self.0.lock().unwrap().push((*class, *effect));
             }

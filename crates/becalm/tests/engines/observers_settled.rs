@@ -25,7 +25,7 @@ struct Curious {
 }
 
 impl Observer for Curious {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         let event = match event {
             Event::Attempt { .. } => "attempt",
             Event::Retry { .. } => "retry",
@@ -218,7 +218,7 @@ impl Drop for Permit {
 struct Permits(Arc<Mutex<u32>>, Mutex<Vec<u32>>);
 
 impl Observer for Permits {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         if !matches!(event, Event::Attempt { .. }) {
             self.1.lock().unwrap().push(*self.0.lock().unwrap());
         }

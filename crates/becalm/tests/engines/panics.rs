@@ -52,7 +52,7 @@ impl Drop for Silence {
 struct Panicky(fn(&Event<'_>) -> bool);
 
 impl Observer for Panicky {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         assert_ne_quietly((self.0)(event));
     }
 }

@@ -103,7 +103,7 @@ impl Journal {
 }
 
 impl Observer for Journal {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         let (retrier, seen) = match *event {
             Event::Attempt {
                 retrier,

@@ -25,10 +25,10 @@ const _: () = {
     is_send::<Retrier>();
     is_sync::<Retrier>();
     is_static::<Retrier>();
-    is_send::<GaveUp<Fault, u32>>();
-    is_sync::<GaveUp<Fault, u32>>();
-    is_error::<GaveUp<Fault, u32>>();
-    is_error::<GaveUp<GaveUp<Fault>, u32>>();
+    is_send::<GaveUp<Fault>>();
+    is_sync::<GaveUp<Fault>>();
+    is_error::<GaveUp<Fault>>();
+    is_error::<GaveUp<GaveUp<Fault>>>();
     is_send::<Cancel>();
     is_sync::<Cancel>();
     is_send::<Call<Retrier>>();
@@ -57,7 +57,7 @@ async fn fetch(id: u32, _within: Option<Duration>) -> Result<u32, Fault> {
     Ok(id)
 }
 
-async fn order(id: u32) -> Result<u32, GaveUp<Fault, u32>> {
+async fn order(id: u32) -> Result<u32, GaveUp<Fault>> {
     let order = ORDERS
         .retry(|attempt| fetch(id, attempt.remaining()))
         .await?;
@@ -179,7 +179,7 @@ async fn futures_that_are_not_send_run_on_a_local_set() {
     assert_eq!((task.await.unwrap(), tried.get()), (17, 3));
 }
 
-type Boxed<'a> = Pin<Box<dyn Future<Output = Result<u32, GaveUp<Fault, u32>>> + Send + 'a>>;
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<u32, GaveUp<Fault>>> + Send + 'a>>;
 
 /// A call can be stored, boxed and raced.
 #[test]

@@ -205,7 +205,7 @@ struct Panicky {
 }
 
 impl Observer for Panicky {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         if (self.at)(event) && self.armed.swap(false, Ordering::SeqCst) {
             resume_unwind(Box::new("the operation's"));
         }

@@ -10,7 +10,7 @@ use crate::probe::{ByHand, Fault, MS, fixed};
 use crate::world::{Stop, World};
 
 /// What a call ends with.
-pub type Ended = Result<u32, GaveUp<Fault, u32>>;
+pub type Ended = Result<u32, GaveUp<Fault>>;
 
 pub fn queue(calls: u32, waiting: u32) -> Bulkhead {
     Bulkhead::calls(calls).waiting(waiting)

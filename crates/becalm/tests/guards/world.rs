@@ -42,7 +42,7 @@ impl Meddler {
 }
 
 impl Observer for Meddler {
-    fn on_event(&self, event: &Event<'_>) {
+    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
         let told = match *event {
             Event::Attempt { number, .. } => Told::Attempt(number),
             Event::Retry { next, .. } => Told::Retry(next),
@@ -182,8 +182,8 @@ pub struct Stop {
     pub next_probe: Option<Duration>,
 }
 
-impl<T> From<GaveUp<Fault, T>> for Stop {
-    fn from(gave_up: GaveUp<Fault, T>) -> Self {
+impl From<GaveUp<Fault>> for Stop {
+    fn from(gave_up: GaveUp<Fault>) -> Self {
         Self {
             reason: gave_up.reason(),
             attempts: gave_up.attempts(),

@@ -1,0 +1,108 @@
+//! Which futures of one call run? One in its place, and hedges beside it.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use super::core::Core;
+use super::engine::Engine;
+use crate::call::Attempt;
+
+pin_project_lite::pin_project! {
+    /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation
+    /// without a hedge.
+    #[derive(Debug)]
+    pub struct Copies<Fut> {
+        #[pin]
+        place: Place<Fut>,
+        hedges: Vec<(Attempt, Pin<Box<Fut>>)>,
+    }
+}
+
+pin_project_lite::pin_project! {
+    #[project = PlaceProjection]
+    #[derive(Debug)]
+    enum Place<Fut> {
+        Free,
+        Taken { attempt: Attempt, #[pin] future: Fut },
+    }
+}
+
+impl<Fut> Copies<Fut> {
+    /// None yet.
+    #[inline]
+    pub const fn none() -> Self {
+        Self {
+            place: Place::Free,
+            hedges: Vec::new(),
+        }
+    }
+
+    /// Adds the future of this attempt.
+    #[inline]
+    pub fn start(self: Pin<&mut Self>, attempt: Attempt, future: Fut) {
+        let mut this = self.project();
+        if let Place::Free = *this.place {
+            this.place.set(Place::Taken { attempt, future });
+        } else {
+            this.hedges.push((attempt, Box::pin(future)));
+        }
+    }
+
+    /// Drops the future of the attempt of this number.
+    pub fn cut(self: Pin<&mut Self>, number: u32) {
+        let mut this = self.project();
+        if let PlaceProjection::Taken { attempt, .. } = this.place.as_mut().project() {
+            if attempt.number() == number {
+                this.place.set(Place::Free);
+                return;
+            }
+        }
+        this.hedges.retain(|(attempt, _)| attempt.number() != number);
+    }
+
+    /// Drops all of them.
+    #[inline]
+    pub fn clear(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        this.place.set(Place::Free);
+        this.hedges.clear();
+    }
+}
+
+impl<Fut: Future> Copies<Fut> {
+    /// Polls each inside the engine, up to the first that has ended, which is dropped.
+    pub fn poll<H: AsRef<Core> + Clone>(
+        self: Pin<&mut Self>,
+        engine: &mut Engine<H>,
+        context: &mut Context<'_>,
+    ) -> Option<(Attempt, Fut::Output)> {
+        let mut this = self.project();
+        if let PlaceProjection::Taken { attempt, future } = this.place.as_mut().project() {
+            let attempt = *attempt;
+            if let Poll::Ready(output) = engine.inside(attempt.number(), || future.poll(context)) {
+                this.place.set(Place::Free);
+                return Some((attempt, output));
+            }
+        }
+        for at in 0..this.hedges.len() {
+            let (attempt, future) = &mut this.hedges[at];
+            let attempt = *attempt;
+            let polled = engine.inside(attempt.number(), || future.as_mut().poll(context));
+            if let Poll::Ready(output) = polled {
+                this.hedges.swap_remove(at);
+                return Some((attempt, output));
+            }
+        }
+        None
+    }
+
+    /// Polls the one in its place, whose scope is entered already.
+    #[inline]
+    pub(super) fn poll_first(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Fut::Output> {
+        match self.project().place.project() {
+            PlaceProjection::Taken { future, .. } => future.poll(context),
+            PlaceProjection::Free => Poll::Pending,
+        }
+    }
+}
