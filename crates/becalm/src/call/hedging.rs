@@ -153,6 +153,10 @@ impl<H: AsRef<Shared>> Call<H> {
         now: impl Fn() -> Instant,
         random: &mut R,
     ) {
+        let known = self.handle.as_ref().reads_clock_at_end().then(&now);
+        let now = || known.unwrap_or_else(&now);
+        let wins_as_probe = |flight: &Flight| flight.number == number && flight.pass.is_probe();
+        let is_probe = self.flights.iter().any(wins_as_probe);
         let mut last = self.land(number, Ended::Success, &now, random);
         while let Some((flight, paid)) = self.flights.take_any() {
             self.land_flight(flight, Ended::Cancelled, &now, random);
@@ -165,11 +169,11 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         let shared = self.handle.as_ref();
         match last {
-            Some(paid) => paid.succeeded(shared, now()),
-            None if !shared.hears_calls() => (),
-            None if shared.reads_clock_at_end() => shared.on_success(now(), None),
-            // A budget that reads no clock is told none.
-            None => shared.on_success(Instant::ZERO, None),
+            Some(paid) => {
+                shared.earn(is_probe, known);
+                paid.succeeded(shared, now());
+            }
+            None => shared.succeeded(is_probe, known),
         }
         self.leave();
     }

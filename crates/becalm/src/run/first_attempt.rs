@@ -12,7 +12,7 @@ use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::observe::Event;
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
-use crate::time::{Cancel, Instant};
+use crate::time::Cancel;
 
 /// The first attempt of a call while it runs.
 pub(super) struct FirstAttempt<'r> {
@@ -85,8 +85,9 @@ impl<'r> FirstAttempt<'r> {
     /// The attempt has succeeded.
     #[inline]
     pub fn succeeded(mut self) {
-        if let Some(begun) = self.begun.take() {
-            begun.succeeded(self.core);
+        match self.begun.take() {
+            None => self.core.shared.deposit_plain(),
+            Some(begun) => begun.succeeded(self.core),
         }
     }
 
@@ -192,7 +193,7 @@ impl Begun {
         };
         let is_probe = flight.pass.is_probe();
         let begun = Self {
-            is_enrolled: shared.first_attempt(first.above, is_probe, first.start()),
+            is_enrolled: shared.first_attempt(is_probe, first.start()),
             identity: identity(),
             settings,
             first,
@@ -219,11 +220,8 @@ impl Begun {
     #[inline(never)] // keeps a plain call small
     fn succeeded(self, core: &Core) {
         let Core { shared, host } = core;
-        let hears_calls = shared.hears_calls();
         let known = shared.reads_clock_at_end().then(|| host.sleeper.now());
-        if hears_calls {
-            shared.on_success(known.unwrap_or(Instant::ZERO), None);
-        }
+        shared.succeeded(self.flight.pass.is_probe(), known);
         if self.is_enrolled {
             shared.call_ended();
         }

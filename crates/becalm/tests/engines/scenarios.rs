@@ -355,7 +355,10 @@ fn sans_io(
             .start(clock.now(), &mut || 0)
             .map_err(|reason| (reason, call.attempt_number()))?;
         let verdict = match service.serve(attempt) {
-            Ok(answer) => return Ok(answer),
+            Ok(answer) => {
+                call.on_outcome(clock.now(), Verdict::Success, &mut random);
+                return Ok(answer);
+            }
             Err(Fault(failure)) => Verdict::Failure(failure),
         };
         match call.on_outcome(clock.now(), verdict, &mut random) {
@@ -399,7 +402,9 @@ fn every_driver_takes_the_same_decisions() {
             }
 
             let book = watched.ledger.book();
-            assert_eq!(book.deposits, 1, "{context}: one first try");
+            assert_eq!(book.first_tries, 1, "{context}: one first try");
+            let succeeded = u32::from(scenario.ended.is_ok());
+            assert_eq!(book.deposits, succeeded, "{context}: once a success");
             assert_eq!(book.spent(), scenario.spent, "{context}: spent");
             assert_eq!(
                 book.tokens,
