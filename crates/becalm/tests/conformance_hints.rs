@@ -36,7 +36,7 @@ fn always(retrier: &Retrier, hint: Option<Hint>) -> GaveUp<io::Error> {
     let failure = hint.map_or(failure, |hint| failure.hint(hint));
     retrier
         .blocking(|_| Err::<(), _>(io::Error::from(io::ErrorKind::Other)))
-        .classify_with(move |_: Result<&(), &io::Error>| Verdict::Failure(failure))
+        .classify_with(move |_, _: &io::Error| failure)
         .call()
         .expect_err("it always fails")
 }

@@ -1,21 +1,21 @@
 //! Whole calls over HTTP's semantics, on a fake clock: what the headers say is what is waited.
 #![cfg(feature = "http")]
 
-use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
+use becalm::classify::{Rejected, judged};
 use becalm::hint::pushback;
 use becalm::http::{Exchange, operation, verdict};
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Failure, GaveUp, Jitter, Last, Operation, Policy, Retrier, Sleeper, StopReason, Verdict,
+    Budget, Failure, GaveUp, Jitter, Operation, Policy, Retrier, Sleeper, StopReason,
 };
 use http::{Request, Response};
 
 type Answer = Response<&'static str>;
 type Never = std::convert::Infallible;
-type Outcome = Result<Answer, GaveUp<Never, Answer>>;
+type Outcome = Result<Answer, GaveUp<Rejected<Answer, Never>>>;
 
 fn answer(status: u16, lines: &[(&str, &str)]) -> Answer {
     let start = Response::builder().status(status);
@@ -42,24 +42,18 @@ impl Client {
     /// Sends a request to a server that gives these answers in turn, the last one for ever.
     fn send(&self, request: &Request<()>, answers: &[Answer]) -> Outcome {
         let operation = operation(request.method(), request.headers());
-        let sent = Cell::new(0);
-        let judge = |answer: &Answer| {
-            let exchange = Exchange::new(operation, sent.get());
-            verdict(answer.status(), answer.headers(), exchange, || {
-                self.clock.wall()
-            })
-        };
         self.retrier
             .blocking(|attempt| {
-                sent.set(attempt.number());
                 let turn = usize::try_from(attempt.number()).unwrap();
-                Ok(answers[turn.min(answers.len()) - 1].clone())
+                let answer = answers[turn.min(answers.len()) - 1].clone();
+                let exchange = Exchange::new(operation, attempt.number());
+                let wall = || self.clock.wall();
+                judged(Ok(answer), |result: Result<&Answer, &Never>| match result {
+                    Ok(answer) => verdict(answer.status(), answer.headers(), exchange, wall),
+                    Err(never) => match *never {},
+                })
             })
             .operation(operation)
-            .classify_with(|result: Result<&Answer, &Never>| match result {
-                Ok(answer) => judge(answer),
-                Err(never) => match *never {},
-            })
             .call()
     }
 }
@@ -151,15 +145,13 @@ fn conformance_20_a_pushback_of_0_is_not_waited_for() {
     let outcome = client
         .retrier
         .blocking(|attempt| match attempt.number() {
-            1 => Err(Box::new(answer(200, &[("grpc-retry-pushback-ms", "0")]))),
-            number => Ok(number),
-        })
-        .classify_with(|result: Result<&u32, &Box<Answer>>| match result {
-            Ok(_) => Verdict::Success,
-            Err(trailers) => {
+            1 => {
+                let trailers = answer(200, &[("grpc-retry-pushback-ms", "0")]);
                 let values = trailers.headers().get_all("grpc-retry-pushback-ms");
-                Failure::transient().hint(pushback(values).unwrap()).into()
+                let failure = Failure::transient().hint(pushback(values).unwrap());
+                Err((failure, "pushed back"))
             }
+            number => Ok(number),
         })
         .call();
     assert_eq!(outcome.unwrap(), 2);
@@ -174,7 +166,8 @@ fn conformance_23_a_post_is_not_repeated_on_a_503() {
     let gave_up = client.send(&post(), &[insisting]).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::NotIdempotent);
     assert_eq!(gave_up.attempts(), 1);
-    assert!(matches!(gave_up.last(), Last::Value(last) if last.status() == 503));
+    let last = gave_up.into_error();
+    assert!(matches!(last, Some(Rejected::Value(last)) if last.status() == 503));
 }
 
 #[test]

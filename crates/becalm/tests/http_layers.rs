@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
+use becalm::classify::{Rejected, judged};
 use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_do_not_retry, write_scope};
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
@@ -225,7 +226,8 @@ fn do_not_retry_is_heard_in_every_form_and_outweighs_the_rest() {
     assert_eq!(should_retry(&headers(&two)), Some(false), "the second line");
 }
 
-type Ended = Result<Response<()>, GaveUp<std::convert::Infallible, Response<()>>>;
+type Never = std::convert::Infallible;
+type Ended = Result<Response<()>, GaveUp<Rejected<Response<()>, Never>>>;
 
 /// A process with a clock of its own, which serves by calling the next one over HTTP.
 struct Service {
@@ -248,13 +250,13 @@ impl Service {
             let mut request = HeaderMap::new();
             let (now, clock) = (self.clock.now(), self.clock.clock());
             write_scope(&mut request, Scope::current(), now, clock);
-            Ok(send(&request))
+            let wall = SystemTime::now;
+            judged(Ok(send(&request)), |result: Result<_, &Never>| match result {
+                Ok(answer) => verdict(answer.status(), answer.headers(), FIRST, wall),
+                Err(never) => match *never {},
+            })
         });
-        call.classify_with(|result: Result<&Response<()>, _>| match result {
-            Ok(answer) => verdict(answer.status(), answer.headers(), FIRST, SystemTime::now),
-            Err(never) => match *never {},
-        })
-        .call()
+        call.call()
     }
 
     fn serve(
@@ -318,7 +320,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
         assert_eq!(times, 1, "{nested:?}");
         let gave_up = ended.unwrap_err();
         assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
-        let becalm::Last::Value(answer) = gave_up.into_last() else {
+        let Some(Rejected::Value(answer)) = gave_up.into_error() else {
             panic!("an answer")
         };
         let told = DoNotRetry::decode(&answer.headers()[DoNotRetry::NAME]);

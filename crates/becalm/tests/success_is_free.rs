@@ -16,6 +16,12 @@ use becalm::{
 #[derive(Debug)]
 struct Never;
 
+impl std::fmt::Display for Never {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("never")
+    }
+}
+
 impl Classify for Never {
     fn classify(&self) -> Failure {
         Failure::permanent()

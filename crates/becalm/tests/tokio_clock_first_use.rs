@@ -17,14 +17,10 @@ async fn the_first_call_of_a_process_waits_no_longer_than_its_delay() {
     let began = tokio::time::Instant::now();
     let call = retrier.retry(|attempt| async move {
         if attempt.number() == 1 {
-            Err(())
+            Err((Failure::transient(), "not yet"))
         } else {
             Ok(attempt.number())
         }
-    });
-    let call = call.classify_with(|result| match result {
-        Ok(_) => becalm::Verdict::Success,
-        Err(()) => Failure::transient().into(),
     });
     assert_eq!(call.await.ok(), Some(2));
     assert_eq!(began.elapsed(), delay);

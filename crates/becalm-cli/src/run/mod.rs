@@ -6,6 +6,7 @@
 mod args;
 mod attempt;
 mod budget_file;
+mod conclusion;
 mod environment;
 mod exit_code;
 mod foreground;

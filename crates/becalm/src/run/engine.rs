@@ -427,6 +427,11 @@ impl<H: AsRef<Core>> Engine<H> {
         self.call.deadline()
     }
 
+    /// The delay that was decided last, before the next attempt.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
     /// How many attempts have begun.
     pub fn attempts(&self) -> u32 {
         self.call.attempt_number()

@@ -207,6 +207,11 @@ impl<C> Retrier<C> {
         self.core.host.seed.stream()
     }
 
+    /// What says what an error means, for a driver of your own.
+    pub fn classifier(&self) -> &C {
+        &self.classifier
+    }
+
     /// The name of the dependency in events and metrics.
     pub fn name(&self) -> &str {
         &self.core.host.name

@@ -46,14 +46,19 @@ impl Cancel {
         self.state().cancelled
     }
 
-    /// Wakes this waker on cancellation, for as long as the listener lives. For a
+    /// Wakes this waker on cancellation, at once if that has been, for as long as the listener
+    /// lives. For a
     /// [`Sleeper`](super::Sleeper) of your own.
     pub fn listen(&self, waker: &Waker) -> Listening {
         let mut state = self.state();
         state.next += 1;
         let id = state.next;
         state.listeners.push((id, waker.clone()));
+        let is_too_late = state.cancelled;
         drop(state);
+        if is_too_late {
+            waker.wake_by_ref();
+        }
         Listening {
             cancel: self.clone(),
             id,

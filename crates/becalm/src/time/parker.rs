@@ -21,7 +21,10 @@ struct State {
 }
 
 impl Parker {
-    pub(crate) fn new() -> Self {
+    /// A parker of the thread that calls this. The engines make their own; for tests of a
+    /// [`Sleeper`](super::Sleeper).
+    #[expect(clippy::new_without_default, reason = "it belongs to one thread")]
+    pub fn new() -> Self {
         let state = Arc::new(State {
             thread: std::thread::current(),
             is_woken: AtomicBool::new(false),

@@ -1,10 +1,11 @@
-//! Who says what a result means? The error itself, or a closure of the call or of the retrier, for
-//! foreign errors and for answers that mean failure.
+//! Who says what a result means? The error itself, a closure or a named type for foreign errors, or
+//! the operation, whose answers may mean failure.
 
 use std::num::ParseIntError;
 
+use becalm::classify::{ByError, judged};
 use becalm::time::FakeSleeper;
-use becalm::{Failure, Last, Policy, Retrier, StopReason, Verdict};
+use becalm::{Attempt, Failure, Last, Policy, Rejected, Retrier, StopReason, Verdict};
 
 use crate::probe::{Fault, MS, fixed, on, ready};
 
@@ -28,86 +29,82 @@ fn an_answer_that_means_failure_is_retried_and_kept() {
     let answers = [503, 429, 503, 503];
     let retrier = retrier();
     let serve = |number: u32| Ok::<_, Fault>(answers[number as usize - 1]);
-    let call = retrier.retry(|attempt| async move { serve(attempt.number()) });
-    let of_async = ready(call.classify_with(by_status)).unwrap_err();
-    let call = retrier.blocking(|attempt| serve(attempt.number()));
-    let of_blocking = call.classify_with(by_status).call().unwrap_err();
+    let call = retrier.retry(|attempt| async move { judged(serve(attempt.number()), by_status) });
+    let of_async = ready(call).unwrap_err();
+    let of_blocking = retrier
+        .retry_blocking(|attempt| judged(serve(attempt.number()), by_status))
+        .unwrap_err();
     for gave_up in [of_async, of_blocking] {
         assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
-        assert_eq!((gave_up.attempts(), gave_up.error()), (4, None));
-        assert_eq!(gave_up.into_last(), Last::Value(503));
+        assert_eq!(gave_up.attempts(), 4);
+        assert_eq!(gave_up.into_last(), Last::Error(Rejected::Value(503)));
     }
 }
 
 #[test]
 fn an_answer_that_means_failure_for_good_stops_the_call() {
-    let call = retrier()
-        .blocking(|_| Ok::<_, Fault>(404))
-        .classify_with(by_status)
-        .call();
+    let call = retrier().retry_blocking(|_| judged(Ok(404), by_status));
     let gave_up = call.unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
         (StopReason::Permanent, 1)
     );
-    assert_eq!(gave_up.last(), Last::Value(&404));
+    assert_eq!(gave_up.last(), Last::Error(&Rejected::Value(404)));
 }
 
 #[test]
 fn an_answer_after_one_that_meant_failure_is_the_answer() {
     let retrier = retrier();
     let call = retrier.retry(|attempt| async move {
-        Ok::<_, Fault>(if attempt.number() < 3 { 503 } else { 200 })
+        let answer = if attempt.number() < 3 { 503 } else { 200 };
+        judged(Ok(answer), by_status)
     });
-    assert_eq!(ready(call.classify_with(by_status)).unwrap(), 200);
+    assert_eq!(ready(call).unwrap(), 200);
 }
 
 #[test]
 fn an_error_can_never_be_the_value_of_a_call() {
     let retrier = retrier();
-    let call = retrier.blocking(|_| Err::<(), _>(Fault::DOWN));
-    let gave_up = call.classify_with(|_| Verdict::Success).call().unwrap_err();
+    let fails = || judged(Err::<(), _>(Fault::DOWN), |_| Verdict::Success);
+    let gave_up = retrier.retry_blocking(|_| fails()).unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
         (StopReason::Permanent, 1)
     );
-    let call = retrier.retry(|_| async { Err::<(), _>(Fault::DOWN) });
-    let gave_up = ready(call.classify_with(|_| Verdict::Success)).unwrap_err();
-    assert_eq!(gave_up.last(), Last::Error(&Fault::DOWN));
+    let gave_up = ready(retrier.retry(|_| async { fails() })).unwrap_err();
+    let error = Rejected::Error(Fault::DOWN);
+    assert_eq!(gave_up.last(), Last::Error(&error));
 }
 
 /// An error of another crate, which knows nothing of becalm.
-fn parse_verdict(result: Result<&u32, &ParseIntError>) -> Verdict {
-    match result {
-        Ok(_) => Verdict::Success,
-        Err(error) if *error.kind() == std::num::IntErrorKind::Empty => {
-            Failure::transient().into() // not written yet
-        }
-        Err(_) => Failure::permanent().into(),
+fn parse_failure(_: Attempt, error: &ParseIntError) -> Failure {
+    match error.kind() {
+        std::num::IntErrorKind::Empty => Failure::transient(), // not written yet
+        _ => Failure::permanent(),
     }
 }
 
 #[test]
 fn a_retrier_may_classify_foreign_errors_for_all_of_its_calls() {
-    let parse = retrier().classify_with(parse_verdict);
+    let parse = retrier().classify_with(parse_failure);
     let text = |number| ["", "", "17", "x"][number as usize - 1];
     assert_eq!(
         parse
-            .retry_blocking(|attempt| text(attempt.number()).parse())
+            .retry_blocking(|attempt| text(attempt.number()).parse::<u32>())
             .unwrap(),
         17
     );
-    let call = parse.retry(|attempt| async move { text(attempt.number()).parse() });
+    let call = parse.retry(|attempt| async move { text(attempt.number()).parse::<u32>() });
     assert_eq!(ready(call).unwrap(), 17);
-    let gave_up = parse.retry_blocking(|_| "x".parse()).unwrap_err();
+    let gave_up = parse.retry_blocking(|_| "x".parse::<u32>()).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::Permanent);
 }
 
 #[test]
 fn a_classifying_retrier_shares_all_state_with_its_origin() {
     let retrier = on(&FakeSleeper::auto(), Policy::fixed(MS).attempts(2));
-    let parse = retrier.classify_with(parse_verdict);
-    parse.retry_blocking(|_| "".parse()).unwrap_err();
+    let parse = retrier.classify_with(parse_failure);
+    parse.retry_blocking(|_| "".parse::<u32>()).unwrap_err();
     assert!(retrier.budget_fill() < 1.0);
     assert!((retrier.budget_fill() - parse.budget_fill()).abs() < 1e-9);
     parse.disable_retries();
@@ -121,23 +118,23 @@ fn a_classifying_retrier_shares_all_state_with_its_origin() {
 }
 
 /// A function pointer makes the type nameable: for a static, or a field.
-type ParseVerdict = fn(Result<&u32, &ParseIntError>) -> Verdict;
+type ParseFailure = ByError<fn(Attempt, &ParseIntError) -> Failure>;
 
 struct Client {
-    numbers: Retrier<ParseVerdict>,
+    numbers: Retrier<ParseFailure>,
 }
 
 #[test]
 fn a_classifying_retrier_can_be_named() {
-    let verdict: ParseVerdict = parse_verdict;
+    let classifier: fn(Attempt, &ParseIntError) -> Failure = parse_failure;
     let client = Client {
-        numbers: retrier().classify_with(verdict),
+        numbers: retrier().classify_with(classifier),
     };
     assert_eq!(
         client
             .numbers
             .clone()
-            .retry_blocking(|_| "17".parse())
+            .retry_blocking(|_| "17".parse::<u32>())
             .unwrap(),
         17
     );
@@ -145,10 +142,10 @@ fn a_classifying_retrier_can_be_named() {
 
 #[test]
 fn a_call_may_overrule_its_retrier() {
-    let retrier = retrier().classify_with(parse_verdict);
+    let retrier = retrier().classify_with(parse_failure);
     let call = retrier.blocking(|_| "x".parse::<u32>());
     let gave_up = call
-        .classify_with(|_| Failure::transient().into())
+        .classify_with(|_, _: &ParseIntError| Failure::transient())
         .call()
         .unwrap_err();
     assert_eq!(gave_up.attempts(), 4);
@@ -161,9 +158,9 @@ fn options_set_before_the_classifier_stay() {
         .blocking(|_| "x".parse::<u32>())
         .attempts(2)
         .not_idempotent();
-    let call = call.classify_with(|_| Failure::transient().unsent().into());
+    let call = call.classify_with(|_, _: &ParseIntError| Failure::transient().unsent());
     assert_eq!(call.call().unwrap_err().attempts(), 2);
     let call = retrier.retry(|_| async { "x".parse::<u32>() }).attempts(3);
-    let call = call.classify_with(|_| Failure::transient().into());
+    let call = call.classify_with(|_, _: &ParseIntError| Failure::transient());
     assert_eq!(ready(call).unwrap_err().attempts(), 3);
 }

@@ -6,16 +6,17 @@ use std::future::pending;
 use std::task::Poll;
 use std::time::Duration;
 
+use becalm::classify::judged;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Last, Policy, StopReason, Verdict,
+    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Last, Policy, Rejected, StopReason,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
 
 fn failing(policy: Policy, fault: Fault) -> GaveUp<Fault> {
     let retrier = on(&FakeSleeper::auto(), policy);
-    retrier.retry_blocking(|_| Err(fault)).unwrap_err()
+    retrier.retry_blocking(|_| Err::<(), _>(fault)).unwrap_err()
 }
 
 /// A call whose attempts never end, moved from timer to timer until it gives up.
@@ -24,7 +25,7 @@ fn never_answered(policy: Policy, first: Option<Fault>) -> GaveUp<Fault> {
     let retrier = on(&clock, policy);
     let mut call = ByHand::new(retrier.retry(|attempt| async move {
         match first {
-            Some(fault) if attempt.number() == 1 => Err(fault),
+            Some(fault) if attempt.number() == 1 => Err::<(), _>(fault),
             _ => pending().await,
         }
     }));
@@ -92,17 +93,15 @@ fn it_says_so_when_there_was_no_attempt() {
 #[test]
 fn it_says_so_when_an_answer_meant_failure() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS).attempts(1));
-    let call = retrier.blocking(|_| Ok::<_, Fault>(503));
-    let gave_up = call
-        .classify_with(|_| Failure::transient().into())
-        .call()
+    let gave_up = retrier
+        .retry_blocking(|_| judged(Ok::<_, Fault>(503), |_| Failure::transient().into()))
         .unwrap_err();
     assert_eq!(
         gave_up.to_string(),
-        "gave up after 1 attempt because all attempts were used: the answer meant failure"
+        "gave up after 1 attempt because all attempts were used: the answer means failure"
     );
-    assert_eq!(gave_up.last(), Last::Value(&503));
-    assert_eq!(gave_up.into_last(), Last::Value(503));
+    assert_eq!(gave_up.last(), Last::Error(&Rejected::Value(503)));
+    assert_eq!(gave_up.into_last(), Last::Error(Rejected::Value(503)));
 }
 
 #[test]
@@ -217,35 +216,10 @@ fn elapsed_is_from_the_start_only_where_the_clock_was_read_there() {
     );
 }
 
-/// No `Debug`, no `Display`, no `Error`, no `Clone`, nothing.
+/// No `Debug`, no `Display`, no `Clone`, nothing.
 struct Bare;
 
-#[test]
-fn retrying_asks_nothing_of_the_error() {
-    let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    let verdict = |result: Result<&Bare, &Bare>| match result {
-        Ok(_) => Verdict::Success,
-        Err(_) => Failure::transient().into(),
-    };
-    let call = retrier
-        .retry(|_| async { Err::<Bare, _>(Bare) })
-        .classify_with(verdict);
-    let Err(gave_up) = ready(call) else {
-        panic!("it fails");
-    };
-    assert_eq!(gave_up.attempts(), 4);
-    assert!(matches!(gave_up.into_last(), Last::Error(Bare)));
-    let Err(gave_up) = retrier
-        .blocking(|_| Err::<Bare, _>(Bare))
-        .classify_with(verdict)
-        .call()
-    else {
-        panic!("it fails");
-    };
-    assert!(gave_up.into_error().is_some());
-}
-
-/// Only `Display`.
+/// Only `Display`: no `Debug`, no `Error`, no `Clone`.
 struct Shown;
 
 impl fmt::Display for Shown {
@@ -255,13 +229,26 @@ impl fmt::Display for Shown {
 }
 
 #[test]
-fn its_sentence_asks_of_the_error_only_to_be_displayed() {
+fn retrying_asks_of_the_error_only_to_be_displayed() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
-    let call = retrier.blocking(|_| Err::<Bare, _>(Shown));
-    let Err(gave_up) = call.classify_with(|_| Failure::permanent().into()).call() else {
+    let classifier = |_, _: &Shown| Failure::transient();
+    let call = retrier
+        .retry(|_| async { Err::<Bare, _>(Shown) })
+        .classify_with(classifier);
+    let Err(gave_up) = ready(call) else {
         panic!("it fails");
     };
+    assert_eq!(gave_up.attempts(), 4);
     assert!(gave_up.to_string().ends_with(": shown"));
+    assert!(matches!(gave_up.into_last(), Last::Error(Shown)));
+    let Err(gave_up) = retrier
+        .blocking(|_| Err::<Bare, _>(Shown))
+        .classify_with(classifier)
+        .call()
+    else {
+        panic!("it fails");
+    };
+    assert!(gave_up.into_error().is_some());
 }
 
 #[test]
@@ -388,12 +375,9 @@ mod with_anyhow {
     fn an_operation_may_fail_with_anyhow_itself() {
         let retrier = on(&FakeSleeper::auto(), fixed(MS));
         let call = retrier.blocking(|_| Err::<(), _>(anyhow::Error::new(Fault::DOWN)));
-        let call = call.classify_with(|result| match result {
-            Ok(()) => Verdict::Success,
-            Err(error) => match error.downcast_ref::<Fault>() {
-                Some(fault) => fault.classify().into(),
-                None => Failure::permanent().into(),
-            },
+        let call = call.classify_with(|_, error: &anyhow::Error| {
+            let fault = error.downcast_ref::<Fault>();
+            fault.map_or(Failure::permanent(), Fault::classify)
         });
         let gave_up = call.call().unwrap_err();
         assert_eq!(gave_up.attempts(), 4);

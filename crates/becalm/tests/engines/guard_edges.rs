@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use becalm::breaker::State;
-use becalm::run::CallLoop;
+use becalm::run::{CallLoop, Core};
 use becalm::time::FakeSleeper;
 use becalm::{
     AdaptiveRate, Breaker, Budget, Bulkhead, Call, CallOptions, Decision, Failure, Nested, Policy,
@@ -68,7 +68,7 @@ fn a_failure_told_by_a_loop_counts_however_the_loop_ends() {
     let clock = FakeSleeper::new();
     for is_dropped in [false, true] {
         for tell in [
-            (|call| call.failure(Fault::DOWN)) as fn(&mut CallLoop<'_, Fault>),
+            (|call| call.failure(Fault::DOWN)) as fn(&mut CallLoop<&Core, Fault>),
             |call| call.timed_out(),
         ] {
             let retrier = tripping(&clock);

@@ -380,7 +380,10 @@ fn hedges_are_classified_as_first_copies_are() {
         Err(fault) => fault.0.into(),
     };
     let fates = [Good(200), Good(10)];
-    let call = play.retrier.retry(|attempt| play.perform(attempt, &fates));
-    assert_eq!(play.run(call.classify_with(verdict)).ok(), Some(1));
+    let call = play.retrier.retry(|attempt| {
+        let performed = play.perform(attempt, &fates);
+        async move { becalm::classify::judged(performed.await, verdict) }
+    });
+    assert_eq!(play.run(call).ok(), Some(1));
     assert_eq!(play.book.of(&["beaten"]), [""; 0], "it has failed");
 }

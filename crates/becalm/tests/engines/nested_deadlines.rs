@@ -223,7 +223,8 @@ fn past_the_outer_deadline_an_inner_future_does_not_start_either() {
     let inner = on(&clock, within(None));
     let call = outer.retry(|_| async {
         clock.advance(SECOND);
-        inner.retry(|_| async { panic!("an attempt") }).await as Result<(), GaveUp<Fault>>
+        let attempt = |_| async { panic!("an attempt") as Result<(), Fault> };
+        inner.retry(attempt).await
     });
     let gave_up = ready(call).unwrap_err();
     assert_eq!(gave_up.error().unwrap().last(), Last::NotStarted);

@@ -18,6 +18,12 @@ use crate::probe::{Fault, Ledger, MS, SECOND, fixed, ready, yield_now};
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Answer(Option<String>);
 
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or("a failed answer"))
+    }
+}
+
 impl Classify for Answer {
     fn classify(&self) -> Failure {
         match self.0.as_ref().and_then(DoNotRetry::decode) {

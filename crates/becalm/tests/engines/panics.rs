@@ -217,7 +217,7 @@ fn a_panic_of_the_observer_after_a_recovery_goes_through() {
 fn a_panic_of_the_classifier_goes_through() {
     let ledger = Ledger::of(10);
     let retrier = retrier(&ledger, None);
-    let classifier = |_: Result<&(), &Fault>| std::panic::panic_any("the classifier's");
+    let classifier = |_, _: &Fault| std::panic::panic_any("the classifier's");
     let blocking = payload(|| {
         let call = retrier.blocking(|_| Err::<(), _>(Fault::DOWN));
         drop(call.classify_with(classifier).call());
@@ -254,9 +254,8 @@ fn no_observer_is_called_while_a_panic_unwinds() {
     let panics = |event: &Event<'_>| matches!(event, Event::Stopped { .. });
     let retrier = retrier(&ledger, Some(Panicky(panics)));
     let payload = payload(|| {
-        let call = retrier.retry(|_| async { std::panic::panic_any("the operation's") });
-        let call = call.classify_with(|_: Result<&(), &Fault>| becalm::Verdict::Success);
-        drop(ready(call));
+        let panics = || -> Result<(), Fault> { std::panic::panic_any("the operation's") };
+        drop(ready(retrier.retry(|_| async { panics() })));
     });
     assert_eq!(payload, "the operation's");
     assert_eq!(ledger.book().first_tries, 1);

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use becalm::budget::{RetryBudget, Withdrawal};
+use becalm::observe::About;
 use becalm::time::FakeSleeper;
 use becalm::{
     Budget, Classify, Event, Failure, Instant, Jitter, Observer, Policy, Retrier, StopReason,
@@ -103,34 +104,22 @@ impl Journal {
 }
 
 impl Observer for Journal {
-    fn on_event(&self, _: &becalm::observe::About<'_>, event: &Event<'_>) {
-        let (retrier, seen) = match *event {
-            Event::Attempt {
-                retrier,
-                number,
-                waited,
-            } => (retrier, Seen::Attempt(number, waited)),
-            Event::Retry {
-                retrier,
-                next,
-                delay,
-                ..
-            } => (retrier, Seen::Retry(next, delay)),
-            Event::Recovered {
-                retrier,
-                attempts,
-                elapsed,
-            } => (retrier, Seen::Recovered(attempts, elapsed)),
+    fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
+        let seen = match *event {
+            Event::Attempt { number, waited } => Seen::Attempt(number, waited),
+            Event::Retry { next, delay, .. } => Seen::Retry(next, delay),
+            Event::Recovered { attempts, elapsed } => Seen::Recovered(attempts, elapsed),
             Event::Stopped {
-                retrier,
                 reason,
                 attempts,
                 elapsed,
-            } => (retrier, Seen::Stopped(reason, attempts, elapsed)),
-            Event::BlocksRuntime { retrier } => (retrier, Seen::BlocksRuntime),
+                ..
+            } => Seen::Stopped(reason, attempts, elapsed),
+            Event::BlocksRuntime => Seen::BlocksRuntime,
             _ => return,
         };
-        self.0.lock().unwrap().push((retrier.to_owned(), seen));
+        let signed = (about.retrier.to_owned(), seen);
+        self.0.lock().unwrap().push(signed);
     }
 }
 

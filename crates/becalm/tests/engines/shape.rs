@@ -92,7 +92,7 @@ async fn a_clone_moves_into_a_spawned_task_with_all_options() {
             .keyed()
             .attempts(3)
             .deadline(60_000 * MS);
-        let call = call.classify_with(|_| becalm::Failure::transient().into());
+        let call = call.classify_with(|_, _: &Fault| becalm::Failure::transient());
         call.await.unwrap_err().attempts()
     });
     assert_eq!(task.await.unwrap(), 3);

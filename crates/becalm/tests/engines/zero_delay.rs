@@ -65,9 +65,8 @@ async fn another_task_runs_between_two_attempts() {
     let seen = Cell::new(0);
     let call = retrier.retry(|attempt| {
         seen.set(turns.get());
-        async move { Err::<(), _>((attempt.number(), Fault::DOWN)) }
+        async move { Err::<(), _>((becalm::Failure::transient(), attempt.number())) }
     });
-    let call = call.classify_with(|_| becalm::Failure::transient().into());
     let others = async {
         for _ in 0..100 {
             turns.set(turns.get() + 1);

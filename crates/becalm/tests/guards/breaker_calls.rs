@@ -43,7 +43,7 @@ fn what_is_left_of_a_refused_call_says_that_nothing_was_sent() {
     world.retrier.force_open();
     let refused = [
         ready(world.retrier.retry(|_| async { Ok::<u32, Fault>(17) })),
-        world.retrier.retry_blocking(|_| Ok(17)),
+        world.retrier.retry_blocking(|_| Ok::<_, Fault>(17)),
     ];
     for gave_up in refused.map(Result::unwrap_err) {
         assert_eq!(gave_up.last(), Last::NotStarted);

@@ -6,7 +6,7 @@ use crate::probe::{Fault, MS, fixed, ready};
 use crate::world::{World, broken_by, consecutive};
 
 /// The error of the layer between: it keeps nothing of what becalm said.
-fn mapped<T>(_: becalm::GaveUp<Fault>) -> Fault {
+fn mapped(_: becalm::GaveUp<Fault>) -> Fault {
     Fault::DOWN
 }
 

@@ -41,7 +41,7 @@ fn what_is_left_of_it_says_that_nothing_was_sent() {
     assert!(busy.next_blocking().is_some());
     let refused = [
         ready(world.retrier.retry(|_| async { Ok::<u32, Fault>(17) })),
-        world.retrier.retry_blocking(|_| Ok(17)),
+        world.retrier.retry_blocking(|_| Ok::<_, Fault>(17)),
     ];
     for gave_up in refused.map(Result::unwrap_err) {
         assert_eq!(gave_up.last(), Last::NotStarted);

@@ -24,7 +24,7 @@ pub fn world(bulkhead: Bulkhead) -> World {
 /// A call that has its place until it is dropped.
 #[track_caller]
 pub fn busy(world: &World) -> ByHand<impl Future<Output = Ended>> {
-    let mut call = ByHand::new(world.retrier.retry(|_| pending()));
+    let mut call = ByHand::new(world.retrier.retry(|_| pending::<Result<u32, Fault>>()));
     assert!(call.run().is_pending());
     call
 }
@@ -32,7 +32,8 @@ pub fn busy(world: &World) -> ByHand<impl Future<Output = Ended>> {
 /// A call that waits for a place, and succeeds with this once it has one.
 #[track_caller]
 pub fn waiting(world: &World, answer: u32) -> ByHand<impl Future<Output = Ended>> {
-    let mut call = ByHand::new(world.retrier.retry(move |_| async move { Ok(answer) }));
+    let answered = move |_| async move { Ok::<_, Fault>(answer) };
+    let mut call = ByHand::new(world.retrier.retry(answered));
     assert!(call.run().is_pending(), "it waits");
     call
 }

@@ -1,0 +1,76 @@
+//! What is left to do when the attempts are over? The held output, the hook, the summary, the exit code.
+
+use std::io;
+
+use becalm::StopReason;
+use nix::sys::signal::Signal;
+
+use super::RunError;
+use super::exit_code::of_signal;
+use super::hooks;
+use super::host::Terms;
+use super::report;
+use super::retry::Course;
+use super::spool::Spool;
+use super::terminal::Unstopped;
+
+/// How it all ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// The command succeeded.
+    Success,
+    /// There will be no further attempt.
+    GaveUp(StopReason),
+    /// becalm was told to end.
+    Cancelled(Signal),
+}
+
+impl Course<'_> {
+    /// Ends the run; the result is becalm's exit code.
+    pub(super) fn finish(mut self, mut end: End) -> Result<u8, RunError> {
+        let mut last = self.last.take();
+        let mut exit = last.as_ref().map_or(0, |last| last.ending.code());
+        let held = last.as_mut().and_then(|last| last.seen.held.take());
+        if let (Some(held), End::Success | End::GaveUp(_)) = (held, end) {
+            exit = print(&held, exit)?;
+        }
+        if let (End::GaveUp(reason), Some(last)) = (end, &last) {
+            self.run.progress.gave_up(reason, last.number, last.cause());
+            if let Some(hook) = &self.run.hooks.on_give_up {
+                let environment = self.afterwards(last, reason.as_str());
+                hooks::run(hook, &environment, self.host, Terms::default());
+                end = self.host.told_to_end().map_or(end, End::Cancelled);
+            }
+        }
+        let reason = match end {
+            End::Success => None,
+            End::GaveUp(reason) => Some(reason),
+            End::Cancelled(signal) => {
+                exit = of_signal(signal as i32);
+                Some(StopReason::Cancelled)
+            }
+        };
+        let attempts = self.engine.attempts();
+        let elapsed = self.host.now().since(self.begun);
+        self.report.summary(&report::Summary {
+            reason,
+            attempts,
+            exit,
+            elapsed,
+        });
+        Ok(exit)
+    }
+}
+
+/// Prints what was held; the exit code that becalm has then.
+fn print(held: &Spool, exit: u8) -> Result<u8, RunError> {
+    let _unstopped = Unstopped::start();
+    match held.write_to(&mut io::stdout()) {
+        Ok(()) => Ok(exit),
+        // As the command would have ended by itself: its reader has gone.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(of_signal(Signal::SIGPIPE as i32))
+        }
+        Err(error) => Err(RunError::Print(error)),
+    }
+}

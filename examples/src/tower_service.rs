@@ -1,0 +1,136 @@
+//! How does a tower `Service` retry? A whole driver, over becalm's public names and `tower-service`
+//! alone: events, records, hedges, both time limits, and no allocation for a call that succeeds.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use becalm::classify::Judge;
+use becalm::run::{Copies, Core, Engine};
+use becalm::{GaveUp, Retrier};
+use tower_service::Service;
+
+/// A service whose calls are retried. Each attempt is a clone of the request, on a clone of the
+/// service that is ready.
+#[derive(Clone)]
+pub struct Retried<S, C> {
+    pub service: S,
+    pub retrier: Retrier<C>,
+}
+
+impl<S, R, C> Service<R> for Retried<S, C>
+where
+    S: Service<R> + Clone,
+    R: Clone,
+    C: Judge<S::Error> + Clone,
+{
+    type Response = S::Response;
+    type Error = GaveUp<C::Error>;
+    type Future = RetryFuture<S, R, C>;
+
+    /// Always: each attempt waits until the service below is ready, within its own time limit.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        RetryFuture {
+            copies: Copies::none(),
+            error: None,
+            engine: self.retrier.engine().begin(),
+            classifier: self.retrier.classifier().clone(),
+            service: self.service.clone(),
+            request,
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of a call that is retried.
+    pub struct RetryFuture<S: Service<R>, R, C> {
+        // Before the engine: what attempts hold is back before anybody is told of the end.
+        #[pin]
+        copies: Copies<WhenReady<S, R>>,
+        error: Option<S::Error>,
+        engine: Engine<Core>,
+        classifier: C,
+        service: S,
+        request: R,
+    }
+}
+
+impl<S, R, C> Future for RetryFuture<S, R, C>
+where
+    S: Service<R> + Clone,
+    R: Clone,
+    C: Judge<S::Error>,
+{
+    type Output = Result<S::Response, GaveUp<C::Error>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            if let Some((attempt, result)) = this.copies.as_mut().poll(this.engine, context) {
+                match result {
+                    Ok(response) => {
+                        this.copies.clear();
+                        this.engine.succeeded(attempt.number());
+                        return Poll::Ready(Ok(response));
+                    }
+                    Err(error) => {
+                        let failure = this.classifier.judge(attempt, &error);
+                        let shown = this.classifier.shown(&error);
+                        let cut = &mut |number| this.copies.as_mut().cut(number);
+                        this.engine.failed(attempt.number(), failure, Some(shown), cut);
+                        *this.error = Some(error);
+                        continue;
+                    }
+                }
+            }
+            let cut = &mut |number| this.copies.as_mut().cut(number);
+            match ready!(this.engine.poll_attempt(context, cut)) {
+                Ok(attempt) => {
+                    let (service, request) = (this.service.clone(), this.request.clone());
+                    let future = WhenReady::new(service, request);
+                    this.copies.as_mut().start(attempt, future);
+                }
+                Err(stopped) => {
+                    let error = this.error.take().map(|error| this.classifier.keep(error));
+                    return Poll::Ready(Err(stopped.with_error(error)));
+                }
+            }
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// One attempt: the service becomes ready, then it is called.
+    #[project = WhenReadyProjection]
+    pub enum WhenReady<S: Service<R>, R> {
+        Waits { service: S, request: Option<R> },
+        Called { #[pin] future: S::Future },
+    }
+}
+
+impl<S: Service<R>, R> WhenReady<S, R> {
+    fn new(service: S, request: R) -> Self {
+        let request = Some(request);
+        Self::Waits { service, request }
+    }
+}
+
+impl<S: Service<R>, R> Future for WhenReady<S, R> {
+    type Output = Result<S::Response, S::Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            let future = match self.as_mut().project() {
+                WhenReadyProjection::Called { future } => return future.poll(context),
+                WhenReadyProjection::Waits { service, request } => {
+                    ready!(service.poll_ready(context))?;
+                    service.call(request.take().expect("a service is called once"))
+                }
+            };
+            self.set(Self::Called { future });
+        }
+    }
+}
