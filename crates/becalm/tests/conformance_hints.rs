@@ -100,7 +100,7 @@ fn c9_a_fleet_comes_back_over_the_window_that_the_server_named() {
         decide(&short, hint, 7),
         Decision::Stop(StopReason::HintTooLong)
     );
-    let impatient = Policy::default().max_hint(5 * SECOND - Duration::from_nanos(1));
+    let impatient = Policy::default().max_hint(4_999 * SECOND / 1000);
     assert_eq!(
         decide(&impatient, hint, 7),
         Decision::Stop(StopReason::HintTooLong)

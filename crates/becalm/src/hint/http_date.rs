@@ -58,12 +58,12 @@ const NAMED_ZONES: [(&str, i64); 8] = [
 pub fn http_date(text: &str, now: impl Into<UnixTime>) -> Option<UnixTime> {
     let now = now.into().since_epoch().as_secs();
     let [words @ .., comment] = words(text)?;
-    if !comment.is_empty() && !(comment.starts_with('(') && comment.ends_with(')')) {
+    if !comment.is_empty() && !comment.ends_with(')') {
         return None;
     }
     let words = match words {
         [weekday, rest @ ..] if is_weekday(weekday) => rest,
-        [a, b, c, d, e, ""] => [a, b, c, d, e],
+        [rest @ .., ""] => rest,
         _ => return None,
     };
     let (date, zone) = match words {
@@ -103,8 +103,8 @@ fn words(text: &str) -> Option<[&str; 7]> {
 /// In full, or its first three letters.
 fn is_weekday(word: &str) -> bool {
     let is_it =
-        |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    WEEKDAYS.iter().any(|name| is_it(&name))
+        |name: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
+    WEEKDAYS.iter().any(|name| is_it(name))
 }
 
 fn seconds_ahead_of_utc(zone: &str) -> Option<i64> {
