@@ -16,7 +16,7 @@ const DELAYS: [&str; 4] = [
     "x-amz-retry-after",
     "retry-after",
 ];
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 12] = [
     "date",
     "x-should-retry",
     "stripe-should-retry",
@@ -25,6 +25,10 @@ const OTHERS: [&str; 8] = [
     "repeatability-first-sent",
     "becalm-retry",
     "finagle-http-nonretryable-nack",
+    "ratelimit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-ratelimit-reset-after",
 ];
 
 fn wall() -> SystemTime {

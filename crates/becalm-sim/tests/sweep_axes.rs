@@ -124,20 +124,28 @@ fn every_setting_sets_its_field_and_no_other() {
         (
             "breaker",
             "consecutive:5",
-            by_default().breaker("consecutive:5".parse().unwrap()),
+            by_default().breaker("consecutive:5".parse::<becalm::Breaker>().unwrap()),
         ),
-        ("hedge", "p95", by_default().hedge("p95".parse().unwrap())),
+        (
+            "hedge",
+            "p95",
+            by_default().hedge("p95".parse::<becalm::Hedge>().unwrap()),
+        ),
         (
             "bulkhead",
             "calls:5",
-            by_default().bulkhead("calls:5".parse().unwrap()),
+            by_default().bulkhead("calls:5".parse::<becalm::Bulkhead>().unwrap()),
         ),
         (
             "throttle",
             "accepts:2",
-            by_default().throttle("accepts:2".parse().unwrap()),
+            by_default().throttle("accepts:2".parse::<becalm::Throttle>().unwrap()),
         ),
-        ("rate", "cubic", by_default().rate("cubic".parse().unwrap())),
+        (
+            "rate",
+            "cubic",
+            by_default().rate("cubic".parse::<becalm::AdaptiveRate>().unwrap()),
+        ),
         (
             "hint",
             "ignore",

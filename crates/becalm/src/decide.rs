@@ -146,11 +146,15 @@ fn wait<R: Random + ?Sized>(
             let high = room.min(hint.saturating_add(ceiling.max(hint / 10)));
             let drawn = uniform(random, hint, high);
             let delay = round_to_tick(drawn, hint, room, rules.tick, random);
-            Ok(Wait {
-                delay,
-                step: at.step.saturating_add(1),
-                previous: at.previous,
-            })
+            Ok(hinted(at, delay))
+        }
+        Some(Hint::Spread { after, over }) => {
+            let after = nanos(after);
+            let room = fitting(rules, after, room)?;
+            let high = room.min(after.saturating_add(nanos(over)));
+            let drawn = uniform(random, after, high);
+            let delay = round_to_tick(drawn, after, high, rules.tick, random);
+            Ok(hinted(at, delay))
         }
         Some(Hint::Stop) | None => {
             let throttled = failure.class == Class::Throttled;
@@ -169,6 +173,15 @@ fn wait<R: Random + ?Sized>(
     }
 }
 
+/// A wait that the server has set: it moves the backoff on, and is none of its draws.
+fn hinted(at: &Standing, delay: u64) -> Wait {
+    Wait {
+        delay,
+        step: at.step.saturating_add(1),
+        previous: at.previous,
+    }
+}
+
 /// The hint as the policy's mode leaves it.
 fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
     let cap = rules.policy.cap.min(rules.policy.max_hint);
@@ -176,6 +189,10 @@ fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
         (HintMode::Honor, hint) => Some(hint),
         (HintMode::Clamp, Hint::AtLeast(delay)) => Some(Hint::AtLeast(delay.min(cap))),
         (HintMode::Clamp, Hint::Exactly(delay)) => Some(Hint::Exactly(delay.min(cap))),
+        (HintMode::Clamp, Hint::Spread { after, over }) => Some(Hint::Spread {
+            after: after.min(cap),
+            over: over.min(cap),
+        }),
         (HintMode::Clamp, Hint::Stop) | (HintMode::Ignore, _) => None,
     }
 }
@@ -325,6 +342,59 @@ mod tests {
         }
     }
 
+    fn spread(after: u64, over: u64) -> Failure {
+        let (after, over) = (ms(after), ms(over));
+        busy().hint(Hint::Spread { after, over })
+    }
+
+    /// A tenth of the hint, or the ceiling, would bring a fleet back within half a second.
+    #[test]
+    fn c9_a_window_that_the_server_names_is_used_as_it_is() {
+        let policy = Policy::default(); // ceiling 100 ms, longest hint 60 s, cap 20 s
+        for (after, over) in [(5000, 10_000), (0, 30_000), (0, 0), (60_000, 600_000)] {
+            let window = Ok((after, after + over));
+            assert_eq!(ends(&policy, &STANDING, spread(after, over)), window);
+        }
+        let late = ends(&policy, &STANDING, spread(60_001, 0));
+        assert_eq!(late, Err(StopReason::HintTooLong));
+        let forever = busy().hint(Hint::Spread {
+            after: ms(7),
+            over: Duration::MAX,
+        });
+        assert_eq!(ends(&policy, &STANDING, forever), Ok((7, u64::MAX / MS)));
+    }
+
+    #[test]
+    fn c9_the_deadline_cuts_the_window_and_refuses_one_that_opens_behind_it() {
+        let policy = Policy::default();
+        let cut = ends(&policy, &with_room(7000 * MS), spread(5000, 10_000));
+        assert_eq!(cut, Ok((5000, 7000)));
+        let at_its_end = ends(&policy, &with_room(5000 * MS), spread(5000, 10_000));
+        assert_eq!(at_its_end, Ok((5000, 5000)));
+        let behind = ends(&policy, &with_room(5000 * MS - 1), spread(5000, 10_000));
+        assert_eq!(behind, Err(StopReason::HintTooLong));
+    }
+
+    #[test]
+    fn c9_the_hint_mode_clamps_both_ends_or_ignores_the_window() {
+        let clamp = Policy::default().cap(ms(400)).hint(HintMode::Clamp);
+        let clamped = |after, over| ends(&clamp, &STANDING, spread(after, over));
+        assert_eq!(clamped(5000, 10_000), Ok((400, 800)));
+        assert_eq!(clamped(50, 100), Ok((50, 150)));
+        let ignore = Policy::default().hint(HintMode::Ignore);
+        assert_eq!(ends(&ignore, &STANDING, spread(5000, 1)), Ok((0, 100)));
+    }
+
+    #[test]
+    fn c9_rounding_stays_inside_the_window() {
+        let rules = Rules::of(Policy::default(), ms(10));
+        for bits in [0, u64::MAX / 3, u64::MAX] {
+            let delay =
+                decide(&rules, &STANDING, &spread(5, 20), &mut || bits).map(|wait| wait.delay / MS);
+            assert!(matches!(delay, Ok(10 | 20)), "{delay:?}");
+        }
+    }
+
     #[test]
     fn a_computed_delay_is_remembered_as_drawn_and_a_hinted_one_is_not() {
         let policy = Policy::default().jitter(Jitter::Decorrelated);
@@ -338,8 +408,10 @@ mod tests {
         let computed = wait(busy());
         assert_eq!((computed.step, computed.previous), (6, Some(450 * MS + 21)));
         assert_eq!(computed.delay, 450 * MS, "rounded to the tick");
-        let hinted = wait(busy().retry_after(ms(300)));
-        assert_eq!((hinted.step, hinted.previous), (6, Some(150 * MS + 7)));
+        for failure in [busy().retry_after(ms(300)), spread(300, 900)] {
+            let hinted = wait(failure);
+            assert_eq!((hinted.step, hinted.previous), (6, Some(150 * MS + 7)));
+        }
     }
 
     #[test]
@@ -420,12 +492,17 @@ mod tests {
         #[test]
         fn no_standing_and_no_hint_panic(
             now: u64, deadline: u64, attempt: u32, attempts: u32, step: u32,
-            previous: Option<u64>, hint: Option<Duration>, exact: bool, tick: Duration, bits: u64,
+            previous: Option<u64>, hint: Option<Duration>, form in 0..3_u8, over: Duration,
+            tick: Duration, bits: u64,
         ) {
             let rules = Rules::of(Policy::default().jitter(Jitter::Decorrelated), tick);
             let (now, deadline) = (Instant::from_nanos(now), Instant::from_nanos(deadline));
             let at = Standing { now, deadline, attempt, attempts, step, previous, ..STANDING };
-            let hint = hint.map(if exact { Hint::Exactly } else { Hint::AtLeast });
+            let hint = hint.map(|after| match form {
+                0 => Hint::Exactly(after),
+                1 => Hint::AtLeast(after),
+                _ => Hint::Spread { after, over },
+            });
             let failure = Failure { hint, ..busy() };
             if let Ok(wait) = decide(&rules, &at, &failure, &mut || bits) {
                 let ends = now.as_nanos().saturating_add(wait.delay);

@@ -118,42 +118,42 @@ impl Policy {
         Self::default()
     }
 
-    /// The ceiling is `base`, then twice that, and so on.
+    /// The ceiling is `base`, then twice that, and so on. The cap is the default one, or `base` where
+    /// that is longer.
     pub fn exponential(base: Duration) -> Self {
-        Self {
-            base,
-            ..Self::default()
-        }
+        Self::growing(Backoff::Exponential, base)
     }
 
-    /// The ceiling is `delay` every time.
+    /// The ceiling is `delay` every time. So is the cap where that is longer than the default one.
     pub fn fixed(delay: Duration) -> Self {
-        Self {
-            backoff: Backoff::Fixed,
-            base: delay,
-            ..Self::default()
-        }
+        Self::growing(Backoff::Fixed, delay)
     }
 
-    /// The ceiling is `base`, then `2 x base`, `3 x base`.
+    /// The ceiling is `base`, then `2 x base`, `3 x base`. The cap is the default one, or `base` where
+    /// that is longer.
     pub fn linear(base: Duration) -> Self {
-        Self {
-            backoff: Backoff::Linear,
-            base,
-            ..Self::default()
-        }
+        Self::growing(Backoff::Linear, base)
     }
 
-    /// The ceiling is `base` x 1, 1, 2, 3, 5.
+    /// The ceiling is `base` x 1, 1, 2, 3, 5. The cap is the default one, or `base` where that is
+    /// longer.
     pub fn fibonacci(base: Duration) -> Self {
+        Self::growing(Backoff::Fibonacci, base)
+    }
+
+    /// The one argument of a constructor never makes a policy that is refused.
+    fn growing(backoff: Backoff, base: Duration) -> Self {
+        let default = Self::default();
         Self {
-            backoff: Backoff::Fibonacci,
+            backoff,
             base,
-            ..Self::default()
+            cap: default.cap.max(base),
+            ..default
         }
     }
 
-    /// The ceiling is what the function returns for the n-th retry, n from 0.
+    /// The ceiling is what the function returns for the n-th retry, n from 0. `base` plays no part,
+    /// but for decorrelated jitter.
     pub fn custom(ceiling: fn(u32) -> Duration) -> Self {
         Self {
             backoff: Backoff::Custom(ceiling),
@@ -163,15 +163,15 @@ impl Policy {
 }
 
 setters! {
-    /// Setters: each returns the policy with one field changed. Nothing is checked until
-    /// [`Policy::validate`] or `.retrier()`.
+    /// Setters: each returns the policy with one field changed; where the field is optional, `None`
+    /// clears it. Nothing is checked until [`Policy::validate`] or `.retrier()`.
     impl Policy;
     /// Sets how the ceiling grows.
     backoff: Backoff;
     /// Sets the first ceiling.
     base: Duration;
     /// Sets the base after a throttled failure.
-    throttled_base: Duration => Some;
+    throttled_base: Option<Duration>;
     /// Sets the factor of the exponential growth.
     multiplier: f64;
     /// Sets the longest computed delay.
@@ -183,9 +183,9 @@ setters! {
     /// Sets all attempts of a call, the first included.
     attempts: u32;
     /// Sets the longest time of the whole call, waits included.
-    deadline: Duration => Some;
+    deadline: Option<Duration>;
     /// Sets the longest time of one attempt.
-    attempt_timeout: Duration => Some;
+    attempt_timeout: Option<Duration>;
     /// Sets what is done with the server's hints.
     hint: HintMode;
     /// Sets the longest hint that is waited for.
@@ -193,20 +193,20 @@ setters! {
     /// Sets what bounds the retries of all calls together.
     budget: Budget;
     /// Sets how many calls may wait at once.
-    max_waiting: u32 => Some;
+    max_waiting: Option<u32>;
     /// Sets what a retry inside another retry does.
     nested: Nested;
     /// Sheds first tries while the server rejects calls.
-    throttle: Throttle => Some;
+    throttle: Option<Throttle>;
     /// Holds attempts to the rate that the server leaves when it throttles.
-    rate: AdaptiveRate => Some;
+    rate: Option<AdaptiveRate>;
     /// Starts a second copy beside a slow attempt: in async calls, not in blocking ones nor in loops
     /// written by hand.
-    hedge: Hedge => Some;
+    hedge: Option<Hedge>;
     /// Bounds how many attempts may be under way at once.
-    bulkhead: Bulkhead => Some;
+    bulkhead: Option<Bulkhead>;
     /// Refuses attempts while the dependency is down.
-    breaker: Breaker => Some;
+    breaker: Option<Breaker>;
 }
 
 impl Policy {
@@ -219,14 +219,17 @@ impl Policy {
             Jitter::Decorrelated | Jitter::DecorrelatedClamped
         );
         let throttled_base = self.throttled_base.unwrap_or(self.base);
+        let has_base = decorrelated || !matches!(self.backoff, Backoff::Custom(_));
         if self.attempts == 0 {
             Err(InvalidPolicy::Attempts)
         } else if !(self.multiplier >= 1.0 && self.multiplier.is_finite()) {
             Err(InvalidPolicy::Multiplier)
         } else if self.cap.is_zero() {
             Err(InvalidPolicy::Cap)
-        } else if self.base.max(throttled_base) > self.cap {
+        } else if has_base && self.base > self.cap {
             Err(InvalidPolicy::BaseAboveCap)
+        } else if has_base && throttled_base > self.cap {
+            Err(InvalidPolicy::ThrottledBaseAboveCap)
         } else if self.floor >= self.cap {
             Err(InvalidPolicy::FloorNotBelowCap)
         } else if decorrelated && (self.base.is_zero() || throttled_base.is_zero()) {
@@ -286,8 +289,10 @@ pub enum InvalidPolicy {
     Multiplier,
     /// `cap` is 0.
     Cap,
-    /// `base` or `throttled_base` is above `cap`.
+    /// `base` is above `cap`.
     BaseAboveCap,
+    /// `throttled_base` is above `cap`, which binds the delays after throttled failures as well.
+    ThrottledBaseAboveCap,
     /// `floor` is not below `cap`.
     FloorNotBelowCap,
     /// Decorrelated jitter grows from `base` or `throttled_base`, which is 0.
@@ -328,6 +333,7 @@ impl InvalidPolicy {
             Self::BaseAboveCap | Self::DecorrelatedWithoutBase | Self::DecorrelatedWithoutRoom => {
                 "base"
             }
+            Self::ThrottledBaseAboveCap => "throttled_base",
             Self::FloorNotBelowCap => "floor",
             Self::Deadline => "deadline",
             Self::AttemptTimeout => "attempt_timeout",
@@ -352,15 +358,19 @@ impl fmt::Display for InvalidPolicy {
             }
             Self::Cap => "cap is 0; set the longest delay, or a base of 0 for no delay",
             Self::BaseAboveCap => "base is above cap; lower base or raise cap",
+            Self::ThrottledBaseAboveCap => {
+                "throttled_base is above cap; lower throttled_base or raise cap"
+            }
             Self::FloorNotBelowCap => {
                 "floor is not below cap; delays could not be spread between them"
             }
             Self::DecorrelatedWithoutBase => {
-                "base is 0, but decorrelated jitter grows from it; set a base or use full jitter"
+                "base or throttled_base is 0, but decorrelated jitter grows from it; set a base or \
+                 use full jitter"
             }
             Self::DecorrelatedWithoutRoom => {
-                "base is at cap, but decorrelated jitter is drawn between them; raise cap or use \
-                 full jitter"
+                "base or throttled_base is at cap, but decorrelated jitter is drawn between them; \
+                 raise cap or use full jitter"
             }
             Self::Deadline => "deadline is 0; no attempt could start, so leave it out or raise it",
             Self::AttemptTimeout => "attempt_timeout is 0; no attempt could end in time",

@@ -1,22 +1,36 @@
 //! How is a plain field of a configuration set in a chain?
 
-/// One setter for each field named: it takes the value, and wraps it where the field is optional.
+/// One setter for each field named. That of an optional field takes the value or an `Option` of it.
 macro_rules! setters {
     (
         $(#[$about:meta])*
         impl $config:ident;
-        $($(#[$doc:meta])* $name:ident: $type:ty $(=> $wrap:path)?;)*
+        $($rest:tt)*
     ) => {
         $(#[$about])*
-        impl $config {$(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: $type) -> Self {
-                self.$name = $($wrap)?($name);
-                self
-            }
-        )*}
+        impl $config {
+            $crate::setters::setters!(@fields $($rest)*);
+        }
     };
+    (@fields $(#[$doc:meta])* $name:ident: Option<$type:ty>; $($rest:tt)*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: impl Into<Option<$type>>) -> Self {
+            self.$name = $name.into();
+            self
+        }
+        $crate::setters::setters!(@fields $($rest)*);
+    };
+    (@fields $(#[$doc:meta])* $name:ident: $type:ty; $($rest:tt)*) => {
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name;
+            self
+        }
+        $crate::setters::setters!(@fields $($rest)*);
+    };
+    (@fields) => {};
 }
 
 pub(crate) use setters;

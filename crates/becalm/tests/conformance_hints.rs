@@ -66,6 +66,47 @@ fn conformance_16_a_hint_is_a_floor_and_its_jitter_goes_on_top() {
     }
 }
 
+/// Come back in 5 s, spread over 10 s: never early, evenly over the whole window, and no further.
+#[test]
+fn c9_a_fleet_comes_back_over_the_window_that_the_server_named() {
+    let (after, over) = (5 * SECOND, 10 * SECOND);
+    let hint = Some(Hint::Spread { after, over });
+    let mut per_second = [0_u32; 10];
+    for seed in 0..10_000 {
+        match decide(&Policy::default(), hint, seed) {
+            Decision::RetryIn(delay) => {
+                let late = delay.checked_sub(after).expect("never early");
+                assert!(late <= over, "{late:?} after the window has opened");
+                per_second[usize::try_from(late.as_secs()).unwrap().min(9)] += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // 1000 each; five standard errors are 150.
+    assert!(
+        per_second
+            .iter()
+            .all(|clients| clients.abs_diff(1000) < 150),
+        "{per_second:?}"
+    );
+
+    let bounded = Policy::default().deadline(7 * SECOND);
+    for seed in 0..1000 {
+        let delay = decide(&bounded, hint, seed);
+        assert!(matches!(delay, Decision::RetryIn(delay) if delay >= after && delay < 7 * SECOND));
+    }
+    let short = Policy::default().deadline(5 * SECOND);
+    assert_eq!(
+        decide(&short, hint, 7),
+        Decision::Stop(StopReason::HintTooLong)
+    );
+    let impatient = Policy::default().max_hint(4_999 * SECOND / 1000);
+    assert_eq!(
+        decide(&impatient, hint, 7),
+        Decision::Stop(StopReason::HintTooLong)
+    );
+}
+
 #[test]
 fn conformance_16_a_hint_beyond_its_maximum_or_the_deadline_stops_the_call_at_once() {
     let nano = Duration::from_nanos(1);

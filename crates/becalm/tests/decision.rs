@@ -79,7 +79,10 @@ proptest! {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, start);
         prop_assume!(call.start(start, &mut || 0).is_ok());
         let now = start.after(late);
-        let (Hint::AtLeast(least) | Hint::Exactly(least)) = hint else { unreachable!() };
+        let (Hint::AtLeast(least) | Hint::Exactly(least) | Hint::Spread { after: least, .. }) = hint
+        else {
+            unreachable!()
+        };
         let room = call.deadline().map(|deadline| deadline.since(now));
         let fits = nanos(least) <= nanos(policy.max_hint)
             && room.is_none_or(|room| nanos(least) < nanos(room));
@@ -90,6 +93,7 @@ proptest! {
                 prop_assert!(nanos(delay) >= nanos(least), "{delay:?} before {least:?}");
                 let jitter = match hint {
                     Hint::AtLeast(_) => nanos(policy.cap).max(nanos(least) / 10),
+                    Hint::Spread { over, .. } => nanos(over),
                     _ => 0,
                 };
                 let most = nanos(least).saturating_add(jitter);

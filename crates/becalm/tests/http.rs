@@ -304,3 +304,129 @@ fn a_wall_clock_before_1970_is_1970() {
     let hint = hint(&until, || UNIX_EPOCH - Duration::from_secs(5));
     assert_eq!(hint, Some(Hint::AtLeast(Duration::from_secs(9))));
 }
+
+/// A line that is whole by itself may be broken as a part of the field, and the other way round.
+#[test]
+fn c13_all_lines_of_becalm_retry_are_one_field() {
+    let name = "becalm-retry";
+    let forbids = |lines: &[&str]| {
+        let lines: Vec<_> = lines.iter().map(|line| (name, *line)).collect();
+        should_retry(&headers(&lines)) == Some(false)
+    };
+    assert!(forbids(&["do-not-retry=budget_exhausted"]));
+    assert!(forbids(&["since=5", "do-not-retry"]));
+    assert!(forbids(&[
+        "who=(a b)",
+        "do-not-retry=breaker_open",
+        "since=7"
+    ]));
+    assert!(
+        !forbids(&["who=\"a", "b\", do-not-retry=?0"]),
+        "a string over two lines"
+    );
+    assert!(
+        !forbids(&["do-not-retry", "do-not-retry=?0"]),
+        "the last of a key counts"
+    );
+    assert!(
+        !forbids(&["do-not-retry", "not a dictionary!"]),
+        "all of it is garbage"
+    );
+    assert!(!forbids(&["who=%\"%c3%28\", do-not-retry"]), "no UTF-8");
+    assert!(
+        !forbids(&["who=:a=GVsbG8=:, do-not-retry"]),
+        "padding in the middle"
+    );
+}
+
+#[test]
+fn c14_a_quota_is_a_hint_once_nothing_of_it_is_left() {
+    let spent = ("x-ratelimit-remaining", "0");
+    for (lines, expected) in [
+        (vec![("ratelimit", "\"default\";r=0;t=30")], Some(30)),
+        (
+            vec![
+                ("ratelimit", "\"a\";r=0;t=5"),
+                ("ratelimit", "\"b\";r=0;t=7"),
+            ],
+            Some(7),
+        ),
+        (
+            vec![("ratelimit", "\"a\";r=0;t=5"), ("ratelimit", "\"b")],
+            None,
+        ),
+        (vec![("ratelimit", "\"default\";r=9;t=30")], None),
+        (vec![spent, ("x-ratelimit-reset", "30")], Some(30)),
+        (vec![("x-ratelimit-reset", "30")], None),
+        (
+            vec![("x-ratelimit-remaining", "1"), ("x-ratelimit-reset", "30")],
+            None,
+        ),
+        (
+            vec![
+                ("x-ratelimit-remaining", "soon"),
+                ("x-ratelimit-reset", "30"),
+            ],
+            None,
+        ),
+        (vec![spent, ("ratelimit-reset", "30")], None),
+        (
+            vec![("ratelimit-remaining", "0"), ("ratelimit-reset", "30")],
+            Some(30),
+        ),
+        (
+            vec![
+                ("x-rate-limit-remaining", "0"),
+                ("x-rate-limit-reset", "30"),
+            ],
+            Some(30),
+        ),
+        (
+            vec![
+                spent,
+                ("x-ratelimit-reset-after", "30"),
+                ("x-ratelimit-reset", "99"),
+            ],
+            Some(30),
+        ),
+        (vec![("x-ratelimit-reset-after", "30")], None),
+        (
+            vec![spent, ("x-ratelimit-reset", "30"), ("retry-after", "3")],
+            Some(3),
+        ),
+        (
+            vec![
+                spent,
+                ("x-ratelimit-reset", "30"),
+                ("ratelimit", "a;r=0;t=4"),
+            ],
+            Some(4),
+        ),
+    ] {
+        assert_eq!(
+            at_least(&lines),
+            expected.map(Duration::from_secs),
+            "{lines:?}"
+        );
+    }
+}
+
+/// The dates of quotas are counted like those of `retry-after`.
+#[test]
+fn c14_the_reset_of_a_quota_is_counted_from_the_responses_own_date() {
+    let now = UNIX_EPOCH + Duration::from_secs(1_795_132_800); // 2026-11-20 00:00:00 GMT
+    let lines = |date: &'static str| {
+        headers(&[
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "1795132860"),
+            ("date", date),
+        ])
+    };
+    for (date, seconds) in [("Thu, 19 Nov 2026 23:59:00 GMT", 120), ("yesterday", 60)] {
+        let expected = Hint::AtLeast(Duration::from_secs(seconds));
+        assert_eq!(hint(&lines(date), || now), Some(expected), "{date}");
+    }
+    let untouched = headers(&[("x-ratelimit-remaining", "1"), ("x-ratelimit-reset", "9")]);
+    let no_clock = || -> SystemTime { panic!("the clock was read") };
+    assert_eq!(hint(&untouched, no_clock), None);
+}

@@ -22,11 +22,11 @@ fn endless() -> Policy {
 /// The policy with this part, as in a policy file.
 fn with(policy: Policy, key: &str, text: &str) -> Policy {
     match key {
-        "throttle" => policy.throttle(text.parse().expect(text)),
-        "rate" => policy.rate(text.parse().expect(text)),
-        "hedge" => policy.hedge(text.parse().expect(text)),
-        "bulkhead" => policy.bulkhead(text.parse().expect(text)),
-        "breaker" => policy.breaker(text.parse().expect(text)),
+        "throttle" => policy.throttle(text.parse::<becalm::Throttle>().expect(text)),
+        "rate" => policy.rate(text.parse::<becalm::AdaptiveRate>().expect(text)),
+        "hedge" => policy.hedge(text.parse::<becalm::Hedge>().expect(text)),
+        "bulkhead" => policy.bulkhead(text.parse::<becalm::Bulkhead>().expect(text)),
+        "breaker" => policy.breaker(text.parse::<becalm::Breaker>().expect(text)),
         _ => panic!("no part {key}"),
     }
 }

@@ -57,7 +57,17 @@ fn refused_delays() -> Vec<Refused> {
         multiplier(1.0 - f64::EPSILON),
         (no_cap, InvalidPolicy::Cap, "cap", "base of 0"),
         above_cap(policy().base(cap + Duration::from_nanos(1))),
-        above_cap(policy().throttled_base(Duration::MAX)),
+        above_cap(
+            Policy::custom(|_| MS)
+                .base(Duration::MAX)
+                .jitter(Jitter::Decorrelated),
+        ),
+        (
+            policy().throttled_base(Duration::MAX),
+            InvalidPolicy::ThrottledBaseAboveCap,
+            "throttled_base",
+            "lower throttled_base or raise cap",
+        ),
         floor(cap),
         floor(Duration::MAX),
     ]
@@ -299,6 +309,8 @@ fn the_edges_of_every_range_are_accepted() {
         Policy::default().multiplier(f64::MAX),
         Policy::fixed(Duration::ZERO),
         Policy::fixed(cap),
+        Policy::custom(|_| MS).cap(MS),
+        Policy::custom(|_| MS).cap(MS).throttled_base(cap),
         Policy::default().throttled_base(cap),
         Policy::default().throttled_base(Duration::ZERO),
         Policy::default().cap(Duration::MAX).base(Duration::MAX),
@@ -322,6 +334,63 @@ fn the_edges_of_every_range_are_accepted() {
     ] {
         assert_eq!(policy.validate(), Ok(()), "{policy:?}");
     }
+}
+
+/// In the `LazyLock` of the front page a refusal is a panic.
+#[test]
+fn c8_no_argument_of_a_constructor_makes_a_policy_that_is_refused() {
+    let constructors = [
+        Policy::fixed,
+        Policy::exponential,
+        Policy::linear,
+        Policy::fibonacci,
+    ];
+    for constructor in constructors {
+        for seconds in [0, 1, 20, 21, 60, 3600] {
+            let base = Duration::from_secs(seconds);
+            let policy = constructor(base);
+            assert_eq!(policy.validate(), Ok(()), "{policy:?}");
+            assert_eq!(policy.cap, base.max(Policy::default().cap));
+        }
+        assert_eq!(constructor(Duration::MAX).validate(), Ok(()));
+    }
+    let minutes = Policy::fixed(60_000 * MS).jitter(Jitter::None);
+    let delays: Vec<_> = minutes.delays(SplitMix64::new(7)).collect();
+    assert_eq!(delays, [60_000 * MS; 3]);
+}
+
+#[test]
+fn c8_a_custom_growth_is_not_bound_by_a_base_that_it_never_uses() {
+    let ladder = Policy::custom(|n| MS * (n + 1)).cap(6 * MS);
+    assert_eq!(ladder.validate(), Ok(()));
+    let decorrelated = ladder.jitter(Jitter::Decorrelated);
+    assert_eq!(decorrelated.validate(), Err(InvalidPolicy::BaseAboveCap));
+}
+
+#[test]
+fn c12_none_clears_what_a_setter_has_set() {
+    let set = policy()
+        .deadline(MS)
+        .attempt_timeout(MS)
+        .throttled_base(MS)
+        .max_waiting(1)
+        .throttle(Throttle::default())
+        .rate(AdaptiveRate::cubic())
+        .hedge(Hedge::after(MS))
+        .bulkhead(Bulkhead::calls(1))
+        .breaker(Breaker::consecutive(5).slow(MS).slow(None));
+    assert_eq!(set.breaker, Some(Breaker::consecutive(5)));
+    let cleared = set
+        .deadline(None)
+        .attempt_timeout(None)
+        .throttled_base(None)
+        .max_waiting(None)
+        .throttle(None)
+        .rate(None)
+        .hedge(None)
+        .bulkhead(None)
+        .breaker(None);
+    assert_eq!(cleared, policy());
 }
 
 #[test]

@@ -48,10 +48,7 @@ impl HintFile {
             .take(LONGEST)
             .read_to_string(&mut text)
             .ok()?;
-        let now = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        retry_after(text.trim(), now)
+        retry_after(text.trim(), SystemTime::now())
     }
 }
 

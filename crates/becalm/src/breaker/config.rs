@@ -129,7 +129,7 @@ setters! {
     /// Sets how many calls a window must hold before their share counts.
     min_calls: u32;
     /// Sets from which time on a call counts as failed.
-    slow: Duration => Some;
+    slow: Option<Duration>;
     /// Sets how long it is open the first time.
     open: Duration;
     /// Sets how long it is open at most.

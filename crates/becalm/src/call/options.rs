@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use crate::idempotency::Operation;
+use crate::setters::setters;
 use crate::throttle::Priority;
 
 /// What one call sets for itself; the rest is its policy's.
@@ -29,4 +30,18 @@ impl CallOptions {
             priority: Priority::Critical,
         }
     }
+}
+
+setters! {
+    /// Setters: each returns the options with one field changed; where the field is optional, `None`
+    /// clears it.
+    impl CallOptions;
+    /// Sets what repeating the operation would do.
+    operation: Operation;
+    /// Sets all attempts of this call, the first included.
+    attempts: Option<u32>;
+    /// Sets the longest time of this call.
+    deadline: Option<Duration>;
+    /// Sets how soon the adaptive throttle may shed this call.
+    priority: Priority;
 }

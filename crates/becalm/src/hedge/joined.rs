@@ -38,24 +38,26 @@ fn later(hint: Hint, ago: Duration) -> Hint {
     match hint {
         Hint::AtLeast(delay) => Hint::AtLeast(delay.saturating_sub(ago)),
         Hint::Exactly(delay) => Hint::Exactly(delay.saturating_sub(ago)),
+        Hint::Spread { after, over } => Hint::Spread {
+            after: after.saturating_sub(ago),
+            over: over.saturating_sub(ago.saturating_sub(after)),
+        },
         Hint::Stop => Hint::Stop,
     }
 }
 
-/// The longer one; of two that are as long, the one that spreads.
+/// The one that allows nothing sooner; of two that begin together, the one that spreads further.
 fn stricter(one: Hint, other: Hint) -> Hint {
-    match (one, other) {
-        (Hint::Stop, _) | (_, Hint::Stop) => Hint::Stop,
-        (Hint::AtLeast(a), Hint::AtLeast(b)) => Hint::AtLeast(a.max(b)),
-        (Hint::Exactly(a), Hint::Exactly(b)) => Hint::Exactly(a.max(b)),
-        (Hint::AtLeast(at_least), Hint::Exactly(exactly))
-        | (Hint::Exactly(exactly), Hint::AtLeast(at_least)) => {
-            if exactly > at_least {
-                Hint::Exactly(exactly)
-            } else {
-                Hint::AtLeast(at_least)
-            }
-        }
+    if rank(other) > rank(one) { other } else { one }
+}
+
+/// How strict a hint is: whether it forbids, when it begins, how it spreads, how far.
+fn rank(hint: Hint) -> (bool, Duration, u8, Duration) {
+    match hint {
+        Hint::Stop => (true, Duration::ZERO, 0, Duration::ZERO),
+        Hint::Exactly(delay) => (false, delay, 0, Duration::ZERO),
+        Hint::AtLeast(delay) => (false, delay, 1, Duration::ZERO),
+        Hint::Spread { after, over } => (false, after, 2, over),
     }
 }
 
@@ -90,6 +92,10 @@ mod tests {
     #[test]
     fn no_retry_comes_earlier_than_any_server_allowed() {
         let (at_least, exactly) = (|n| Some(Hint::AtLeast(s(n))), |n| Some(Hint::Exactly(s(n))));
+        let spread = |after, over| {
+            let (after, over) = (s(after), s(over));
+            Some(Hint::Spread { after, over })
+        };
         for (earlier, last, hint) in [
             (None, None, None),
             (at_least(5), None, at_least(4)),
@@ -103,6 +109,13 @@ mod tests {
             (exactly(5), at_least(4), at_least(4)),
             (at_least(5), exactly(5), exactly(5)),
             (at_least(7), exactly(5), at_least(6)),
+            (spread(5, 9), None, spread(4, 9)),
+            (spread(0, 9), None, spread(0, 8)),
+            (spread(5, 9), at_least(4), spread(4, 9)),
+            (spread(5, 9), at_least(5), at_least(5)),
+            (spread(5, 9), spread(4, 7), spread(4, 9)),
+            (exactly(5), spread(4, 7), spread(4, 7)),
+            (spread(9, 9), Some(Hint::Stop), Some(Hint::Stop)),
             (Some(Hint::Stop), at_least(5), Some(Hint::Stop)),
             (at_least(5), Some(Hint::Stop), Some(Hint::Stop)),
             (Some(Hint::Stop), None, Some(Hint::Stop)),

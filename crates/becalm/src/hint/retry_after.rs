@@ -8,29 +8,30 @@
 use core::time::Duration;
 
 use super::http_date;
-
-const NANOS_IN_MILLI: u64 = 1_000_000;
+use crate::time::UnixTime;
 
 /// `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
 ///
-/// `now` is the time since the Unix epoch from which a date is counted: the response's own
-/// `Date` if it has one, so that the two clocks need not agree, otherwise the wall clock. A date
-/// in the past is zero. Seconds carry neither sign nor fraction; spaces and tabs around the value
-/// are not part of it.
+/// A date is counted from `now`: the response's own `Date` if it has one, so that the two clocks
+/// need not agree, otherwise the wall clock. A date in the past is zero; [`http_date`] says which
+/// forms are read. Seconds carry neither sign nor fraction; spaces and tabs around the value are
+/// not part of it.
 ///
 /// ```
-/// use becalm::hint::retry_after;
+/// use becalm::{hint::retry_after, time::UnixTime};
 /// use core::time::Duration;
 ///
-/// let now = Duration::from_secs(784_111_770);
+/// let now = UnixTime::from_epoch(Duration::from_secs(784_111_770));
 /// assert_eq!(retry_after("120", now), Some(Duration::from_secs(120)));
 /// assert_eq!(retry_after("Sun, 06 Nov 1994 08:49:37 GMT", now), Some(Duration::from_secs(7)));
 /// assert_eq!(retry_after("1.5", now), None);
 /// ```
-pub fn retry_after(text: &str, now: Duration) -> Option<Duration> {
+pub fn retry_after(text: &str, now: impl Into<UnixTime>) -> Option<Duration> {
     let text = without_whitespace(text);
-    whole_number(text, Duration::from_secs)
-        .or_else(|| http_date(text, now).map(|date| date.saturating_sub(now)))
+    whole_number(text, Duration::from_secs).or_else(|| {
+        let now = now.into();
+        http_date(text, now).map(|date| date.since(now))
+    })
 }
 
 /// `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
@@ -45,10 +46,7 @@ pub fn retry_after(text: &str, now: Duration) -> Option<Duration> {
 /// assert_eq!(retry_after_ms("-1"), None);
 /// ```
 pub fn retry_after_ms(text: &str) -> Option<Duration> {
-    let text = without_whitespace(text);
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let millis = whole_number(whole, Duration::from_millis)?;
-    Some(millis.saturating_add(fraction_of_millisecond(fraction)?))
+    decimal(without_whitespace(text), Duration::from_millis)
 }
 
 /// `x-amz-retry-after` (AWS): whole milliseconds.
@@ -69,28 +67,30 @@ pub(super) fn without_whitespace(text: &str) -> &str {
 }
 
 /// `1*DIGIT` of this unit; the longest duration where `u64` cannot hold the number.
-fn whole_number(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
+pub(super) fn whole_number(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
     is_digits(text).then(|| text.parse().map_or(Duration::MAX, unit))
+}
+
+/// The same with or without a decimal fraction, rounded up to a nanosecond.
+pub(super) fn decimal(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole = whole_number(whole, unit)?;
+    if !is_digits(fraction) {
+        return None;
+    }
+    let mut place = unit(1);
+    let mut below = false;
+    let mut total = whole;
+    for digit in fraction.bytes().map(|byte| u32::from(byte - b'0')) {
+        place /= 10;
+        total = total.saturating_add(place * digit);
+        below |= place.is_zero() && digit > 0;
+    }
+    Some(total.saturating_add(Duration::from_nanos(u64::from(below))))
 }
 
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The decimal fraction of a millisecond, rounded up to a nanosecond.
-fn fraction_of_millisecond(digits: &str) -> Option<Duration> {
-    if !is_digits(digits) {
-        return None;
-    }
-    let mut nanos = 0;
-    let mut place = NANOS_IN_MILLI;
-    let mut below = false;
-    for digit in digits.bytes().map(|byte| u64::from(byte - b'0')) {
-        place /= 10;
-        nanos += digit * place;
-        below |= place == 0 && digit > 0;
-    }
-    Some(Duration::from_nanos(nanos + u64::from(below)))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Sun, 06 Nov 1994 08:49:30.25 GMT.
-    const NOW: Duration = Duration::new(784_111_770, 250_000_000);
+    const NOW: UnixTime = UnixTime::from_epoch(Duration::new(784_111_770, 250_000_000));
 
     #[test]
     fn seconds_and_the_three_dates_are_read() {
@@ -187,7 +187,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in ".*", now: u64) {
-            let _ = retry_after(&text, Duration::from_secs(now));
+            let _ = retry_after(&text, UnixTime::from_epoch(Duration::from_secs(now)));
             let _ = retry_after_ms(&text);
             let _ = amz_retry_after(&text);
         }

@@ -1,15 +1,23 @@
 //! What do the response's headers say about the next attempt?
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::borrow::Cow;
+use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue};
 
 use crate::hint::{self, Hint};
 use crate::scope::DoNotRetry;
+use crate::time::UnixTime;
 
 /// Says "no" by being there.
 const NACK: &str = "finagle-http-nonretryable-nack";
 const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
+/// What is left of a quota, and when it is reset.
+const QUOTAS: [(&str, &str); 3] = [
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+    ("x-rate-limit-remaining", "x-rate-limit-reset"),
+    ("ratelimit-remaining", "ratelimit-reset"),
+];
 
 /// The server's own word in the headers of a failed response.
 ///
@@ -20,20 +28,60 @@ const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 ///    Azure);
 /// 3. `x-amz-retry-after`: whole milliseconds (AWS);
 /// 4. `retry-after`: whole seconds or a date (RFC 9110 section 10.2.3). A date is counted from the
-///    response's `Date` if there is exactly one that can be read, otherwise from `wall`.
+///    response's `Date` if there is exactly one that can be read, otherwise from `wall`;
+/// 5. a quota of which nothing is left: `ratelimit` with `r=0`
+///    (draft-ietf-httpapi-ratelimit-headers-10, by which `retry-after` goes before it), then
+///    `x-ratelimit-reset-after` (Discord), then `x-ratelimit-reset`, `x-rate-limit-reset` and
+///    `ratelimit-reset` ([`rate_limit_reset`](hint::rate_limit_reset)), each of these only beside
+///    its `remaining` of 0 (GitHub, X, Okta, Envoy).
 ///
 /// The finer ones come first because servers that send them repeat the value in `retry-after`,
-/// rounded. Of several lines of one header the longest delay counts: never early. `wall` is the
-/// wall clock, such as `SystemTime::now`; it is read only if there is a `retry-after`.
-pub fn hint(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Hint> {
+/// rounded. Of several lines of one header the longest delay counts: never early. No header that is
+/// in use names a spread of its own ([`Hint::Spread`]). `wall` is the wall clock, such as
+/// `SystemTime::now`; it is read only for headers that may hold a date, the last three of 5 and
+/// `retry-after`.
+pub fn hint<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> Option<Hint> {
     if should_retry(headers) == Some(false) {
         return Some(Hint::Stop);
     }
     longest(headers, "retry-after-ms", hint::retry_after_ms)
         .or_else(|| longest(headers, "x-ms-retry-after-ms", hint::retry_after_ms))
         .or_else(|| longest(headers, "x-amz-retry-after", hint::amz_retry_after))
-        .or_else(|| retry_after(headers, wall))
+        .or_else(|| coarse(headers, wall))
         .map(Hint::AtLeast)
+}
+
+/// What names whole seconds or a date.
+fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> Option<Duration> {
+    let is_spent = |remaining| headers.get_all(remaining).iter().any(|left| is(left, "0"));
+    let resets = QUOTAS
+        .iter()
+        .filter(|(remaining, reset)| headers.contains_key(*reset) && is_spent(*remaining))
+        .map(|(_, reset)| *reset);
+    let mut origin = None;
+    if headers.contains_key("retry-after") || resets.clone().next().is_some() {
+        let now = wall().into();
+        origin = Some(date(headers, now).unwrap_or(now));
+    }
+    let by_date = |name, read: fn(&str, UnixTime) -> Option<Duration>| {
+        longest(headers, name, |text| read(text, origin?))
+    };
+    by_date("retry-after", hint::retry_after)
+        .or_else(|| hint::rate_limit(whole_field(headers, "ratelimit")?))
+        .or_else(|| {
+            is_spent("x-ratelimit-remaining").then(|| {
+                longest(
+                    headers,
+                    "x-ratelimit-reset-after",
+                    hint::rate_limit_reset_after,
+                )
+            })?
+        })
+        .or_else(|| {
+            resets
+                .filter_map(|name| by_date(name, hint::rate_limit_reset))
+                .max()
+        })
 }
 
 /// The server's own word on whether to retry at all, against or beyond what the status says.
@@ -45,20 +93,13 @@ pub fn hint(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Hi
 ///
 /// Anything else is ignored. Where several disagree, `false` counts.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let mut answers = headers.get_all(DoNotRetry::NAME).iter();
-    if answers.any(|line| DoNotRetry::decode(line).is_some()) || headers.contains_key(NACK) {
+    let answer = whole_field(headers, DoNotRetry::NAME).and_then(DoNotRetry::decode);
+    if answer.is_some() || headers.contains_key(NACK) {
         return Some(false);
     }
     let advice = |word: &str| {
-        ADVICE
-            .iter()
-            .flat_map(|name| headers.get_all(*name))
-            .any(|value| {
-                value
-                    .as_bytes()
-                    .trim_ascii()
-                    .eq_ignore_ascii_case(word.as_bytes())
-            })
+        let mut lines = ADVICE.iter().flat_map(|name| headers.get_all(*name));
+        lines.any(|value| is(value, word))
     };
     if advice("false") {
         Some(false)
@@ -67,17 +108,26 @@ pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
     }
 }
 
-fn retry_after(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Duration> {
-    headers.get("retry-after")?;
-    let now = since_epoch(wall());
-    let origin = date(headers, now).unwrap_or(now);
-    longest(headers, "retry-after", |text| {
-        hint::retry_after(text, origin)
-    })
+/// All lines of a structured field as one (RFC 9651 section 4.2); `None` where there is none.
+pub(super) fn whole_field<'a>(headers: &'a HeaderMap, name: &str) -> Option<Cow<'a, [u8]>> {
+    let mut lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let mut field = Cow::Borrowed(lines.next()?);
+    for line in lines {
+        let field = field.to_mut();
+        field.extend_from_slice(b", ");
+        field.extend_from_slice(line);
+    }
+    Some(field)
+}
+
+/// Whether this word is all there is, in any case of letters.
+fn is(value: &HeaderValue, word: &str) -> bool {
+    let text = value.as_bytes().trim_ascii();
+    text.eq_ignore_ascii_case(word.as_bytes())
 }
 
 /// The response's own `Date`.
-fn date(headers: &HeaderMap, now: Duration) -> Option<Duration> {
+fn date(headers: &HeaderMap, now: UnixTime) -> Option<UnixTime> {
     let mut lines = headers.get_all("date").iter();
     let (line, None) = (lines.next()?, lines.next()) else {
         return None;
@@ -93,9 +143,4 @@ fn longest(
 ) -> Option<Duration> {
     let texts = headers.get_all(name).into_iter().map(HeaderValue::to_str);
     texts.filter_map(|text| read(text.ok()?)).max()
-}
-
-/// A clock set before 1970 reads as 1970.
-fn since_epoch(wall: SystemTime) -> Duration {
-    wall.duration_since(UNIX_EPOCH).unwrap_or_default()
 }

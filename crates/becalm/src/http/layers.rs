@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::headers::whole_field;
 use crate::scope::{ClockId, DoNotRetry, Scope, ScopeHeader};
 use crate::stop::StopReason;
 use crate::time::Instant;
@@ -97,17 +98,9 @@ pub fn write_do_not_retry(headers: &mut HeaderMap, reason: StopReason) {
     }
 }
 
-/// Several lines of one field are one list (RFC 9651 section 4.2).
 fn own(headers: &HeaderMap) -> ScopeHeader {
-    let mut lines = headers.get_all(SCOPE).iter().map(HeaderValue::as_bytes);
-    match (lines.next(), lines.next()) {
-        (None, _) => ScopeHeader::default(),
-        (Some(line), None) => ScopeHeader::read(line),
-        (Some(first), Some(second)) => {
-            let all: Vec<_> = [first, second].into_iter().chain(lines).collect();
-            ScopeHeader::read(&all.join(&b", "[..]))
-        }
-    }
+    whole_field(headers, ScopeHeader::NAME)
+        .map_or_else(ScopeHeader::default, |field| ScopeHeader::read(&field))
 }
 
 fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> {

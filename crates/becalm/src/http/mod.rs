@@ -31,12 +31,11 @@ pub use layers::{scope, write_do_not_retry, write_scope};
 pub use method::operation;
 pub use status::classify_status;
 
-use std::time::SystemTime;
-
 use ::http::{HeaderMap, StatusCode};
 
 use crate::classify::{Class, Verdict};
 use crate::idempotency::Operation;
+use crate::time::UnixTime;
 
 /// The request whose response is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +62,12 @@ impl Exchange {
 /// success is a success whatever the headers say.
 ///
 /// `wall` is the wall clock, such as `SystemTime::now`. It is read only when a failed response
-/// has a `retry-after`.
-pub fn verdict(
+/// has a header that may hold a date, such as `retry-after`.
+pub fn verdict<W: Into<UnixTime>>(
     status: StatusCode,
     headers: &HeaderMap,
     exchange: Exchange,
-    wall: impl FnOnce() -> SystemTime,
+    wall: impl FnOnce() -> W,
 ) -> Verdict {
     let Verdict::Failure(mut failure) = classify_status(status, exchange) else {
         return Verdict::Success;

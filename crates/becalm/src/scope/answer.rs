@@ -12,8 +12,8 @@
 
 use core::fmt;
 
-use super::structured::{Value, dictionary};
 use crate::hint::Hint;
+use crate::hint::structured::{Value, dictionary};
 use crate::stop::StopReason;
 
 /// Word for all layers above that more attempts harm: the value of the header field

@@ -25,8 +25,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::structured::{Value, dictionary};
 use super::{ClockId, Scope};
+use crate::hint::structured::{Value, dictionary};
 use crate::time::Instant;
 
 /// What a scope says to another process: the value of the header field `becalm-scope`.

@@ -15,7 +15,6 @@ mod clock;
 mod current;
 mod header;
 mod nested;
-mod structured;
 
 pub use answer::DoNotRetry;
 pub use clock::ClockId;

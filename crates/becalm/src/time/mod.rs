@@ -1,9 +1,11 @@
 //! Who owns the time? A sleeper: clock and timer in one object, which a test can replace.
 
 mod instant;
+mod unix;
 
 pub use crate::scope::ClockId;
 pub use instant::Instant;
+pub use unix::UnixTime;
 
 #[cfg(feature = "std")]
 mod cancel;

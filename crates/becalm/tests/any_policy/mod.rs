@@ -156,6 +156,7 @@ pub fn any_hint() -> impl Strategy<Value = Hint> {
     prop_oneof![
         any_duration().prop_map(Hint::AtLeast),
         any_duration().prop_map(Hint::Exactly),
+        (any_duration(), any_duration()).prop_map(|(after, over)| Hint::Spread { after, over }),
     ]
 }
 

@@ -1,4 +1,20 @@
 //! What kind of failure is this, and may it have taken effect?
+//!
+//! An error says so itself ([`Classify`]), or a classifier says it beside the call. What the codes of
+//! well-known protocols mean stands in tables that need no client of any of them: [`connect`],
+//! [`http_status`], [`grpc`], [`websocket`], [`redis`], and for databases [`sqlstate`], [`mysql`],
+//! [`sqlite`]. Each is a plain function from the code to a [`Failure`]; those of databases and gRPC
+//! also say what is contention, which is no sign of overload.
+
+#[cfg(feature = "std")]
+pub mod connect;
+pub mod grpc;
+pub mod http_status;
+pub mod mysql;
+pub mod redis;
+pub mod sqlite;
+pub mod sqlstate;
+pub mod websocket;
 
 use core::fmt::Display;
 use core::time::Duration;
