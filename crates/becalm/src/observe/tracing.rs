@@ -88,6 +88,21 @@ impl Observer for TracingObserver {
                 elapsed_seconds = elapsed.as_secs_f64(),
                 "stopped"
             ),
+            // Where this is a surprise, it is for one cause, and nothing else in the log tells it.
+            Event::Stopped {
+                retrier,
+                reason: StopReason::NestedRetry,
+                attempts,
+                elapsed,
+            } => tracing::warn!(
+                target: TARGET,
+                retrier,
+                reason = StopReason::NestedRetry.as_str(),
+                attempts,
+                elapsed_seconds = elapsed.as_secs_f64(),
+                "stopped: a layer above repeats it already; what outlives that layer or is shared, \
+                 as a connection, starts with becalm::detached"
+            ),
             Event::Stopped {
                 retrier,
                 reason,

@@ -103,7 +103,7 @@ where
             Alarm::Timeout(number) => {
                 let timed_out = Failed {
                     number: Some(number),
-                    inside: Scope::NONE,
+                    inside: progress.scope_of(number),
                     failure: TIMED_OUT,
                     outcome: Outcome::TimedOut,
                 };
@@ -165,18 +165,23 @@ where
     if hedges.are_none() {
         return None;
     }
-    let mut is_forbidden = false;
+    // What one copy has heard holds for all.
+    let mut heard: Option<Scope> = None;
     let ended = hedges.poll(
         |number| {
             progress.is_running_hedge(number);
             progress.scope_of(number)
         },
-        |inside| is_forbidden |= inside.is_retry_forbidden(),
+        |inside| {
+            if !heard.is_some_and(Scope::is_retry_forbidden) {
+                heard = Some(inside);
+            }
+        },
         context,
     );
     progress.is_running(false);
-    if is_forbidden {
-        progress.forbid_retry();
+    if let Some(heard) = heard {
+        progress.hear(heard);
     }
     ended
 }
@@ -197,8 +202,6 @@ fn start_hedge<F, Fut, T, E>(
     let future = operation(attempt);
     progress.is_running(false);
     // The closure itself may have heard from a layer below.
-    if entered.leave().is_retry_forbidden() {
-        progress.forbid_retry();
-    }
+    progress.hear(entered.leave());
     hedges.push(attempt.number(), future);
 }

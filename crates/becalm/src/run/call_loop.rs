@@ -189,7 +189,7 @@ impl<'r, E> CallLoop<'r, E> {
         let mut wrapped = core::pin::pin!(self.scope().wrap(future));
         core::future::poll_fn(|context| {
             let polled = wrapped.as_mut().poll(context);
-            self.hear(wrapped.scope());
+            self.has_run_in(wrapped.scope());
             polled
         })
         .await
@@ -199,8 +199,14 @@ impl<'r, E> CallLoop<'r, E> {
     /// it hears what they say.
     pub fn enter<R>(&mut self, inside: impl FnOnce() -> R) -> R {
         let (result, scope) = self.scope().enter_with_scope(inside);
-        self.hear(scope);
+        self.has_run_in(scope);
         result
+    }
+
+    fn has_run_in(&mut self, inside: Scope) {
+        if let Phase::Running { .. } = self.phase {
+            self.progress.hear(inside);
+        }
     }
 
     /// The scope of the attempt under way: what runs in it knows of this call.
@@ -254,7 +260,7 @@ impl<'r, E> CallLoop<'r, E> {
             Phase::Created | Phase::Starting | Phase::GaveUp(_) => return None,
         };
         let (failure, outcome) = told.take().unwrap_or_else(untold);
-        match self.progress.failed(Scope::NONE, failure, outcome) {
+        match self.progress.failed(self.progress.scope(), failure, outcome) {
             Ok(delay) => {
                 self.phase = Phase::Waiting;
                 Some(!delay.is_zero())

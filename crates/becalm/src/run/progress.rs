@@ -302,6 +302,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     #[inline(never)] // keeps a plain call small
     fn succeeded_in_full(&mut self) {
         if let (Kind::Begun(begun), None) = (&mut *self.kind, &*self.details) {
+            Scope::handled();
             begun.flight.succeeded();
             if let Some(watch) = begun.watch.take() {
                 watch.disarm();
@@ -315,6 +316,7 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The call has succeeded with the attempt of this number.
     #[cold]
     pub fn won(&mut self, number: u32) {
+        Scope::handled();
         self.disarm();
         let engine = &self.parts.engine;
         let Some(mut details) = self.details.take() else {
@@ -362,9 +364,7 @@ impl<'r, E, T> Progress<'r, E, T> {
         outcome: Outcome<E, T>,
     ) -> Result<Next, GaveUp<E, T>> {
         let now = self.parts.engine.sleeper.now();
-        if inside.is_retry_forbidden() {
-            self.forbid_retry();
-        }
+        self.hear(inside);
         if let Some(watch) = self.watch() {
             watch.failed(now);
         }
@@ -374,13 +374,21 @@ impl<'r, E, T> Progress<'r, E, T> {
 
     /// Whether nothing but a decision can follow this failure, whatever else is under way.
     pub fn is_final(&mut self, number: u32, inside: Scope, failure: &Failure) -> bool {
-        inside.is_retry_forbidden() || self.course().call.is_decided_by(number, failure)
+        self.hear(inside);
+        self.course().call.is_decided_by(number, failure)
     }
 
     /// A layer below has learnt, in the attempt under way, that more attempts harm.
     #[cold]
     pub fn forbid_retry(&mut self) {
         self.course().call.forbid_retry();
+    }
+
+    /// What the scope of an attempt under way has become.
+    pub fn hear(&mut self, inside: Scope) {
+        if inside.is_retry_forbidden() || self.details.is_some() {
+            self.course().call.hear(inside);
+        }
     }
 
     /// What is to happen next while attempts are under way.

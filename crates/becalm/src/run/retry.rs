@@ -163,9 +163,7 @@ where
                 }
                 Turn::Pending(inside) => {
                     this.progress.is_running(false);
-                    if inside.is_retry_forbidden() {
-                        this.progress.forbid_retry();
-                    }
+                    this.progress.hear(inside);
                     if this.progress.is_untimed() {
                         return Poll::Pending;
                     }
@@ -217,9 +215,7 @@ where
                     let attempt = (self.operation)(attempt);
                     self.stage.set(Stage::Running { attempt });
                     // The closure itself may have heard from a layer below.
-                    if entered.leave().is_retry_forbidden() {
-                        self.progress.forbid_retry();
-                    }
+                    self.progress.hear(entered.leave());
                 }
                 Err(gave_up) => return Poll::Ready(Turn::Halted(Some(gave_up))),
             }

@@ -22,7 +22,7 @@ pub use clock::ClockId;
 #[cfg(feature = "std")]
 pub(crate) use current::{Entered, forbid_retry_in_current};
 #[cfg(feature = "std")]
-pub use current::{WithScope, Wrapped};
+pub use current::{WithScope, Wrapped, detached};
 pub use header::ScopeHeader;
 pub use nested::{Nested, UnknownNested};
 
@@ -121,6 +121,12 @@ impl Scope {
             };
             self.meta |= code << REASON_AT;
         }
+        self
+    }
+
+    #[cfg(feature = "std")]
+    const fn without_word_from_below(mut self) -> Self {
+        self.meta &= !REASON;
         self
     }
 
