@@ -92,7 +92,7 @@ impl<C: Clock> Shared<C> {
     /// The begin of a call, and its time if the budget wants it.
     #[inline]
     fn begin(&mut self) -> Instant {
-        let now = if self.budget.deposit_reads_clock() {
+        let now = if self.budget.reads_clock() {
             self.clock.now()
         } else {
             Instant::ZERO

@@ -39,7 +39,7 @@ impl StopCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Demand {
-    /// First tries that started: calls, but for those inside a retry above.
+    /// First tries that started: the first attempts of calls.
     pub first_tries: u64,
     /// All attempts that started, first tries, retries and hedges.
     pub attempts: u64,

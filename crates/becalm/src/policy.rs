@@ -61,7 +61,8 @@ pub struct Policy {
     pub hint: HintMode,
     /// The longest hint that is waited for; a longer one stops the call. Default 60 s.
     pub max_hint: Duration,
-    /// What bounds the retries of all calls together. Default 10 % of first tries, burst 10.
+    /// What bounds the retries of all calls together. Default a tenth of
+    /// the calls that succeed, burst 10, 10 an hour.
     pub budget: Budget,
     /// How many calls may wait at once; one more stops with
     /// [`TooManyWaiting`](crate::StopReason::TooManyWaiting). Default none: the budget bounds them.

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(
             policy.to_string(),
             "retry (attempts without limit, fixed 1s, floor 5ms, cap 20s, no jitter, budget \
-             ratio:0.1,burst:10, 7 waiting at once), then attempt timeout 2s, then the operation"
+             ratio:0.1,burst:10,floor:10/h, 7 waiting at once), then attempt timeout 2s, then the operation"
         );
     }
 }

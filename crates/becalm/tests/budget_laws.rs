@@ -70,7 +70,7 @@ fn history(config: Budget, steps: &[Step]) -> Vec<Event> {
         match step {
             Step::FirstTry => {
                 budget.call_began();
-                budget.deposit(now);
+                budget.first_try(now);
                 calls += 1;
                 event.first_tries = 1;
             }
@@ -255,6 +255,7 @@ proptest! {
             (counts[0], counts[1], counts[2], counts[3]);
         let config = Budget::ratio(a)
             .burst(b)
+            .and(Budget::first_tries(c).floor_per_second(d))
             .and(Budget::Tokens(tokens))
             .and(Budget::grpc(counts[4], c))
             .and(Budget::window(d, Duration::from_nanos(ttl), a))
@@ -277,6 +278,7 @@ proptest! {
                 Step::CallEnded => budget.call_ended(),
                 _ => {
                     budget.call_began();
+                    budget.first_try(now);
                     budget.deposit(now);
                     budget.on_success(now, None);
                 }

@@ -45,7 +45,7 @@ impl Pair {
         match random.next_u64() % 20 {
             0..=5 => {
                 self.budget.call_began();
-                self.budget.deposit(at);
+                self.budget.first_try(at);
                 self.calls += 1;
                 let now = self.now;
                 self.references.iter_mut().for_each(|r| r.first_try(now));
@@ -72,12 +72,16 @@ impl Pair {
             }
             14 => {
                 if let Some((withdrawal, taken)) = self.any_out(random) {
+                    self.budget.deposit(at);
                     self.budget.on_success(at, Some(withdrawal));
+                    self.references.iter_mut().for_each(|r| r.deposit());
                     self.of_each(&taken, |reference, taken| reference.succeeded(Some(taken)));
                 }
             }
             15..=16 => {
+                self.budget.deposit(at);
                 self.budget.on_success(at, None);
+                self.references.iter_mut().for_each(|r| r.deposit());
                 self.references.iter_mut().for_each(|r| r.succeeded(None));
             }
             17 if self.calls > 0 => {
@@ -221,6 +225,8 @@ fn all_kinds_together_equal_all_references_over_a_million_steps() {
     let second = Duration::from_secs(1);
     let all = Budget::ratio(0.5)
         .burst(5.0)
+        .floor_per_second(0.0)
+        .and(Budget::first_tries(0.7).burst(1.0))
         .and("tokens:200".parse().unwrap())
         .and(Budget::grpc(40, 1.5))
         .and(Budget::window(0.5, 20 * second, 0.5))
@@ -228,7 +234,9 @@ fn all_kinds_together_equal_all_references_over_a_million_steps() {
         .and(Budget::per_minute(40));
     a_million_steps(&[
         all,
-        Budget::ratio(0.3).and(Budget::per_minute(30)),
+        Budget::ratio(0.3)
+            .floor_per_second(0.0)
+            .and(Budget::per_minute(30)),
         Budget::aws_2026_11().and(Budget::concurrency(0.2, 3)),
         Budget::grpc(100, 0.9).and(Budget::window(0.3, 5 * second, 1.0)),
     ]);

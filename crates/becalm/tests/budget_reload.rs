@@ -64,6 +64,20 @@ fn a_kind_that_stays_keeps_its_fill() {
             Kind::Ratio,
             70.0,
         ),
+        (
+            "first-tries:0.1,burst:10",
+            3,
+            "first-tries:0.1,burst:100",
+            Kind::FirstTries,
+            70.0,
+        ),
+        (
+            "first-tries:0.1,burst:10",
+            3,
+            "ratio:0.1,burst:100",
+            Kind::Ratio,
+            70.0,
+        ),
     ] {
         let budget = of(before);
         assert_eq!(take(&budget, taken, Instant::ZERO).len(), taken);
@@ -112,7 +126,7 @@ fn a_kind_that_is_added_is_as_full_as_the_emptiest_before() {
 #[test]
 fn a_window_of_the_same_length_keeps_its_first_tries() {
     let budget = of("window:0.5,ttl:10s,floor:0");
-    (0..20).for_each(|_| budget.deposit(Instant::ZERO));
+    (0..20).for_each(|_| budget.first_try(Instant::ZERO));
     assert_eq!(take(&budget, 4, Instant::ZERO).len(), 4);
     budget.reconfigure(&parsed("window:1,ttl:10s,floor:0"), Instant::ZERO);
     assert_left(&budget, Kind::Window, 12.0);
@@ -164,6 +178,7 @@ fn only_what_a_success_means_nothing_to_is_plain() {
         ("none", true, false, false),
         ("ratio:0.1", true, false, false),
         ("ratio:0.1 + per-minute:60", true, false, false),
+        ("first-tries:0.1", false, false, false),
         ("window:0.2", false, false, true),
         ("tokens:500", false, true, false),
         ("grpc:10", false, true, false),
@@ -173,7 +188,7 @@ fn only_what_a_success_means_nothing_to_is_plain() {
         let budget = of(config);
         assert_eq!(budget.is_plain(), plain, "{config}");
         assert_eq!(budget.hears_calls(), hears, "{config}");
-        assert_eq!(budget.deposit_reads_clock(), clock, "{config}");
+        assert_eq!(budget.reads_clock(), clock, "{config}");
     }
 }
 

@@ -55,7 +55,7 @@ fn conformance_06_the_granted_share_of_a_window_is_its_own_within_1_percent() {
             let budget = Budgets::new(Budget::window(share, 10 * SECOND, 0.0));
             let (mut now, mut granted) = (Instant::ZERO, 0);
             for _ in 0..calls {
-                budget.deposit(now);
+                budget.first_try(now);
                 // More attempts than share + 1, so that the budget is all that bounds them.
                 let retries = share as usize + 1;
                 granted += (0..retries).map_while(|_| withdraw(&budget, now)).count();
@@ -80,7 +80,7 @@ fn exponential(rate: f64, random: &mut SplitMix64) -> Duration {
 fn granted_per_second(budget: &Budgets, rate: f64) -> f64 {
     let (mut random, mut now, mut granted) = (SplitMix64::new(7), Instant::ZERO, 0);
     while now.since(Instant::ZERO) < 60 * MINUTE {
-        budget.deposit(now);
+        budget.first_try(now);
         granted += (0..3).map_while(|_| withdraw(budget, now)).count();
         now = now.after(exponential(rate, &mut random));
     }
@@ -120,11 +120,11 @@ fn conformance_07_so_a_window_lasts_as_long_as_it_says() {
     for _ in 0..1000 {
         let budget = Budgets::new(Budget::window(1.0, 10 * SECOND, 0.0));
         let start = Instant::from_nanos(random.next_u64() % 100_000_000_000);
-        budget.deposit(start);
+        budget.first_try(start);
         let counts = |after: Duration| withdraw(&budget, start.after(after)).is_some();
         assert!(!counts(10 * SECOND), "{start:?}");
         let budget = Budgets::new(Budget::window(1.0, 10 * SECOND, 0.0));
-        budget.deposit(start);
+        budget.first_try(start);
         let counts = |after: Duration| withdraw(&budget, start.after(after)).is_some();
         assert!(counts(9 * SECOND), "{start:?}");
     }
@@ -162,7 +162,7 @@ impl Totals {
             match random.next_u64() % 8 {
                 0..2 => {
                     one(&self.first_tries);
-                    budget.deposit(now);
+                    budget.first_try(now);
                 }
                 2 => {
                     one(&self.clean_successes);
@@ -236,7 +236,9 @@ fn conformance_08_under_any_interleaving_no_kind_over_grants() {
     let most = totals.most_under_way.into_inner();
     assert!((1..=2).contains(&most), "{most} at once");
 
-    let both = Budget::ratio(0.1).burst(3.0).and(Budget::per_minute(1000));
+    let both = Budget::first_tries(0.1)
+        .burst(3.0)
+        .and(Budget::per_minute(1000));
     let totals = Totals::of(&Budgets::new(both));
     let [first_tries, granted, refunded, ..] = totals.all();
     let net = granted - refunded;
@@ -313,12 +315,13 @@ fn failures_until_it_reacts(config: &str, successes: u32) -> usize {
     let budget = Budgets::new(config.parse().unwrap());
     let now = Instant::ZERO;
     (0..successes).for_each(|_| {
+        budget.first_try(now);
         budget.deposit(now);
         budget.on_success(now, None);
     });
     let later = now.after(10 * SECOND);
     let denied = (1..10_000).find(|_| {
-        budget.deposit(later);
+        budget.first_try(later);
         budget.on_failure(later, &Failure::transient());
         withdraw(&budget, later).is_none()
     });
@@ -334,7 +337,8 @@ fn conformance_12_after_a_million_successes_it_reacts_as_after_none() {
         ("grpc:1000,ratio:1", 500),
         ("window:0.2,ttl:10s,floor:1", 13),
         ("per-minute:60", 61),
-        ("ratio:0.1,burst:10", 12),
+        ("ratio:0.1,burst:10", 11),
+        ("first-tries:0.1,burst:10", 12),
     ] {
         for successes in [0, 1_000_000] {
             assert_eq!(

@@ -62,7 +62,7 @@ async fn conformance_11_a_ratio_budget_bounds_the_traffic_at_a_server_that_alway
     let address = failing_server(Arc::clone(&requests)).await.expect("a port");
     let retrier = Policy::exponential(Duration::from_millis(25))
         .attempts(4)
-        .budget(Budget::ratio(0.2).burst(10.0))
+        .budget(Budget::first_tries(0.2).burst(10.0))
         .builder()
         .count_demand()
         .build()

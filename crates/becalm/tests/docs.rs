@@ -109,6 +109,7 @@ fn every_kind_of_budget_is_explained_with_its_defaults() {
     let second = Duration::from_secs(1);
     let kinds = [
         Budget::ratio(0.1),
+        Budget::first_tries(0.1),
         Budget::tokens(),
         Budget::grpc(10, 0.1),
         Budget::window(0.2, 10 * second, 10.0),

@@ -10,7 +10,8 @@ use loom::sync::Arc;
 use loom::thread;
 
 fn budget(ratio: f64, burst: f64) -> Arc<RatioBudget> {
-    Arc::new(RatioBudget::new(Budget::ratio(ratio).burst(burst)))
+    let budget = Budget::ratio(ratio).burst(burst).floor_per_second(0.0);
+    Arc::new(RatioBudget::new(budget))
 }
 
 fn at(seconds: u64) -> Instant {
@@ -50,9 +51,10 @@ fn deposits_and_withdrawals_add_up_to_the_millionth() {
             granted <= 1,
             "one token was deposited, {granted} were granted"
         );
+        // It holds 1.5: half a token was left.
         assert_eq!(
             granted * 1_000_000 + micros(&budget, Instant::ZERO),
-            1_000_000
+            1_500_000
         );
     });
 }
@@ -66,7 +68,7 @@ fn a_full_budget_is_never_overfilled_by_two_deposits_at_once() {
         let there = thread::spawn(move || other.deposit());
         budget.deposit();
         there.join().unwrap();
-        assert_eq!(micros(&budget, Instant::ZERO), 1_000_000);
+        assert_eq!(micros(&budget, Instant::ZERO), 1_900_000);
         assert!(budget.withdraw(Instant::ZERO).is_some());
         assert!(budget.withdraw(Instant::ZERO).is_none());
     });
@@ -82,7 +84,7 @@ fn a_refund_is_neither_lost_nor_doubled() {
         budget.refund(&token);
         let granted = there.join().unwrap();
         let left = micros(&budget, Instant::ZERO);
-        assert_eq!(i64::from(granted) * 1_000_000 + left, 1_000_000);
+        assert_eq!(i64::from(granted) * 1_000_000 + left, 1_100_000);
     });
 }
 
@@ -129,11 +131,32 @@ fn a_reload_mints_no_token() {
         budget.reconfigure(Budget::ratio(0.1).burst(2.0), Instant::ZERO);
         let granted = there.join().unwrap();
         let left = micros(&budget, Instant::ZERO);
-        // Granted before the reload: an empty budget stays empty. After it: one of two is left.
-        // Denied in its middle: two.
+        // Granted before the reload: a tenth of 1.1 was left. After it: one of two is. Denied in its
+        // middle: two are.
         match granted {
-            true => assert!(left == 0 || left == 1_000_000, "{left}"),
+            true => assert!(left == 181_818 || left == 1_000_000, "{left}"),
             false => assert_eq!(left, 2_000_000),
         }
     });
+}
+
+/// The withdrawal notes from where on the budget is full, the reload does: deposits fill it to the
+/// brim whichever was later.
+#[test]
+fn c22_a_reload_beside_a_withdrawal_leaves_no_budget_that_takes_itself_for_full() {
+    let of = |floor| Budget::ratio(0.5).burst(2.0).floor_per_second(floor);
+    for (before, after) in [(2.0, 1.0), (1.0, 2.0), (1.0, 0.0), (0.0, 1.0)] {
+        loom::model(move || {
+            let budget = Arc::new(RatioBudget::new(of(before)));
+            let other = Arc::clone(&budget);
+            let there = thread::spawn(move || other.withdraw(at(5)).is_some());
+            budget.reconfigure(of(after), at(6));
+            there.join().unwrap();
+            assert!(budget.withdraw(at(6)).is_some());
+            for _ in 0..6 {
+                budget.deposit();
+            }
+            assert_eq!(micros(&budget, at(6)), 2_000_000, "{before} to {after}");
+        });
+    }
 }

@@ -104,10 +104,10 @@ fn first_tries_at_once_are_all_counted_in_the_window() {
         let budget = of("window:0.5,ttl:1s,floor:0");
         let other = Arc::clone(&budget);
         let there = thread::spawn(move || {
-            other.deposit(at(0));
+            other.first_try(at(0));
             withdraw(&other, 0).is_some()
         });
-        budget.deposit(at(0));
+        budget.first_try(at(0));
         let here = withdraw(&budget, 0).is_some();
         let granted = u8::from(here) + u8::from(there.join().unwrap());
         assert!(granted <= 1, "two first tries earn one retry");

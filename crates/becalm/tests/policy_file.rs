@@ -161,7 +161,7 @@ jitter = "full"
 attempts = 4
 hint = "honor"
 max_hint = "1m"
-budget = "ratio:0.1,burst:10"
+budget = "ratio:0.1,burst:10,floor:10/h"
 nested = "suppress"
 "#
     );
@@ -235,8 +235,8 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "budget = \"10%\"",
-            "budget: the budget is not one of none, ratio:SHARE, tokens:CAPACITY, grpc:TOKENS, \
-             window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined by +",
+            "budget: the budget is not one of none, ratio:SHARE, first-tries:SHARE, tokens:CAPACITY, \
+             grpc:TOKENS, window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined by +",
         ),
         (
             "hint = \"honour\"",

@@ -251,7 +251,7 @@ fn hints_times_and_budgets_are_those_of_the_systems() {
         ("gateway-api", "window:0.2,ttl:10s,floor:10"),
         ("envoy", "concurrency:0,floor:3"),
         ("istio", "concurrency:0,floor:3"),
-        ("google-sre", "ratio:0.1,burst:10 + per-minute:60"),
+        ("google-sre", "first-tries:0.1,burst:10 + per-minute:60"),
         ("stripe", "none"),
     ] {
         assert_eq!(policy(name).budget.to_string(), budget, "{name}");

@@ -1,7 +1,8 @@
 //! Does the ratio budget keep its law, exactly, over every interval of every history?
 //!
-//! Over any interval, withdrawals <= ratio x first tries + floor/s x length + burst + refunds in
-//! it; since creation, withdrawals - refunds <= ratio x first tries + floor/s x age + burst.
+//! Over any interval, withdrawals <= ratio x deposits + floor/s x length + held + refunds in it; since
+//! creation, withdrawals - refunds <= ratio x deposits + floor/s x age + held. What is held is the
+//! burst, or 1 + ratio where that is more.
 
 use std::time::Duration;
 
@@ -9,8 +10,9 @@ use becalm::budget::{RatioBudget, Withdrawal};
 use becalm::{Budget, Instant};
 use proptest::prelude::*;
 
-/// All sums are in parts of 10^-15 token, in which a nanosecond of the floor is a whole number.
-const TOKEN: i128 = 1_000_000_000_000_000;
+/// All sums are in parts of 3.6 x 10^18 a token, in which a nanosecond of the floor, a millionth an hour,
+/// is a whole number.
+const TOKEN: i128 = 3_600_000_000_000_000_000;
 const MICRO: i128 = TOKEN / 1_000_000;
 
 /// A configuration in millionths, and the budget made of it.
@@ -18,14 +20,21 @@ const MICRO: i128 = TOKEN / 1_000_000;
 struct Config {
     ratio: u32,
     burst: u32,
-    floor: u32,
+    /// An hour.
+    floor: u64,
 }
 
 impl Config {
     fn budget(self) -> RatioBudget {
         let tokens = |micros| f64::from(micros) / 1e6;
         let config = Budget::ratio(tokens(self.ratio)).burst(tokens(self.burst));
-        RatioBudget::new(config.floor_per_second(tokens(self.floor)))
+        #[expect(clippy::cast_precision_loss)] // at most 3.6 x 10^12
+        let floor = self.floor as f64 / 1e6 / 3600.0;
+        RatioBudget::new(config.floor_per_second(floor))
+    }
+
+    fn held(self) -> u32 {
+        self.burst.max(1_000_000 + self.ratio)
     }
 }
 
@@ -39,9 +48,10 @@ fn any_config() -> impl Strategy<Value = Config> {
     let burst = prop_oneof![1_000_000..20_000_000_u32, Just(1_000_000), Just(10_000_000)];
     let floor = prop_oneof![
         Just(0),
-        1..5_000_000_u32,
-        Just(1_000_000),
-        1..1_000_000_000_u32
+        1..5_000_000_u64,
+        Just(10_000_000),
+        Just(3_600_000_000),
+        1..3_600_000_000_000_u64
     ];
     (ratio, burst, floor).prop_map(|(ratio, burst, floor)| Config {
         ratio,
@@ -74,7 +84,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     nanos: i128,
-    first_tries: i128,
+    deposits: i128,
     withdrawn: i128,
     refunded: i128,
 }
@@ -87,7 +97,7 @@ fn history(budget: &RatioBudget, steps: &[Step]) -> Vec<Sums> {
         match step {
             Step::Deposit => {
                 budget.deposit();
-                sums.first_tries += 1;
+                sums.deposits += 1;
             }
             Step::Withdraw => {
                 if let Some(withdrawal) = budget.withdraw(now) {
@@ -111,10 +121,10 @@ fn history(budget: &RatioBudget, steps: &[Step]) -> Vec<Sums> {
 
 /// What the law leaves between two moments, refunds apart.
 fn room(config: Config, from: Sums, to: Sums) -> i128 {
-    let of_calls = i128::from(config.ratio) * MICRO * (to.first_tries - from.first_tries);
-    // A millionth of a token per second is MICRO per 10^9 nanoseconds.
+    let of_calls = i128::from(config.ratio) * MICRO * (to.deposits - from.deposits);
+    // A millionth of a token an hour is MICRO in 3.6 x 10^12 nanoseconds.
     let of_clock = i128::from(config.floor) * (to.nanos - from.nanos);
-    of_calls + of_clock + i128::from(config.burst) * MICRO
+    of_calls + of_clock + i128::from(config.held()) * MICRO
 }
 
 proptest! {
@@ -157,7 +167,7 @@ proptest! {
         for now in [Instant::ZERO, later, Instant::NEVER] {
             let (fill, tokens) = (budget.fill(now), budget.tokens(now));
             prop_assert!((0.0..=1.0).contains(&fill), "{fill}");
-            prop_assert!((0.0..=f64::from(config.burst) / 1e6).contains(&tokens), "{tokens}");
+            prop_assert!((0.0..=f64::from(config.held()) / 1e6).contains(&tokens), "{tokens}");
         }
     }
 }
@@ -168,11 +178,13 @@ proptest! {
 fn between_two_millionths_of_the_floor_the_law_is_kept_to_the_nanosecond() {
     let first = 1_900; // the floor has added 1.9 millionths
     for later in [1_000_001_000, 1_000_001_899] {
-        let budget = RatioBudget::new(Budget::ratio(0.1).burst(1.0).floor_per_second(1.0));
-        assert!(budget.withdraw(Instant::from_nanos(first)).is_some());
-        let second = budget.withdraw(Instant::from_nanos(later));
+        let budget = RatioBudget::new(Budget::ratio(0.1).burst(2.0).floor_per_second(1.0));
+        for _ in 0..2 {
+            assert!(budget.withdraw(Instant::from_nanos(first)).is_some());
+        }
+        let third = budget.withdraw(Instant::from_nanos(later));
         assert!(
-            second.is_none(),
+            third.is_none(),
             "{} ns are less than a second",
             later - first
         );
@@ -232,4 +244,39 @@ fn no_budget_grants_everything_and_owes_nothing() {
     }
     assert!(budget.tokens(Instant::ZERO).is_infinite());
     assert_eq!(budget.fill(Instant::ZERO).to_bits(), 1.0_f64.to_bits());
+}
+
+/// Ten an hour is no whole number of millionths a second, and yet exact.
+#[test]
+fn ten_an_hour_are_ten_after_each_hour() {
+    let budget = RatioBudget::new(Budget::default());
+    let take = |now: Duration| {
+        let now = Instant::ZERO.after(now);
+        std::iter::from_fn(|| budget.withdraw(now)).count()
+    };
+    let hour = Duration::from_secs(3600);
+    assert_eq!(take(Duration::ZERO), 10, "the burst");
+    let granted: usize = (1..=24 * 365).map(|hours| take(hours * hour)).sum();
+    assert_eq!(granted, 10 * 24 * 365);
+    let after_a_year = 24 * 365 * hour;
+    assert_eq!(take(after_a_year + hour / 10 - Duration::from_nanos(1)), 0);
+    assert_eq!(take(after_a_year + hour / 10), 1);
+}
+
+/// B5: with a burst of 1 half of what was deposited was lost.
+#[test]
+fn b5_a_burst_of_one_loses_no_deposit_while_retries_are_wanted() {
+    for (ratio, expected) in [(0.3, 3_000), (0.7, 7_000), (0.1, 1_000), (1.5, 15_000)] {
+        let config = Budget::ratio(ratio).burst(1.0).floor_per_second(0.0);
+        let budget = RatioBudget::new(config);
+        let granted: usize = (0..10_000)
+            .map(|_| {
+                budget.deposit();
+                std::iter::from_fn(|| budget.withdraw(Instant::ZERO)).count()
+            })
+            .sum();
+        // And what it held at first.
+        let surplus = granted - expected;
+        assert!(surplus <= 2, "{granted} of {expected} at {ratio}");
+    }
 }

@@ -64,8 +64,9 @@ fn over_a_million_random_steps_it_equals_a_bucket_that_is_filled_at_every_step()
             floor_per_millisecond: up_to([0, 500, 100_000][round % 3], &mut random),
             balance: 0,
         };
-        model.balance = model.burst;
         let config = Budget::ratio(tokens(model.ratio)).burst(tokens(model.burst));
+        model.burst = model.burst.max(1_000_000 + model.ratio);
+        model.balance = model.burst;
         let floor = tokens(model.floor_per_millisecond * 1000);
         let budget = RatioBudget::new(config.floor_per_second(floor));
         let mut now = Instant::ZERO;

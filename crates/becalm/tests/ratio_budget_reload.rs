@@ -62,7 +62,7 @@ impl Dependency {
 
 /// Next to no deposits, so that what is left is what was not spent.
 fn tokens(burst: f64) -> Budget {
-    Budget::ratio(1e-6).burst(burst)
+    Budget::ratio(1e-6).burst(burst).floor_per_second(0.0)
 }
 
 #[test]

@@ -20,7 +20,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn retrier(clock: &FakeSleeper) -> Retrier {
     let policy = Policy::fixed(SECOND)
         .jitter(becalm::Jitter::None)
-        .budget(Budget::ratio(1e-6).burst(10.0));
+        .budget(Budget::ratio(1e-6).burst(10.0).floor_per_second(0.0));
     let retrier = policy.builder().sleeper(clock.clone()).build();
     retrier.expect("a valid policy")
 }

@@ -167,7 +167,7 @@ impl BudgetFile {
 
 /// Time is the machine's, not the caller's: all processes must agree on it.
 impl RetryBudget for BudgetFile {
-    fn deposit_reads_clock(&self) -> bool {
+    fn reads_clock(&self) -> bool {
         false
     }
 

@@ -12,6 +12,8 @@ pub enum Kind {
     Concurrency,
     /// [`Ratio`](super::Ratio).
     Ratio,
+    /// [`Ratio`](super::Ratio) of first tries.
+    FirstTries,
     /// [`Tokens`](super::Tokens).
     Tokens,
     /// [`PerMinute`](super::PerMinute).
@@ -23,10 +25,11 @@ pub enum Kind {
 impl Kind {
     /// All kinds, in the order in which they are asked: what is cheap to ask and to return comes
     /// first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Grpc,
         Self::Concurrency,
         Self::Ratio,
+        Self::FirstTries,
         Self::Tokens,
         Self::PerMinute,
         Self::Window,
@@ -38,6 +41,7 @@ impl Kind {
             Self::Grpc => "grpc",
             Self::Concurrency => "concurrency",
             Self::Ratio => "ratio",
+            Self::FirstTries => "first-tries",
             Self::Tokens => "tokens",
             Self::PerMinute => "per-minute",
             Self::Window => "window",
@@ -57,7 +61,7 @@ impl fmt::Display for Kind {
 pub struct Gauge {
     /// The kind.
     pub kind: Kind,
-    /// What is left: tokens of a ratio, of tokens and of gRPC (which grants down to half of them),
+    /// What is left: tokens of a ratio, of first tries, of tokens and of gRPC (which grants down to half of them),
     /// retries of a window and of a minute, free slots of a concurrency.
     pub left: f64,
     /// What there is when nothing has been used. Of a window and of a concurrency it depends on the

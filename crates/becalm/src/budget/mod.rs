@@ -33,18 +33,23 @@ use crate::time::Instant;
 
 /// Shared state that bounds the retries of all calls together.
 ///
-/// A first try deposits; a retry withdraws *before* it waits. What was withdrawn is refunded when
-/// the retry never starts; once the operation has been invoked for it, it is [spent](Self::spent),
+/// A call that succeeds deposits; a retry withdraws *before* it waits. What was withdrawn is refunded
+/// when the retry never starts; once the operation has been invoked for it, it is [spent](Self::spent),
 /// or handed to [`on_success`](Self::on_success) by the call that succeeds. All methods may be
 /// called from many threads at once and must not over-grant under any interleaving.
 pub trait RetryBudget: fmt::Debug + Send + Sync {
-    /// Whether [`deposit`](Self::deposit) looks at its `now`. Where it does not, callers pass
-    /// [`Instant::ZERO`] and save a clock read on the success path.
-    fn deposit_reads_clock(&self) -> bool {
+    /// Whether [`first_try`](Self::first_try), [`deposit`](Self::deposit) or
+    /// [`on_success`](Self::on_success) look at their `now`. Where they do not, callers may pass any
+    /// instant, and save a clock read at the start and at the end of every call.
+    fn reads_clock(&self) -> bool {
         true
     }
 
-    /// A first try begins.
+    /// The first attempt of a call begins; a probe of the breaker is not told.
+    fn first_try(&self, _now: Instant) {}
+
+    /// A call has succeeded, once for each whatever its attempts; by a probe of the breaker it is not
+    /// told.
     fn deposit(&self, now: Instant);
 
     /// A retry or a hedge after this failure asks to be paid for; `None` means denied, and changes
@@ -57,8 +62,8 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
     /// How full the budget is, from 0 (nothing left) to 1.
     fn fill(&self, now: Instant) -> f64;
 
-    /// Whether the methods below want to be called. Budgets that look at first tries and retries
-    /// alone leave it, and cost a successful call nothing more.
+    /// Whether the methods below want to be called. Budgets that look at successful calls, first
+    /// tries and retries alone leave it.
     fn hears_calls(&self) -> bool {
         false
     }

@@ -1,28 +1,32 @@
-//! How are retries kept to a share of first tries, exactly and without a lock?
+//! How are retries kept to a share of what earns them, exactly and without a lock?
 //!
 //! One atomic word holds the truth: `word = balance - accrued(now)`, in millionths of a token,
-//! where `accrued(now) = floor_per_second x now`. So a floor needs no timer and no second word: the
-//! balance at any moment is `min(burst, word + accrued(now))`. Between two withdrawals the balance
-//! only grows, therefore capping it at the burst when it is read equals capping it all the time.
+//! where `accrued(now) = floor x now`. So a floor needs no timer and no second word: the balance at
+//! any moment is `min(burst, word + accrued(now))`. Between two withdrawals the balance only grows,
+//! therefore capping it at the burst when it is read equals capping it all the time.
+//!
+//! What earns a token is the caller's business: successes for [`Budget::Ratio`], first tries for
+//! [`Budget::FirstTries`].
 
-use super::{Budget, Ratio, RetryBudget, Withdrawal};
+use super::{Budget, Ratio, Withdrawal};
 use crate::atomic::{AtomicI64, Ordering, load_signed_to_exchange};
-use crate::classify::Failure;
 use crate::time::Instant;
 
 /// A token, in the unit of the word.
 const TOKEN: i64 = 1_000_000;
-const NANOS_PER_SECOND: i128 = 1_000_000_000;
+const NANOS_PER_HOUR: u128 = 3_600_000_000_000;
+const SECONDS_PER_HOUR: f64 = 3600.0;
 /// No balance at all, whatever the floor has accrued: a reload is under way.
 const CLOSED: i64 = i64::MIN / 2;
 
-/// Retries are a share of first tries: lock-free, shared by clones of a retrier.
+/// Retries are a share of deposits: lock-free, shared by clones of a retrier.
 ///
 /// The exact law, under any interleaving of threads: over any interval, withdrawals <=
-/// `ratio` x first tries + `floor_per_second` x length + `burst` + refunds in the interval; since
-/// creation, withdrawals - refunds <= `ratio` x first tries + `floor_per_second` x age + `burst`.
+/// `ratio` x deposits + `floor_per_second` x length + [`held`](Ratio::held) + refunds in the
+/// interval; since creation, withdrawals - refunds <= `ratio` x deposits + `floor_per_second` x age +
+/// `held`. A retrier deposits once for each call that succeeds.
 ///
-/// While it is full, a deposit writes nothing.
+/// While it is full, a deposit writes nothing and reads no clock.
 #[derive(Debug)]
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub struct RatioBudget {
@@ -31,7 +35,9 @@ pub struct RatioBudget {
     /// `accrued` makes it too high, never too low.
     full: AtomicI64,
     ratio: AtomicI64,
+    /// What a full budget holds.
     burst: AtomicI64,
+    /// Millionths an hour: ten tokens an hour are no whole number of them a second.
     floor: AtomicI64,
     /// 0 where nothing is bounded.
     bounded: AtomicI64,
@@ -80,25 +86,24 @@ impl RatioBudget {
             burst: 0.0,
             floor_per_second: 0.0,
         };
-        let Ratio {
-            ratio: deposit,
-            burst,
-            floor_per_second,
-        } = ratio.unwrap_or(nothing);
-        let burst = micros(burst);
-        self.ratio.store(micros(deposit), Ordering::Relaxed);
-        self.burst.store(burst, Ordering::SeqCst);
-        self.floor.store(micros(floor_per_second), Ordering::SeqCst);
         let bounded = i64::from(ratio.is_some());
+        let ratio = ratio.unwrap_or(nothing);
+        let burst = micros(if bounded == 0 { 0.0 } else { ratio.held() });
+        let floor = micros(ratio.floor_per_second * SECONDS_PER_HOUR);
+        self.ratio.store(micros(ratio.ratio), Ordering::Relaxed);
+        self.burst.store(burst, Ordering::Relaxed);
+        self.floor.store(floor, Ordering::Relaxed);
         self.bounded.store(bounded, Ordering::Release);
-        self.full.store(burst, Ordering::SeqCst);
+        let accrued = self.accrued(now);
+        // An exchange, so that whoever overwrites it has seen the parameters above.
+        self.full.swap(burst - accrued, Ordering::AcqRel);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
         let balance = (burst as f64 * fill) as i64;
-        let word = balance.saturating_sub(self.accrued(now));
-        self.word.swap(word, Ordering::AcqRel);
+        self.word
+            .swap(balance.saturating_sub(accrued), Ordering::AcqRel);
     }
 
-    /// A first try begins.
+    /// What earns retries has happened.
     #[inline]
     pub fn deposit(&self) {
         let word = self.word.load(Ordering::Relaxed);
@@ -130,8 +135,7 @@ impl RatioBudget {
                 return Some(Withdrawal::of_micros(0));
             }
             let burst = self.burst.load(Ordering::Relaxed);
-            let accrued = self.accrued(now);
-            let balance = word.saturating_add(accrued);
+            let balance = word.saturating_add(self.accrued(now));
             if balance < TOKEN {
                 return None;
             }
@@ -144,9 +148,7 @@ impl RatioBudget {
             };
             match self.exchange(word, next) {
                 Ok(()) => {
-                    if accrued > 0 {
-                        self.remember_full(burst, accrued);
-                    }
+                    self.remember_full(now);
                     return Some(Withdrawal::of_micros(TOKEN.unsigned_abs()));
                 }
                 Err(seen) => word = step_aside(seen),
@@ -168,11 +170,11 @@ impl RatioBudget {
         }
     }
 
-    /// Tokens that a full budget holds.
-    pub(super) fn most(&self) -> f64 {
+    /// Tokens left, tokens that a full budget holds, and how full it is.
+    pub(super) fn level(&self, now: Instant) -> (f64, f64, f64) {
         #[expect(clippy::cast_precision_loss)]
         let most = self.burst.load(Ordering::Relaxed) as f64 / TOKEN as f64;
-        most
+        (self.tokens(now), most, self.fill(now))
     }
 
     /// Tokens left, from 0 to the burst; infinite where nothing is bounded.
@@ -199,15 +201,23 @@ impl RatioBudget {
         fill
     }
 
-    /// Notes from which word on the budget is full, now that `accrued` is known.
+    /// Notes from which word on the budget is full, now that the time is known.
     ///
-    /// A reload that came in between stores its parameters before its `full`; if ours overwrote
-    /// that, the burst seen here is the new one, and it is put right.
-    fn remember_full(&self, burst: i64, accrued: i64) {
-        self.full.store(burst - accrued, Ordering::SeqCst);
-        let now = self.burst.load(Ordering::SeqCst);
-        if now != burst || self.floor.load(Ordering::SeqCst) == 0 {
-            self.full.store(now, Ordering::SeqCst);
+    /// A reload that came in between changes its parameters before its `full`; where ours overwrites
+    /// that, the parameters seen afterwards are the new ones, and it is put right.
+    fn remember_full(&self, now: Instant) {
+        let full = || self.burst.load(Ordering::Relaxed) - self.accrued(now);
+        let mut known = full();
+        if known >= self.full.load(Ordering::Relaxed) {
+            return;
+        }
+        loop {
+            self.full.swap(known, Ordering::AcqRel);
+            let seen = full();
+            if seen == known {
+                return;
+            }
+            known = seen;
         }
     }
 
@@ -223,16 +233,16 @@ impl RatioBudget {
 
     /// The same, with the millionth of which a part has been added.
     fn accrued_and_under_way(&self, now: Instant) -> i64 {
-        self.accrued_by(now, NANOS_PER_SECOND - 1)
+        self.accrued_by(now, NANOS_PER_HOUR - 1)
     }
 
-    fn accrued_by(&self, now: Instant, rounding: i128) -> i64 {
-        let floor = self.floor.load(Ordering::Relaxed);
+    fn accrued_by(&self, now: Instant, rounding: u128) -> i64 {
+        let floor = self.floor.load(Ordering::Relaxed).unsigned_abs();
         if floor == 0 {
             return 0;
         }
-        let added = i128::from(floor) * i128::from(now.as_nanos());
-        let micros = (added + rounding) / NANOS_PER_SECOND;
+        let added = u128::from(floor) * u128::from(now.as_nanos());
+        let micros = (added + rounding) / NANOS_PER_HOUR;
         i64::try_from(micros)
             .unwrap_or(i64::MAX / 4)
             .min(i64::MAX / 4)
@@ -260,27 +270,5 @@ pub(super) fn step_aside<T>(seen: T) -> T {
 fn micros(tokens: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation)]
     let micros = (tokens * 1e6 + 0.5) as i64;
-    micros.clamp(0, 1_000_000_000_000)
-}
-
-impl RetryBudget for RatioBudget {
-    fn deposit_reads_clock(&self) -> bool {
-        false
-    }
-
-    fn deposit(&self, _now: Instant) {
-        self.deposit();
-    }
-
-    fn withdraw(&self, now: Instant, _failure: &Failure) -> Option<Withdrawal> {
-        self.withdraw(now)
-    }
-
-    fn refund(&self, withdrawal: Withdrawal) {
-        self.refund(&withdrawal);
-    }
-
-    fn fill(&self, now: Instant) -> f64 {
-        self.fill(now)
-    }
+    micros.clamp(0, 100_000_000_000_000)
 }

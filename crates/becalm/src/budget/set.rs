@@ -43,6 +43,7 @@ const TOKEN: i64 = 1_000_000;
 #[derive(Debug)]
 pub struct Budgets {
     ratio: RatioBudget,
+    first_tries: Once<RatioBudget>,
     /// A [`Head`].
     head: AtomicU64,
     grpc: Once<GrpcBudget>,
@@ -61,8 +62,10 @@ const HEARING: Kinds = Kinds::NONE
     .with(Kind::Grpc, true)
     .with(Kind::Concurrency, true)
     .with(Kind::Tokens, true);
-/// Those to which a call that succeeds at once means nothing, but for the ratio's deposit.
-const NOT_PLAIN: Kinds = HEARING.with(Kind::Window, true);
+/// Those that look at first tries.
+const FED_BY_FIRST_TRIES: Kinds = Kinds::NONE
+    .with(Kind::FirstTries, true)
+    .with(Kind::Window, true);
 
 impl Budgets {
     /// A full budget of this configuration; [`Budget::None`] grants everything.
@@ -70,7 +73,8 @@ impl Budgets {
     /// Values out of range saturate: [`Budget::validate`] is where they are refused.
     pub fn new(budget: Budget) -> Self {
         let new = Self {
-            ratio: RatioBudget::new(Budget::None),
+            ratio: closed_ratio(),
+            first_tries: Once::new(closed_ratio),
             head: AtomicU64::new(Head::new(0, Kinds::NONE).0),
             grpc: Once::new(GrpcBudget::closed),
             concurrency: Once::new(ConcurrencyBudget::closed),
@@ -124,6 +128,10 @@ impl Budgets {
             concurrency.open(config);
         }
         self.ratio.open(all.ratio, fill(Kind::Ratio), now);
+        if all.first_tries.is_some() {
+            let first_tries = self.first_tries.get_or_make(closed_ratio);
+            first_tries.open(all.first_tries, fill(Kind::FirstTries), now);
+        }
         if let Some(config) = all.tokens {
             let tokens = self.tokens.get_or_make(TokenBudget::closed);
             tokens.open(generation, config, fill(Kind::Tokens));
@@ -140,6 +148,7 @@ impl Budgets {
             .with(Kind::Grpc, all.grpc.is_some())
             .with(Kind::Concurrency, all.concurrency.is_some())
             .with(Kind::Ratio, all.ratio.is_some())
+            .with(Kind::FirstTries, all.first_tries.is_some())
             .with(Kind::Tokens, all.tokens.is_some())
             .with(Kind::PerMinute, all.per_minute.is_some())
             .with(Kind::Window, all.window.is_some());
@@ -151,6 +160,7 @@ impl Budgets {
     fn close(&self, kind: Kind, now: Instant) -> f64 {
         let closed = match kind {
             Kind::Ratio => Some(self.ratio.close(now)),
+            Kind::FirstTries => self.first_tries.get().map(|ratio| ratio.close(now)),
             Kind::Tokens => self.tokens.get().map(TokenBudget::close),
             // These are closed with the head.
             kind => self.gauge(kind, now).map(|gauge| gauge.fill),
@@ -162,7 +172,13 @@ impl Budgets {
     /// time nor its outcome is wanted.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        !self.head().kinds().meets(NOT_PLAIN)
+        let kinds = self.head().kinds();
+        !kinds.meets(HEARING) && !kinds.meets(FED_BY_FIRST_TRIES)
+    }
+
+    /// Whether any kind looks at first tries.
+    pub(crate) fn hears_first_tries(&self) -> bool {
+        self.head().kinds().meets(FED_BY_FIRST_TRIES)
     }
 
     /// The ratio among the kinds; it grants everything where there is none.
@@ -207,10 +223,8 @@ impl Budgets {
                 let fill = if left == most { 1.0 } else { free };
                 (left as f64, most as f64, fill)
             }
-            Kind::Ratio => {
-                let ratio = &self.ratio;
-                (ratio.tokens(now), ratio.most(), ratio.fill(now))
-            }
+            Kind::Ratio => self.ratio.level(now),
+            Kind::FirstTries => self.first_tries.get()?.level(now),
             Kind::Tokens => {
                 let (left, most) = self.tokens.get()?.level();
                 (left.into(), most.into(), balance::fill(left, most))
@@ -242,6 +256,10 @@ impl Budgets {
             Kind::Grpc => return self.grpc.get().is_some_and(GrpcBudget::allows),
             Kind::Concurrency => self.concurrency.get().is_some_and(ConcurrencyBudget::take),
             Kind::Ratio => self.ratio.withdraw(now).is_some(),
+            Kind::FirstTries => {
+                let ratio = self.first_tries.get();
+                ratio.is_some_and(|ratio| ratio.withdraw(now).is_some())
+            }
             Kind::Tokens => {
                 let cost = self
                     .tokens
@@ -279,6 +297,11 @@ impl Budgets {
                 Kind::Grpc => {}
                 Kind::Concurrency => self.free_slot(receipt),
                 Kind::Ratio => self.ratio.give_back(TOKEN),
+                Kind::FirstTries => {
+                    if let Some(ratio) = self.first_tries.get() {
+                        ratio.give_back(TOKEN);
+                    }
+                }
                 Kind::Tokens => {
                     if let Some(tokens) = self.tokens.get() {
                         tokens.refund(receipt.generation, receipt.tokens);
@@ -353,18 +376,27 @@ impl Budgets {
 }
 
 impl RetryBudget for Budgets {
-    fn deposit_reads_clock(&self) -> bool {
+    fn reads_clock(&self) -> bool {
         self.head().kinds().has(Kind::Window)
     }
 
-    #[inline]
-    fn deposit(&self, now: Instant) {
-        self.ratio.deposit();
-        if self.head().kinds().has(Kind::Window) {
+    fn first_try(&self, now: Instant) {
+        let kinds = self.head().kinds();
+        if kinds.has(Kind::FirstTries) {
+            if let Some(first_tries) = self.first_tries.get() {
+                first_tries.deposit();
+            }
+        }
+        if kinds.has(Kind::Window) {
             if let Some(window) = self.window.get() {
                 window.deposit(now);
             }
         }
+    }
+
+    #[inline]
+    fn deposit(&self, _now: Instant) {
+        self.ratio.deposit();
     }
 
     #[inline]
@@ -444,6 +476,11 @@ impl RetryBudget for Budgets {
     fn spent(&self, withdrawal: Withdrawal) {
         self.free_slot(withdrawal.receipt());
     }
+}
+
+/// Closed, until a configuration opens it.
+fn closed_ratio() -> RatioBudget {
+    RatioBudget::new(Budget::None)
 }
 
 /// The generation of the parameters, the kinds in force, and whether a reload is under way.

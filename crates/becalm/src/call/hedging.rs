@@ -147,6 +147,8 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) {
+        let wins_as_probe = |flight: &Flight| flight.number == number && flight.pass.is_probe();
+        let is_probe = self.flights.iter().any(wins_as_probe);
         let mut last = self.land(number, Ended::Success, now, random);
         while let Some((flight, paid)) = self.flights.take_any() {
             self.land_flight(flight, Ended::Cancelled, now, random);
@@ -158,6 +160,9 @@ impl<H: AsRef<Shared>> Call<H> {
             }
         }
         let shared = self.handle.as_ref();
+        if !is_probe {
+            shared.deposit(now);
+        }
         match last {
             Some(paid) => paid.succeeded(shared, now),
             None => shared.on_success(now, None),

@@ -87,7 +87,7 @@ pub struct Call<H: AsRef<Shared>> {
 }
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// Begins a call: fixes the deadline. Its first try deposits when it [starts](Self::start).
+    /// Begins a call: fixes the deadline.
     #[inline]
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);

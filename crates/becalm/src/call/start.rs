@@ -100,7 +100,7 @@ impl<H: AsRef<Shared>> Call<H> {
         });
         let shared = self.handle.as_ref();
         if is_first {
-            self.is_enrolled = shared.first_attempt(self.first.above, is_probe, now);
+            self.is_enrolled = shared.first_attempt(is_probe, now);
         } else {
             shared.count_attempt(false);
         }

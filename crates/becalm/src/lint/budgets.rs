@@ -50,11 +50,13 @@ struct Bound {
     floor: f64,
 }
 
-fn bounds(all: AllOf) -> [Option<Bound>; 6] {
-    let ratio = all.ratio.map(|ratio| Bound {
-        share: ratio.ratio,
-        burst: ratio.burst,
-        floor: ratio.floor_per_second,
+fn bounds(all: AllOf) -> [Option<Bound>; 7] {
+    let [ratio, first_tries] = [all.ratio, all.first_tries].map(|ratio| {
+        ratio.map(|ratio| Bound {
+            share: ratio.ratio,
+            burst: ratio.held(),
+            floor: ratio.floor_per_second,
+        })
     });
     let tokens = all.tokens.map(|tokens| {
         let cost = f64::from(tokens.cost.min(tokens.throttled_cost));
@@ -83,7 +85,15 @@ fn bounds(all: AllOf) -> [Option<Bound>; 6] {
         burst: per_minute.retries.into(),
         ..Bound::default()
     });
-    [ratio, tokens, grpc, window, concurrency, per_minute]
+    [
+        ratio,
+        first_tries,
+        tokens,
+        grpc,
+        window,
+        concurrency,
+        per_minute,
+    ]
 }
 
 impl Bound {

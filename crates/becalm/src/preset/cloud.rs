@@ -26,7 +26,7 @@ const AWS_2026: Policy = Policy {
 };
 
 /// A tenth of the requests, and 60 retries a minute.
-const SRE_BUDGET: AllOf = AllOf::of_ratio_and_per_minute(0.1, 60);
+const SRE_BUDGET: AllOf = AllOf::of_first_tries_and_per_minute(0.1, 60);
 
 /// K = 2 over two minutes; the book bounds the probability by nothing but 1.
 const SRE_THROTTLE: Throttle = Throttle {

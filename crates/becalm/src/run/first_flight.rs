@@ -42,12 +42,11 @@ impl<'r> FirstFlight<'r> {
     pub fn succeeded(&mut self) {
         let Parts { shared, engine } = self.parts;
         self.is_running = false;
-        let hears_calls = shared.hears_calls();
-        if self.pass.is_none() && !self.is_enrolled && !hears_calls {
-            return;
-        }
         let known = shared.reads_clock_at_end().then(|| engine.sleeper.now());
-        if hears_calls {
+        if !self.pass.as_ref().is_some_and(Pass::is_probe) {
+            shared.deposit(known.unwrap_or(Instant::ZERO));
+        }
+        if shared.hears_calls() {
             shared.on_success(known.unwrap_or(Instant::ZERO), None);
         }
         if core::mem::take(&mut self.is_enrolled) {

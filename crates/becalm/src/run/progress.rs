@@ -134,7 +134,7 @@ impl<'r, E, T> Progress<'r, E, T> {
             }
         };
         let is_probe = pass.as_ref().is_some_and(Pass::is_probe);
-        let is_enrolled = shared.first_attempt(first.above, is_probe, first.start());
+        let is_enrolled = shared.first_attempt(is_probe, first.start());
         let inside = first.inside(shared, 1);
         *self.kind = Kind::Begun(Begun {
             options,
@@ -286,7 +286,9 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The call has succeeded.
     #[inline]
     pub fn succeeded(&mut self) {
-        if !self.is_plain() {
+        if self.is_plain() {
+            self.parts.shared.deposit_plain();
+        } else {
             self.succeeded_in_full();
         }
     }
@@ -294,7 +296,9 @@ impl<'r, E, T> Progress<'r, E, T> {
     /// The first attempt has succeeded at its first poll.
     #[inline]
     pub fn succeeded_at_once(&mut self) {
-        if !matches!(*self.kind, Kind::Plain) {
+        if matches!(*self.kind, Kind::Plain) {
+            self.parts.shared.deposit_plain();
+        } else {
             self.succeeded_in_full();
         }
     }

@@ -71,8 +71,7 @@ impl Scope {
         self.meta & REPEATED != 0
     }
 
-    /// Whether every layer above is at its first attempt: only then does a call count as a first
-    /// try and deposit into its budget.
+    /// Whether every layer above is at its first attempt.
     pub const fn is_first_try(self) -> bool {
         self.meta & RETRYING == 0
     }

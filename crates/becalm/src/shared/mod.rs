@@ -60,14 +60,14 @@ pub struct Shared {
 
 /// The budget wants to hear of calls and outcomes.
 const HEARS_CALLS: u64 = 1;
-/// There is no budget but a ratio, or none.
-const RATIO_ALONE: u64 = 2;
 /// The budget or a guard wants to know when a call starts.
 const STARTS: u64 = 4;
 /// The budget or a guard wants to know when a call ends.
 const ENDS: u64 = 8;
 /// The budget counts the calls under way.
 const COUNTS_CALLS: u64 = 16;
+/// The budget looks at first tries.
+const HEARS_FIRST_TRIES: u64 = 32;
 
 impl Shared {
     /// The state of a policy on a timer of this tick (zero where the timer is exact).
@@ -189,20 +189,26 @@ impl Shared {
         self.shares.store(u64::from(shares), Ordering::Relaxed);
         let untimed = policy.deadline.is_none() && policy.attempt_timeout.is_none();
         let hears_calls = self.budget().hears_calls();
-        let reads_clock = self.budget().deposit_reads_clock();
-        let has_ratio_alone = self.foreign_budget.is_none() && self.budgets.is_plain();
+        let reads_clock = self.budget().reads_clock();
+        let is_foreign = self.foreign_budget.is_some();
+        let has_ratio_alone = !is_foreign && self.budgets.is_plain();
         let mut wants = 0;
         let mut add = |is_wanted: bool, bit| wants |= if is_wanted { bit } else { 0 };
         add(hears_calls, HEARS_CALLS);
-        add(has_ratio_alone, RATIO_ALONE);
-        let counts_calls = match self.foreign_budget {
-            Some(_) => hears_calls,
-            None => self.budgets.counts_calls(),
+        add(
+            is_foreign || self.budgets.hears_first_tries(),
+            HEARS_FIRST_TRIES,
+        );
+        let counts_calls = if is_foreign {
+            hears_calls
+        } else {
+            self.budgets.counts_calls()
         };
         add(counts_calls, COUNTS_CALLS);
         add(reads_clock || self.guards.reads_clock_at_start(), STARTS);
+        // The kinds of the policy's budget want no time of a success.
         add(
-            hears_calls && reads_clock || self.guards.reads_clock_at_end(),
+            is_foreign && reads_clock || self.guards.reads_clock_at_end(),
             ENDS,
         );
         self.wants.store(wants, Ordering::Relaxed);
@@ -228,11 +234,21 @@ impl Shared {
         }
     }
 
-    /// A first try of a plain call begins.
+    /// A plain call has succeeded.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn deposit_plain(&self) {
         self.budgets.ratio().deposit();
+    }
+
+    /// A call has succeeded, and not by a probe of the breaker. Its own budget earns, whoever pays
+    /// for its retries.
+    #[inline]
+    pub(crate) fn deposit(&self, now: Instant) {
+        match &self.foreign_budget {
+            Some(budget) => budget.deposit(now),
+            None => self.budgets.deposit(now),
+        }
     }
 
     /// Nanoseconds; `u64::MAX` for none.
@@ -350,18 +366,15 @@ impl Shared {
         self.wants.load(Ordering::Relaxed) & bit != 0
     }
 
-    /// The first attempt of a call starts, which deposits if it is a first try and no probe of the
-    /// breaker. Returns whether the budget is to be told of the call's [end](Self::call_ended).
+    /// The first attempt of a call starts: a first try, which the budget hears of unless it is a
+    /// probe of the breaker. Returns whether the budget is to be told of the call's
+    /// [end](Self::call_ended).
     #[inline]
-    pub(crate) fn first_attempt(&self, above: Scope, is_probe: bool, now: Instant) -> bool {
-        let is_first_try = above.is_first_try();
-        let deposits = is_first_try && !is_probe;
-        if deposits && self.wants(RATIO_ALONE) {
-            self.budgets.ratio().deposit();
-        } else if deposits {
-            self.budget().deposit(now);
+    pub(crate) fn first_attempt(&self, is_probe: bool, now: Instant) -> bool {
+        if !is_probe && self.wants(HEARS_FIRST_TRIES) {
+            self.budget().first_try(now);
         }
-        self.count_attempt(is_first_try);
+        self.count_attempt(true);
         // Decided once: after a reload an end without a beginning would be taken from another call.
         let is_counted = self.wants(COUNTS_CALLS);
         if is_counted {

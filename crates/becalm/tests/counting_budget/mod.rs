@@ -10,6 +10,7 @@ use becalm::{Failure, Instant};
 #[derive(Debug, Default)]
 pub struct CountingBudget {
     tokens: AtomicU64,
+    first_tries: AtomicU64,
     deposits: AtomicU64,
     asked: AtomicU64,
     refunds: AtomicU64,
@@ -21,6 +22,10 @@ impl CountingBudget {
             tokens: tokens.into(),
             ..Self::default()
         }
+    }
+
+    pub fn first_tries(&self) -> u64 {
+        self.first_tries.load(Ordering::Relaxed)
     }
 
     pub fn deposits(&self) -> u64 {
@@ -42,6 +47,10 @@ impl CountingBudget {
 }
 
 impl RetryBudget for CountingBudget {
+    fn first_try(&self, _now: Instant) {
+        self.first_tries.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn deposit(&self, _now: Instant) {
         self.deposits.fetch_add(1, Ordering::Relaxed);
     }

@@ -274,8 +274,8 @@ fn a_deadline_of_the_call_reads_the_clock_once_too() {
 }
 
 #[test]
-fn a_budget_that_wants_the_time_shares_the_one_clock_read() {
-    for (policy, reads) in [(fixed(MS), 1), (fixed(MS).deadline(SECOND), 1)] {
+fn a_budget_that_wants_the_time_shares_the_read_at_the_start_and_has_one_at_the_end() {
+    for (policy, reads) in [(fixed(MS), 2), (fixed(MS).deadline(SECOND), 2)] {
         let clock = FakeSleeper::new();
         let retrier = policy
             .builder()

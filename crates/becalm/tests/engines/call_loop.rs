@@ -190,7 +190,7 @@ fn dropped_before_its_first_attempt_it_never_was() {
     let watched = watched(&FakeSleeper::auto(), fixed(MS), 10);
     drop(watched.retrier.call::<Fault>());
     assert_eq!(watched.journal.seen(), []);
-    assert_eq!(watched.ledger.book().deposits, 0);
+    assert_eq!(watched.ledger.book().first_tries, 0);
 }
 
 #[test]

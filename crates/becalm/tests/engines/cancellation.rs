@@ -264,7 +264,7 @@ fn nothing_leaks(policy: Policy, tokens: u32, steps: &[Step], dice: u64) {
             retries + waiting,
             "a token each, from before the wait"
         );
-        assert_eq!(book.deposits, firsts);
+        assert_eq!(book.first_tries, firsts);
         let places = watched.retrier.policy().max_waiting.unwrap_or(u32::MAX);
         assert!(waiting <= places);
     }

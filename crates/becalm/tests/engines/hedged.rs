@@ -105,8 +105,12 @@ pub struct Purse {
 }
 
 impl RetryBudget for Purse {
-    fn deposit_reads_clock(&self) -> bool {
+    fn reads_clock(&self) -> bool {
         false
+    }
+
+    fn first_try(&self, _: Instant) {
+        self.book.note(format_args!("first try"));
     }
 
     fn deposit(&self, _: Instant) {

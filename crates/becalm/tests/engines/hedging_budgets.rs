@@ -15,7 +15,7 @@ fn a_copy_pays_before_it_starts_and_its_token_is_spent() {
     let play = play_for(after_50_ms(), 10);
     assert_eq!(play.call(&[Never, Never, Good(10)]).ok(), Some(3));
     let told = [
-        "0 deposit",
+        "0 first try",
         "0 attempt 1",
         "0 1 begins",
         "50 token 1 taken",
@@ -28,6 +28,7 @@ fn a_copy_pays_before_it_starts_and_its_token_is_spent() {
         "110 1 is dropped",
         "110 2 is dropped",
         "110 token 1 spent",
+        "110 deposit",
         "110 success with token 2",
         "110 call ended",
         "110 beaten 1 after 110ms",
@@ -74,7 +75,7 @@ fn failed_copies_have_spent_what_they_took() {
     let gave_up = play.call(&fates).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
     let told = [
-        "0 deposit",
+        "0 first try",
         "50 token 1 taken",
         "60 failure transient",
         "80 token 1 spent",
@@ -84,7 +85,11 @@ fn failed_copies_have_spent_what_they_took() {
         "185 failure transient",
         "185 call ended",
     ];
-    assert_eq!(play.book.of(&["token", "failure", "call", "deposit"]), told);
+    assert_eq!(
+        play.book
+            .of(&["token", "failure", "call", "first", "deposit"]),
+        told
+    );
 }
 
 /// Law 4, with hedges: they draw on what the retries draw on.
@@ -92,7 +97,7 @@ fn failed_copies_have_spent_what_they_took() {
 fn no_more_copies_and_retries_than_the_ratio_and_the_burst() {
     let policy = after_50_ms()
         .attempts(8)
-        .budget(Budget::ratio(0.2).burst(5.0));
+        .budget(Budget::first_tries(0.2).burst(5.0));
     let play = play(policy);
     let calls = 500;
     for call in 0..calls {

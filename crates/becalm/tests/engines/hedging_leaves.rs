@@ -176,7 +176,7 @@ fn a_hedge_that_was_announced_and_never_ran_has_its_token_back() {
     let clock = FakeSleeper::new();
     let policy = after_50_ms()
         .bulkhead(Bulkhead::calls(9))
-        .budget(Budget::ratio(0.1).burst(2.0));
+        .budget(Budget::ratio(0.1).burst(2.0).floor_per_second(0.0));
     let builder = policy.breaker(Breaker::consecutive(1)).builder();
     let retrier = builder
         .sleeper(clock.clone())

@@ -1,9 +1,12 @@
-//! Who pays for a retry inside a retry, and what counts as a first try?
+//! Who pays for a retry inside a retry, and what counts as a call?
 
 use std::sync::Arc;
 
 use becalm::time::FakeSleeper;
-use becalm::{Call, CallOptions, GaveUp, Instant, Nested, Policy, Retrier, Scope, StopReason};
+use becalm::{
+    Budget, Call, CallOptions, Decision, GaveUp, Instant, Nested, Policy, Retrier, Scope,
+    StopReason, Verdict,
+};
 
 use crate::probe::{ByHand, Fault, Ledger, MS, fixed, ready, yield_now};
 
@@ -156,99 +159,92 @@ fn an_allowed_retrier_pays_for_itself() {
     );
 }
 
-/// Otherwise a retrying layer would earn tokens for the layers below by its own retries.
+/// C18: each retrier's budget counts the calls of its own, wherever they are made.
 #[test]
-fn only_a_call_whose_whole_ancestry_is_at_its_first_attempt_deposits() {
+fn c18_a_call_deposits_when_it_succeeds_whatever_the_layers_above_repeat() {
     for nested in [Nested::Suppress, Nested::Allow, Nested::ShareBudget] {
         let books = books(&FakeSleeper::auto(), nested, 100, 100);
-        let call = books.outer.0.retry(|_| async {
-            yield_now().await;
-            fail(&books.inner.0).await
+        let call = books.outer.0.retry(|attempt| {
+            let inner = books.inner.0.retry(|_| async {
+                yield_now().await;
+                Ok::<_, Fault>(())
+            });
+            async move {
+                inner.await.expect("it is well");
+                if attempt.number() < 3 {
+                    Err(Fault::DOWN)
+                } else {
+                    Ok(())
+                }
+            }
         });
-        assert_eq!(ready(call).unwrap_err().attempts(), 3);
-        assert_eq!(books.outer.1.book().deposits, 1, "{nested:?}");
-        assert_eq!(
-            books.inner.1.book().deposits,
-            1,
-            "{nested:?}: in the first attempt only"
-        );
+        ready(call).unwrap();
+        let (outer, inner) = (books.outer.1.book(), books.inner.1.book());
+        assert_eq!((outer.first_tries, outer.deposits), (1, 1), "{nested:?}");
+        assert_eq!((inner.first_tries, inner.deposits), (3, 3), "{nested:?}");
     }
 }
 
 #[test]
-fn every_call_of_a_first_attempt_deposits() {
+fn a_call_that_fails_is_a_first_try_and_deposits_nothing() {
     let books = books(&FakeSleeper::auto(), Nested::Suppress, 100, 100);
-    let call = books.outer.0.retry(|attempt| {
-        let inner = books.inner.0.clone();
-        async move {
-            for _ in 0..5 {
-                let _ = inner.retry_blocking(|_| Err::<(), _>(Fault::DOWN));
-            }
-            if attempt.number() < 3 {
-                Err(Fault::DOWN)
-            } else {
-                Ok(())
-            }
-        }
-    });
-    ready(call).unwrap();
-    assert_eq!(books.inner.1.book().deposits, 5);
+    ready(books.outer.0.retry(|_| fail(&books.inner.0))).unwrap_err();
+    let (outer, inner) = (books.outer.1.book(), books.inner.1.book());
+    assert_eq!((outer.first_tries, outer.deposits), (1, 0));
+    assert_eq!((inner.first_tries, inner.deposits), (3, 0));
 }
 
+/// C18: a session that lasts inside a retry of the loop that reconnects it. With a budget that only
+/// the first session fed, 390 of 20 000 calls of a healthy service were lost, and their give-up ended
+/// the loop.
 #[test]
-fn a_grandchild_of_a_retry_deposits_nothing_though_its_parent_is_at_its_first_attempt() {
+fn c18_a_session_inside_a_reconnect_loop_keeps_its_budget() {
     let clock = FakeSleeper::auto();
-    let books = books(&clock, Nested::Suppress, 100, 100);
-    let between = paid_by(&clock, fixed(MS), &Ledger::of(100));
-    let call = books
-        .outer
-        .0
-        .retry(|_| between.retry(|_| fail(&books.inner.0)));
-    assert_eq!(ready(call).unwrap_err().attempts(), 3);
-    assert_eq!(books.inner.1.book().deposits, 1);
-}
-
-#[test]
-fn a_spawned_call_without_its_scope_is_a_first_try_and_with_it_is_not() {
-    let books = books(&FakeSleeper::auto(), Nested::Suppress, 100, 100);
-    let call = books.outer.0.retry(|attempt| {
-        let (scope, (inner, ledger)) = (Scope::current(), &books.inner);
-        async move {
-            if attempt.number() == 1 {
-                return Err(Fault::DOWN);
-            }
-            let _ = ready(Scope::NONE.wrap(fail(inner)));
-            assert_eq!(ledger.book().deposits, 1);
-            let _ = ready(scope.wrap(fail(inner)));
-            assert_eq!(ledger.book().deposits, 1);
-            Ok(())
+    let budget = Budget::ratio(0.1).floor_per_second(0.0);
+    let on = |policy: Policy| policy.builder().sleeper(clock.clone()).build().unwrap();
+    let reconnect = on(fixed(MS).budget(budget));
+    let commands = on(fixed(MS).budget(budget).nested(Nested::Allow));
+    let session = |attempt: becalm::Attempt| {
+        if attempt.number() == 1 {
+            return Err(Fault::DOWN);
         }
-    });
-    ready(call).unwrap();
+        let mut lost = 0;
+        for call in 0..20_000 {
+            let mut fails = call % 50 == 0;
+            let answer = commands.retry_blocking(|_| match std::mem::take(&mut fails) {
+                true => Err(Fault::DOWN),
+                false => Ok(()),
+            });
+            lost += u32::from(answer.is_err());
+        }
+        Ok(lost)
+    };
+    assert_eq!(reconnect.retry_blocking(session).unwrap(), 0);
 }
 
 #[test]
-fn the_scope_of_a_sans_io_call_tells_the_same() {
+fn a_sans_io_call_tells_the_same() {
     let ledger = Ledger::of(10);
     let clock = FakeSleeper::auto();
     let retrier = paid_by(&clock, fixed(MS), &ledger);
-    let mut outer = Call::begin(&retrier, CallOptions::new(), Scope::NONE, Instant::ZERO);
-    outer.start(Instant::ZERO, &mut || 0).unwrap();
-    assert!(outer.scope().is_first_try() && outer.scope().is_repeated_above());
-    let nested = |above| {
+    let counts = || (ledger.book().first_tries, ledger.book().deposits);
+    let begin = |above| {
         let mut call = Call::begin(&retrier, CallOptions::new(), above, Instant::ZERO);
         call.start(Instant::ZERO, &mut || 0).unwrap();
+        call
     };
-    nested(outer.scope());
-    assert_eq!(ledger.book().deposits, 2);
+    let mut outer = begin(Scope::NONE);
+    assert!(outer.scope().is_first_try() && outer.scope().is_repeated_above());
     let failure = Fault::DOWN.0.into();
     outer.on_outcome(Instant::ZERO, failure, &mut retrier.random());
     outer.start(Instant::ZERO, &mut || 0).unwrap();
     assert!(!outer.scope().is_first_try());
-    let nested = |above| {
-        let mut call = Call::begin(&retrier, CallOptions::new(), above, Instant::ZERO);
-        call.start(Instant::ZERO, &mut || 0).unwrap();
-    };
-    nested(outer.scope());
-    assert_eq!(ledger.book().deposits, 2);
+    assert_eq!(counts(), (1, 0));
+    let inner = begin(outer.scope());
+    assert_eq!(counts(), (2, 0));
+    for mut call in [inner, outer] {
+        let done = call.on_outcome(Instant::ZERO, Verdict::Success, &mut retrier.random());
+        assert_eq!(done, Decision::Done);
+    }
+    assert_eq!(counts(), (2, 2));
 }

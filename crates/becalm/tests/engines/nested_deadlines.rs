@@ -212,7 +212,7 @@ fn past_the_outer_deadline_an_inner_call_does_not_start_and_deposits_nothing() {
     assert_eq!(inner.reason(), StopReason::DeadlineExceeded);
     assert_eq!(inner.last(), Last::NotStarted);
     assert_eq!((inner.attempts(), invoked.get()), (0, 0));
-    assert_eq!(ledger.book().deposits, 0, "no first try, no deposit");
+    assert_eq!(ledger.book().first_tries, 0);
 }
 
 /// In an async attempt, time may pass without an await.

@@ -211,7 +211,7 @@ fn three_processes_that_await_make_four_as_well() {
 
 /// Only the first try of the first layer earns tokens, wherever the layer is.
 #[test]
-fn a_request_of_a_later_attempt_deposits_nothing_in_any_process() {
+fn c18_a_request_is_a_first_try_in_each_process_whatever_is_repeated_above() {
     for nested in [Nested::Suppress, Nested::Allow, Nested::ShareBudget] {
         let below = || Process::new(fixed(MS).attempts(2).nested(nested), 100);
         let chain = Chain::new(Process::of_four(), below(), below());

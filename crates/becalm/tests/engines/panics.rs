@@ -259,6 +259,6 @@ fn no_observer_is_called_while_a_panic_unwinds() {
         drop(ready(call));
     });
     assert_eq!(payload, "the operation's");
-    assert_eq!(ledger.book().deposits, 1);
+    assert_eq!(ledger.book().first_tries, 1);
     assert_eq!(retrier.sleeper().granularity(), Duration::ZERO);
 }

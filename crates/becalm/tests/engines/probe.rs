@@ -144,6 +144,7 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Book {
     pub tokens: u32,
+    pub first_tries: u32,
     pub deposits: u32,
     pub withdrawals: u32,
     pub denials: u32,
@@ -181,8 +182,12 @@ impl Ledger {
 }
 
 impl RetryBudget for Ledger {
-    fn deposit_reads_clock(&self) -> bool {
+    fn reads_clock(&self) -> bool {
         self.reads_clock
+    }
+
+    fn first_try(&self, _now: Instant) {
+        self.book.lock().unwrap().first_tries += 1;
     }
 
     fn deposit(&self, _now: Instant) {

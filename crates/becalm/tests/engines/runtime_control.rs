@@ -136,7 +136,7 @@ fn a_refused_policy_leaves_the_old_one_in_force() {
 
 #[test]
 fn a_reload_keeps_the_fill_and_mints_no_burst() {
-    let budget = |burst| Budget::ratio(0.1).burst(burst);
+    let budget = |burst| Budget::ratio(0.1).burst(burst).floor_per_second(0.0);
     let retrier = on(
         &FakeSleeper::auto(),
         fixed(MS).attempts(6).budget(budget(10.0)),
@@ -186,7 +186,8 @@ fn a_call_overrides_its_own_limits_and_shares_the_rest() {
 
 #[test]
 fn a_clone_of_a_retrier_shares_and_a_clone_of_a_policy_does_not() {
-    let policy = Policy::fixed(MS).attempts(2);
+    let budget = Budget::default().floor_per_second(0.0);
+    let policy = Policy::fixed(MS).attempts(2).budget(budget);
     let clock = FakeSleeper::auto();
     let one = on(&clock, policy.clone());
     let (same, other) = (one.clone(), on(&clock, policy));

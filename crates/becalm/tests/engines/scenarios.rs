@@ -399,7 +399,9 @@ fn every_driver_takes_the_same_decisions() {
             }
 
             let book = watched.ledger.book();
-            assert_eq!(book.deposits, 1, "{context}: one first try");
+            assert_eq!(book.first_tries, 1, "{context}: one first try");
+            let succeeded = u32::from(scenario.ended.is_ok());
+            assert_eq!(book.deposits, succeeded, "{context}: once a success");
             assert_eq!(book.spent(), scenario.spent, "{context}: spent");
             assert_eq!(
                 book.tokens,

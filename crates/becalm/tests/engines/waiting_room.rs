@@ -98,5 +98,5 @@ fn many_threads_never_wait_in_more_places_than_there_are() {
     });
     assert_eq!(watched.retrier.waiting(), 0);
     let book = watched.ledger.book();
-    assert_eq!((book.deposits, book.refunds), (8 * 50, 0));
+    assert_eq!((book.first_tries, book.refunds), (8 * 50, 0));
 }

@@ -28,7 +28,7 @@ fn failing_calls_open_it_and_the_next_is_refused_before_anything() {
         let ended = drive(&world, &DEFAULT, &|_| operation.serve());
         assert_eq!(ended, Err(broken(0, 700 * MS)), "{driver}");
         assert_eq!(operation.times.get(), 0, "{driver}: never invoked");
-        assert_eq!(world.ledger.book().deposits, 2, "{driver}: no first try");
+        assert_eq!(world.ledger.book().first_tries, 2, "{driver}: no first try");
         let demand = world.retrier.demand().expect("it is counted");
         assert_eq!((demand.first_tries, demand.attempts), (2, 2), "{driver}");
         assert_eq!(world.retrier.stops(StopReason::BreakerOpen), 1, "{driver}");

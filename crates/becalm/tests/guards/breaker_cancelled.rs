@@ -173,5 +173,5 @@ fn a_cancelled_call_starts_no_attempt() {
         call.start(world.clock.now(), &mut || 0),
         Err(StopReason::Cancelled)
     );
-    assert_eq!(world.ledger.book().deposits, 0);
+    assert_eq!(world.ledger.book().first_tries, 0);
 }

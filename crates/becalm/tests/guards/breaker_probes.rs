@@ -211,13 +211,19 @@ fn a_probe_that_fails_opens_it_again_in_every_driver() {
 
 /// What the fleet finds out about a dependency that may be down earns no retries.
 #[test]
-fn a_probe_deposits_nothing() {
+fn a_probe_is_no_first_try_and_deposits_nothing() {
     for (driver, drive) in DRIVERS {
         let world = due(consecutive(1));
         assert_eq!(drive(&world, &DEFAULT, &|_| Ok(17)), Ok(17), "{driver}");
-        assert_eq!(world.ledger.book().deposits, 0, "{driver}: it was a probe");
+        let told = || {
+            (
+                world.ledger.book().first_tries,
+                world.ledger.book().deposits,
+            )
+        };
+        assert_eq!(told(), (0, 0), "{driver}: it was a probe");
         assert_eq!(drive(&world, &DEFAULT, &|_| Ok(17)), Ok(17), "{driver}");
-        assert_eq!(world.ledger.book().deposits, 1, "{driver}: closed");
+        assert_eq!(told(), (1, 1), "{driver}: closed");
         let demand = world.retrier.demand().expect("it is counted");
         assert_eq!(
             (demand.first_tries, demand.attempts),

@@ -231,6 +231,7 @@ fn of_several_kinds_a_denial_of_one_takes_nothing_from_the_others() {
     for (driver, drive) in DRIVERS {
         let all = Budget::ratio(0.1)
             .burst(5.0)
+            .floor_per_second(0.0)
             .and(Budget::tokens())
             .and(Budget::grpc(1000, 0.1))
             .and(Budget::concurrency(1.0, 3))

@@ -26,7 +26,7 @@ fn past_the_last_place_a_call_fails_at_once_and_costs_nothing() {
         assert_eq!(world.retrier.in_flight(), Some(2));
         let ended = drive(&world, &DEFAULT, &|_| panic!("there is no place"));
         assert_eq!(ended, Err(stop(StopReason::BulkheadFull, 0)), "{driver}");
-        assert_eq!(world.ledger.book().deposits, 2, "{driver}: no first try");
+        assert_eq!(world.ledger.book().first_tries, 2, "{driver}: no first try");
         assert_eq!(world.retrier.stops(StopReason::BulkheadFull), 1, "{driver}");
         drop(busy);
         assert_eq!(drive(&world, &DEFAULT, &|_| Ok(17)), Ok(17), "{driver}");

@@ -64,20 +64,20 @@ fn past_the_last_waiting_place_a_call_fails_at_once() {
     }
 }
 
-/// Not a first try before it is one: neither events nor deposits.
+/// Not a first try before it is one: neither events nor first tries.
 #[test]
 fn while_it_waits_a_call_has_not_begun() {
     let world = world(queue(1, 1));
     let busy = busy(&world);
-    let deposits = world.ledger.book().deposits;
+    let first_tries = world.ledger.book().first_tries;
     let told = world.told().len();
     let mut waiting = waiting(&world, 17);
-    assert_eq!(world.ledger.book().deposits, deposits);
+    assert_eq!(world.ledger.book().first_tries, first_tries);
     assert_eq!(world.told().len(), told);
     assert_eq!(world.retrier.waiting(), 0, "it does not wait for a retry");
     drop(busy);
     assert_eq!(ended_of(waiting.run()), Some(Ok(17)));
-    assert_eq!(world.ledger.book().deposits, deposits + 1);
+    assert_eq!(world.ledger.book().first_tries, first_tries + 1);
 }
 
 #[test]

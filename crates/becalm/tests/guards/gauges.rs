@@ -43,7 +43,7 @@ fn demand_counts_first_tries_attempts_and_what_was_wanted() {
 }
 
 #[test]
-fn a_call_inside_a_retry_above_is_no_first_try() {
+fn c18_the_first_attempt_of_a_call_is_a_first_try_also_inside_a_retry() {
     let outer = World::new(fixed(MS).attempts(3));
     let inner = World::new(fixed(MS).nested(Nested::Allow).attempts(2));
     let result = outer
@@ -51,8 +51,8 @@ fn a_call_inside_a_retry_above_is_no_first_try() {
         .retry_blocking(|_| inner.retrier.retry_blocking(|_| DOWN));
     assert!(result.is_err());
     let demand = inner.retrier.demand().expect("it is counted");
-    assert_eq!((demand.first_tries, demand.attempts), (1, 6));
-    assert_eq!(inner.ledger.book().deposits, 1);
+    assert_eq!((demand.first_tries, demand.attempts), (3, 6));
+    assert_eq!(inner.ledger.book().first_tries, 3);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn past_max_wait_a_call_is_refused_and_a_retry_returns_its_token() {
         assert_eq!((book.withdrawals, book.refunds), (1, 1), "{driver}");
         let ended = drive(&world, &DEFAULT, &|_| panic!("there is no token"));
         assert_eq!(ended, Err(stop(StopReason::RateLimited, 0)), "{driver}");
-        assert_eq!(world.ledger.book().deposits, 1, "{driver}");
+        assert_eq!(world.ledger.book().first_tries, 1, "{driver}");
         assert_eq!(world.retrier.stops(StopReason::RateLimited), 2, "{driver}");
         // It took none: within the longest wait it is there.
         world.clock.advance(SECOND);

@@ -62,9 +62,9 @@ fn first_tries_are_shed_while_the_server_rejects() {
         assert!((862..=938).contains(&shed), "{driver}: {shed}");
         // Those among the first 50, too.
         let stops = world.retrier.stops(StopReason::Shed);
-        let deposits = u64::from(world.ledger.book().deposits);
+        let first_tries = u64::from(world.ledger.book().first_tries);
         assert_eq!(
-            deposits + stops,
+            first_tries + stops,
             1050,
             "{driver}: what is shed is no first try"
         );

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use becalm::budget::{AllOf, Kind, Tokens};
+use becalm::budget::{AllOf, Kind, Ratio, Tokens};
 use becalm::{Class, Failure, Hint};
 
 /// A budget as one would write it down. What a withdrawal took is a number of its own making.
 pub trait Reference {
     fn first_try(&mut self, _now: Duration) {}
+    fn deposit(&mut self) {}
     fn call_ended(&mut self) {}
     fn failed(&mut self, _failure: &Failure) {}
     fn withdraw(&mut self, now: Duration, failure: &Failure) -> Option<u64>;
@@ -200,14 +201,39 @@ impl Reference for Slots {
 
 /// The ratio budget has a model of its own; here it takes part in `all_of`. In millionths.
 struct Share {
+    kind: Kind,
     ratio: u64,
     burst: u64,
     balance: u64,
 }
 
+impl Share {
+    fn of(kind: Kind, ratio: Ratio) -> Self {
+        let burst = millionths(ratio.burst.max(1.0 + ratio.ratio));
+        Self {
+            kind,
+            ratio: millionths(ratio.ratio),
+            burst,
+            balance: burst,
+        }
+    }
+
+    fn add(&mut self, micros: u64) {
+        self.balance = (self.balance + micros).min(self.burst);
+    }
+}
+
 impl Reference for Share {
     fn first_try(&mut self, _: Duration) {
-        self.balance = (self.balance + self.ratio).min(self.burst);
+        if self.kind == Kind::FirstTries {
+            self.add(self.ratio);
+        }
+    }
+
+    fn deposit(&mut self) {
+        if self.kind == Kind::Ratio {
+            self.add(self.ratio);
+        }
     }
 
     fn withdraw(&mut self, _: Duration, _: &Failure) -> Option<u64> {
@@ -216,7 +242,7 @@ impl Reference for Share {
     }
 
     fn refund(&mut self, _: u64) {
-        self.balance = (self.balance + 1_000_000).min(self.burst);
+        self.add(1_000_000);
     }
 
     fn left(&mut self, _: Duration) -> u64 {
@@ -224,7 +250,7 @@ impl Reference for Share {
     }
 
     fn kind(&self) -> Kind {
-        Kind::Ratio
+        self.kind
     }
 }
 
@@ -248,12 +274,10 @@ pub fn references(all: AllOf) -> Vec<Box<dyn Reference>> {
         }));
     }
     if let Some(ratio) = all.ratio {
-        let burst = millionths(ratio.burst);
-        references.push(Box::new(Share {
-            ratio: millionths(ratio.ratio),
-            burst,
-            balance: burst,
-        }));
+        references.push(Box::new(Share::of(Kind::Ratio, ratio)));
+    }
+    if let Some(ratio) = all.first_tries {
+        references.push(Box::new(Share::of(Kind::FirstTries, ratio)));
     }
     if let Some(config) = all.tokens {
         let tokens = config.capacity;

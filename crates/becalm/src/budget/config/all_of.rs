@@ -9,8 +9,10 @@ use super::{Concurrency, Grpc, InvalidBudget, PerMinute, Ratio, Tokens, Window};
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct AllOf {
-    /// Retries are a share of first tries.
+    /// Retries are a share of the calls that succeed.
     pub ratio: Option<Ratio>,
+    /// Retries are a share of first tries.
+    pub first_tries: Option<Ratio>,
     /// Retries cost tokens.
     pub tokens: Option<Tokens>,
     /// No retries while failures have outweighed successes.
@@ -27,11 +29,12 @@ pub struct AllOf {
 
 impl AllOf {
     /// A share of first tries and so many retries a minute: for a preset, which is a constant.
-    pub(crate) const fn of_ratio_and_per_minute(ratio: f64, retries: u32) -> Self {
+    pub(crate) const fn of_first_tries_and_per_minute(ratio: f64, retries: u32) -> Self {
         Self {
-            ratio: Some(Ratio {
+            ratio: None,
+            first_tries: Some(Ratio {
                 ratio,
-                ..Ratio::DEFAULT
+                ..Ratio::OF_FIRST_TRIES
             }),
             tokens: None,
             grpc: None,
@@ -46,6 +49,7 @@ impl AllOf {
     pub(super) fn joined(mut self, other: Self) -> Self {
         self.twice |= other.twice;
         join(&mut self.ratio, other.ratio, &mut self.twice);
+        join(&mut self.first_tries, other.first_tries, &mut self.twice);
         join(&mut self.tokens, other.tokens, &mut self.twice);
         join(&mut self.grpc, other.grpc, &mut self.twice);
         join(&mut self.window, other.window, &mut self.twice);
@@ -71,6 +75,7 @@ impl AllOf {
 
     pub(super) fn validate_each(self) -> Result<(), InvalidBudget> {
         self.ratio.map_or(Ok(()), Ratio::validate)?;
+        self.first_tries.map_or(Ok(()), Ratio::validate)?;
         self.tokens.map_or(Ok(()), Tokens::validate)?;
         self.grpc.map_or(Ok(()), Grpc::validate)?;
         self.window.map_or(Ok(()), Window::validate)?;

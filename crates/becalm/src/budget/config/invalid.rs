@@ -48,12 +48,13 @@ impl fmt::Display for InvalidBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Kind => {
-                "the budget is not one of none, ratio:SHARE, tokens:CAPACITY, grpc:TOKENS, \
-                 window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined by +"
+                "the budget is not one of none, ratio:SHARE, first-tries:SHARE, tokens:CAPACITY, \
+                 grpc:TOKENS, window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined \
+                 by +"
             }
             Self::Parameter => {
-                "the budget has an unknown parameter; write ratio:0.1,burst:10,floor:1, \
-                 tokens:500,cost:14,throttled:5,refund:last,clean:1, grpc:10,ratio:0.1, \
+                "the budget has an unknown parameter; write ratio:0.1,burst:10,floor:10/h, \
+                 first-tries:0.1,burst:10,floor:1, tokens:500,cost:14,throttled:5,refund:last,clean:1, grpc:10,ratio:0.1, \
                  window:0.2,ttl:10s,floor:10, concurrency:0.2,floor:3 or per-minute:60"
             }
             Self::Twice => "the budget names a kind twice; keep one of them",

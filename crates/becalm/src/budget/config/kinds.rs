@@ -4,16 +4,24 @@ use core::time::Duration;
 
 use super::InvalidBudget;
 
-/// Over any interval: retries <= `ratio` x first tries + `floor_per_second` x length + `burst`.
+/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`
+/// + refunds in it.
+///
+/// [`Budget::Ratio`](super::Budget::Ratio) is earned by calls that succeed, once a call whatever its
+/// attempts; [`Budget::FirstTries`](super::Budget::FirstTries) by calls that begin. The deposits of
+/// successes stop with the service, and so do the retries: they cannot keep down what is down.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Ratio {
-    /// Tokens that a first try deposits. From 0.000001 to 1000, in steps of a millionth. Default
-    /// 0.1.
+    /// Tokens that a call deposits. From 0.000001 to 1000, in steps of a millionth. Default 0.1, the
+    /// share of the Google SRE book (ch. 21, *Handling Overload*).
     pub ratio: f64,
-    /// Tokens that a full budget holds. From 1 to 1 000 000. Default 10.
+    /// Tokens that a full budget holds; where 1 + `ratio` is more, that is held in its place, or a
+    /// deposit would be lost in part while retries are wanted. From 1 to 1 000 000. Default 10.
     pub burst: f64,
-    /// Tokens that each second adds, whatever the traffic. From 0 to 10 000. Default 0.
+    /// Tokens that each second adds, whatever the traffic. From 0 to 10 000, in steps of a millionth
+    /// an hour. Default 10 an hour of successes, so that a client with few calls has its burst again
+    /// within an hour; 0 of first tries.
     pub floor_per_second: f64,
 }
 
@@ -21,8 +29,19 @@ impl Ratio {
     pub(crate) const DEFAULT: Self = Self {
         ratio: 0.1,
         burst: 10.0,
-        floor_per_second: 0.0,
+        floor_per_second: 10.0 / 3600.0,
     };
+
+    /// What is left out of the text of first tries.
+    pub(crate) const OF_FIRST_TRIES: Self = Self {
+        floor_per_second: 0.0,
+        ..Self::DEFAULT
+    };
+
+    /// Tokens that a full budget holds: the burst, or 1 + `ratio` where that is more.
+    pub const fn held(self) -> f64 {
+        self.burst.max(1.0 + self.ratio)
+    }
 
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
         // Written so that NaN fails each of them.
@@ -38,6 +57,7 @@ impl Ratio {
     }
 }
 
+/// Of successes.
 impl Default for Ratio {
     fn default() -> Self {
         Self::DEFAULT

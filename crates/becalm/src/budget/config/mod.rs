@@ -18,7 +18,8 @@ pub use kinds::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 ///
 /// | kind | what earns a retry | what comes back | written |
 /// |---|---|---|---|
-/// | [`Ratio`] | each first try deposits `ratio` | a retry that never starts | `ratio:0.1,burst:10,floor:1` |
+/// | [`Ratio`] | each call that succeeds deposits `ratio` | a retry that never starts | `ratio:0.1,burst:10,floor:10/h` |
+/// | [`Ratio`] of first tries | each call that begins deposits `ratio` | a retry that never starts | `first-tries:0.1,burst:10,floor:1` |
 /// | [`Tokens`] | each clean success deposits `clean` | that, and a success's own last cost | `tokens:500,cost:14,throttled:5,refund:last,clean:1` |
 /// | [`Grpc`] | each success deposits `ratio`, each failure takes 1 | nothing: a retry itself is free | `grpc:10,ratio:0.1` |
 /// | [`Window`] | each first try, for as long as it is in the window | a retry that never starts | `window:0.2,ttl:10s,floor:10` |
@@ -26,14 +27,17 @@ pub use kinds::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 /// | [`PerMinute`] | time | a retry that never starts | `per-minute:60` |
 ///
 /// Kinds are joined by `+`: `ratio:0.1 + per-minute:60` grants what both grant. Parameters that are
-/// left out have the defaults of their kind. `none` bounds nothing.
+/// left out have the defaults of their kind. The floor of a ratio is tokens a second; `/m` and `/h`
+/// behind it make it tokens a minute and an hour. `none` bounds nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Budget {
     /// No bound across calls. A call's attempts are its only limit; linted.
     None,
-    /// Retries are a share of first tries.
+    /// Retries are a share of the calls that succeed: in an outage nothing earns them.
     Ratio(Ratio),
+    /// Retries are a share of first tries, whatever becomes of them: the Google SRE book.
+    FirstTries(Ratio),
     /// Retries cost tokens, and success earns them: the AWS SDKs.
     Tokens(Tokens),
     /// No retries while failures have outweighed successes: gRPC's `retryThrottling`.
@@ -48,8 +52,8 @@ pub enum Budget {
     AllOf(AllOf),
 }
 
-/// A 10 % budget with a burst of 10: the share of the Google SRE book (ch. 21, *Handling
-/// Overload*), and room for a client too small to have earned a token yet.
+/// A tenth of the calls that succeed, a burst of 10, and 10 retries an hour: room for a client too
+/// small to have earned a token yet, and none for retries that keep a service down.
 impl Default for Budget {
     fn default() -> Self {
         Self::Ratio(Ratio::default())
@@ -57,11 +61,23 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Retries are at most this share of first tries, with a burst of 10.
+    /// Retries are at most this share of the calls that succeed, with a burst of 10 and 10 an hour
+    /// beside them.
     pub const fn ratio(ratio: f64) -> Self {
         Self::Ratio(Ratio {
             ratio,
             ..Ratio::DEFAULT
+        })
+    }
+
+    /// Retries are at most this share of first tries, with a burst of 10.
+    ///
+    /// It goes on earning while nothing is answered, so a service that retries keep down stays
+    /// down; [`ratio`](Self::ratio) does not. For the systems that count so.
+    pub const fn first_tries(ratio: f64) -> Self {
+        Self::FirstTries(Ratio {
+            ratio,
+            ..Ratio::OF_FIRST_TRIES
         })
     }
 
@@ -121,7 +137,7 @@ impl Budget {
     /// use becalm::Budget;
     ///
     /// let budget = Budget::ratio(0.1).and(Budget::per_minute(60));
-    /// assert_eq!(budget.to_string(), "ratio:0.1,burst:10 + per-minute:60");
+    /// assert_eq!(budget.to_string(), "ratio:0.1,burst:10,floor:10/h + per-minute:60");
     /// assert!(budget.validate().is_ok());
     /// assert!(budget.and(Budget::per_minute(30)).validate().is_err());
     /// ```
@@ -139,6 +155,7 @@ impl Budget {
         match self {
             Self::None => {}
             Self::Ratio(ratio) => all.ratio = Some(ratio),
+            Self::FirstTries(ratio) => all.first_tries = Some(ratio),
             Self::Tokens(tokens) => all.tokens = Some(tokens),
             Self::Grpc(grpc) => all.grpc = Some(grpc),
             Self::Window(window) => all.window = Some(window),
@@ -149,7 +166,7 @@ impl Budget {
         all
     }
 
-    /// The same with another burst of the ratio. Changes nothing on a budget that has none.
+    /// The same with another burst of the ratio, or else of the first tries. Changes nothing on a budget that has none.
     #[must_use]
     pub fn burst(mut self, tokens: f64) -> Self {
         if let Some(ratio) = self.ratio_mut() {
@@ -158,8 +175,8 @@ impl Budget {
         self
     }
 
-    /// The same with tokens that each second adds to the ratio. Changes nothing on a budget that
-    /// has none.
+    /// The same with tokens that each second adds to the ratio, or else to the first tries. Changes
+    /// nothing on a budget that has neither.
     #[must_use]
     pub fn floor_per_second(mut self, tokens: f64) -> Self {
         if let Some(ratio) = self.ratio_mut() {
@@ -170,8 +187,8 @@ impl Budget {
 
     fn ratio_mut(&mut self) -> Option<&mut Ratio> {
         match self {
-            Self::Ratio(ratio) => Some(ratio),
-            Self::AllOf(all) => all.ratio.as_mut(),
+            Self::Ratio(ratio) | Self::FirstTries(ratio) => Some(ratio),
+            Self::AllOf(all) => all.ratio.as_mut().or(all.first_tries.as_mut()),
             _ => None,
         }
     }

@@ -10,6 +10,17 @@ impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("none"),
+            // Left out, its floor has a default of its own.
+            Self::Ratio(ratio) => {
+                write!(f, "ratio:{ratio},floor:{}", Floor(ratio.floor_per_second))
+            }
+            Self::FirstTries(ratio) => {
+                write!(f, "first-tries:{ratio}")?;
+                match ratio.floor_per_second {
+                    0.0 => Ok(()),
+                    floor => write!(f, ",floor:{}", Floor(floor)),
+                }
+            }
             budget => budget.all_of().fmt(f),
         }
     }
@@ -18,8 +29,11 @@ impl fmt::Display for Budget {
 /// The kinds, joined by ` + `.
 impl fmt::Display for AllOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: [Option<&dyn fmt::Display>; 6] = [
-            self.ratio.as_ref().map(|ratio| ratio as _),
+        let ratio = self.ratio.map(Budget::Ratio);
+        let first_tries = self.first_tries.map(Budget::FirstTries);
+        let parts: [Option<&dyn fmt::Display>; 7] = [
+            ratio.as_ref().map(|ratio| ratio as _),
+            first_tries.as_ref().map(|ratio| ratio as _),
             self.tokens.as_ref().map(|tokens| tokens as _),
             self.grpc.as_ref().map(|grpc| grpc as _),
             self.window.as_ref().map(|window| window as _),
@@ -38,13 +52,48 @@ impl fmt::Display for AllOf {
     }
 }
 
+/// Behind the name of what earns it, and before the floor.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ratio:{},burst:{}", self.ratio, self.burst)?;
-        if self.floor_per_second > 0.0 {
-            write!(f, ",floor:{}", self.floor_per_second)?;
-        }
-        Ok(())
+        write!(f, "{},burst:{}", self.ratio, self.burst)
+    }
+}
+
+/// Tokens a second, written for a second, a minute or an hour: the first in which it is short and
+/// reads back as it is.
+struct Floor(f64);
+
+/// What stands behind a floor, and the seconds that it is for.
+const PER: [(&str, f64); 3] = [("", 1.0), ("/m", 60.0), ("/h", 3600.0)];
+
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(per_second) = *self;
+        #[expect(
+            clippy::float_cmp, // it must read back to the last bit
+            clippy::cast_possible_truncation,
+            clippy::cast_precision_loss,
+            clippy::cast_sign_loss
+        )]
+        let short = PER.into_iter().find_map(|(unit, seconds)| {
+            let thousandths = (per_second * seconds * 1000.0 + 0.5) as u64;
+            let tokens = thousandths as f64 / 1000.0;
+            (tokens / seconds == per_second).then_some((tokens, unit))
+        });
+        let (tokens, unit) = short.unwrap_or((per_second, ""));
+        write!(f, "{tokens}{unit}")
+    }
+}
+
+impl FromStr for Floor {
+    type Err = InvalidBudget;
+
+    fn from_str(text: &str) -> Result<Self, InvalidBudget> {
+        let (tokens, unit) = text.split_at(text.find('/').unwrap_or(text.len()));
+        let unit = if unit == "/s" { "" } else { unit };
+        let per = PER.into_iter().find(|(name, _)| *name == unit);
+        let (_, seconds) = per.ok_or(InvalidBudget::Parameter)?;
+        Ok(Self(number::<f64>(tokens)? / seconds))
     }
 }
 
@@ -139,20 +188,24 @@ fn simple(text: &str) -> Result<Budget, InvalidBudget> {
     let first = parameters.next().unwrap_or_default();
     let mut named = parameters.map(|part| part.split_once(':').ok_or(InvalidBudget::Parameter));
     match kind {
-        "ratio" => {
+        "ratio" | "first-tries" => {
+            let (of, default): (fn(Ratio) -> Budget, _) = match kind {
+                "ratio" => (Budget::Ratio, Ratio::DEFAULT),
+                _ => (Budget::FirstTries, Ratio::OF_FIRST_TRIES),
+            };
             let mut ratio = Ratio {
                 ratio: number(first)?,
-                ..Ratio::default()
+                ..default
             };
             named.try_for_each(|part| {
                 match part? {
                     ("burst", tokens) => ratio.burst = number(tokens)?,
-                    ("floor", tokens) => ratio.floor_per_second = number(tokens)?,
+                    ("floor", tokens) => Floor(ratio.floor_per_second) = tokens.parse()?,
                     _ => return Err(InvalidBudget::Parameter),
                 }
                 Ok(())
             })?;
-            Ok(Budget::Ratio(ratio))
+            Ok(of(ratio))
         }
         "tokens" => {
             let mut tokens = Tokens {
@@ -238,8 +291,12 @@ mod tests {
     fn a_budget_reads_back_what_it_displays() {
         for text in [
             "none",
-            "ratio:0.1,burst:10",
+            "ratio:0.1,burst:10,floor:10/h",
             "ratio:0.25,burst:3.5,floor:1.5",
+            "ratio:0.25,burst:3.5,floor:2.5/m",
+            "ratio:0.25,burst:3.5,floor:0",
+            "first-tries:0.2,burst:5",
+            "first-tries:0.2,burst:5,floor:7.125/h",
             "tokens:500,cost:14,throttled:5,refund:last,clean:1",
             "tokens:100,cost:1,throttled:2,refund:none,clean:0",
             "grpc:10,ratio:0.1",
@@ -247,8 +304,8 @@ mod tests {
             "window:0,ttl:1.5s,floor:0.5",
             "concurrency:0.2,floor:3",
             "per-minute:60",
-            "ratio:0.1,burst:10 + per-minute:60",
-            "ratio:0.1,burst:10 + tokens:500,cost:14,throttled:5,refund:last,clean:1 + \
+            "ratio:0.1,burst:10,floor:10/h + per-minute:60",
+            "ratio:0.1,burst:10,floor:0 + first-tries:0.1,burst:10 + tokens:500,cost:14,throttled:5,refund:last,clean:1 + \
              grpc:10,ratio:0.1 + window:0.2,ttl:10s,floor:10 + concurrency:0.2,floor:3 + \
              per-minute:60",
         ] {
@@ -260,6 +317,15 @@ mod tests {
     fn what_is_left_out_has_its_default() {
         for (text, budget) in [
             ("ratio:0.1", Budget::default()),
+            (
+                "ratio:0.1,floor:600/m",
+                Budget::default().floor_per_second(10.0),
+            ),
+            (
+                "ratio:0.1,floor:10/s",
+                Budget::default().floor_per_second(10.0),
+            ),
+            ("first-tries:0.1", Budget::first_tries(0.1)),
             ("tokens:500", Budget::aws_2026_11()),
             ("tokens:500,cost:5", Budget::aws_v2()),
             ("tokens:500,cost:10", Budget::aws_crt()),
@@ -296,6 +362,8 @@ mod tests {
             ("ratio:-1", InvalidBudget::Ratio),
             ("ratio:0.1,burst:0.5", InvalidBudget::Burst),
             ("ratio:0.1,floor:-1", InvalidBudget::Floor),
+            ("ratio:0.1,floor:10/d", InvalidBudget::Parameter),
+            ("first-tries:0.1,burst:0.5", InvalidBudget::Burst),
             ("tokens:0", InvalidBudget::Capacity),
             ("tokens:1000001", InvalidBudget::Capacity),
             ("tokens:5.5", InvalidBudget::Parameter),
