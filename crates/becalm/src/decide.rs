@@ -13,7 +13,6 @@ use crate::hint::{Hint, HintMode};
 use crate::idempotency::Operation;
 use crate::policy::Policy;
 use crate::rng::{Random, uniform};
-use crate::scope::Nested;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
@@ -64,7 +63,7 @@ pub(crate) struct Standing {
     pub body_replayable: bool,
     /// A layer below has learnt that more attempts harm.
     pub forbidden_below: bool,
-    /// A retry around this one will repeat it.
+    /// A layer above repeats, so this one runs once: see [`Nested`](crate::Nested).
     pub repeated_above: bool,
     /// Retries since the start, or since an exact hint: the step of the backoff.
     pub step: u32,
@@ -99,7 +98,7 @@ pub(crate) fn decide<R: Random + ?Sized>(
     if !at.body_replayable {
         return Err(StopReason::BodyNotReplayable);
     }
-    if at.repeated_above && rules.policy.nested == Nested::Suppress {
+    if at.repeated_above {
         return Err(StopReason::NestedRetry);
     }
     if at.attempt >= at.attempts && at.attempts != Policy::UNLIMITED {

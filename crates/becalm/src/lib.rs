@@ -106,6 +106,8 @@ pub use preset::{Preset, UnknownPreset};
 pub use rate::{AdaptiveRate, RateLimiter};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};
+#[cfg(feature = "std")]
+pub use scope::detached;
 pub use scope::{DoNotRetry, Nested, Scope, ScopeHeader};
 pub use shared::Shared;
 pub use stop::StopReason;

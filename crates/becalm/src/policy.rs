@@ -67,7 +67,7 @@ pub struct Policy {
     /// How many calls may wait at once; one more stops with
     /// [`TooManyWaiting`](crate::StopReason::TooManyWaiting). Default none: the budget bounds them.
     pub max_waiting: Option<u32>,
-    /// What a retry inside another retry does. Default [`Nested::Suppress`].
+    /// What a retry inside another retry does. Default [`Nested::Nearest`].
     pub nested: Nested,
     /// Sheds first tries while the server rejects calls. Default none.
     pub throttle: Option<Throttle>,
@@ -98,7 +98,7 @@ impl Default for Policy {
             max_hint: Duration::from_secs(60),
             budget: Budget::default(),
             max_waiting: None,
-            nested: Nested::Suppress,
+            nested: Nested::Nearest,
             throttle: None,
             rate: None,
             hedge: None,

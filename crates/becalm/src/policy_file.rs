@@ -354,7 +354,7 @@ read_as_text! {
     Jitter: "proportional:0.25",
     HintMode: "honor",
     Budget: "ratio:0.1,burst:10",
-    Nested: "suppress",
+    Nested: "nearest",
 }
 
 macro_rules! read_as_text_or_none {

@@ -16,7 +16,7 @@ pub enum StopReason {
     NotIdempotent,
     /// The request's body has been consumed and cannot be sent again.
     BodyNotReplayable,
-    /// A retry around this one will repeat it.
+    /// A layer above repeats this work already: see [`Nested`](crate::Nested).
     NestedRetry,
     /// All attempts of the policy were used (or retries are switched off).
     AttemptsExhausted,
@@ -98,7 +98,7 @@ impl fmt::Display for StopReason {
             Self::DoNotRetry => "the server or a layer below said not to retry",
             Self::NotIdempotent => "the operation may have taken effect and is not idempotent",
             Self::BodyNotReplayable => "the body cannot be sent again",
-            Self::NestedRetry => "a retry around this one will repeat it",
+            Self::NestedRetry => "a layer above repeats it already",
             Self::AttemptsExhausted => "all attempts were used",
             Self::HintTooLong => "the server asked for a longer wait than is accepted",
             Self::DeadlineExceeded => "the deadline leaves no time",

@@ -152,6 +152,14 @@ pub struct Downstream {
     /// Whether the time that its own caller has left bounds these calls, and whether retries know of
     /// the retries above (`Scope`). Default no, as without propagation.
     pub propagates: bool,
+    /// Whether the service answers its caller with a permanent error where one of these calls gives
+    /// up. Default no: with a transient one.
+    pub fails_for_good: bool,
+    /// So many of the service's instances, the first ones, have every such attempt refused on its
+    /// way. Default 0.
+    pub refused_from: u32,
+    /// From so many more instances no such attempt arrives: their caller hears nothing. Default 0.
+    pub silent_from: u32,
 }
 
 impl Downstream {
@@ -165,6 +173,9 @@ impl Downstream {
             timeout: None,
             sharing: Sharing::PerClient,
             propagates: false,
+            fails_for_good: false,
+            refused_from: 0,
+            silent_from: 0,
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
         variants.any(|it| most_attempts(&it.policy) > 1.0)
     });
     let leaves_it = |call: &Downstream| {
-        repeats && call.propagates && matches!(call.policy.nested, Nested::Suppress)
+        repeats && call.propagates && matches!(call.policy.nested, Nested::Outermost)
     };
     let failing = Multiplied {
         calls: &|population| {

@@ -40,7 +40,7 @@ pub fn bottleneck(scenario: &Scenario) -> Option<Bottleneck> {
 pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
     let once = Multiplied {
         calls: &|_| 1.0,
-        steps: &|_| 1.0,
+        steps: &|_, _| 1.0,
         is_cold: &|_| false,
     };
     requests(scenario, &once)
@@ -50,8 +50,9 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
 pub(super) struct Multiplied<'a> {
     /// Attempts for each call of a population.
     pub calls: &'a dyn Fn(&Population) -> f64,
-    /// Attempts for each call of a service to another one.
-    pub steps: &'a dyn Fn(&Downstream) -> f64,
+    /// Attempts for each call of a service to another one, where the service gets so many requests
+    /// for each first try.
+    pub steps: &'a dyn Fn(&Downstream, f64) -> f64,
     /// Whether the cache of a service answers nothing.
     pub is_cold: &'a dyn Fn(&Service) -> bool,
 }

@@ -65,9 +65,17 @@ impl<T: Tracer> World<'_, T> {
         if gives_up_at != NEVER {
             self.set_time_out(gives_up_at, line, request, generation);
         }
-        match delay {
-            Some(delay) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
-            None => self.requests[request].place = Place::Lost,
+        let (refused_below, lost_below) = self.plan.lines[line].arrives_from;
+        match (delay, source) {
+            (Some(delay), Source::Job { instance, .. }) if instance < refused_below => {
+                self.requests[request].answer = Answer::Failure;
+                self.reply(request, delay);
+            }
+            (Some(_), Source::Job { instance, .. }) if instance < lost_below => {
+                self.requests[request].place = Place::Lost;
+            }
+            (Some(delay), _) => self.schedule(self.now + delay, Kind::Arrive, request, generation),
+            (None, _) => self.requests[request].place = Place::Lost,
         }
     }
 

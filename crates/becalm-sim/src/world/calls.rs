@@ -255,6 +255,7 @@ fn verdict(answer: Answer) -> Verdict {
         Answer::Success => Verdict::Success,
         Answer::Failure => Failure::transient().into(),
         Answer::Throttled => Failure::throttled().into(),
+        Answer::Permanent => Failure::permanent().into(),
         Answer::Forbidden(reason) => {
             let said = DoNotRetry::because(reason);
             let failure = Failure::transient();

@@ -110,8 +110,10 @@ impl<T: Tracer> World<'_, T> {
         let target = self.target_of(request);
         if let Err(reason) = ended {
             self.cancel_children(request);
-            let propagates = self.plan.lines[line as usize].propagates;
-            let answer = if propagates && reason.forbids_retry_above() {
+            let line = &self.plan.lines[line as usize];
+            let answer = if line.fails_for_good {
+                Answer::Permanent
+            } else if line.propagates && reason.forbids_retry_above() {
                 Answer::Forbidden(reason)
             } else {
                 Answer::Failure

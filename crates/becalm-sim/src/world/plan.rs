@@ -44,6 +44,11 @@ pub(super) struct Line {
     pub has_details: bool,
     /// Whether the caller hands the scope of its own request on.
     pub propagates: bool,
+    /// Whether the caller answers with a permanent error where such a call gives up.
+    pub fails_for_good: bool,
+    /// The first instance from which nothing is refused on its way, and the first of those after it
+    /// from which something arrives.
+    pub arrives_from: (u32, u32),
     first_shared: usize,
     sharing: Sharing,
 }
@@ -116,6 +121,11 @@ impl<'a> Plan<'a> {
             first_shared: self.shared.len(),
             sharing: downstream.sharing,
             propagates: downstream.propagates,
+            fails_for_good: downstream.fails_for_good,
+            arrives_from: (
+                downstream.refused_from,
+                downstream.refused_from.saturating_add(downstream.silent_from),
+            ),
             ..line
         });
         self.share(&downstream.policy, owners)
@@ -140,6 +150,8 @@ impl<'a> Plan<'a> {
                 || service.stale == Stale::PastDeadline,
             is_scoped: service.calls.iter().any(|call| call.propagates),
             propagates: false,
+            fails_for_good: false,
+            arrives_from: (0, 0),
             first_shared: 0,
             sharing: Sharing::PerClient,
         })

@@ -125,6 +125,8 @@ pub(super) enum Answer {
     Failure,
     /// Over the limit: a 429.
     Throttled,
+    /// It failed, and says that it always will: a 500 of a handler that maps all errors to it.
+    Permanent,
     /// It failed, and a layer below has learnt that more attempts harm.
     Forbidden(StopReason),
 }

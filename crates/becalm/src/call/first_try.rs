@@ -65,6 +65,11 @@ impl FirstTry {
         }
     }
 
+    /// The call will not repeat its work, whatever its policy allows.
+    pub fn will_not_repeat(&mut self) {
+        self.may_repeat = false;
+    }
+
     /// The scope of what runs inside this attempt.
     #[inline]
     pub fn inside(&self, shared: &Shared, attempt: u32) -> Scope {

@@ -8,7 +8,6 @@ use crate::classify::{Class, Failure};
 use crate::guard::{Asking, Ended, Gate};
 use crate::hint::Hint;
 use crate::rng::Random;
-use crate::scope::Nested;
 use crate::shared::Shared;
 use crate::time::Instant;
 
@@ -41,9 +40,8 @@ impl<H: AsRef<Shared>> Call<H> {
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
         let attempts = attempts_allowed(shared, &self.options, rules);
-        let is_repeated_above =
-            self.first.above.is_repeated_above() && rules.policy.nested == Nested::Suppress;
-        if self.attempt >= attempts || is_repeated_above {
+        let runs_once = rules.policy.nested.runs_once_in(self.first.above);
+        if self.attempt >= attempts || runs_once {
             return None;
         }
         let started = self.flights.iter().filter_map(|flight| flight.started);

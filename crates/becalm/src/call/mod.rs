@@ -240,7 +240,7 @@ impl<H: AsRef<Shared>> Call<H> {
             operation: self.options.operation,
             body_replayable: self.body_replayable,
             forbidden_below: self.forbidden_below,
-            repeated_above: self.first.above.is_repeated_above(),
+            repeated_above: rules.policy.nested.runs_once_in(self.first.above),
             step: self.step,
             previous: self.previous,
         };
@@ -294,15 +294,23 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// Says that the body of the request is gone: a further attempt stops with
-    /// [`StopReason::BodyNotReplayable`].
+    /// [`StopReason::BodyNotReplayable`], and layers below that [`scope`](Self::scope) is handed to
+    /// from here on may retry, since this one will not.
     pub fn body_is_consumed(&mut self) {
         self.body_replayable = false;
+        self.first.will_not_repeat();
     }
 
     /// Says that a layer below forbids more attempts: this failure stops with
     /// [`StopReason::DoNotRetry`].
     pub fn forbid_retry(&mut self) {
         self.forbidden_below = true;
+    }
+
+    /// Takes over what the [`scope`](Self::scope) of the attempt has become, whenever the attempt
+    /// has run in it: a layer below has forbidden more attempts, or a later one took that back.
+    pub fn hear(&mut self, inside: Scope) {
+        self.forbidden_below = inside.is_retry_forbidden();
     }
 
     /// The number of the attempt under way, or of the last one; 0 before the first.
@@ -345,8 +353,16 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     /// The scope of what runs inside the attempt of this number, where hedges are under way.
+    ///
+    /// A hedge is no repetition: what runs inside it hears of the attempt that it stands beside.
     pub fn scope_of(&self, number: u32) -> Scope {
-        self.first.inside(self.handle.as_ref(), number)
+        let beside = self.attempt.saturating_sub(self.flights.hedged());
+        let inside = self.first.inside(self.handle.as_ref(), number.min(beside));
+        if self.forbidden_below {
+            inside.forbidding_retry()
+        } else {
+            inside
+        }
     }
 
     /// The owner has lost interest in the middle of the call: what it holds is returned, and the

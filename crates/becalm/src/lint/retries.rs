@@ -101,7 +101,7 @@ pub(super) fn nested_retries(case: &Case<'_>) -> Option<String> {
     (case.policy.nested == Nested::Allow).then(|| {
         format!(
             "a retry inside another one multiplies its attempts ({0} x {0} for two layers like \
-             this); set nested suppress or share-budget",
+             this); set nested nearest or share-budget",
             Count(case.policy.attempts)
         )
     })

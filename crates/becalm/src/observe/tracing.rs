@@ -85,6 +85,14 @@ impl Observer for TracingObserver {
                     tracing::info!(
                         target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"
                     );
+                } else if reason == StopReason::NestedRetry.as_str() {
+                    // Where this is a surprise, it is for one cause, and nothing else in the log
+                    // tells it.
+                    tracing::warn!(
+                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error,
+                        "stopped: a layer above repeats it already; what outlives that layer or is \
+                         shared, as a connection, starts with becalm::detached"
+                    );
                 } else {
                     tracing::warn!(
                         target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"

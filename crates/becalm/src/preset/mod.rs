@@ -8,7 +8,7 @@
 //! - A system without a cap, or one that waits for any hint, has one of a year.
 //! - A budget is the system's own kind, with its figures; what earns and what is returned is as that
 //!   kind documents it.
-//! - What none of the systems has keeps becalm's default: a nested retry is suppressed.
+//! - What none of the systems has keeps becalm's default: of nested retries the nearest one repeats.
 
 mod cloud;
 mod library;
@@ -135,7 +135,7 @@ const BARE: Policy = Policy {
     max_hint: Duration::from_secs(60),
     budget: Budget::None,
     max_waiting: None,
-    nested: Nested::Suppress,
+    nested: Nested::Nearest,
     throttle: None,
     rate: None,
     hedge: None,

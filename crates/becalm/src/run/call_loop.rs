@@ -157,8 +157,8 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// Hears what was said in the scope of the attempt: for one that was carried elsewhere, and
     /// brought back by [`Wrapped::with_scope`](crate::scope::Wrapped::with_scope).
     pub fn hear(&mut self, scope: Scope) {
-        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
-            engine.hear(scope);
+        if scope.is_retry_forbidden() {
+            self.forbid_retry();
         }
     }
 
@@ -188,7 +188,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         let mut wrapped = core::pin::pin!(self.scope().wrap(future));
         core::future::poll_fn(|context| {
             let polled = wrapped.as_mut().poll(context);
-            self.hear(wrapped.scope());
+            self.has_run_in(wrapped.scope());
             polled
         })
         .await
@@ -198,8 +198,14 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// what they say.
     pub fn enter<R>(&mut self, inside: impl FnOnce() -> R) -> R {
         let (result, scope) = self.scope().enter_with_scope(inside);
-        self.hear(scope);
+        self.has_run_in(scope);
         result
+    }
+
+    fn has_run_in(&mut self, inside: Scope) {
+        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
+            engine.hear(inside);
+        }
     }
 
     /// The scope of the attempt that runs, or ran last: what runs in it knows of this call.

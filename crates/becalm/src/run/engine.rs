@@ -337,6 +337,7 @@ impl<H: AsRef<Core>> Engine<H> {
             stream: &mut self.random,
         };
         self.stage = Stage::Over;
+        Scope::handled();
         self.call
             .succeed_lazily(number, || sleeper.now(), &mut random);
         self.tell_transition();
@@ -407,11 +408,10 @@ impl<H: AsRef<Core>> Engine<H> {
         self.call.forbid_retry();
     }
 
-    /// What was said in the scope of an attempt that was carried elsewhere.
+    /// Takes over what the scope of an attempt has become, whenever a part of the attempt has run in
+    /// it elsewhere.
     pub fn hear(&mut self, inside: Scope) {
-        if inside.is_retry_forbidden() {
-            self.call.forbid_retry();
-        }
+        self.call.hear(inside);
         if inside.is_body_consumed() {
             self.call.body_is_consumed();
         }

@@ -220,6 +220,7 @@ impl Begun {
     #[inline(never)] // keeps a plain call small
     fn succeeded(self, core: &Core) {
         let Core { shared, host } = core;
+        Scope::handled();
         let known = shared.reads_clock_at_end().then(|| host.sleeper.now());
         shared.succeeded(self.flight.pass.is_probe(), known);
         if self.is_enrolled {

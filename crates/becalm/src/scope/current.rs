@@ -53,6 +53,18 @@ impl Scope {
         }
     }
 
+    /// Says that a failure inside the running attempt was dealt with, by a fallback for example: what
+    /// layers below have told of it, that no layer above may retry, is forgotten.
+    ///
+    /// A later retried call in the attempt that succeeds says so by itself, and so does an attempt
+    /// that ends well.
+    pub fn handled() {
+        let current = CURRENT.get();
+        if current.is_retry_forbidden() {
+            CURRENT.set(current.without_word_from_below());
+        }
+    }
+
     /// Passes on to the running attempt that more attempts harm, if that was said in this scope:
     /// for what a task or thread has brought back.
     ///
@@ -73,6 +85,36 @@ impl Scope {
     }
 }
 
+/// The future at the top, wherever it is polled: for what outlives the call that began it, or is
+/// shared by several, as a connection, a session or a background refresh.
+///
+/// Without it, dialling a shared connection runs in the scope of the call that came first: it has
+/// that call's deadline, and one attempt only where that call repeats. On a thread,
+/// `Scope::NONE.enter(dial)` does the same.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use becalm::{Budget, Policy, Retrier};
+/// # use std::{io, time::Duration};
+/// # struct Connection;
+/// # async fn connect() -> io::Result<Connection> { Ok(Connection) }
+/// # async fn ask(_: &Connection) -> io::Result<u32> { Ok(17) }
+/// # let dialler = Policy::exponential(Duration::from_millis(100))
+/// #     .attempts(Policy::UNLIMITED).budget(Budget::None).retrier().expect("a valid policy");
+/// # let commands = Policy::default().retrier().expect("a valid policy");
+/// // A dialler that waits longer and longer, for as long as it takes.
+/// let shared = tokio::sync::OnceCell::new();
+/// let dial = || async { becalm::detached(dialler.retry(|_| connect())).await };
+/// let answer = commands
+///     .retry(|_| async { ask(shared.get_or_try_init(dial).await.map_err(io::Error::other)?).await })
+///     .await;
+/// # assert_eq!(answer.ok(), Some(17));
+/// # }
+/// ```
+pub fn detached<F: Future>(future: F) -> Wrapped<F> {
+    Scope::NONE.wrap(future)
+}
+
 /// Tells the layer above, if there is one, that more attempts harm.
 pub(crate) fn forbid_retry_in_current(reason: StopReason) {
     let above = CURRENT.get();
@@ -88,10 +130,14 @@ pub(crate) fn forbid_retry_in_current(reason: StopReason) {
 /// For a body that is read as it is sent. Outside of any attempt it does nothing.
 pub fn body_is_consumed() {
     let mut scope = CURRENT.get();
-    if !scope.is_none() {
-        scope.meta |= super::CONSUMED;
-        CURRENT.set(scope);
+    if scope.is_none() {
+        return;
     }
+    scope.meta |= super::CONSUMED;
+    if scope.meta & super::REPEATED_FURTHER_UP == 0 {
+        scope.meta &= !super::REPEATED;
+    }
+    CURRENT.set(scope);
 }
 
 /// While it lives, its scope is the thread's current one; dropping it, by a panic too, puts

@@ -143,13 +143,14 @@ impl ScopeHeader {
 /// What other systems say of the same things, where it makes the callee do less.
 #[cfg(feature = "http")]
 impl ScopeHeader {
-    /// Somebody counts this attempt.
+    /// Somebody counts this attempt: past the first it is a layer that repeats.
     pub(crate) fn at_attempt(&mut self, number: u64) {
         self.attempt = self.attempt.max(saturated(number));
+        self.repeated |= number > 1;
     }
 
     pub(crate) fn at_retry(&mut self) {
-        self.retry = true;
+        (self.retry, self.repeated) = (true, true);
     }
 
     /// Somebody leaves this much time.

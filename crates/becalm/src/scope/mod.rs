@@ -21,7 +21,7 @@ pub use clock::ClockId;
 #[cfg(feature = "std")]
 pub(crate) use current::{Entered, forbid_retry_in_current};
 #[cfg(feature = "std")]
-pub use current::{WithScope, Wrapped, body_is_consumed};
+pub use current::{WithScope, Wrapped, body_is_consumed, detached};
 pub use header::ScopeHeader;
 pub use nested::{Nested, UnknownNested};
 
@@ -35,7 +35,7 @@ use crate::time::Instant;
 pub struct Scope {
     deadline: Instant,
     /// From the top: the number of the retrier that pays (32 bits), the deadline's clock (16), the
-    /// attempt (8), why more attempts harm (4), flags (4). 0 means nothing above.
+    /// attempt (8), flags and why more attempts harm (8). 0 means nothing above.
     meta: u64,
 }
 
@@ -49,7 +49,9 @@ const REMOTE: u64 = 4;
 const CONSUMED: u64 = 8;
 
 const REASON_AT: u32 = 4;
-const REASON: u64 = 0xf << REASON_AT;
+const REASON: u64 = 0x7 << REASON_AT;
+/// A layer above the one whose attempt this is may repeat it, too.
+const REPEATED_FURTHER_UP: u64 = 0x80;
 const ATTEMPT_AT: u32 = 8;
 const CLOCK_AT: u32 = 16;
 const PAYER_AT: u32 = 32;
@@ -135,6 +137,12 @@ impl Scope {
         self
     }
 
+    #[cfg(feature = "std")]
+    const fn without_word_from_below(mut self) -> Self {
+        self.meta &= !REASON;
+        self
+    }
+
     /// Whether there is nothing above.
     #[cfg(feature = "std")]
     pub(crate) const fn is_none(self) -> bool {
@@ -168,6 +176,9 @@ impl Scope {
         let attempt = if attempt < 255 { attempt } else { 255 };
         let mut meta = (payer as u64) << PAYER_AT | (attempt as u64) << ATTEMPT_AT;
         meta |= self.meta & (REPEATED | RETRYING);
+        if self.meta & REPEATED != 0 {
+            meta |= REPEATED_FURTHER_UP;
+        }
         if may_repeat {
             meta |= REPEATED;
         }

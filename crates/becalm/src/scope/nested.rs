@@ -3,29 +3,63 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// What a retry inside another retry of the same task or thread does.
+use super::Scope;
+
+/// What a retrier does while retriers around it, in this task or in the processes that call, may
+/// retry as well.
+///
+/// Three layers of 4 attempts each: `nearest` makes at most 10 attempts at the bottom, `outermost`
+/// 4, `allow` 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Nested {
-    /// The inner one runs once and leaves the repetition to the outer one. The default: 4 x 4 x 4
-    /// attempts are 64.
+    /// The layer nearest to the failure retries while every layer above is at its first attempt.
+    /// Once a layer above repeats, this one runs once. The default: n layers of k attempts make at
+    /// most n (k - 1) + 1 attempts at the bottom, and each layer retries what it alone understands.
     #[default]
-    Suppress,
-    /// The inner one retries as if it stood alone.
+    Nearest,
+    /// This retrier runs once wherever a layer above may still repeat the work.
+    Outermost,
+    /// This retrier retries as if it stood alone: attempts multiply.
     Allow,
-    /// The inner one retries, and its retries are paid from the outer one's budget: of the outermost
-    /// where each in between shares too, and from its own where the two are on different clocks
+    /// This retrier retries, and the budget of the retrier above pays: that of the outermost one
+    /// where each in between shares too. Its own budget pays where the two are on different clocks
     /// or the outer one is in another process.
     ShareBudget,
 }
 
-impl fmt::Display for Nested {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Suppress => "suppress",
+impl Nested {
+    const ALL: [Self; 4] = [
+        Self::Nearest,
+        Self::Outermost,
+        Self::Allow,
+        Self::ShareBudget,
+    ];
+
+    /// Whether a retrier with this setting runs once inside these layers.
+    ///
+    /// A layer that may not repeat does not suppress: of what it runs, another may.
+    pub(crate) const fn runs_once_in(self, above: Scope) -> bool {
+        match self {
+            Self::Nearest => above.is_repeated_above() && !above.is_first_try(),
+            Self::Outermost => above.is_repeated_above(),
+            Self::Allow | Self::ShareBudget => false,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nearest => "nearest",
+            Self::Outermost => "outermost",
             Self::Allow => "allow",
             Self::ShareBudget => "share-budget",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Nested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -35,7 +69,9 @@ pub struct UnknownNested;
 
 impl fmt::Display for UnknownNested {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the way with nested retries is not one of suppress, allow, share-budget")
+        f.write_str(
+            "the way with nested retries is not one of nearest, outermost, allow, share-budget",
+        )
     }
 }
 
@@ -45,11 +81,8 @@ impl FromStr for Nested {
     type Err = UnknownNested;
 
     fn from_str(text: &str) -> Result<Self, UnknownNested> {
-        Ok(match text {
-            "suppress" => Self::Suppress,
-            "allow" => Self::Allow,
-            "share-budget" => Self::ShareBudget,
-            _ => return Err(UnknownNested),
-        })
+        let mut all = Self::ALL.into_iter();
+        all.find(|nested| nested.as_str() == text)
+            .ok_or(UnknownNested)
     }
 }

@@ -38,6 +38,9 @@ const CALLS: &[&str] = &[
     "timeout",
     "sharing",
     "propagates",
+    "fails_for_good",
+    "refused_from",
+    "silent_from",
 ];
 
 pub(super) fn read(section: &Section<'_>, files: Files<'_>) -> Result<Service, Refusal> {
@@ -171,6 +174,9 @@ fn read_call(section: &Section<'_>, files: Files<'_>) -> Result<Downstream, Refu
     section.set("timeout", &mut call.timeout, words::optional_length)?;
     section.set("sharing", &mut call.sharing, |it| it.choice(SHARING))?;
     section.set("propagates", &mut call.propagates, Entry::flag)?;
+    section.set("fails_for_good", &mut call.fails_for_good, Entry::flag)?;
+    section.set("refused_from", &mut call.refused_from, |it| it.count(0))?;
+    section.set("silent_from", &mut call.silent_from, |it| it.count(0))?;
     Ok(call)
 }
 
@@ -183,6 +189,9 @@ fn write_call(call: &Downstream, lines: &mut Lines) -> Result<(), InvalidFile> {
         timeout,
         sharing,
         propagates,
+        fails_for_good,
+        refused_from,
+        silent_from,
     } = call;
     let default = Downstream::new(service.as_str(), Policy::default());
     lines.header("[[service.calls]]");
@@ -194,5 +203,9 @@ fn write_call(call: &Downstream, lines: &mut Lines) -> Result<(), InvalidFile> {
     }
     lines.changed("sharing", sharing, &default.sharing, |it| word(SHARING, it));
     lines.changed("propagates", propagates, &default.propagates, |it| *it);
+    let for_good = &default.fails_for_good;
+    lines.changed("fails_for_good", fails_for_good, for_good, |it| *it);
+    lines.changed("refused_from", refused_from, &default.refused_from, |it| *it);
+    lines.changed("silent_from", silent_from, &default.silent_from, |it| *it);
     lines.policy("[service.calls.policy]", policy)
 }
