@@ -9,7 +9,7 @@ use becalm::rng::{Seed, SplitMix64};
 use becalm::time::FakeSleeper;
 use becalm::{
     Budget, Call, CallOptions, Decision, Failure, GaveUp, Hint, Instant, Jitter, Policy, Retrier,
-    Scope, Shared, Sleeper, StopReason, Verdict,
+    Scope, Shared, Sleeper, StopReason,
 };
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -314,7 +314,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
             answer
         }
     };
-    for nested in [Nested::Suppress, Nested::Allow] {
+    for nested in [Nested::Outermost, Nested::Allow] {
         let policy = Policy::default().nested(nested);
         let (times, ended) = asked(&policy, no("becalm-retry", "do-not-retry=breaker_open"));
         assert_eq!(times, 1, "{nested:?}");

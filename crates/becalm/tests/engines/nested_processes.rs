@@ -218,11 +218,11 @@ fn three_processes_that_await_make_four_as_well() {
 /// Each process counts the calls that it makes.
 #[test]
 fn c18_a_request_is_a_first_try_in_each_process_whatever_is_repeated_above() {
-    for nested in [Nested::Suppress, Nested::Allow, Nested::ShareBudget] {
+    for nested in [Nested::Outermost, Nested::Allow, Nested::ShareBudget] {
         let below = || Process::new(fixed(MS).attempts(2).nested(nested), 100);
         let chain = Chain::new(Process::of_four(), below(), below());
         chain.run(true).unwrap_err();
-        let below = if nested == Nested::Suppress {
+        let below = if nested == Nested::Outermost {
             [4, 4]
         } else {
             [4, 8]
