@@ -67,7 +67,9 @@ impl Sleeper for NoTimer {
         Box::pin(ready(()))
     }
 
-    fn block_until(&self, _: Instant, _: &Parker) {}
+    fn block_until(&self, at: Instant, _: &Parker) -> Instant {
+        at
+    }
 
     fn granularity(&self) -> Duration {
         self.0.granularity()

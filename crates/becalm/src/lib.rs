@@ -119,6 +119,8 @@ pub use time::{Cancel, Sleeper};
 // The examples of the pages are tested like all others.
 #[cfg(all(doctest, feature = "tokio", feature = "serde", feature = "http"))]
 mod pages {
+    #[doc = include_str!("../../../docs/contention.md")]
+    struct Contention;
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;
     #[doc = include_str!("../../../docs/layers.md")]

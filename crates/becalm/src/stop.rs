@@ -1,6 +1,10 @@
 //! Why did a call stop?
 
+use alloc::string::String;
 use core::fmt;
+use core::str::FromStr;
+
+use crate::suggest;
 
 /// The closed set of reasons for which a call ends without success.
 ///
@@ -110,5 +114,96 @@ impl fmt::Display for StopReason {
             Self::BulkheadFull => "the bulkhead is full",
             Self::RateLimited => "the rate limit is reached",
         })
+    }
+}
+
+/// The name in events, metrics and reports, as [`as_str`](StopReason::as_str) gives it.
+impl FromStr for StopReason {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named(name, "stop reason", Self::ALL, Self::as_str)
+    }
+}
+
+/// The text is no name of a closed set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    name: String,
+    set: &'static str,
+    nearest: Option<&'static str>,
+}
+
+impl UnknownName {
+    /// The name that was probably meant.
+    pub const fn nearest(&self) -> Option<&'static str> {
+        self.nearest
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no {} `{}`", self.set, self.name)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for UnknownName {}
+
+/// The member of a closed set that has this name.
+pub(crate) fn named<T: Copy>(
+    name: &str,
+    set: &'static str,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+) -> Result<T, UnknownName> {
+    let mut members = all.iter().copied();
+    members
+        .find(|member| name_of(*member) == name)
+        .ok_or_else(|| UnknownName {
+            name: name.into(),
+            set,
+            nearest: suggest::nearest(name, all.iter().map(|member| name_of(*member))),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{Class, Effect};
+
+    #[test]
+    fn c12_every_name_is_read_back() {
+        for reason in StopReason::ALL {
+            assert_eq!(reason.as_str().parse(), Ok(*reason));
+        }
+        for class in Class::ALL {
+            assert_eq!(class.as_str().parse(), Ok(*class));
+        }
+        for effect in Effect::ALL {
+            assert_eq!(effect.as_str().parse(), Ok(*effect));
+        }
+    }
+
+    #[test]
+    fn c12_an_unknown_name_is_answered_with_the_nearest() {
+        for (typed, meant) in [
+            ("budget-exhausted", Some("budget_exhausted")),
+            ("Permanent", Some("permanent")),
+            ("shedd", Some("shed")),
+            ("whatever", None),
+            ("", None),
+        ] {
+            let error = typed.parse::<StopReason>().unwrap_err();
+            assert_eq!(error.nearest(), meant, "{typed}");
+        }
+        let class = "throtled".parse::<Class>().unwrap_err();
+        let sentence = "there is no class `throtled`; did you mean `throttled`?";
+        assert_eq!(alloc::format!("{class}"), sentence);
+        let effect = "unsnet".parse::<Effect>().unwrap_err();
+        assert_eq!(effect.nearest(), Some("unsent"));
     }
 }

@@ -375,6 +375,9 @@ fn besides(policy: &Policy) -> Vec<String> {
     ];
     let guards = guards.into_iter();
     besides.extend(guards.filter_map(|(name, text)| Some(format!("{name} {}", text?))));
+    if policy.nested != Policy::default().nested {
+        besides.push(format!("nested {}", policy.nested));
+    }
     match policy.hint {
         becalm::HintMode::Honor => besides.push(format!("hints up to {}", Human(policy.max_hint))),
         becalm::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),

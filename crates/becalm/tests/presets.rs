@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use becalm::{Backoff, Budget, HintMode, Jitter, Policy, Preset};
+use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy, Preset};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -120,6 +120,7 @@ fn the_numbers_are_those_of_the_systems() {
         ),
         ("graphql-ws", 6, secs(1), 2.0, none),
         ("centrifuge", unlimited, ms(500), 2.0, secs(20)),
+        ("contention", 20, ms(20), 2.0, secs(1)),
     ] {
         let policy = policy(name);
         let found = (policy.attempts, policy.base, policy.multiplier, policy.cap);
@@ -368,7 +369,7 @@ fn what_is_not_faithful_says_so() {
 
 #[test]
 fn what_no_system_has_stays_safe() {
-    for preset in Preset::all() {
+    for preset in Preset::all().filter(|preset| preset.name() != "contention") {
         assert_eq!(
             preset.policy().nested,
             Policy::default().nested,
@@ -376,4 +377,6 @@ fn what_no_system_has_stays_safe() {
             preset.name()
         );
     }
+    // It repeats what no layer above does.
+    assert_eq!(policy("contention").nested, Nested::Allow);
 }

@@ -17,10 +17,12 @@ pub mod sqlstate;
 pub mod websocket;
 
 use core::fmt::Display;
+use core::str::FromStr;
 use core::time::Duration;
 
 use crate::call::Attempt;
 use crate::hint::Hint;
+use crate::stop::{UnknownName, named};
 
 /// What a failure says about trying again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +38,9 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every class.
+    pub const ALL: &'static [Self] = &[Self::Transient, Self::Throttled, Self::Permanent];
+
     /// The name in events and metrics: one of a closed set.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -46,12 +51,22 @@ impl Class {
     }
 }
 
+/// The name in events and metrics, as [`as_str`](Class::as_str) gives it.
+impl FromStr for Class {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named(name, "class", Self::ALL, Self::as_str)
+    }
+}
+
 /// Whether the failed attempt may have taken effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Proved not to have reached the operation: connect failure, HTTP/2 `REFUSED_STREAM`, 425.
-    /// Lifts the gate on operations that are not idempotent.
+    /// Proved to have had no effect: it never reached the operation (connect failure, HTTP/2
+    /// `REFUSED_STREAM`, 425), was refused in place of being executed, or was rolled back. Lifts the
+    /// gate on operations that are not idempotent.
     Unsent,
     /// May have taken effect. The default: without proof, assume it did.
     #[default]
@@ -59,12 +74,24 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Every effect.
+    pub const ALL: &'static [Self] = &[Self::Unsent, Self::Unknown];
+
     /// The name in events and metrics: one of a closed set.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unsent => "unsent",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+/// The name in events and metrics, as [`as_str`](Effect::as_str) gives it.
+impl FromStr for Effect {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        named(name, "effect", Self::ALL, Self::as_str)
     }
 }
 

@@ -9,10 +9,13 @@
 //! - A budget is the system's own kind, with its figures; what earns and what is returned is as that
 //!   kind documents it.
 //! - What none of the systems has keeps becalm's default: of nested retries the nearest one repeats.
+//!
+//! One is becalm's own advice: `contention`, for transactions that stand in each other's way.
 
 mod cloud;
 mod library;
 mod mesh;
+mod own;
 mod websocket;
 
 use alloc::string::String;
@@ -56,13 +59,15 @@ impl Preset {
             })
     }
 
-    /// All presets: cloud SDKs and RPC, proxies and meshes, libraries, WebSocket clients.
+    /// All presets: cloud SDKs and RPC, proxies and meshes, libraries, WebSocket clients, and
+    /// becalm's own.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         [
             cloud::PRESETS,
             mesh::PRESETS,
             library::PRESETS,
             websocket::PRESETS,
+            own::PRESETS,
         ]
         .into_iter()
         .flatten()

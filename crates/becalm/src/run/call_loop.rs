@@ -5,8 +5,8 @@ use core::future::Future;
 
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
-use super::gave_up::{GaveUp, Stopped};
-use crate::call::Attempt;
+use super::gave_up::{GaveUp, Last, Stopped};
+use crate::call::{Attempt, TIMED_OUT};
 use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
 use crate::time::Cancel;
@@ -49,8 +49,8 @@ pub struct CallLoop<H: AsRef<Core>, E: Display> {
     stage: Stage<H>,
     /// The attempt that runs.
     attempt: Option<Attempt>,
-    /// What was told of it: its failure.
-    told: Option<(Failure, E)>,
+    /// What was told of it: its failure, with its error but for a time-out.
+    told: Option<(Failure, Option<E>)>,
     /// The last error before.
     error: Option<E>,
 }
@@ -125,14 +125,16 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// The attempt failed with this error of another crate, which means this.
     pub fn failure_as(&mut self, failure: Failure, error: E) {
         if self.attempt.is_some() {
-            self.told = Some((failure, error));
+            self.told = Some((failure, Some(error)));
         }
     }
 
     /// The attempt was cut by a time-out of the loop's own. An attempt of which nothing was told
     /// counts as this.
     pub fn timed_out(&mut self) {
-        self.told = None;
+        if self.attempt.is_some() {
+            self.told = Some((TIMED_OUT, None));
+        }
     }
 
     /// The request's body is gone: no further attempt can send it again.
@@ -241,8 +243,8 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         };
         if let Some(attempt) = self.attempt.take() {
             match self.told.take() {
-                None => engine.timed_out(attempt.number(), &mut |_| ()),
-                Some((failure, error)) => {
+                None | Some((_, None)) => engine.timed_out(attempt.number(), &mut |_| ()),
+                Some((failure, Some(error))) => {
                     engine.failed(attempt.number(), failure, Some(&error), &mut |_| ());
                     self.error = Some(error);
                 }
@@ -266,11 +268,16 @@ impl<H: AsRef<Core>, E: Display> CallLoop<H, E> {
         let Some(attempt) = self.attempt.take() else {
             return;
         };
-        if let Some((failure, error)) = self.told.take() {
-            engine.failed_finally(attempt.number(), failure, Some(&error));
-            self.error = Some(error);
-        } else if std::thread::panicking() {
-            engine.unwinds(attempt.number());
+        match self.told.take() {
+            Some((failure, Some(error))) => {
+                engine.failed_finally(attempt.number(), failure, Some(&error));
+                self.error = Some(error);
+            }
+            Some((failure, None)) => {
+                engine.end_after(attempt.number(), failure, Last::AttemptTimeout, None);
+            }
+            None if std::thread::panicking() => engine.unwinds(attempt.number()),
+            None => (),
         }
     }
 }

@@ -144,6 +144,7 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                 begun.announce(core.as_ref());
                 let mut engine = Engine::of_begun(core, begun);
                 engine.stage = Stage::Begun(attempt);
+                engine.executing = None; // it is not, until it runs `inside`
                 engine
             }
             Err(halted) => Engine::of_halted(core, halted),
@@ -300,9 +301,8 @@ impl<H: AsRef<Core>> Engine<H> {
                 Step::Wait(until) => {
                     if !self.yields() {
                         self.host().warn_if_in_runtime();
-                        self.host().sleeper.block_until(until, &parker);
+                        reached = Some(self.host().sleeper.block_until(until, &parker));
                     }
-                    reached = Some(self.host().sleeper.now());
                 }
             }
         }
@@ -510,7 +510,10 @@ impl<H: AsRef<Core>> Engine<H> {
                     return Step::Start(attempt);
                 }
                 Stage::Waiting { until, asked } => {
-                    if !asked || reached.is_none_or(|reached| reached < until) {
+                    // A wait of no length is over with the turn that it gave to others.
+                    let is_ahead = !self.delay.is_zero()
+                        && reached.is_none_or(|reached| reached < until);
+                    if !asked || is_ahead {
                         self.stage = Stage::Waiting { until, asked: true };
                         return Step::Wait(until);
                     }

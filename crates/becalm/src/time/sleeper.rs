@@ -26,16 +26,18 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// A future that is ready at `at`, and not before.
     fn sleep_until(&self, at: Instant) -> Sleep;
 
-    /// Blocks the thread until `at`, or until the parker is woken. May return early.
+    /// Blocks the thread until `at`, or until the parker is woken. May return early. Tells to which
+    /// time the wait has come.
     ///
     /// The default waits on [`sleep_until`](Self::sleep_until): where that needs a runtime to turn
     /// its timer, this must not, for the thread may be the runtime's only one.
-    fn block_until(&self, at: Instant, parker: &Parker) {
+    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
         let mut sleep = self.sleep_until(at);
         let mut context = Context::from_waker(parker.waker());
         if sleep.as_mut().poll(&mut context).is_pending() {
             parker.park(None);
         }
+        self.now()
     }
 
     /// The tick of the timer: delays are rounded to it, at random, so that a window narrower than a

@@ -31,11 +31,13 @@ impl Sleeper for StdSleeper {
         Box::pin(TimerSleep { at, id: None })
     }
 
-    fn block_until(&self, at: Instant, parker: &Parker) {
-        let left = at.since(self.now());
-        if !left.is_zero() {
-            parker.park(Some(left));
+    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
+        let now = self.now();
+        if now >= at {
+            return now;
         }
+        parker.park(Some(at.since(now)));
+        self.now()
     }
 
     /// Windows wakes parked threads on a tick of 15.6 ms; elsewhere a timer's slack is tens of

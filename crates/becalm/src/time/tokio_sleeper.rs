@@ -51,9 +51,11 @@ impl Sleeper for TokioSleeper {
     }
 
     /// Lasts as long on the real clock as it would on tokio's, which may be paused and far from it.
-    fn block_until(&self, at: Instant, parker: &Parker) {
-        let std = StdSleeper::new();
-        std.block_until(std.now().after(at.since(self.now())), parker);
+    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
+        let (std, now) = (StdSleeper::new(), self.now());
+        let began = std.now();
+        let ended = std.block_until(began.after(at.since(now)), parker);
+        now.after(ended.since(began))
     }
 
     fn granularity(&self) -> Duration {

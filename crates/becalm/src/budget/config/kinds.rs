@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::InvalidBudget;
+use crate::setters::setters;
 
 /// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`
 /// + refunds in it.
@@ -287,4 +288,66 @@ impl Default for PerMinute {
     fn default() -> Self {
         Self { retries: 60 }
     }
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Ratio;
+    /// Sets the tokens of a deposit.
+    ratio: f64;
+    /// Sets the tokens of a full budget.
+    burst: f64;
+    /// Sets the tokens that each second adds.
+    floor_per_second: f64;
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Tokens;
+    /// Sets the tokens of a full budget.
+    capacity: u32;
+    /// Sets what a retry costs after a transient failure.
+    cost: u32;
+    /// Sets what a retry costs after a throttled failure.
+    throttled_cost: u32;
+    /// Sets whether a success after retries returns its last cost.
+    refund_last: bool;
+    /// Sets the tokens that a success without retries deposits.
+    clean_success: u32;
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Grpc;
+    /// Sets the tokens at most.
+    max_tokens: u32;
+    /// Sets the tokens that a success adds.
+    token_ratio: f64;
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Window;
+    /// Sets the retries for each first try in the window.
+    share: f64;
+    /// Sets the length of the window.
+    ttl: Duration;
+    /// Sets the retries that each second of the window allows.
+    floor_per_second: f64;
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Concurrency;
+    /// Sets the retries for each call under way.
+    share: f64;
+    /// Sets the retries that may be under way whatever the traffic.
+    floor: u32;
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl PerMinute;
+    /// Sets the retries in a minute.
+    retries: u32;
 }
