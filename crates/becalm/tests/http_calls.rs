@@ -8,9 +8,7 @@ use becalm::hint::pushback;
 use becalm::http::{Exchange, operation, verdict};
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
-use becalm::{
-    Budget, Failure, GaveUp, Jitter, Operation, Policy, Retrier, Sleeper, StopReason,
-};
+use becalm::{Budget, Failure, GaveUp, Jitter, Operation, Policy, Retrier, Sleeper, StopReason};
 use http::{Request, Response};
 
 type Answer = Response<&'static str>;

@@ -251,10 +251,13 @@ impl Service {
             let (now, clock) = (self.clock.now(), self.clock.clock());
             write_scope(&mut request, Scope::current(), now, clock);
             let wall = SystemTime::now;
-            judged(Ok(send(&request)), |result: Result<_, &Never>| match result {
-                Ok(answer) => verdict(answer.status(), answer.headers(), FIRST, wall),
-                Err(never) => match *never {},
-            })
+            judged(
+                Ok(send(&request)),
+                |result: Result<_, &Never>| match result {
+                    Ok(answer) => verdict(answer.status(), answer.headers(), FIRST, wall),
+                    Err(never) => match *never {},
+                },
+            )
         });
         call.call()
     }

@@ -77,17 +77,33 @@ impl<Fut: Future> Copies<Fut> {
         engine: &mut Engine<H>,
         context: &mut Context<'_>,
     ) -> Option<(Attempt, Fut::Output)> {
+        self.poll_after(0, engine, context)
+    }
+
+    /// Polls those alone that began after the attempt of this number: the others were polled.
+    pub(super) fn poll_after<H: AsRef<Core> + Clone>(
+        self: Pin<&mut Self>,
+        polled: u32,
+        engine: &mut Engine<H>,
+        context: &mut Context<'_>,
+    ) -> Option<(Attempt, Fut::Output)> {
         let mut this = self.project();
         if let PlaceProjection::Taken { attempt, future } = this.place.as_mut().project() {
             let attempt = *attempt;
-            if let Poll::Ready(output) = engine.inside(attempt.number(), || future.poll(context)) {
-                this.place.set(Place::Free);
-                return Some((attempt, output));
+            if attempt.number() > polled {
+                let ended = engine.inside(attempt.number(), || future.poll(context));
+                if let Poll::Ready(output) = ended {
+                    this.place.set(Place::Free);
+                    return Some((attempt, output));
+                }
             }
         }
         for at in 0..this.hedges.len() {
             let (attempt, future) = &mut this.hedges[at];
             let attempt = *attempt;
+            if attempt.number() <= polled {
+                continue;
+            }
             let polled = engine.inside(attempt.number(), || future.as_mut().poll(context));
             if let Poll::Ready(output) = polled {
                 this.hedges.swap_remove(at);

@@ -156,7 +156,7 @@ where
             }
             Stage::Driven(engine) => {
                 *stage = Stage::Driven(engine);
-                self.drive(context)
+                self.drive(context, 0)
             }
             // Polled after it was ready, which a future may answer as it likes.
             Stage::New(_) | Stage::Over => Poll::Pending,
@@ -180,7 +180,7 @@ where
         let mut engine = Box::new(first.hand_over());
         engine.hear(inside);
         *stage = Stage::Driven(engine);
-        self.drive(context)
+        self.drive(context, 1)
     }
 
     /// Boxes the engine only where it goes on.
@@ -208,17 +208,24 @@ where
         }
         *this.error = Some(error);
         *this.stage = Stage::Driven(Box::new(engine));
-        self.drive(context)
+        self.drive(context, 0)
     }
 
     /// What every driver does: runs attempts as the engine says, and tells it what came of them.
-    fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
+    /// Up to this number they were polled already.
+    fn drive(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut polled: u32,
+    ) -> Poll<<Self as Future>::Output> {
         let mut this = self.project();
         let Stage::Driven(engine) = this.stage else {
             return Poll::Pending;
         };
         let ended = loop {
-            if let Some((attempt, result)) = this.copies.as_mut().poll(engine, context) {
+            let copies = this.copies.as_mut();
+            if let Some((attempt, result)) = copies.poll_after(polled, engine, context) {
+                polled = 0;
                 match result {
                     Ok(value) => {
                         this.copies.as_mut().clear();
@@ -235,6 +242,7 @@ where
                     }
                 }
             }
+            polled = engine.attempts();
             let cut = &mut |number| this.copies.as_mut().cut(number);
             match ready!(engine.poll_attempt(context, cut)) {
                 Ok(attempt) => {

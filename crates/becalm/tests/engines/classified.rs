@@ -1,11 +1,15 @@
 //! Who says what a result means? The error itself, a closure or a named type for foreign errors, or
 //! the operation, whose answers may mean failure.
 
+use std::cell::Cell;
+use std::future::Future;
+use std::io;
 use std::num::ParseIntError;
+use std::sync::LazyLock;
 
-use becalm::classify::{ByError, judged};
+use becalm::classify::{ByError, Classifier, judged};
 use becalm::time::FakeSleeper;
-use becalm::{Attempt, Failure, Last, Policy, Rejected, Retrier, StopReason, Verdict};
+use becalm::{Attempt, Failure, GaveUp, Last, Policy, Rejected, Retrier, StopReason, Verdict};
 
 use crate::probe::{Fault, MS, fixed, on, ready};
 
@@ -163,4 +167,178 @@ fn options_set_before_the_classifier_stay() {
     let call = retrier.retry(|_| async { "x".parse::<u32>() }).attempts(3);
     let call = call.classify_with(|_, _: &ParseIntError| Failure::transient());
     assert_eq!(ready(call).unwrap_err().attempts(), 3);
+}
+
+/// C2.
+mod one_question_mark {
+    use super::*;
+
+    #[derive(Debug)]
+    enum ShopError {
+        Io(GaveUp<io::Error>),
+    }
+
+    impl From<GaveUp<io::Error>> for ShopError {
+        fn from(gave_up: GaveUp<io::Error>) -> Self {
+            Self::Io(gave_up)
+        }
+    }
+
+    fn gone<T>() -> io::Result<T> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn order(name: fn() -> io::Result<String>) -> Result<(u32, String), ShopError> {
+        let retrier = retrier();
+        let number = retrier.retry_blocking(|_| io::Result::Ok(17))?;
+        let name = ready(retrier.retry(|_| async { name() }))?;
+        Ok((number, name))
+    }
+
+    #[test]
+    fn c2_one_question_mark_serves_calls_of_different_types() {
+        let bought = order(|| Ok("tea".to_owned())).unwrap();
+        assert_eq!(bought, (17, "tea".to_owned()));
+        let ShopError::Io(gave_up) = order(gone).unwrap_err();
+        assert_eq!(gave_up.reason(), StopReason::Permanent);
+    }
+
+    /// An error that wants `Send` and `Sync` asks it of errors, not of answers.
+    #[test]
+    fn c2_what_a_call_returns_does_not_matter_to_its_error() {
+        fn count() -> anyhow::Result<Cell<u32>> {
+            Ok(retrier().retry_blocking(|_| gone::<Cell<u32>>())?)
+        }
+        assert!(count().unwrap_err().is::<GaveUp<io::Error>>());
+    }
+
+    #[test]
+    fn c2_an_error_can_be_mapped_and_the_story_stays() {
+        let gave_up = retrier()
+            .retry_blocking(|attempt| match attempt.number() {
+                1 => Err::<(), _>(Fault::DOWN),
+                _ => Err(Fault::GONE),
+            })
+            .unwrap_err();
+        let sentence = gave_up.to_string();
+        let mapped = gave_up.map_error(|fault| fault.to_string());
+        assert_eq!(mapped.error().unwrap(), "there is no such order");
+        assert_eq!(
+            (mapped.reason(), mapped.attempts(), mapped.records().count()),
+            (StopReason::Permanent, 2, 2)
+        );
+        assert_eq!(mapped.to_string(), sentence);
+    }
+}
+
+/// C3: of errors of another crate, whatever its calls return.
+mod by_a_named_type {
+    use super::*;
+
+    #[derive(Debug, Clone, Copy)]
+    struct ByCode;
+
+    impl Classifier<ParseIntError> for ByCode {
+        fn classify(&self, attempt: Attempt, error: &ParseIntError) -> Failure {
+            match error.kind() {
+                std::num::IntErrorKind::Empty if attempt.number() < 3 => Failure::transient(),
+                _ => Failure::permanent(),
+            }
+        }
+    }
+
+    static NUMBERS: LazyLock<Retrier<ByCode>> = LazyLock::new(|| retrier().classify_by(ByCode));
+
+    #[test]
+    fn c3_a_named_classifier_serves_every_type() {
+        let unsigned = NUMBERS.retry_blocking(|_| "17".parse::<u32>());
+        assert_eq!(unsigned.unwrap(), 17);
+        let signed = ready(NUMBERS.retry(|_| async { "-9".parse::<i8>() }));
+        assert_eq!(signed.unwrap(), -9);
+    }
+
+    #[test]
+    fn c3_a_classifier_sees_the_attempt() {
+        let gave_up = NUMBERS.retry_blocking(|_| "".parse::<u32>()).unwrap_err();
+        assert_eq!(
+            (gave_up.reason(), gave_up.attempts()),
+            (StopReason::Permanent, 3)
+        );
+        let seen = std::cell::RefCell::new(Vec::new());
+        let retrier = retrier();
+        let call = retrier.retry(|_| async { "".parse::<u32>() });
+        let call = call.classify_with(|attempt, _: &ParseIntError| {
+            seen.borrow_mut().push(attempt.number());
+            Failure::transient()
+        });
+        ready(call).unwrap_err();
+        assert_eq!(*seen.borrow(), [1, 2, 3, 4]);
+    }
+
+    /// As an executor asks it of a task.
+    #[test]
+    fn c3_a_call_that_is_classified_by_attempt_can_be_spawned() {
+        fn spawned<F: Future + Send + 'static>(task: F) -> F {
+            task
+        }
+        let read = |attempt: Attempt| async move {
+            let text = ["", "", "17"][attempt.number() as usize - 1];
+            text.parse::<u64>()
+        };
+        let task = spawned(async move { NUMBERS.retry(read).await });
+        assert_eq!(ready(task).unwrap(), 17);
+        let task = spawned(async move {
+            let call = retrier().retry(read).classify_by(ByCode).await;
+            call.map_err(|gave_up| gave_up.attempts())
+        });
+        assert_eq!(ready(task), Ok(17));
+    }
+
+    #[test]
+    fn a_call_may_be_classified_by_a_named_type() {
+        let retrier = retrier();
+        let call = retrier.blocking(|_| "".parse::<u32>()).attempts(2);
+        let gave_up = call.classify_by(ByCode).call().unwrap_err();
+        assert_eq!(
+            (gave_up.reason(), gave_up.attempts()),
+            (StopReason::AttemptsExhausted, 2)
+        );
+    }
+}
+
+/// C3: what failed where decides the effect, and an error of another crate does not know it.
+#[test]
+fn c3_the_operation_may_say_what_its_error_means() {
+    let retrier = retrier();
+    let send = |number: u32| -> Result<u32, (Failure, ParseIntError)> {
+        let unsent = number < 3;
+        "x".parse().map_err(|error| match unsent {
+            true => (Failure::transient().unsent(), error),
+            false => (Failure::transient(), error),
+        })
+    };
+    let call = retrier.retry(|attempt| async move { send(attempt.number()) });
+    let of_async: GaveUp<ParseIntError> = ready(call.not_idempotent()).unwrap_err();
+    let call = retrier.blocking(|attempt| send(attempt.number()));
+    let of_blocking = call.not_idempotent().call().unwrap_err();
+    let mut options = becalm::CallOptions::new();
+    options.operation = becalm::Operation::NotIdempotent;
+    let mut call = retrier.call_with(options);
+    while let Some(attempt) = call.next_blocking() {
+        let (failure, error) = send(attempt.number()).unwrap_err();
+        call.failure_as(failure, error);
+    }
+    for gave_up in [of_async, of_blocking, call.gave_up()] {
+        assert_eq!(
+            (gave_up.reason(), gave_up.attempts()),
+            (StopReason::NotIdempotent, 3),
+            "the third may have taken effect"
+        );
+        assert_eq!(gave_up.error(), "x".parse::<u32>().err().as_ref());
+        assert!(
+            gave_up
+                .to_string()
+                .ends_with("invalid digit found in string")
+        );
+    }
 }

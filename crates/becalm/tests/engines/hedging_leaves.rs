@@ -6,11 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use becalm::breaker::State;
 use becalm::bulkhead::Bulkhead;
 use becalm::time::FakeSleeper;
-use becalm::{Breaker, Budget, Event, Hedge, HedgeDelay, Policy, Scope, Sleeper};
+use becalm::{
+    Breaker, Budget, Call, CallOptions, Decision, Event, Hedge, HedgeDelay, Policy, Scope, Sleeper,
+    Verdict,
+};
 
 use crate::hedged::{Fails, Fate, Good, Never, Panics, Play, play, play_for};
 use crate::panics::Silence;
-use crate::probe::{ByHand, Fault, MS, SECOND, fixed};
+use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on};
 
 fn after_50_ms() -> Policy {
     fixed(100 * MS).hedge(Hedge::after(50 * MS))
@@ -318,4 +321,41 @@ fn a_reload_to_a_live_delay_records_no_latency_that_was_not_measured() {
     let after = hedge[0].rsplit(' ').next().unwrap();
     assert!(after.starts_with("5."), "hedged after {after}");
     assert!(play.clock.now().as_nanos() > 0);
+}
+
+/// C1: it knows no time, and the one that it made up for want of it was taken for a clock that ran back:
+/// all latencies were forgotten, and no call was hedged.
+#[test]
+fn c1_a_dropped_call_teaches_nobody() {
+    let clock = FakeSleeper::new();
+    let policy = fixed(MS).hedge(Hedge::at_quantile(0.95));
+    let retrier = on(&clock, policy.breaker(Breaker::consecutive(1)));
+    let started = || {
+        let options = CallOptions::new();
+        let mut call = Call::begin(&retrier, options, Scope::NONE, clock.now());
+        call.start(clock.now(), &mut || 0)
+            .expect("no guard objects");
+        call
+    };
+    let due = || {
+        let now = clock.now();
+        let mut call = started();
+        let due = call.hedge_at(now).map(|at| at.since(now));
+        call.cancel(now, &mut || 0);
+        due
+    };
+    for millis in 0..300 {
+        let mut call = started();
+        clock.advance((5 + millis % 10) * MS);
+        let decided = call.on_outcome(clock.now(), Verdict::Success, &mut || 0);
+        assert_eq!(decided, Decision::Done);
+    }
+    clock.advance(SECOND);
+    let before = due().expect("300 are enough");
+    drop(started());
+    for _ in 0..30 {
+        clock.advance(SECOND / 10);
+        assert_eq!(due(), Some(before));
+    }
+    assert_eq!(retrier.breaker_state(), Some(State::Closed));
 }

@@ -24,12 +24,16 @@ mod hedging_budgets;
 mod hedging_layers;
 mod hedging_leaves;
 mod hedging_wakes;
+mod in_every_engine;
+#[cfg(feature = "tokio")]
+mod in_tokio;
 mod nested;
 mod nested_budgets;
 mod nested_deadlines;
 mod nested_processes;
 mod nested_upward;
 mod observers;
+mod observers_about;
 mod observers_settled;
 mod panics;
 mod probe;
