@@ -1,6 +1,6 @@
 //! How is a blocking operation retried? On the caller's thread, over the same call.
 
-use core::task::{Context, Waker};
+use core::task::Waker;
 use std::sync::Arc;
 
 use super::gave_up::{GaveUp, Outcome};
@@ -10,7 +10,7 @@ use crate::call::{Attempt, Start};
 use crate::classify::{Classifier, Verdict};
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
-use crate::time::{Cancel, Instant, Unpark};
+use crate::time::{Cancel, Unpark};
 
 /// A blocking call whose options are being set: see
 /// [`Retrier::blocking`](super::Retrier::blocking).
@@ -147,7 +147,6 @@ pub(super) fn start_blocking<E, T>(
         return Ok(attempt);
     }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
     let _listening = cancel.map(|cancel| cancel.listen(&waker));
     loop {
         if is_cancelled() {
@@ -156,12 +155,10 @@ pub(super) fn start_blocking<E, T>(
         match progress.poll_start(&waker)? {
             Start::Go(attempt) => return Ok(attempt),
             Start::Wait(until) => {
-                progress.parts().engine.warn_if_in_runtime();
-                let is_over = until != Instant::NEVER
-                    && progress.course().poll_timer(until, &mut context).is_ready();
-                if !is_over {
-                    std::thread::park();
-                }
+                let engine = &progress.parts().engine;
+                engine.warn_if_in_runtime();
+                // Not on the async timer, which may be this thread's to turn.
+                engine.sleeper.park_until(until);
             }
         }
     }

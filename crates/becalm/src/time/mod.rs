@@ -6,6 +6,8 @@ pub use crate::scope::ClockId;
 pub use instant::Instant;
 
 #[cfg(feature = "std")]
+mod alarms;
+#[cfg(feature = "std")]
 mod cancel;
 #[cfg(feature = "std")]
 mod fake;
@@ -17,7 +19,7 @@ mod std_sleeper;
 mod tokio_sleeper;
 
 #[cfg(feature = "std")]
-pub use cancel::Cancel;
+pub use cancel::{Cancel, Cancelled};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]

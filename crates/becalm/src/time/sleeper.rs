@@ -3,7 +3,7 @@
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::Context;
 use core::time::Duration;
 use std::sync::{Arc, LazyLock};
 use std::task::Wake;
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use super::{Cancel, ClockId, Instant};
 
-/// A timer under way.
+/// A timer.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Clock and timer in one object, so that a test or a simulator replaces both at once.
@@ -28,20 +28,31 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// A future that is ready at `at`, and not before.
     fn sleep_until(&self, at: Instant) -> Sleep;
 
-    /// Blocks the thread until `at`, or until `cancel` is cancelled.
+    /// Blocks the thread until `at`, or until it is unparked, and tells whether `at` has come. May
+    /// return early for no reason, as [`std::thread::park`] may.
     ///
-    /// The default waits on [`sleep_until`](Self::sleep_until).
-    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
+    /// What wakes it must not need this thread: a timer that only a runtime turns, which this thread
+    /// may be part of, would never. The default waits on [`sleep_until`](Self::sleep_until).
+    fn park_until(&self, at: Instant) -> bool {
+        if at == Instant::NEVER {
+            std::thread::park();
+            return false;
+        }
         let waker = Arc::new(Unpark(std::thread::current())).into();
         let mut context = Context::from_waker(&waker);
         let mut sleep = self.sleep_until(at);
-        let _listening = cancel.map(|cancel| cancel.listen(&waker));
-        while !cancel.is_some_and(Cancel::is_cancelled) {
-            if sleep.as_mut().poll(&mut context) == Poll::Ready(()) {
-                return;
-            }
-            std::thread::park();
+        if sleep.as_mut().poll(&mut context).is_ready() {
+            return true;
         }
+        std::thread::park();
+        sleep.as_mut().poll(&mut context).is_ready()
+    }
+
+    /// Blocks the thread until `at`, or until `cancel` is cancelled.
+    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        let _listening = cancel.map(|cancel| cancel.listen(&waker));
+        while !cancel.is_some_and(Cancel::is_cancelled) && !self.park_until(at) {}
     }
 
     /// The tick of the timer: delays are rounded to it, at random, so that a window narrower than a

@@ -12,9 +12,12 @@
 
 mod async_engine;
 mod blocking_engine;
+#[cfg(feature = "tokio")]
+mod blocking_in_tokio;
 mod call_loop;
 mod cancellation;
 mod classified;
+mod foreign_wakers;
 mod gave_up;
 mod guard_edges;
 mod hedged;
