@@ -109,8 +109,8 @@ impl<'r, E, T> Progress<'r, E, T> {
     #[inline]
     pub fn begin(&mut self) -> Result<(Entered, Attempt), Option<GaveUp<E, T>>> {
         if let Kind::Plain = *self.kind {
-            if let Some(inside) = FirstTry::begin_plain(&self.parts.shared, Scope::current()) {
-                return Ok((Entered::from_top(inside), FirstTry::plain_attempt()));
+            if let Some(entered) = Entered::from_top(|| FirstTry::begin_plain(&self.parts.shared)) {
+                return Ok((entered, FirstTry::plain_attempt()));
             }
         }
         self.begin_in_full()

@@ -41,6 +41,8 @@ mod scenarios;
 mod shape;
 mod sleepers;
 #[cfg(feature = "tokio")]
+mod strangers;
+#[cfg(feature = "tokio")]
 mod tokio_clock;
 mod waiting_room;
 mod zero_delay;
