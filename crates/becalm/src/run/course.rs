@@ -238,6 +238,14 @@ impl Course {
         }
     }
 
+    /// The deadline has cut the attempts under way.
+    pub fn cut(&mut self, now: Instant) {
+        let mut random = Self::random(&mut self.random, &self.engine);
+        self.call.cut(now, &mut random);
+        self.running = None;
+        self.tell_transition();
+    }
+
     /// Starts the attempt that was decided, after its wait.
     pub fn start(&mut self, waker: &Waker) -> Result<Start, StopReason> {
         self.hedge_due = None;

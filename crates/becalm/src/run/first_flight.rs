@@ -106,7 +106,7 @@ pub(super) fn admit(parts: &Parts, priority: Priority, first: &FirstTry) -> Resu
     let guards = shared.guards();
     match guards.admit(&mut admission, asking, now, &mut random) {
         Ok(Gate::Open(pass)) => Ok(pass),
-        Ok(Gate::Wait(_)) => Err(Halt::Queued(Box::new(admission))),
+        Ok(Gate::Wait(_) | Gate::Paced(_)) => Err(Halt::Queued(Box::new(admission))),
         Err(refused) => Err(Halt::Refused(refused)),
     }
 }

@@ -399,7 +399,11 @@ impl<'r, E, T> Progress<'r, E, T> {
 
     /// The deadline has cut the attempts under way.
     pub fn cut(&mut self) -> GaveUp<E, T> {
-        self.stop_after(StopReason::DeadlineExceeded, TIMED_OUT, Outcome::TimedOut)
+        let now = self.parts.engine.sleeper.now();
+        self.details().note_last(TIMED_OUT, Outcome::TimedOut, now);
+        self.course().cut(now);
+        self.parts.shared.count_stop(StopReason::DeadlineExceeded);
+        self.stop_at(StopReason::DeadlineExceeded, now)
     }
 
     /// Ends the call after the attempt under way, which came to this, whatever might follow.
