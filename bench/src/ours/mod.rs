@@ -8,8 +8,8 @@ pub mod throttle;
 use std::future::ready;
 use std::time::Duration;
 
-use becalm::time::{Parker, Sleep, Sleeper, TokioSleeper};
-use becalm::{Budget, Classify, Failure, Instant, Jitter, Policy, Retrier};
+use becalm::time::{Sleep, Sleeper, TokioSleeper};
+use becalm::{Budget, Cancel, Classify, Failure, Instant, Jitter, Policy, Retrier};
 
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation, Failed};
@@ -67,9 +67,7 @@ impl Sleeper for NoTimer {
         Box::pin(ready(()))
     }
 
-    fn block_until(&self, at: Instant, _: &Parker) -> Instant {
-        at
-    }
+    fn block_until(&self, _: Instant, _: Option<&Cancel>) {}
 
     fn granularity(&self) -> Duration {
         self.0.granularity()

@@ -173,7 +173,7 @@ pub use ticker::Ticker;
 mod ticker {
     use super::JitteredInterval;
     use crate::rng::Seed;
-    use crate::time::{Cancel, Instant, Parker, Sleeper, default_sleeper};
+    use crate::time::{Cancel, Instant, Sleeper, default_sleeper};
     use std::sync::Arc;
 
     impl JitteredInterval {
@@ -238,16 +238,12 @@ mod ticker {
         /// ticked.
         pub fn tick_blocking(&mut self, cancel: Option<&Cancel>) -> bool {
             let due = self.next_due();
-            let parker = Parker::new();
-            let _listening = cancel.map(|cancel| cancel.listen(parker.waker()));
-            while !cancel.is_some_and(Cancel::is_cancelled) {
-                if self.sleeper.now() >= due {
-                    self.due = None;
-                    return true;
-                }
-                self.sleeper.block_until(due, &parker);
+            self.sleeper.block_until(due, cancel);
+            let ticked = !cancel.is_some_and(Cancel::is_cancelled);
+            if ticked {
+                self.due = None;
             }
-            false
+            ticked
         }
 
         /// The tick that is waited for; a new one if the last has come.

@@ -1,10 +1,13 @@
 //! How does each host, shard or tenant get state of its own, without end and without a burst for each
 //! new name?
 //!
-//! A bounded map from keys to shared state. Keys past the bound share one value, the *overflow*. A
-//! new key takes the place of another only if that one's state is idle: as full as a new one, and in
-//! nobody's hands. So whatever keys come and go, there are never more than bound + 1 states, and none
-//! is made new while another still owes something: churning keys mint no bursts.
+//! A bounded map from keys to shared state. Keys past the bound share one value, the *overflow*,
+//! which has no breaker: one of them that is down must not stop the others. A new key takes the
+//! place of another if that one is in nobody's hands and either idle, which is as good as new, or
+//! *stale*: nobody has asked for it for long. What a stale one owes is carried over to the new key. So
+//! whatever keys come and go, there are never more than bound + 1 states, and none is made new while
+//! another still owes something: churning keys mint no bursts, and keys that failed once and never
+//! come back keep nobody out.
 
 use std::borrow::Borrow;
 use std::boxed::Box;
@@ -12,22 +15,36 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 use std::vec::Vec;
 
-use crate::breaker::CircuitBreaker;
-use crate::budget::{Budgets, RatioBudget, RetryBudget};
+use crate::atomic::{AtomicU64, Ordering};
+use crate::budget::{Budgets, RetryBudget};
+use crate::classify::Failure;
+use crate::run::Retrier;
 use crate::time::Instant;
 
-/// State that can be thrown away when it is as good as new.
+/// State that can be thrown away when it is as good as new, or when nobody asks for it any more.
 pub trait Idle {
     /// Whether a new one would behave no differently from now on: a budget that is full, and of
     /// which no retry and no call is under way.
     fn is_idle(&self, now: Instant) -> bool;
-}
 
-impl Idle for RatioBudget {
-    fn is_idle(&self, now: Instant) -> bool {
-        self.fill(now) >= 1.0
+    /// Whether it must be kept, however long ago it was asked for: a call is under way in it, or
+    /// somebody has set it by hand.
+    fn is_in_use(&self) -> bool;
+
+    /// It takes the place of this one, which is thrown away: whatever that owes, it owes from now on.
+    fn inherit(&self, stale: &Self, now: Instant);
+
+    /// The state that all keys past the bound share, of one that was made for it: without what
+    /// judges one of them by the answers of another.
+    #[must_use]
+    fn for_all_others(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
     }
 }
 
@@ -35,33 +52,54 @@ impl Idle for Budgets {
     fn is_idle(&self, now: Instant) -> bool {
         self.fill(now) >= 1.0 && !self.has_calls()
     }
+
+    fn is_in_use(&self) -> bool {
+        self.has_calls()
+    }
+
+    fn inherit(&self, stale: &Self, now: Instant) {
+        spend_down_to(self, stale.fill(now), now);
+    }
 }
 
-/// Closed, without a failure in its window, and so long after it was open that nothing is left of
-/// that.
-impl Idle for CircuitBreaker {
-    fn is_idle(&self, now: Instant) -> bool {
-        self.is_as_new(now)
+/// Withdraws until the budget is no fuller than this.
+pub(crate) fn spend_down_to(budget: &dyn RetryBudget, fill: f64, now: Instant) {
+    let mut left = budget.fill(now);
+    while left > fill {
+        let Some(token) = budget.withdraw(now, &Failure::transient()) else {
+            return;
+        };
+        budget.spent(token);
+        let before = core::mem::replace(&mut left, budget.fill(now));
+        // A kind that counts what is under way owes nothing once that is over.
+        if left >= before {
+            return;
+        }
     }
 }
 
 /// One value for each key, up to a bound.
 ///
-/// A known key takes a read lock and a look into a map; a caller that keeps the `Arc` of a key pays not
-/// even that.
+/// A known key takes a read lock, a look into a map and a look at the clock; a caller that keeps the
+/// `Arc` of a key pays none of them.
 ///
 /// ```
-/// use becalm::budget::{Budgets, RetryBudget};
-/// use becalm::{Budget, Instant, Keyed};
+/// use becalm::{Breaker, Keyed, Policy, Retrier};
 ///
-/// let hosts: Keyed<String, Budgets> = Keyed::new(1000, |_| Budgets::new(Budget::ratio(0.1)));
-/// let budget = hosts.get("api.example.com", Instant::ZERO);
-/// budget.deposit(Instant::ZERO);
-/// assert_eq!(hosts.len(), 1);
+/// let policy = Policy::default().breaker(Breaker::consecutive(5));
+/// policy.validate()?;
+/// let hosts: Keyed<String, Retrier> = Keyed::new(1000, move |host| {
+///     let name = host.map_or("other hosts", String::as_str);
+///     policy.clone().builder().name(name).build().expect("it was validated")
+/// });
+/// let host = hosts.get("10.0.0.7");
+/// assert!(host.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
+/// # Ok::<(), becalm::InvalidPolicy>(())
 /// ```
 pub struct Keyed<K, V> {
     make: Box<Make<K, V>>,
     bound: usize,
+    stale_after: Duration,
     overflow: Arc<V>,
     entries: RwLock<Entries<K, V>>,
 }
@@ -69,9 +107,15 @@ pub struct Keyed<K, V> {
 /// Makes the value of a key, or of the overflow.
 type Make<K, V> = dyn Fn(Option<&K>) -> V + Send + Sync;
 
-/// As many entries as are looked at for an idle one, each time a new key comes: so that a flood of
+/// As many entries as are looked at for one that may go, each time a new key comes: so that a flood of
 /// new keys costs each of them the same.
 const LOOKED_AT: usize = 8;
+
+/// The default budget refills within an hour.
+const STALE_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// How exactly it is known when a key was last asked for: a busy one is written once a second.
+const ASKED_WITHIN: u64 = 1_000_000_000;
 
 impl<K, V> Keyed<K, V>
 where
@@ -82,22 +126,33 @@ where
     /// that keys past the bound share; with a bound of 0 they all do.
     pub fn new(bound: usize, make: impl Fn(Option<&K>) -> V + Send + Sync + 'static) -> Self {
         Self {
-            overflow: Arc::new(make(None)),
+            overflow: Arc::new(make(None).for_all_others()),
             make: Box::new(make),
             bound,
+            stale_after: STALE_AFTER,
             entries: RwLock::new(Entries::default()),
         }
     }
 
-    /// The value of this key; a new one, or the [overflow](Self::overflow), if it is not known.
+    /// How long nobody has to ask for a key until another may take its place, whatever its state.
+    /// Default one hour, in which the default budget refills.
+    #[must_use]
+    pub fn stale_after(mut self, unasked: Duration) -> Self {
+        self.stale_after = unasked;
+        self
+    }
+
+    /// The value of this key at `now`; a new one, or the [overflow](Self::overflow), if it is not
+    /// known. For retriers there is [`get`](Self::get), which reads their clock.
     ///
-    /// Returns the same value as long as somebody holds it, and as long as it is not idle.
-    pub fn get<Q>(&self, key: &Q, now: Instant) -> Arc<V>
+    /// Returns the same value as long as somebody holds it; otherwise as long as it is neither idle
+    /// nor [stale](Self::stale_after).
+    pub fn get_at<Q>(&self, key: &Q, now: Instant) -> Arc<V>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ToOwned<Owned = K> + ?Sized,
     {
-        if let Some(known) = self.read().get(key) {
+        if let Some(known) = self.read().get(key, now) {
             return known;
         }
         self.insert(key.to_owned(), now)
@@ -107,21 +162,45 @@ where
     #[cold]
     fn insert(&self, key: K, now: Instant) -> Arc<V> {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = entries.get(&key) {
+        if let Some(known) = entries.get(&key, now) {
             return known;
         }
+        // Made before anything changes: should that panic, the map is as it was.
         if entries.values.len() < self.bound {
-            // Made first: should that panic, the map is as it was.
             let value = Arc::new((self.make)(Some(&key)));
-            entries.push(key, Arc::clone(&value));
+            entries.push(Entry::new(key, Arc::clone(&value), now));
             return value;
         }
-        let Some(place) = entries.find_idle(now) else {
+        let Some(place) = entries.find_place(now, self.stale_after) else {
             return Arc::clone(&self.overflow);
         };
         let value = Arc::new((self.make)(Some(&key)));
-        entries.replace(place, key, Arc::clone(&value));
+        value.inherit(&entries.values[place].value, now);
+        let old = entries.replace(place, Entry::new(key, Arc::clone(&value), now));
+        drop(entries);
+        // Without the lock: what it ends with may ask for a key of its own.
+        drop(old);
         value
+    }
+}
+
+impl<K, C> Keyed<K, Retrier<C>>
+where
+    K: Eq + Hash + Clone,
+{
+    /// The retrier of this key, by the clock of the [overflow](Self::overflow), which should be that
+    /// of all; a new one, or the overflow, if it is not known.
+    ///
+    /// Returns the same retrier as long as somebody holds it or a clone of it; otherwise as long as
+    /// it is neither idle nor [stale](Self::stale_after). It is idle with a full budget, when all that
+    /// its guards have learnt would be forgotten soon anyway: a breaker that is closed and has seen no
+    /// failure lately.
+    pub fn get<Q>(&self, key: &Q) -> Arc<Retrier<C>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ToOwned<Owned = K> + ?Sized,
+    {
+        self.get_at(key, self.overflow.sleeper().now())
     }
 }
 
@@ -149,8 +228,8 @@ impl<K, V> Keyed<K, V> {
     /// Looks at every key and its value, and at the overflow last, without a key. New keys wait
     /// meanwhile.
     pub fn for_each(&self, mut look: impl FnMut(Option<&K>, &Arc<V>)) {
-        for (key, value) in &self.read().values {
-            look(Some(key), value);
+        for entry in &self.read().values {
+            look(Some(&entry.key), &entry.value);
         }
         look(None, &self.overflow);
     }
@@ -172,11 +251,34 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Keyed<K, V> {
 }
 
 struct Entries<K, V> {
-    values: Vec<(K, Arc<V>)>,
+    values: Vec<Entry<K, V>>,
     /// Where in `values` a key is.
     places: HashMap<K, usize>,
-    /// Where the search for an idle one goes on.
+    /// Where the search for a place goes on.
     hand: usize,
+}
+
+struct Entry<K, V> {
+    key: K,
+    value: Arc<V>,
+    /// When it was last asked for, in nanoseconds.
+    asked: AtomicU64,
+}
+
+impl<K, V> Entry<K, V> {
+    fn new(key: K, value: Arc<V>, now: Instant) -> Self {
+        Self {
+            key,
+            value,
+            asked: AtomicU64::new(now.as_nanos()),
+        }
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entry<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (&self.key, &self.value).fmt(f)
+    }
 }
 
 impl<K, V> Default for Entries<K, V> {
@@ -190,37 +292,48 @@ impl<K, V> Default for Entries<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Idle> Entries<K, V> {
-    fn get<Q>(&self, key: &Q) -> Option<Arc<V>>
+    fn get<Q>(&self, key: &Q, now: Instant) -> Option<Arc<V>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        let place = self.places.get(key)?;
-        self.values.get(*place).map(|(_, value)| Arc::clone(value))
+        let entry = self.values.get(*self.places.get(key)?)?;
+        let asked = entry.asked.load(Ordering::Relaxed);
+        if now.as_nanos().saturating_sub(asked) >= ASKED_WITHIN {
+            entry.asked.store(now.as_nanos(), Ordering::Relaxed);
+        }
+        Some(Arc::clone(&entry.value))
     }
 
-    fn push(&mut self, key: K, value: Arc<V>) {
-        self.places.insert(key.clone(), self.values.len());
-        self.values.push((key, value));
+    fn push(&mut self, entry: Entry<K, V>) {
+        self.places.insert(entry.key.clone(), self.values.len());
+        self.values.push(entry);
     }
 
-    /// The place of an entry that nobody holds and that is as good as new.
-    fn find_idle(&mut self, now: Instant) -> Option<usize> {
+    /// The place of an entry that nobody holds, and that is as good as new or was not asked for
+    /// lately.
+    fn find_place(&mut self, now: Instant, stale_after: Duration) -> Option<usize> {
         for _ in 0..LOOKED_AT.min(self.values.len()) {
             let place = self.hand;
             self.hand = (self.hand + 1) % self.values.len();
+            let entry = &mut self.values[place];
+            let asked = Instant::from_nanos(entry.asked.load(Ordering::Relaxed));
+            let is_stale = now.since(asked) > stale_after;
             // Nobody else holds it, nor can take it from here meanwhile: the lock is ours.
-            let (_, value) = &mut self.values[place];
-            if Arc::get_mut(value).is_some_and(|value| value.is_idle(now)) {
+            let may_go = Arc::get_mut(&mut entry.value)
+                .is_some_and(|value| value.is_idle(now) || is_stale && !value.is_in_use());
+            if may_go {
                 return Some(place);
             }
         }
         None
     }
 
-    fn replace(&mut self, place: usize, key: K, value: Arc<V>) {
-        let (old, _) = std::mem::replace(&mut self.values[place], (key.clone(), value));
-        self.places.remove(&old);
+    fn replace(&mut self, place: usize, entry: Entry<K, V>) -> Entry<K, V> {
+        let key = entry.key.clone();
+        let old = std::mem::replace(&mut self.values[place], entry);
+        self.places.remove(&old.key);
         self.places.insert(key, place);
+        old
     }
 }

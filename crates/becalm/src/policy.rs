@@ -50,7 +50,8 @@ pub struct Policy {
     pub floor: Duration,
     /// How delays are drawn below the ceiling. Default [`Jitter::Full`].
     pub jitter: Jitter,
-    /// All attempts of a call, the first included: from 1. [`Policy::UNLIMITED`] sets no bound.
+    /// All attempts of a call, the first included: from 1. [`Policy::UNLIMITED`] leaves the bound to
+    /// deadline and budget.
     /// Default 4.
     pub attempts: u32,
     /// The longest time of the whole call, waits included. Default none.
@@ -110,7 +111,8 @@ impl Default for Policy {
 
 /// Constructors: each is the default but for what it names.
 impl Policy {
-    /// As many attempts as the deadline leaves room for.
+    /// As many attempts as the deadline leaves room for and the budget pays for. While all calls fail,
+    /// the default budget with its burst of 10 ends a call after 11.
     pub const UNLIMITED: u32 = u32::MAX;
 
     /// The default policy.

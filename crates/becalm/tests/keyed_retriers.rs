@@ -4,10 +4,14 @@
 use std::io::{Error, ErrorKind};
 use std::time::Duration;
 
-use becalm::breaker::{CircuitBreaker, Outcome, Span, State};
+use becalm::breaker::{Span, State};
 use becalm::keyed::Idle;
+use becalm::rng::SplitMix64;
 use becalm::time::FakeSleeper;
-use becalm::{Breaker, Budget, Instant, Keyed, Policy, Retrier, Sleeper, StopReason};
+use becalm::{
+    AdaptiveRate, Breaker, Budget, Call, CallOptions, Keyed, Policy, Retrier, Scope, Sleeper,
+    StopReason, Throttle,
+};
 
 fn hosts(bound: usize, clock: &FakeSleeper, policy: Policy) -> Keyed<u32, Retrier> {
     let clock = clock.clone();
@@ -31,80 +35,143 @@ fn once() -> Policy {
 fn the_breaker_of_one_host_stops_no_call_to_another() {
     let clock = FakeSleeper::auto();
     let hosts = hosts(10, &clock, once().breaker(Breaker::consecutive(2)));
-    assert_eq!(
-        fail(&hosts.get(&1, clock.now())),
-        StopReason::AttemptsExhausted
-    );
-    assert_eq!(fail(&hosts.get(&1, clock.now())), StopReason::BreakerOpen);
-    assert_eq!(
-        fail(&hosts.get(&2, clock.now())),
-        StopReason::AttemptsExhausted
-    );
+    assert_eq!(fail(&hosts.get(&1)), StopReason::AttemptsExhausted);
+    assert_eq!(fail(&hosts.get(&1)), StopReason::BreakerOpen);
+    assert_eq!(fail(&hosts.get(&2)), StopReason::AttemptsExhausted);
 }
 
 #[test]
 fn a_host_that_owes_something_is_not_forgotten_for_a_new_name() {
     let clock = FakeSleeper::auto();
-    for policy in [
-        once(),
-        once().budget(Budget::None).breaker(Breaker::consecutive(3)),
-    ] {
-        let hosts = hosts(1, &clock, policy);
-        fail(&hosts.get(&1, clock.now()));
-        for name in 2..100 {
-            fail(&hosts.get(&name, clock.now()));
-        }
-        hosts.for_each(|key, _| assert!(key.is_none_or(|key| *key == 1)));
-        // 98 names have shared one budget of three retries, or one breaker.
-        let denied = fail(hosts.overflow());
-        assert_ne!(denied, StopReason::AttemptsExhausted);
+    let hosts = hosts(1, &clock, once());
+    fail(&hosts.get(&1));
+    for name in 2..100 {
+        fail(&hosts.get(&name));
     }
+    hosts.for_each(|key, _| assert!(key.is_none_or(|key| *key == 1)));
+    // 98 names have shared one budget of three retries.
+    assert_eq!(fail(hosts.overflow()), StopReason::BudgetExhausted);
+}
+
+/// A hundred places, a hundred hosts that failed once, and nobody asks for them again.
+#[test]
+fn c17_hosts_that_failed_once_do_not_wedge_new_ones() {
+    for later in [Duration::from_secs(60), Duration::from_secs(365 * 86_400)] {
+        let clock = FakeSleeper::auto();
+        let hosts = hosts(100, &clock, once().breaker(Breaker::consecutive(2)));
+        for dead in 0..100 {
+            fail(&hosts.get(&dead));
+        }
+        clock.advance(later);
+        // Some that are down among those past the bound, too.
+        for dead in 100..110 {
+            fail(&hosts.get(&dead));
+        }
+        for healthy in 1000..2000 {
+            let host = hosts.get(&healthy);
+            let answer = host.retry_blocking(|_| Ok::<_, Error>(healthy));
+            assert_eq!(answer.ok(), Some(healthy), "{later:?}");
+        }
+        let mut own = 0;
+        hosts.for_each(|key, _| own += u32::from(key.is_some_and(|key| *key >= 1000)));
+        assert_eq!(
+            own > 0,
+            later > Duration::from_secs(3600),
+            "{later:?}: {own}"
+        );
+    }
+}
+
+#[test]
+fn c17_what_hosts_past_the_bound_share_judges_none_by_the_answers_of_another() {
+    let clock = FakeSleeper::auto();
+    let policy = once()
+        .breaker(Breaker::consecutive(2))
+        .throttle(Throttle::accepts(2.0))
+        .rate(AdaptiveRate::cubic());
+    let hosts = hosts(0, &clock, policy.clone());
+    assert_eq!(hosts.overflow().breaker_state(), None);
+    let shared = hosts.get(&1).policy();
+    assert_eq!(
+        (shared.breaker, shared.throttle, shared.rate),
+        (None, None, None)
+    );
+    assert_eq!(shared.budget, policy.budget);
+}
+
+/// What an operator has set for a host stays, however long nobody asks for it.
+#[test]
+fn c17_a_host_that_was_switched_by_hand_is_kept() {
+    let year = Duration::from_secs(365 * 86_400);
+    let by_hand: [fn(&Retrier); 2] = [Retrier::isolate, Retrier::disable_retries];
+    for set in by_hand {
+        let clock = FakeSleeper::auto();
+        let hosts = hosts(1, &clock, once().breaker(Breaker::consecutive(2)));
+        set(&hosts.get(&1));
+        clock.advance(year);
+        hosts.get(&2);
+        hosts.for_each(|key, _| assert!(key.is_none_or(|key| *key == 1)));
+    }
+}
+
+/// As it comes out of the map, a retrier serves the sans-IO call.
+#[test]
+fn c12_a_retrier_in_an_arc_is_a_handle_of_a_call() {
+    let clock = FakeSleeper::auto();
+    let hosts = hosts(1, &clock, once());
+    let mut call = Call::begin(hosts.get(&1), CallOptions::new(), Scope::NONE, clock.now());
+    let attempt = call.start(clock.now(), &mut SplitMix64::new(7));
+    assert_eq!(attempt.map(|attempt| attempt.number()), Ok(1));
 }
 
 #[test]
 fn a_host_that_owes_nothing_makes_room_unless_it_is_in_use() {
     let clock = FakeSleeper::auto();
     let hosts = hosts(1, &clock, once().breaker(Breaker::consecutive(2)));
-    let kept = Retrier::clone(&hosts.get(&1, clock.now()));
-    hosts.get(&2, clock.now());
+    let kept = Retrier::clone(&hosts.get(&1));
+    hosts.get(&2);
     hosts.for_each(|key, _| assert!(key.is_none_or(|key| *key == 1)));
     drop(kept);
-    hosts.get(&2, clock.now());
+    hosts.get(&2);
     hosts.for_each(|key, _| assert!(key.is_none_or(|key| *key == 2)));
 }
 
 #[test]
 fn a_breaker_is_as_new_once_all_is_forgotten() {
-    let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
     let window = Span::Time(Duration::from_secs(10));
     for config in [
         Breaker::consecutive(2),
         Breaker::share(0.5, Span::Calls(2)).min_calls(2),
         Breaker::share(0.5, window).min_calls(2),
     ] {
-        let breaker = CircuitBreaker::new(config).expect("a valid breaker");
-        let call = |outcome, now: Instant| {
-            let permit = breaker.admit(|| now).expect("it lets this one through");
-            breaker.record(permit, outcome, || now, Duration::ZERO, || 0);
+        let clock = FakeSleeper::auto();
+        let policy = once().attempts(1).budget(Budget::None).breaker(config);
+        let hosts = hosts(1, &clock, policy);
+        let is_idle = || {
+            let mut idle = false;
+            hosts.for_each(|key, host| {
+                if key.is_some() {
+                    idle = host.is_idle(clock.now());
+                }
+            });
+            idle
         };
-        assert!(breaker.is_idle(at(0)), "{config}");
-        call(Outcome::Failure, at(1));
-        assert!(!breaker.is_idle(at(1)), "{config}");
-        call(Outcome::Failure, at(1));
-        assert_eq!(breaker.state(at(1)), State::Open);
-        assert!(!breaker.is_idle(at(1)), "{config}");
-        let probe = breaker.admit(|| at(1)).unwrap_err().until.expect("a time");
+        hosts.get(&1);
+        assert!(is_idle(), "{config}");
+        clock.advance(Duration::from_secs(1));
+        fail(&hosts.get(&1));
+        assert!(!is_idle(), "{config}");
+        fail(&hosts.get(&1));
+        assert_eq!(hosts.get(&1).breaker_state(), Some(State::Open));
+        assert!(!is_idle(), "{config}");
+        clock.advance(Duration::from_secs(60));
         for _ in 0..2 {
-            call(Outcome::Success, probe);
+            let probe = hosts.get(&1).retry_blocking(|_| Ok::<_, Error>(17));
+            assert!(probe.is_ok(), "{config}");
         }
-        assert_eq!(breaker.state(probe), State::Closed, "{config}");
-        assert!(
-            !breaker.is_idle(probe),
-            "it would open for longer: {config}"
-        );
-        assert!(
-            breaker.is_idle(probe.after(Duration::from_secs(3600))),
-            "{config}"
-        );
+        assert_eq!(hosts.get(&1).breaker_state(), Some(State::Closed));
+        assert!(!is_idle(), "it would open for longer: {config}");
+        clock.advance(Duration::from_secs(3600));
+        assert!(is_idle(), "{config}");
     }
 }

@@ -181,6 +181,25 @@ fn each_danger_has_its_code_and_no_other() {
 }
 
 #[test]
+fn c24_unlimited_attempts_are_bounded_by_the_budget_and_the_lint_says_so() {
+    let unlimited = Policy::default().attempts(Policy::UNLIMITED);
+    let text = |policy: &Policy| message(policy, "no-bound");
+    assert!(text(&unlimited).contains("after about 11 attempts"));
+    let shop = unlimited.clone().jitter(Jitter::Full).builder();
+    let shop = shop.sleeper(becalm::time::FakeSleeper::auto()).build();
+    let gave_up = shop
+        .unwrap()
+        .retry_blocking(|_| Err::<(), _>(std::io::Error::from(std::io::ErrorKind::TimedOut)))
+        .unwrap_err();
+    assert_eq!(gave_up.attempts(), 11, "as the lint says");
+    let tighter = unlimited
+        .clone()
+        .budget("ratio:0.1,burst:20 + per-minute:3".parse().unwrap());
+    assert!(text(&tighter).contains("after about 4 attempts"));
+    assert!(text(&unlimited.budget(Budget::None)).contains("for ever"));
+}
+
+#[test]
 fn unlimited_attempts_without_a_budget_are_worse_than_either() {
     let policy = Policy::default()
         .attempts(Policy::UNLIMITED)

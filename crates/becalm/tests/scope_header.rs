@@ -32,6 +32,20 @@ fn read(text: &str) -> Said {
 
 const NOTHING: Said = (0, true, false, None);
 
+/// Whether or not the two agree on a clock: what is over is over on each.
+#[test]
+fn c15_a_call_that_came_with_no_time_left_does_not_run() {
+    for clock in [HERE, ClockId::UNKNOWN] {
+        let orders = Shared::new(Policy::default(), Duration::ZERO).expect("a valid policy");
+        let above = Scope::decode("attempt=1, remaining=0", NOW, clock);
+        let mut call = Call::begin(&orders, CallOptions::new(), above, NOW);
+        let started = call.start(NOW, &mut SplitMix64::new(7));
+        assert_eq!(started, Err(StopReason::DeadlineExceeded), "{clock:?}");
+        let passed_on = above.encode(NOW, clock).expect("there is something to say");
+        assert!(passed_on.to_string().contains("remaining=0"), "{passed_on}");
+    }
+}
+
 #[test]
 fn every_member_is_read() {
     for (text, expected) in [

@@ -144,7 +144,10 @@ impl<'a, T: Tracer> World<'a, T> {
             listener: PhantomData,
         };
         if let Some(call) = &mut slot.call {
-            call.cancel(now, &mut random);
+            match step {
+                Step::Cut => call.cut(now, &mut random),
+                _ => call.cancel(now, &mut random),
+            }
         }
         self.tell(at, step);
     }

@@ -82,13 +82,10 @@ impl FirstTry {
 /// What the engines of the standard library ask of a first try.
 #[cfg(feature = "std")]
 impl FirstTry {
-    /// Begins a call without options of its own, if it is plain: tells the scope inside. There is
-    /// nothing to note of it: [`FirstTry::plain`] tells it again.
+    /// Begins a call at the top without options of its own, if it is plain: tells the scope inside.
+    /// There is nothing to note of it: [`FirstTry::plain`] tells it again.
     #[inline]
-    pub fn begin_plain(shared: &Shared, above: Scope) -> Option<Scope> {
-        if !above.is_none() {
-            return None;
-        }
+    pub fn begin_plain(shared: &Shared) -> Option<Scope> {
         shared.plain()
     }
 

@@ -265,6 +265,17 @@ impl<H: AsRef<Shared>> Call<H> {
         Ok(Duration::from_nanos(wait.delay))
     }
 
+    /// Takes a place in the waiting room, if it has none and one is free.
+    fn enter_waiting_room(&mut self) -> bool {
+        if !self.has_place {
+            let shared = self.handle.as_ref();
+            let rules = shared.hold_rules();
+            let places = shared.rules_of(&rules).policy.max_waiting;
+            self.has_place = shared.start_waiting(places);
+        }
+        self.has_place
+    }
+
     /// Returns the place in the waiting room.
     fn leave_waiting_room(&mut self) {
         if core::mem::take(&mut self.has_place) {
@@ -371,6 +382,14 @@ impl<H: AsRef<Shared>> Call<H> {
     /// Dropping a call returns what it holds as well, but tells nobody for how long.
     pub fn cancel<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
         self.end(Ended::Cancelled, now, random);
+    }
+
+    /// The deadline has cut the attempts under way, which ends the call.
+    ///
+    /// What did not answer in time teaches the adaptive throttle and an adaptive bulkhead as an
+    /// attempt time-out does; to the breaker it counts if it had been slow, as when it is cancelled.
+    pub fn cut<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
+        self.end(Ended::Cut, now, random);
     }
 
     /// The operation has panicked, which the breaker counts as a failure.

@@ -32,8 +32,9 @@ impl<H: AsRef<Shared>> Call<H> {
     /// # Errors
     ///
     /// [`StopReason::DeadlineExceeded`] if the deadline has passed,
-    /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait, and the word of
-    /// the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
+    /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait,
+    /// [`StopReason::TooManyWaiting`] if it would wait for the adaptive rate and the waiting room is
+    /// full, and the word of the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
     /// as [`StopReason::Cancelled`]: after a stop, after a success, or while another is under way.
     pub fn start<R: Random + ?Sized>(
         &mut self,
@@ -84,6 +85,12 @@ impl<H: AsRef<Shared>> Call<H> {
         let pass = match gate {
             Gate::Open(pass) => pass,
             Gate::Wait(until) => return Ok(Start::Wait(until.min(self.first.deadline))),
+            Gate::Paced(until) => {
+                if !self.enter_waiting_room() {
+                    return Err(self.refused(StopReason::TooManyWaiting));
+                }
+                return Ok(Start::Wait(until.min(self.first.deadline)));
+            }
         };
         let (is_first, is_probe) = (self.attempt == 0, pass.is_probe());
         if let Some(transition) = pass.transition() {

@@ -14,6 +14,8 @@ use core::task::Poll;
 use core::task::Waker;
 
 use crate::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "std")]
+use crate::breaker::State;
 use crate::breaker::{Breaker, CircuitBreaker};
 use crate::bulkhead::Semaphore;
 #[cfg(any(feature = "std", becalm_loom))]
@@ -72,6 +74,9 @@ pub(crate) enum Gate {
     Open(Pass),
     /// Not before this instant, or before the waker is woken.
     Wait(Instant),
+    /// Not before this instant, at which the adaptive rate has a token: it has no queue of its own
+    /// that would bound how many wait.
+    Paced(Instant),
 }
 
 /// Who asks to start an attempt.
@@ -201,6 +206,13 @@ impl Guards {
             && breaker.is_none_or(|breaker| breaker.is_as_new(now))
     }
 
+    /// Whether somebody has isolated the breaker, and expects it to stay so.
+    #[cfg(feature = "std")]
+    pub fn are_isolated(&self) -> bool {
+        let state = |breaker: &CircuitBreaker| breaker.state(Instant::ZERO);
+        self.breaker().map(state) == Some(State::Isolated)
+    }
+
     /// Whether calls are to tell when an attempt started.
     pub fn reads_clock_at_start(&self) -> bool {
         self.active.load(Ordering::Relaxed) & TIMED_START != 0
@@ -263,8 +275,8 @@ impl Guards {
         let active = self.active.load(Ordering::Acquire);
         if active & (THROTTLE | RATE | BULKHEAD) != 0 {
             admission.is_touched = true;
-            if let Some(until) = self.queue(admission, asking, &now, random)? {
-                return Ok(Gate::Wait(until));
+            if let Some(wait) = self.queue(admission, asking, &now, random)? {
+                return Ok(wait);
             }
         }
         let permit = match self.active(BREAKER, &self.breaker) {
@@ -335,14 +347,14 @@ impl Guards {
         }
     }
 
-    /// Throttle, rate and bulkhead; until when to wait, if so.
+    /// Throttle, rate and bulkhead; the wait, if there is one.
     fn queue<R: Random + ?Sized>(
         &self,
         admission: &mut Admission,
         asking: Asking<'_>,
         now: &impl Fn() -> Instant,
         random: &mut R,
-    ) -> Result<Option<Instant>, Refused> {
+    ) -> Result<Option<Gate>, Refused> {
         if let Some(throttle) = self.throttle() {
             if asking.is_first_try && !admission.is_past_throttle {
                 throttle
@@ -365,7 +377,7 @@ impl Guards {
                 let refused = match asking.waker {
                     None => StopReason::RateLimited,
                     Some(_) if until >= asking.deadline => StopReason::DeadlineExceeded,
-                    Some(_) => return Ok(Some(until)),
+                    Some(_) => return Ok(Some(Gate::Paced(until))),
                 };
                 self.leave(admission);
                 return Err(refused.into());
@@ -376,7 +388,7 @@ impl Guards {
             _ => Ok(None),
         }
         // Who enters the queue as a reload empties it is not woken.
-        .map(|until| until.filter(|_| self.places().is_some()))
+        .map(|until| until.filter(|_| self.places().is_some()).map(Gate::Wait))
         .inspect_err(|_| self.leave(admission))
     }
 }

@@ -28,8 +28,10 @@ pub(crate) struct Pass {
 pub(crate) enum Ended {
     Success,
     Failure(Class, Effect),
-    /// Its owner lost interest: dropped, cut by the deadline, beaten by another copy.
+    /// Its owner lost interest: dropped, beaten by another copy.
     Cancelled,
+    /// It did not answer before the deadline of its call.
+    Cut,
     /// The operation panicked.
     Panicked,
 }
@@ -41,24 +43,26 @@ impl Ended {
         match self {
             Self::Success => true,
             Self::Failure(class, _) => class == Class::Permanent,
-            Self::Cancelled | Self::Panicked => false,
+            Self::Cancelled | Self::Cut | Self::Panicked => false,
         }
     }
 
     fn for_breaker(self) -> Outcome {
         match self {
             _ if self.is_answer() => Outcome::Success,
-            Self::Cancelled => Outcome::Cancelled,
+            // How much time a caller has says nothing of the dependency's health: the breaker has a
+            // measure of its own for what is slow.
+            Self::Cancelled | Self::Cut => Outcome::Cancelled,
             _ => Outcome::Failure,
         }
     }
 
     /// What it teaches an adaptive limit. A connection that was refused says nothing about how many
-    /// calls fit, nor does one whose end was not awaited.
+    /// calls fit, nor does one whose owner lost interest.
     fn for_limit(self) -> Option<bulkhead::Outcome> {
         match self {
             _ if self.is_answer() => Some(bulkhead::Outcome::Completed),
-            Self::Failure(_, Effect::Unknown) => Some(bulkhead::Outcome::Dropped),
+            Self::Failure(_, Effect::Unknown) | Self::Cut => Some(bulkhead::Outcome::Dropped),
             _ => None,
         }
     }
@@ -167,7 +171,7 @@ impl Guards {
         if let Some(throttle) = self.throttle() {
             match ended {
                 _ if ended.is_answer() => throttle.on_accepted(now(), pass.priority),
-                Ended::Failure(..) => throttle.on_rejected(now(), pass.priority),
+                Ended::Failure(..) | Ended::Cut => throttle.on_rejected(now(), pass.priority),
                 _ => (),
             }
         }
@@ -187,7 +191,7 @@ impl Guards {
 fn teach_rate(rate: &RateLimiter, ended: Ended, now: Instant) {
     match ended {
         Ended::Failure(Class::Throttled, _) => rate.on_throttle(now),
-        Ended::Failure(_, Effect::Unsent) | Ended::Cancelled | Ended::Panicked => (),
+        Ended::Failure(_, Effect::Unsent) | Ended::Cancelled | Ended::Cut | Ended::Panicked => (),
         Ended::Success | Ended::Failure(..) => rate.on_success(now),
     }
 }

@@ -50,6 +50,13 @@ struct Bound {
     floor: f64,
 }
 
+/// The retries that a full budget pays for where nothing fills it again; `None` without a budget.
+pub(super) fn smallest_burst(budget: &Budget) -> Option<f64> {
+    let bounds = bounds(budget.all_of());
+    let bursts = bounds.iter().flatten().map(|bound| bound.burst);
+    bursts.min_by(f64::total_cmp)
+}
+
 fn bounds(all: AllOf) -> [Option<Bound>; 7] {
     let [ratio, first_tries] = [all.ratio, all.first_tries].map(|ratio| {
         ratio.map(|ratio| Bound {

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
+use super::budgets::smallest_burst;
 use super::{Case, Count};
 use crate::backoff::Backoff;
 use crate::duration::Human;
@@ -13,8 +14,17 @@ use crate::policy::Policy;
 use crate::scope::Nested;
 
 pub(super) fn no_bound(case: &Case<'_>) -> Option<String> {
-    (case.is_unlimited() && case.policy.deadline.is_none()).then(|| {
-        "neither attempts nor a deadline bounds a call, which may retry for ever; set one".into()
+    if !case.is_unlimited() || case.policy.deadline.is_some() {
+        return None;
+    }
+    Some(match smallest_burst(&case.policy.budget) {
+        Some(burst) => format!(
+            "neither attempts nor a deadline bounds a call: where all calls fail it ends after \
+             about {} attempts, when the budget is spent; set attempts or a deadline",
+            burst.floor() + 1.0
+        ),
+        None => "neither attempts nor a deadline bounds a call, which may retry for ever; set one"
+            .into(),
     })
 }
 

@@ -8,6 +8,7 @@ use crate::budget::Gauge;
 use crate::gauges::Demand;
 use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
+use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
@@ -137,27 +138,36 @@ impl<C> Retrier<C> {
 }
 
 /// A retrier for each host or shard: see [`Keyed`](crate::Keyed).
-///
-/// It is thrown away only in nobody's hands, with a full budget, and when all that its guards have
-/// learnt would be forgotten soon anyway: a breaker that is closed and has seen no failure lately.
-/// One whose guards learn from latencies or rejections is kept.
-///
-/// ```
-/// use becalm::{Breaker, Keyed, Policy, Retrier, Sleeper};
-///
-/// let policy = Policy::default().breaker(Breaker::consecutive(5));
-/// policy.validate()?;
-/// let hosts: Keyed<String, Retrier> = Keyed::new(1000, move |host| {
-///     let name = host.map_or("other hosts", String::as_str);
-///     policy.clone().builder().name(name).build().expect("it was validated")
-/// });
-/// let now = hosts.overflow().sleeper().now();
-/// let host = hosts.get("10.0.0.7", now);
-/// assert!(host.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
-/// # Ok::<(), becalm::InvalidPolicy>(())
-/// ```
 impl<C> Idle for Retrier<C> {
     fn is_idle(&self, now: Instant) -> bool {
         Arc::strong_count(&self.core.shared) == 1 && self.core.shared.is_as_new(now)
+    }
+
+    fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.core.shared) > 1 || self.core.shared.is_set_by_hand()
+    }
+
+    fn inherit(&self, stale: &Self, now: Instant) {
+        self.core.shared.inherit(&stale.core.shared, now);
+    }
+
+    /// Without breaker, throttle and adaptive rate.
+    fn for_all_others(self) -> Self {
+        let policy = Policy {
+            breaker: None,
+            throttle: None,
+            rate: None,
+            ..self.policy()
+        };
+        // It was valid, and asks for less.
+        let _ = self.replace_policy(policy);
+        self
+    }
+}
+
+/// For a driver that holds it as [`Keyed`](crate::Keyed) hands it out.
+impl<C> AsRef<Shared> for Arc<Retrier<C>> {
+    fn as_ref(&self) -> &Shared {
+        &self.core.shared
     }
 }

@@ -9,7 +9,7 @@ use crate::breaker::Transition;
 use crate::observe::{About, Event, Observer};
 use crate::rng::{Random, Seed, SplitMix64};
 use crate::shared::Shared;
-use crate::time::{Cancel, Listening, Sleeper};
+use crate::time::{Cancel, Cancelled, Sleeper};
 
 /// A retrier without its classifier: what an [`Engine`](super::Engine) stands on.
 ///
@@ -122,14 +122,17 @@ impl Identity {
 pub(super) struct Attached {
     pub context: Option<Context>,
     pub cancel: Option<Cancel>,
-    listening: Option<Listening>,
+    cancelled: Option<Cancelled>,
 }
 
 impl Attached {
     /// Wakes this task, and no other any more, when the call is cancelled.
     pub fn listen(&mut self, waker: &Waker) {
         if let Some(cancel) = &self.cancel {
-            self.listening = Some(cancel.listen(waker));
+            let cancelled = self.cancelled.get_or_insert_with(|| cancel.cancelled());
+            if cancelled.poll_with(waker).is_ready() {
+                waker.wake_by_ref();
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::rng::SplitMix64;
 use crate::scope::{Entered, Scope, forbid_retry_in_current};
 use crate::shared::Shared;
 use crate::stop::StopReason;
-use crate::time::{Cancel, Instant, Parker, Sleep};
+use crate::time::{Cancel, Instant, Sleep, Unpark};
 
 /// One call with its clock, its observer, its alarms and its records.
 ///
@@ -291,17 +291,17 @@ impl<H: AsRef<Core>> Engine<H> {
             Step::Stopped(stopped) => return Err(stopped),
             Step::Wait(_) => (),
         }
-        let parker = Parker::new();
-        let cancel = self.cancel_handle().cloned();
-        let _listening = cancel.map(|cancel| cancel.listen(parker.waker()));
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let _listening = self.cancel_handle().map(|cancel| cancel.listen(&waker));
         loop {
-            match self.advance(parker.waker(), reached, &mut |_| ()) {
+            match self.advance(&waker, reached, &mut |_| ()) {
                 Step::Start(attempt) => return Ok(attempt),
                 Step::Stopped(stopped) => return Err(stopped),
                 Step::Wait(until) => {
                     if !self.yields() {
                         self.host().warn_if_in_runtime();
-                        reached = Some(self.host().sleeper.block_until(until, &parker));
+                        let has_come = self.host().sleeper.park_until(until);
+                        reached = has_come.then_some(until);
                     }
                 }
             }
@@ -609,7 +609,13 @@ impl<H: AsRef<Core>> Engine<H> {
                         self.story().note_beside(record);
                     }
                 }
-                self.cancel_at(now);
+                let host = &*self.core.as_ref().host;
+                let mut random = Stream {
+                    seed: &host.seed,
+                    stream: &mut self.random,
+                };
+                self.call.cut(now, &mut random);
+                self.tell_transition();
                 self.shared().count_stop(StopReason::DeadlineExceeded);
                 self.stop(StopReason::DeadlineExceeded, Some(now), None);
             }

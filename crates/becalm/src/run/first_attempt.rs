@@ -34,9 +34,9 @@ impl<'r> FirstAttempt<'r> {
     #[inline]
     pub fn begin(core: &'r Core, settings: Option<Settings>) -> Beginning<'r> {
         if settings.is_none() {
-            if let Some(inside) = FirstTry::begin_plain(&core.shared, Scope::current()) {
+            if let Some(entered) = Entered::from_top(|| FirstTry::begin_plain(&core.shared)) {
                 let first = Self { core, begun: None };
-                return Beginning::Runs(first, Entered::from_top(inside), FirstTry::plain_attempt());
+                return Beginning::Runs(first, entered, FirstTry::plain_attempt());
             }
         }
         Self::begin_in_full(core, settings.unwrap_or_default())

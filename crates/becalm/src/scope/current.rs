@@ -10,15 +10,50 @@ use crate::stop::StopReason;
 
 thread_local! {
     static CURRENT: Cell<Scope> = const { Cell::new(Scope::NONE) };
+    /// The task that is in it, where there is one: a task may block on a runtime or a set of tasks,
+    /// which then polls others on its thread, and those are not inside it.
+    static INSIDE: Cell<Task> = const { Cell::new(NO_TASK) };
+}
+
+/// Tokio's number of the task that is polled on this thread; none outside of any, and in what a
+/// runtime blocks on.
+#[cfg(feature = "tokio")]
+type Task = Option<tokio::task::Id>;
+#[cfg(feature = "tokio")]
+const NO_TASK: Task = None;
+#[cfg(feature = "tokio")]
+#[inline]
+fn running_task() -> Task {
+    tokio::task::try_id()
+}
+
+/// Without tokio nobody tells one from another.
+#[cfg(not(feature = "tokio"))]
+#[derive(Clone, Copy, PartialEq)]
+struct Task;
+#[cfg(not(feature = "tokio"))]
+const NO_TASK: Task = Task;
+#[cfg(not(feature = "tokio"))]
+fn running_task() -> Task {
+    NO_TASK
 }
 
 impl Scope {
     /// The scope of the running attempt, [`Scope::NONE`] outside of any.
     ///
-    /// It does not follow `spawn`: carry it over with [`Scope::wrap`].
+    /// It does not follow `spawn`: carry it over with [`Scope::wrap`]. Where an attempt blocks on a
+    /// runtime or a `LocalSet` of tokio, other tasks that are polled meanwhile are outside of it
+    /// (feature `tokio`). Other executors do not tell their tasks apart: where an attempt runs one of
+    /// them on its own thread, wrap its tasks in [`Scope::NONE`].
     #[inline]
     pub fn current() -> Self {
-        CURRENT.get()
+        let current = CURRENT.get();
+        // The task is asked for only where there is a scope.
+        if current.is_none() || INSIDE.get() == running_task() {
+            current
+        } else {
+            Self::NONE
+        }
     }
 
     /// Runs the closure in this scope.
@@ -117,7 +152,7 @@ pub fn detached<F: Future>(future: F) -> Wrapped<F> {
 
 /// Tells the layer above, if there is one, that more attempts harm.
 pub(crate) fn forbid_retry_in_current(reason: StopReason) {
-    let above = CURRENT.get();
+    let above = Scope::current();
     if !above.is_none() {
         CURRENT.set(above.forbidding_retry_because(reason));
     }
@@ -144,6 +179,7 @@ pub fn body_is_consumed() {
 /// back the one before.
 pub(crate) struct Entered {
     before: Scope,
+    task_before: Task,
 }
 
 impl Entered {
@@ -151,17 +187,24 @@ impl Entered {
     pub fn new(scope: Scope) -> Self {
         Self {
             before: CURRENT.replace(scope),
+            task_before: INSIDE.replace(running_task()),
         }
     }
 
-    /// The same where it is known that there is nothing above: what is put back is then a
-    /// constant, and one call does not wait for the one before to have left.
+    /// Enters what is inside a call, if nothing at all is entered on this thread and the call has a
+    /// scope for that: what is put back is then a constant, and one call does not wait for the one
+    /// before to have left.
     #[inline]
-    pub fn from_top(scope: Scope) -> Self {
-        CURRENT.set(scope);
-        Self {
-            before: Scope::NONE,
+    pub fn from_top(inside: impl FnOnce() -> Option<Scope>) -> Option<Self> {
+        if !CURRENT.get().is_none() {
+            return None;
         }
+        CURRENT.set(inside()?);
+        INSIDE.set(running_task());
+        Some(Self {
+            before: Scope::NONE,
+            task_before: NO_TASK,
+        })
     }
 
     /// Leaves, and tells what the scope has become inside.
@@ -177,6 +220,10 @@ impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         CURRENT.set(self.before);
+        // Where nothing is above, nobody asks whose it is.
+        if !self.before.is_none() {
+            INSIDE.set(self.task_before);
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub use current::{WithScope, Wrapped, body_is_consumed, detached};
 pub use header::ScopeHeader;
 pub use nested::{Nested, UnknownNested};
 
+use core::time::Duration;
+
 use crate::stop::StopReason;
 use crate::time::Instant;
 
@@ -107,11 +109,14 @@ impl Scope {
         }
     }
 
-    /// The earliest deadline above, if it is on this clock.
+    /// The earliest deadline above, if it is on this clock, or over on any.
     ///
     /// Tokio's clock and the process's are one clock while they agree; under a paused one they
     /// are two.
     pub fn deadline(self, clock: ClockId) -> Option<Instant> {
+        if self.deadline == Instant::ZERO {
+            return Some(self.deadline);
+        }
         (self.deadline != Instant::NEVER && self.clock().agrees(clock)).then_some(self.deadline)
     }
 
@@ -205,6 +210,8 @@ impl Scope {
             meta |= RETRYING;
         }
         let deadline = match said.remaining() {
+            // On whichever clock the call that is to see it may be.
+            Some(Duration::ZERO) => Instant::ZERO,
             Some(remaining) => now.after(remaining),
             None => Instant::NEVER,
         };

@@ -16,7 +16,7 @@ use crate::duration::nanos;
 use crate::gauges::{Demand, DemandCounts, StopCounts};
 use crate::guard::Guards;
 #[cfg(feature = "std")]
-use crate::keyed::Idle;
+use crate::keyed::{Idle, spend_down_to};
 use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::{ClockId, Nested, Scope};
 use crate::stop::StopReason;
@@ -79,8 +79,9 @@ impl Shared {
         Self::with(policy, tick, ClockId::UNKNOWN, None, false)
     }
 
-    /// The same on this clock: calls hand their deadline down to calls on the same one. Without it
-    /// they do not.
+    /// This state on this clock: calls hand their deadline down to calls on the same one.
+    ///
+    /// Without it they do not, and see none above: but for one that is over, which is so on every clock.
     #[must_use]
     pub fn on_clock(mut self, clock: ClockId) -> Self {
         self.clock = clock;
@@ -164,7 +165,22 @@ impl Shared {
             && self.guards.are_as_new(now)
     }
 
-    /// Calls that are waiting for their next attempt.
+    /// Whether somebody has switched something here, and expects to find it so.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_set_by_hand(&self) -> bool {
+        self.retries_are_disabled() || self.guards.are_isolated()
+    }
+
+    /// Takes over what another owes that is thrown away: its budget is no fuller from now on.
+    #[cfg(feature = "std")]
+    pub(crate) fn inherit(&self, stale: &Self, now: Instant) {
+        // One that was given as an object is the same for both, or its owner's to look after.
+        if self.foreign_budget.is_none() && stale.foreign_budget.is_none() {
+            spend_down_to(&self.budgets, stale.budgets.fill(now), now);
+        }
+    }
+
+    /// Calls that wait for their next attempt, or for the adaptive rate before the first.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::Relaxed)
     }

@@ -1,27 +1,39 @@
-//! How is a blocking call told to give up?
+//! How is a call told to give up?
 
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
 
-/// A handle that ends the waits of blocking calls from another thread.
+use super::alarms::wake_all;
+
+/// A handle that ends calls from elsewhere: another thread, another task, a shutdown.
+///
+/// Clones are one handle. Asking it takes no lock.
 ///
 /// ```
 /// use becalm::Cancel;
 /// let cancel = Cancel::new();
-/// let handle = cancel.clone(); // to a signal handler, a supervisor
+/// let handle = cancel.clone(); // to a supervisor
 /// handle.cancel();
 /// assert!(cancel.is_cancelled());
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
-    state: Arc<Mutex<State>>,
+    state: Arc<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    cancelled: bool,
+    cancelled: AtomicBool,
+    listeners: Mutex<Listeners>,
+}
+
+#[derive(Debug, Default)]
+struct Listeners {
     next: u64,
-    listeners: Vec<(u64, Waker)>,
+    wakers: Vec<(u64, Waker)>,
 }
 
 impl Cancel {
@@ -31,58 +43,112 @@ impl Cancel {
     }
 
     /// Cancels, for good: waits end, and no further attempt starts.
+    ///
+    /// It wakes all who listen. One whose waker panics takes nothing from the others.
     pub fn cancel(&self) {
-        let mut state = self.state();
-        state.cancelled = true;
-        let listeners = std::mem::take(&mut state.listeners);
-        drop(state);
-        for (_, waker) in listeners {
-            waker.wake();
+        self.state.cancelled.store(true, Ordering::SeqCst);
+        let wakers = std::mem::take(&mut self.listeners().wakers);
+        wake_all(wakers.into_iter().map(|(_, waker)| waker));
+    }
+
+    /// Whether somebody has cancelled.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.state.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// A future that ends when somebody cancels, at once if that has happened. It owns its handle.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// use becalm::Cancel;
+    /// let cancel = Cancel::new();
+    /// let shutdown = tokio::spawn(cancel.cancelled());
+    /// cancel.cancel();
+    /// assert!(shutdown.await.is_ok());
+    /// # }
+    /// ```
+    pub fn cancelled(&self) -> Cancelled {
+        Cancelled {
+            cancel: self.clone(),
+            id: None,
         }
     }
 
-    /// Whether anybody has cancelled.
-    pub fn is_cancelled(&self) -> bool {
-        self.state().cancelled
-    }
-
-    /// Wakes this waker on cancellation, at once if that has been, for as long as the listener
-    /// lives. For a
-    /// [`Sleeper`](super::Sleeper) of your own.
-    pub fn listen(&self, waker: &Waker) -> Listening {
-        let mut state = self.state();
-        state.next += 1;
-        let id = state.next;
-        state.listeners.push((id, waker.clone()));
-        let is_too_late = state.cancelled;
-        drop(state);
-        if is_too_late {
+    /// Wakes this waker on cancellation, once, for as long as the listener lives; at once if
+    /// somebody has cancelled. For drivers that poll nothing else.
+    pub fn listen(&self, waker: &Waker) -> impl Drop + use<> {
+        let mut listening = self.cancelled();
+        if listening.poll_with(waker).is_ready() {
             waker.wake_by_ref();
         }
-        Listening {
-            cancel: self.clone(),
-            id,
+        listening
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+        let listeners = self.state.listeners.lock();
+        listeners.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The future of [`Cancel::cancelled`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Cancelled {
+    cancel: Cancel,
+    id: Option<u64>,
+}
+
+impl Cancelled {
+    pub(crate) fn poll_with(&mut self, waker: &Waker) -> Poll<()> {
+        if self.cancel.is_cancelled() {
+            return Poll::Ready(());
+        }
+        // A waker that is cloned or dropped may run anything: never under the lock.
+        let mut waker = waker.clone();
+        let mut listeners = self.cancel.listeners();
+        let known = self.id.and_then(|own| {
+            let mut wakers = listeners.wakers.iter_mut();
+            wakers.find(|(id, _)| *id == own)
+        });
+        if let Some((_, known)) = known {
+            std::mem::swap(known, &mut waker);
+            drop(listeners);
+            drop(waker);
+        } else {
+            listeners.next += 1;
+            let id = listeners.next;
+            listeners.wakers.push((id, waker));
+            drop(listeners);
+            self.id = Some(id);
+        }
+        // Who cancelled in between may have looked before this waker was there.
+        if self.cancel.is_cancelled() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl Future for Cancelled {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_with(context.waker())
     }
 }
 
-/// A waker that is woken on cancellation, as long as this lives: see [`Cancel::listen`].
-#[derive(Debug)]
-#[must_use = "dropped, it is woken no more"]
-pub struct Listening {
-    cancel: Cancel,
-    id: u64,
-}
-
-impl Drop for Listening {
+impl Drop for Cancelled {
     fn drop(&mut self) {
-        self.cancel
-            .state()
-            .listeners
-            .retain(|(id, _)| *id != self.id);
+        let Some(own) = self.id else {
+            return;
+        };
+        let mut listeners = self.cancel.listeners();
+        let mut wakers = listeners.wakers.iter();
+        let at = wakers.position(|(id, _)| *id == own);
+        let left = at.map(|at| listeners.wakers.swap_remove(at));
+        drop(listeners);
+        drop(left);
     }
 }

@@ -2,12 +2,12 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use super::alarms::{Alarms, wake_all};
 use super::{ClockId, Instant, Sleep, Sleeper};
 
 /// A clock that moves only when a test says so, and the timer on it.
@@ -46,8 +46,7 @@ pub struct FakeSleeper {
 #[derive(Debug, Default)]
 struct State {
     now: Instant,
-    next: u64,
-    wakers: BTreeMap<(Instant, u64), Waker>,
+    alarms: Alarms,
     slept: Vec<Duration>,
     reads: u64,
 }
@@ -87,7 +86,7 @@ impl FakeSleeper {
     /// Moves the time to the next wake-up and tells how far that was; `None` if nobody sleeps.
     pub fn advance_to_next(&self) -> Option<Duration> {
         let mut state = self.state();
-        let (&(at, _), _) = state.wakers.first_key_value()?;
+        let at = state.alarms.first()?;
         let by = at.since(state.now);
         state.now = state.now.max(at);
         Self::wake_due(state);
@@ -101,7 +100,7 @@ impl FakeSleeper {
 
     /// How many sleepers are waiting for the time to move.
     pub fn sleepers(&self) -> usize {
-        self.state().wakers.len()
+        self.state().alarms.len()
     }
 
     /// How often the clock was read.
@@ -115,10 +114,9 @@ impl FakeSleeper {
 
     fn wake_due(mut state: MutexGuard<'_, State>) {
         let now = state.now;
-        let later = state.wakers.split_off(&(now, u64::MAX));
-        let due = std::mem::replace(&mut state.wakers, later);
+        let due = state.alarms.take_due(now);
         drop(state);
-        due.into_values().for_each(Waker::wake);
+        wake_all(due);
     }
 }
 
@@ -171,20 +169,19 @@ impl Future for FakeSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let sleeper = self.sleeper.clone();
-        let mut state = sleeper.state();
-        if sleeper.auto {
-            state.now = state.now.max(self.at);
+        let this = &mut *self;
+        // A waker that is cloned or dropped may run anything: never under the lock.
+        let waker = context.waker().clone();
+        let mut state = this.sleeper.state();
+        if this.sleeper.auto {
+            state.now = state.now.max(this.at);
         }
-        if state.now >= self.at {
+        if state.now >= this.at {
             return Poll::Ready(());
         }
-        let id = self.id.unwrap_or_else(|| {
-            state.next += 1;
-            state.next
-        });
-        state.wakers.insert((self.at, id), context.waker().clone());
-        self.id = Some(id);
+        let old = state.alarms.set(this.at, &mut this.id, waker);
+        drop(state);
+        drop(old);
         Poll::Pending
     }
 }
@@ -192,7 +189,8 @@ impl Future for FakeSleep {
 impl Drop for FakeSleep {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            self.sleeper.state().wakers.remove(&(self.at, id));
+            let left = self.sleeper.state().alarms.remove(self.at, id);
+            drop(left);
         }
     }
 }

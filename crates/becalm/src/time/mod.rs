@@ -8,11 +8,11 @@ pub use instant::Instant;
 pub use unix::UnixTime;
 
 #[cfg(feature = "std")]
+mod alarms;
+#[cfg(feature = "std")]
 mod cancel;
 #[cfg(feature = "std")]
 mod fake;
-#[cfg(feature = "std")]
-mod parker;
 #[cfg(feature = "std")]
 mod sleeper;
 #[cfg(feature = "std")]
@@ -21,15 +21,13 @@ mod std_sleeper;
 mod tokio_sleeper;
 
 #[cfg(feature = "std")]
-pub use cancel::{Cancel, Listening};
+pub use cancel::{Cancel, Cancelled};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]
-pub use parker::Parker;
-#[cfg(feature = "std")]
 pub use sleeper::{Sleep, Sleeper};
 #[cfg(feature = "std")]
-pub(crate) use sleeper::default_sleeper;
+pub(crate) use sleeper::{Unpark, default_sleeper};
 #[cfg(feature = "std")]
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]

@@ -6,11 +6,13 @@ use core::pin::Pin;
 use core::task::Context;
 use core::time::Duration;
 use std::sync::{Arc, LazyLock};
+use std::task::Wake;
+use std::thread::Thread;
 use std::time::SystemTime;
 
-use super::{ClockId, Instant, Parker};
+use super::{Cancel, ClockId, Instant};
 
-/// A timer under way.
+/// A timer.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Clock and timer in one object, so that a test or a simulator replaces both at once.
@@ -26,18 +28,31 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// A future that is ready at `at`, and not before.
     fn sleep_until(&self, at: Instant) -> Sleep;
 
-    /// Blocks the thread until `at`, or until the parker is woken. May return early. Tells to which
-    /// time the wait has come.
+    /// Blocks the thread until `at`, or until it is unparked, and tells whether `at` has come. May
+    /// return early for no reason, as [`std::thread::park`] may.
     ///
-    /// The default waits on [`sleep_until`](Self::sleep_until): where that needs a runtime to turn
-    /// its timer, this must not, for the thread may be the runtime's only one.
-    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
-        let mut sleep = self.sleep_until(at);
-        let mut context = Context::from_waker(parker.waker());
-        if sleep.as_mut().poll(&mut context).is_pending() {
-            parker.park(None);
+    /// What wakes it must not need this thread: a timer that only a runtime turns, which this thread
+    /// may be part of, would never. The default waits on [`sleep_until`](Self::sleep_until).
+    fn park_until(&self, at: Instant) -> bool {
+        if at == Instant::NEVER {
+            std::thread::park();
+            return false;
         }
-        self.now()
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        let mut context = Context::from_waker(&waker);
+        let mut sleep = self.sleep_until(at);
+        if sleep.as_mut().poll(&mut context).is_ready() {
+            return true;
+        }
+        std::thread::park();
+        sleep.as_mut().poll(&mut context).is_ready()
+    }
+
+    /// Blocks the thread until `at`, or until `cancel` is cancelled.
+    fn block_until(&self, at: Instant, cancel: Option<&Cancel>) {
+        let waker = Arc::new(Unpark(std::thread::current())).into();
+        let _listening = cancel.map(|cancel| cancel.listen(&waker));
+        while !cancel.is_some_and(Cancel::is_cancelled) && !self.park_until(at) {}
     }
 
     /// The tick of the timer: delays are rounded to it, at random, so that a window narrower than a
@@ -49,6 +64,15 @@ pub trait Sleeper: fmt::Debug + Send + Sync + 'static {
     /// Which clock the instants belong to: retriers on one clock hand deadlines down.
     fn clock(&self) -> ClockId {
         ClockId::UNKNOWN
+    }
+}
+
+/// Wakes a parked thread.
+pub(crate) struct Unpark(pub Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

@@ -4,14 +4,20 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant as StdInstant;
 
-use super::{ClockId, Instant, Parker, Sleep, Sleeper};
+use super::alarms::{Alarms, wake_all};
+use super::{ClockId, Instant, Sleep, Sleeper};
 
 /// The standard library's clock; async sleeps wake from one background thread, which starts with
 /// the first of them, blocking sleeps park their own.
+///
+/// Where that thread cannot be started, since the process has as many as it may, sleeps yield to the
+/// executor until their time has come, and each poll tries to start it again: they cost processor
+/// time, and none of them hangs or ends early. A waker that panics is told of by the panic hook, and
+/// takes nothing from the other sleeps.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StdSleeper(());
 
@@ -28,16 +34,20 @@ impl Sleeper for StdSleeper {
     }
 
     fn sleep_until(&self, at: Instant) -> Sleep {
-        Box::pin(TimerSleep { at, id: None })
+        Box::pin(TimerSleep {
+            timer: &TIMER,
+            at,
+            id: None,
+        })
     }
 
-    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
-        let now = self.now();
-        if now >= at {
-            return now;
+    fn park_until(&self, at: Instant) -> bool {
+        let left = at.since(self.now());
+        if left.is_zero() {
+            return true;
         }
-        parker.park(Some(at.since(now)));
-        self.now()
+        std::thread::park_timeout(left);
+        self.now() >= at
     }
 
     /// Windows wakes parked threads on a tick of 15.6 ms; elsewhere a timer's slack is tens of
@@ -76,65 +86,75 @@ fn zero() -> StdInstant {
     *ZERO
 }
 
-/// The timer thread's work: wakers by time, then by arrival.
-#[derive(Default)]
+/// The timer thread's work.
 struct Timer {
-    wakers: Mutex<Wakers>,
+    state: Mutex<State>,
     changed: Condvar,
+    start: fn(&'static Timer) -> io::Result<()>,
 }
 
 #[derive(Default)]
-struct Wakers {
-    next: u64,
-    by_time: BTreeMap<(Instant, u64), Waker>,
+struct State {
+    alarms: Alarms,
+    is_running: bool,
 }
 
 impl Timer {
-    fn wakers(&self) -> MutexGuard<'_, Wakers> {
-        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
+    const fn new(start: fn(&'static Timer) -> io::Result<()>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                alarms: Alarms::new(),
+                is_running: false,
+            }),
+            changed: Condvar::new(),
+            start,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes this waker when the time has come; false if nobody will, as the thread cannot be
+    /// started.
+    fn wake_at(&'static self, at: Instant, id: &mut Option<u64>, waker: Waker) -> bool {
+        let mut state = self.state();
+        let old = state.alarms.set(at, id, waker);
+        // Under the lock: who comes meanwhile must not count on a thread that fails to start.
+        state.is_running = state.is_running || (self.start)(self).is_ok();
+        let is_running = state.is_running;
+        drop(state);
+        drop(old);
+        self.changed.notify_one();
+        is_running
     }
 
     fn run(&self) {
-        let mut wakers = self.wakers();
+        let mut state = self.state();
         loop {
             let now = StdSleeper::new().now();
-            let mut due = Vec::new();
-            while let Some(entry) = wakers.by_time.first_entry() {
-                if entry.key().0 > now {
-                    break;
-                }
-                due.push(entry.remove());
-            }
+            let due = state.alarms.take_due(now);
             if !due.is_empty() {
-                drop(wakers);
-                due.into_iter().for_each(Waker::wake);
-                wakers = self.wakers();
+                drop(state);
+                wake_all(due);
+                state = self.state();
                 continue;
             }
-            wakers = match wakers.by_time.first_key_value() {
-                Some((&(at, _), _)) => {
-                    let waited = self.changed.wait_timeout(wakers, at.since(now));
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self
-                    .changed
-                    .wait(wakers)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
+            let next = state.alarms.first();
+            let left = next.map_or(Duration::MAX, |next| next.since(now));
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-fn timer() -> &'static Timer {
-    static TIMER: LazyLock<&'static Timer> = LazyLock::new(|| {
-        let timer: &'static Timer = Box::leak(Box::default());
-        std::thread::spawn(|| timer.run());
-        timer
-    });
-    *TIMER
-}
+static TIMER: Timer = Timer::new(|timer| {
+    let thread = std::thread::Builder::new().name("becalm-timer".into());
+    thread.spawn(|| timer.run()).map(drop)
+});
 
 struct TimerSleep {
+    timer: &'static Timer,
     at: Instant,
     id: Option<u64>,
 }
@@ -143,21 +163,16 @@ impl Future for TimerSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if StdSleeper::new().now() >= self.at {
+        let this = &mut *self;
+        if StdSleeper::new().now() >= this.at {
             return Poll::Ready(());
         }
-        let timer = timer();
-        let mut wakers = timer.wakers();
-        let id = self.id.unwrap_or_else(|| {
-            wakers.next += 1;
-            wakers.next
-        });
-        wakers
-            .by_time
-            .insert((self.at, id), context.waker().clone());
-        drop(wakers);
-        self.id = Some(id);
-        timer.changed.notify_one();
+        // A waker that is cloned or dropped may run anything: never under the timer's lock.
+        let waker = context.waker().clone();
+        if !this.timer.wake_at(this.at, &mut this.id, waker) {
+            std::thread::yield_now();
+            context.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 }
@@ -165,7 +180,70 @@ impl Future for TimerSleep {
 impl Drop for TimerSleep {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            timer().wakers().by_time.remove(&(self.at, id));
+            let left = self.timer.state().alarms.remove(self.at, id);
+            drop(left);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// No thread, until there is one.
+    #[test]
+    fn c21_where_the_timer_thread_cannot_start_sleeps_yield_and_the_next_poll_tries_again() {
+        static MAY_START: AtomicBool = AtomicBool::new(false);
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        static TIMER: Timer = Timer::new(|timer| {
+            if !MAY_START.load(Ordering::SeqCst) {
+                return Err(io::Error::from(io::ErrorKind::WouldBlock));
+            }
+            STARTED.fetch_add(1, Ordering::SeqCst);
+            std::thread::Builder::new().spawn(|| timer.run()).map(drop)
+        });
+        let sleep = |lasts| {
+            Box::pin(TimerSleep {
+                timer: &TIMER,
+                at: StdSleeper::new().now().after(lasts),
+                id: None,
+            })
+        };
+        let woken = Arc::new(Count::default());
+        let waker = Arc::clone(&woken).into();
+        let mut context = Context::from_waker(&waker);
+        let mut short = sleep(Duration::from_millis(2));
+        let mut polls = 0;
+        while short.as_mut().poll(&mut context).is_pending() {
+            polls += 1;
+            assert_eq!(woken.0.load(Ordering::SeqCst), polls, "it hangs");
+        }
+        assert!(StdSleeper::new().now() >= short.at, "early");
+
+        let mut forgotten = sleep(Duration::from_millis(1));
+        assert!(forgotten.as_mut().poll(&mut context).is_pending());
+        let before = woken.0.load(Ordering::SeqCst);
+        MAY_START.store(true, Ordering::SeqCst);
+        let mut long = sleep(Duration::from_millis(5));
+        assert!(long.as_mut().poll(&mut context).is_pending());
+        // The thread wakes those of before, too.
+        while woken.0.load(Ordering::SeqCst) < before + 2 {
+            std::thread::yield_now();
+        }
+        assert!(sleep(Duration::ZERO).as_mut().poll(&mut context).is_ready());
+        assert_eq!(STARTED.load(Ordering::SeqCst), 1);
     }
 }

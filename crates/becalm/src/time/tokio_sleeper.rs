@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::std_sleeper::{on_std_clock, since_zero};
-use super::{ClockId, Instant, Parker, Sleep, Sleeper, StdSleeper};
+use super::{ClockId, Instant, Sleep, Sleeper, StdSleeper};
 
 /// Tokio's clock and timer, so that a paused test works; outside of a runtime, [`StdSleeper`]'s.
 ///
@@ -50,12 +50,11 @@ impl Sleeper for TokioSleeper {
         }
     }
 
-    /// Lasts as long on the real clock as it would on tokio's, which may be paused and far from it.
-    fn block_until(&self, at: Instant, parker: &Parker) -> Instant {
-        let (std, now) = (StdSleeper::new(), self.now());
-        let began = std.now();
-        let ended = std.block_until(began.after(at.since(now)), parker);
-        now.after(ended.since(began))
+    /// Parks on the process's clock, for tokio's timer may be this thread's to turn: as long as it
+    /// would last on tokio's clock, which a test may have paused far from the other.
+    fn park_until(&self, at: Instant) -> bool {
+        let std = StdSleeper::new();
+        std.park_until(std.now().after(at.since(self.now())))
     }
 
     fn granularity(&self) -> Duration {

@@ -12,9 +12,12 @@
 
 mod async_engine;
 mod blocking_engine;
+#[cfg(feature = "tokio")]
+mod blocking_in_tokio;
 mod call_loop;
 mod cancellation;
 mod classified;
+mod foreign_wakers;
 mod gave_up;
 mod guard_edges;
 mod hedged;
@@ -41,6 +44,8 @@ mod runtime_control;
 mod scenarios;
 mod shape;
 mod sleepers;
+#[cfg(feature = "tokio")]
+mod strangers;
 #[cfg(feature = "tokio")]
 mod tokio_clock;
 mod waiting_room;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant as StdInstant, SystemTime};
 
-use becalm::time::{ClockId, FakeSleeper, Parker, StdSleeper};
+use becalm::time::{ClockId, FakeSleeper, StdSleeper};
 use becalm::{Cancel, Instant, Sleeper, StopReason};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, block_on, fixed};
@@ -130,7 +130,7 @@ mod fake {
         let not_waited_for = clock.sleep_until(at(1000 * SECOND));
         block_on(clock.sleep_until(at(SECOND)));
         assert_eq!(clock.now(), at(SECOND));
-        clock.block_until(at(2 * SECOND), &Parker::new());
+        clock.block_until(at(2 * SECOND), None);
         assert_eq!(clock.now(), at(2 * SECOND));
         drop(not_waited_for);
         assert_eq!(clock.slept(), [1000 * SECOND, SECOND, SECOND]);
@@ -162,12 +162,7 @@ mod fake {
         let clock = FakeSleeper::new();
         let blocked = std::thread::spawn({
             let clock = clock.clone();
-            move || {
-                let parker = Parker::new();
-                while clock.now() < at(SECOND) {
-                    clock.block_until(at(SECOND), &parker);
-                }
-            }
+            move || clock.block_until(at(SECOND), None)
         });
         while clock.sleepers() == 0 {
             std::thread::yield_now();
@@ -190,14 +185,6 @@ mod std_timer {
 
     const CLOCK: StdSleeper = StdSleeper::new();
 
-    /// As an engine waits: a sleeper may return early, and is asked again.
-    fn block_until(at: Instant) {
-        let parker = Parker::new();
-        while CLOCK.now() < at {
-            CLOCK.block_until(at, &parker);
-        }
-    }
-
     #[test]
     fn a_sleep_is_never_early() {
         for millis in [0, 1, 3, 7] {
@@ -205,7 +192,7 @@ mod std_timer {
             block_on(CLOCK.sleep_until(CLOCK.now().after(millis * MS)));
             assert!(began.elapsed() >= millis * MS);
             let began = StdInstant::now();
-            block_until(CLOCK.now().after(millis * MS));
+            CLOCK.block_until(CLOCK.now().after(millis * MS), None);
             assert!(began.elapsed() >= millis * MS);
         }
     }
@@ -273,7 +260,7 @@ mod std_timer {
         let cancel = Cancel::new();
         let blocked = std::thread::spawn({
             let cancel = cancel.clone();
-            move || wait_for_an_hour(&cancel)
+            move || CLOCK.block_until(CLOCK.now().after(3600 * SECOND), Some(&cancel))
         });
         cancel.cancel();
         let began = StdInstant::now();
@@ -281,22 +268,13 @@ mod std_timer {
             assert!(began.elapsed() < PATIENCE, "it waits on");
             std::thread::yield_now();
         }
-        wait_for_an_hour(&cancel);
-    }
-
-    /// Unless it is cancelled, before or meanwhile.
-    fn wait_for_an_hour(cancel: &Cancel) {
-        let parker = Parker::new();
-        let _listening = cancel.listen(parker.waker());
-        let end = CLOCK.now().after(3600 * SECOND);
-        CLOCK.block_until(end, &parker);
-        assert!(cancel.is_cancelled() && CLOCK.now() < end);
+        CLOCK.block_until(CLOCK.now().after(3600 * SECOND), Some(&cancel));
     }
 
     #[test]
     fn an_unrelated_unpark_does_not_end_a_wait() {
         let began = StdInstant::now();
-        let blocked = std::thread::spawn(|| block_until(CLOCK.now().after(20 * MS)));
+        let blocked = std::thread::spawn(|| CLOCK.block_until(CLOCK.now().after(20 * MS), None));
         for _ in 0..10 {
             blocked.thread().unpark();
             std::thread::yield_now();

@@ -91,6 +91,8 @@ struct Held<'r> {
     flights: Vec<u32>,
     /// A retry is decided, paid for, and has its place in the waiting room.
     is_decided: bool,
+    /// Its first attempt has a place there, too: it waits for the adaptive rate.
+    is_paced: bool,
     /// It has made an attempt, and is not over.
     is_active: bool,
 }
@@ -122,6 +124,7 @@ impl<'r> Books<'r> {
                 call: Call::begin(&self.world.retrier, CallOptions::new(), Scope::NONE, now),
                 flights: Vec::new(),
                 is_decided: false,
+                is_paced: false,
                 is_active: false,
             }),
             Step::Begin => (),
@@ -137,6 +140,7 @@ impl<'r> Books<'r> {
                 let held = &mut self.calls[index];
                 let is_retry = held.is_decided;
                 let is_first = held.call.attempt_number() == 0;
+                let waiting = self.world.retrier.waiting();
                 let started = if let Step::Start(_) = step {
                     held.call.start(now, &mut random).map(Start::Go)
                 } else {
@@ -147,12 +151,13 @@ impl<'r> Books<'r> {
                         assert!(is_retry || is_first, "nobody decided it");
                         held.flights = vec![attempt.number()];
                         (held.is_decided, held.is_active) = (false, true);
+                        held.is_paced = false;
                         self.started += u32::from(is_first);
                         self.retried += u32::from(is_retry);
                     }
-                    Ok(_) => (),
+                    Ok(_) => held.is_paced |= self.world.retrier.waiting() > waiting,
                     Err(_) if is_retry => (held.is_decided, held.is_active) = (false, false),
-                    Err(_) => (),
+                    Err(_) => held.is_paced = false,
                 }
             }
             Step::Hedge(index) => {
@@ -192,6 +197,7 @@ impl<'r> Books<'r> {
                 }
                 held.flights.clear();
                 (held.is_decided, held.is_active) = (false, false);
+                held.is_paced = false;
                 assert!(held.call.start(now, &mut random).is_err(), "it is over");
             }
             Step::Drop(index) => {
@@ -207,7 +213,7 @@ impl<'r> Books<'r> {
         let count = |is: fn(&Held<'_>) -> bool| self.calls.iter().filter(|held| is(held)).count();
         assert_eq!(
             retrier.waiting(),
-            count(|held| held.is_decided) as u64,
+            count(|held| held.is_decided || held.is_paced) as u64,
             "waiting"
         );
         let flights: usize = self.calls.iter().map(|held| held.flights.len()).sum();

@@ -23,6 +23,7 @@ mod bulkhead_reload;
 mod bulkhead_waits;
 mod composition;
 mod gauges;
+mod hangs;
 mod hedged_late;
 mod leaks;
 mod leaks_of_futures;

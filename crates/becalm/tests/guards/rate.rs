@@ -252,3 +252,30 @@ fn of_several_guards_that_refuse_the_outermost_is_named() {
     assert_eq!(start(Priority::Critical), Err(StopReason::Shed));
     assert_eq!(start(Priority::CriticalPlus), Ok(1));
 }
+
+/// A crowd that waits for tokens is in the waiting room, in which there may be few places.
+#[test]
+fn c24_waits_for_the_rate_are_counted_and_bounded() {
+    let world = World::on(&FakeSleeper::new(), held().attempts(1).max_waiting(3));
+    let _ = world.one(Err(Fault::BUSY));
+    let call = || ByHand::new(world.retrier.retry(|_| async { Ok::<_, Fault>(17) }));
+    let mut waiting: Vec<_> = (0..3).map(|_| call()).collect();
+    for (before, call) in waiting.iter_mut().enumerate() {
+        assert_eq!(world.retrier.waiting(), before as u64);
+        assert!(call.run().is_pending());
+    }
+    for (driver, drive) in DRIVERS {
+        let ended = drive(&world, &DEFAULT, &|_| panic!("there is no place"));
+        assert_eq!(ended, Err(stop(StopReason::TooManyWaiting, 0)), "{driver}");
+        assert_eq!(world.retrier.waiting(), 3, "{driver}");
+    }
+    // What was refused has taken no token, nor holds a place what was dropped.
+    drop(waiting.pop());
+    assert_eq!(world.retrier.waiting(), 2);
+    while world.retrier.waiting() > 0 {
+        world.clock.advance_to_next().expect("somebody waits");
+        waiting.retain_mut(|call| call.run().is_pending());
+    }
+    assert!(waiting.is_empty());
+    assert!(world.now() < 5 * SECOND, "{:?}", world.now());
+}
