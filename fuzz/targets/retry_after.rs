@@ -36,7 +36,10 @@ fuzz_target!(|input: &str| {
         is_rounded_up(millis, value);
     }
     // Any clock at all, only not to panic.
-    let _ = retry_after(text, UnixTime::from_epoch(Duration::new(clock, 999_999_999)));
+    let _ = retry_after(
+        text,
+        UnixTime::from_epoch(Duration::new(clock, 999_999_999)),
+    );
 });
 
 fn at(seconds: u64) -> UnixTime {
@@ -46,7 +49,10 @@ fn at(seconds: u64) -> UnixTime {
 fn is_what_its_text_shows(date: UnixTime, text: &str, now: UnixTime) {
     let day = Duration::from_secs(86_400);
     let since = date.since_epoch();
-    assert!(since <= Duration::from_secs(END_OF_DATES) + day, "a leap second, and a zone");
+    assert!(
+        since <= Duration::from_secs(END_OF_DATES) + day,
+        "a leap second, and a zone"
+    );
     // Other zones, a leap second and the years before 1970 show another second than they mean.
     let shown = text.to_ascii_lowercase();
     if !shown.ends_with(" gmt") || shown.contains(":60") || since.is_zero() {

@@ -337,7 +337,6 @@ mod tests {
             "a",
             "abcde",
             "aGVsbG8==",
-            
             "YWJj=",
             "_-Ah",
             "aGVsbG8=\n",
