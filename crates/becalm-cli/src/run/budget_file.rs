@@ -448,7 +448,7 @@ mod tests {
             at: 5 * second,
         };
         let mut seldom = start;
-        seldom.elapse(7 * second, 3, 1_000);
+        seldom.elapse(7 * second, 3 * 3600, 1_000);
         assert_eq!(
             seldom,
             State {
@@ -458,13 +458,13 @@ mod tests {
         );
         let mut often = start;
         for now in (5 * second..=7 * second).step_by(1_000_003) {
-            often.elapse(now, 3, 1_000);
+            often.elapse(now, 3 * 3600, 1_000);
         }
         // Each of the six was counted late by less than a nanosecond.
-        often.elapse(7 * second + 6, 3, 1_000);
+        often.elapse(7 * second + 6, 3 * 3600, 1_000);
         assert_eq!(often.micros, 6);
         let mut full = start;
-        full.elapse(u64::MAX, 10_000_000_000, 1_000);
+        full.elapse(u64::MAX, 10_000_000_000 * 3600, 1_000);
         assert_eq!(
             full,
             State {

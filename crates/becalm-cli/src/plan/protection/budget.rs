@@ -66,7 +66,7 @@ fn ratio(ratio: Ratio) -> Grant {
         burst: ratio.held().floor(),
         share: ratio.ratio,
         of: Earner::Successes,
-        per_minute: ratio.floor_per_second * 60.0,
+        per_minute: (ratio.floor_per_second * 60.0 * 1e4).round() / 1e4,
         throttled: None,
     }
 }
