@@ -65,7 +65,6 @@ pub mod policy;
 #[cfg(feature = "serde")]
 mod policy_file;
 pub mod preset;
-mod protection;
 pub mod rate;
 #[cfg(feature = "std")]
 mod registry;
@@ -77,7 +76,7 @@ pub mod scope;
 mod setters;
 mod shared;
 pub mod stop;
-mod suggest;
+pub mod suggest;
 pub mod throttle;
 pub mod time;
 mod window;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 /// The known word nearest to `word`: one that `word` begins, or one at most a third of its letters
 /// away. Of several, the first.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = letters(word);
     let limit = (word.len() / 3).max(1);
     known

@@ -24,7 +24,7 @@ pub(crate) use current::{Entered, forbid_retry_in_current};
 #[cfg(feature = "std")]
 pub use current::{WithScope, Wrapped};
 pub use header::ScopeHeader;
-pub use nested::{Nested, UnknownNested};
+pub use nested::Nested;
 
 use crate::stop::StopReason;
 use crate::time::Instant;

@@ -1,5 +1,10 @@
 //! What is decided in advance about retrying? Plain data.
 
+mod sentence;
+pub(crate) mod text;
+
+pub use text::Unreadable;
+
 use core::fmt;
 use core::time::Duration;
 

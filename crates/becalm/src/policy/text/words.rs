@@ -1,0 +1,88 @@
+//! Which words name a growth, a jitter, a hint mode and a way with nested retries?
+
+use core::fmt;
+use core::time::Duration;
+
+use super::{Grammar, Kind, Slot, Written};
+use crate::backoff::Backoff;
+use crate::duration::Human;
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::scope::Nested;
+
+impl Written for Jitter {
+    const GRAMMAR: Grammar<Self> = Grammar {
+        noun: "jitter",
+        kinds: &[
+            Kind::word("none", || Self::None),
+            Kind::word("full", || Self::Full),
+            Kind::word("equal", || Self::Equal),
+            Kind::word("decorrelated", || Self::Decorrelated),
+            Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
+            Kind {
+                example: "proportional:0.25",
+                first: Some(Slot::Number(|it, share| *it = Self::Proportional(share))),
+                ..Kind::word("proportional", || Self::Proportional(0.0))
+            },
+            Kind {
+                example: "additive:1s",
+                first: Some(Slot::Duration(|it, width| *it = Self::Additive(width))),
+                ..Kind::word("additive", || Self::Additive(Duration::ZERO))
+            },
+        ],
+    };
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proportional(share) => write!(f, "proportional:{share}"),
+            Self::Additive(width) => write!(f, "additive:{}", Human(*width)),
+            word => f.write_str(name(word)),
+        }
+    }
+}
+
+/// What is one of a few words.
+macro_rules! words {
+    ($($part:ty, $noun:literal: $($word:literal => $it:expr,)*;)*) => {$(
+        impl Written for $part {
+            const GRAMMAR: Grammar<Self> = Grammar {
+                noun: $noun,
+                kinds: &[$(Kind::word($word, || $it),)*],
+            };
+        }
+
+        impl fmt::Display for $part {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(name(self))
+            }
+        }
+    )*};
+}
+
+words! {
+    Backoff, "backoff":
+        "fixed" => Backoff::Fixed,
+        "linear" => Backoff::Linear,
+        "exponential" => Backoff::Exponential,
+        "fibonacci" => Backoff::Fibonacci,
+    ;
+    HintMode, "hint mode":
+        "honor" => HintMode::Honor,
+        "clamp" => HintMode::Clamp,
+        "ignore" => HintMode::Ignore,
+    ;
+    Nested, "way with nested retries":
+        "suppress" => Nested::Suppress,
+        "allow" => Nested::Allow,
+        "share-budget" => Nested::ShareBudget,
+    ;
+}
+
+/// The word of this; a function has none.
+fn name<T: Written + PartialEq>(it: &T) -> &'static str {
+    let kinds = T::GRAMMAR.kinds.iter();
+    let mut same = kinds.filter(|kind| (kind.start)() == *it);
+    same.next().map_or("custom", |kind| kind.name)
+}
