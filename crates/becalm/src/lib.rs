@@ -101,7 +101,7 @@ pub use keyed::Keyed;
 pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
-pub use preset::{Preset, UnknownPreset};
+pub use preset::Preset;
 pub use rate::{AdaptiveRate, RateLimiter};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};

@@ -102,6 +102,30 @@ fn the_defaults_of_the_keys_are_the_defaults() {
     }
 }
 
+/// The two columns say the same.
+#[test]
+fn b6_every_table_is_explained_beside_its_text() {
+    let mut parts = Vec::new();
+    for row in cells(POLICY_FILES, "## Tables") {
+        let [text, table] = [row[0], row[1]].map(|cell| value(cell).unwrap());
+        let read = |file: &str| toml::from_str::<Policy>(file).unwrap();
+        assert_eq!(read(table), read(text), "{table}");
+        parts.push(text.split(' ').next().unwrap());
+    }
+    parts.dedup();
+    assert_eq!(
+        parts,
+        [
+            "budget", "throttle", "rate", "hedge", "bulkhead", "breaker", "jitter"
+        ]
+    );
+    let (_, section) = POLICY_FILES.split_once("## Tables").unwrap();
+    let mut blocks = section.split("```toml\n").skip(1);
+    let mut next = || blocks.next().unwrap().split_once("```").unwrap().0;
+    let [text, table] = [next(), next()].map(|file| toml::from_str::<Policy>(file).unwrap());
+    assert_eq!(text, table);
+}
+
 /// Written out in full, each kind is what it is by default.
 #[test]
 fn every_kind_of_budget_is_explained_with_its_defaults() {

@@ -227,7 +227,7 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "jitter = \"proportional\"",
-            "jitter: the jitter's proportional has no value: write a number",
+            "jitter.proportional: the jitter's proportional has no value: write a number",
         ),
         (
             "jitter = 0.25",
@@ -269,7 +269,7 @@ fn a_protection_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "throttle = \"accepts:2,within:2\"",
-            "throttle: the throttle's within is `2`: the duration has no unit; write 250ms, 1.5s or \
+            "throttle.within: the throttle's within is `2`: the duration has no unit; write 250ms, 1.5s or \
              2m",
         ),
         (
@@ -282,7 +282,7 @@ fn a_protection_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "rate = \"cubic,wait:5s\"",
-            "rate: the adaptive rate `cubic` has no parameter `wait`; it has max-wait",
+            "rate.wait: the adaptive rate `cubic` has no parameter `wait`; it has max-wait",
         ),
         (
             "hedge = \"50ms\"",
@@ -311,7 +311,7 @@ fn a_protection_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "breaker = \"consecutive:x\"",
-            "breaker: the breaker's consecutive is `x`: write a whole number",
+            "breaker.consecutive: the breaker's consecutive is `x`: write a whole number",
         ),
         (
             "breaker = \"consecutive:0\"",

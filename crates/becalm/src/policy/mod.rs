@@ -3,7 +3,7 @@
 mod sentence;
 pub(crate) mod text;
 
-pub use text::Unreadable;
+pub use text::{Fault, Unreadable};
 
 use core::fmt;
 use core::time::Duration;

@@ -24,6 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(test)]
+mod schema;
 mod value;
 mod write;
 
@@ -76,6 +78,16 @@ macro_rules! keys {
                 }
             }
 
+            /// What a file may say of each key.
+            #[cfg(test)]
+            fn schemas() -> impl Iterator<Item = (&'static str, serde_json::Value)> {
+                use schema::Schema;
+
+                let preset = ("preset", <&'static Preset>::schema("preset"));
+                let others = [$((stringify!($key), <$value>::schema(stringify!($key)))),*];
+                core::iter::once(preset).chain(others)
+            }
+
             /// The preset, or the default policy, with what the other keys say.
             fn policy(self) -> Policy {
                 let mut policy = self.preset.map_or_else(Policy::default, Preset::policy);
@@ -115,9 +127,9 @@ fn set<T: Value>(slot: &mut Option<T>, key: &str, raw: Raw) -> Result<(), String
     if slot.is_some() {
         return Err(format!("key `{key}` is given twice; keep one of them"));
     }
-    let value = T::read(raw).map_err(|refusal| match refusal.parameter {
-        Some(parameter) => format!("{key}.{parameter}: {}", refusal.sentence),
-        None => format!("{key}: {}", refusal.sentence),
+    let value = T::read(raw).map_err(|refusal| match refusal.parameter() {
+        Some(parameter) => format!("{key}.{parameter}: {refusal}"),
+        None => format!("{key}: {refusal}"),
     })?;
     *slot = Some(value);
     Ok(())

@@ -2,7 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
@@ -10,7 +10,7 @@ use core::time::Duration;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::policy::Policy;
-use crate::policy::text::{Given, Unreadable, Written};
+use crate::policy::text::{Fault, Given, Unreadable, Written};
 use crate::preset::Preset;
 
 /// `attempts` without a bound.
@@ -82,52 +82,22 @@ impl<'de> Visitor<'de> for RawOf<'_> {
     }
 }
 
-/// Why a value is refused: what to write instead, and of which parameter of a table.
-pub(super) struct Refusal {
-    pub parameter: Option<String>,
-    pub sentence: String,
-}
-
-impl<S: Into<String>> From<S> for Refusal {
-    fn from(sentence: S) -> Self {
-        Self {
-            parameter: None,
-            sentence: sentence.into(),
-        }
-    }
-}
-
-impl Refusal {
-    fn of_table(reason: &Unreadable) -> Self {
-        Self {
-            parameter: reason.parameter().map(ToOwned::to_owned),
-            sentence: reason.to_string(),
-        }
-    }
-}
-
 /// A value as the policy has it.
 pub(super) trait Value: Sized {
-    fn read(raw: Raw) -> Result<Self, Refusal>;
+    fn read(raw: Raw) -> Result<Self, Unreadable>;
 }
 
 impl<T: Written> Value for T {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
         let grammar = &T::GRAMMAR;
         let part = match (raw, T::JOIN) {
-            (Raw::One(Given::Quoted(text)), _) => {
-                T::of_text(&text).map_err(|reason| reason.to_string())?
-            }
-            (Raw::Table(entries), _) if grammar.has_tables() => grammar
-                .table(entries)
-                .map_err(|why| Refusal::of_table(&why))?,
+            (Raw::One(Given::Quoted(text)), _) => T::of_text(&text)?,
+            (Raw::Table(entries), _) if grammar.has_tables() => grammar.table(entries)?,
             (Raw::List(items), Some(join)) => {
-                let parts = items
-                    .into_iter()
-                    .map(T::read)
-                    .collect::<Result<Vec<_>, _>>()?;
-                let joined = parts.into_iter().reduce(join);
-                joined.ok_or("the list is empty; write \"none\"")?
+                let parts = items.into_iter().map(T::read);
+                let parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
+                let joined = parts.reduce(join);
+                joined.ok_or_else(|| instead("the list is empty; write \"none\""))?
             }
             _ => {
                 let mut kinds = grammar.kinds.iter().filter(|kind| kind.first.is_some());
@@ -138,16 +108,17 @@ impl<T: Written> Value for T {
                 } else {
                     ""
                 };
-                return Err(format!("write it in quotes, such as \"{example}\"{table}").into());
+                let sentence = format!("write it in quotes, such as \"{example}\"{table}");
+                return Err(instead(sentence));
             }
         };
-        part.check().map_err(|reason| reason.to_string())?;
+        part.check()?;
         Ok(part)
     }
 }
 
 impl<T: Value> Value for Option<T> {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
         match raw {
             Raw::One(Given::Quoted(text)) if text == NONE => Ok(None),
             raw => T::read(raw).map(Some),
@@ -156,21 +127,21 @@ impl<T: Value> Value for Option<T> {
 }
 
 impl Value for Duration {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
-        raw.one().duration().map_err(Refusal::from)
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
+        raw.one().duration().map_err(instead)
     }
 }
 
 impl Value for f64 {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
-        raw.one().number().map_err(Refusal::from)
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
+        raw.one().number().map_err(instead)
     }
 }
 
 impl Value for u32 {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
         let whole = raw.one().whole();
-        whole.map_err(|_| "write a whole number from 1 to 4294967295, or \"none\"".into())
+        whole.map_err(|_| instead("write a whole number from 1 to 4294967295, or \"none\""))
     }
 }
 
@@ -184,24 +155,28 @@ impl From<Attempts> for u32 {
 }
 
 impl Value for Attempts {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
         let attempts = match raw.one() {
             Given::Quoted(text) if text == UNLIMITED => Ok(Policy::UNLIMITED),
             given => given.whole(),
         };
         attempts
             .map(Self)
-            .map_err(|_| "write a whole number from 1 to 4294967294, or \"unlimited\"".into())
+            .map_err(|_| instead("write a whole number from 1 to 4294967294, or \"unlimited\""))
     }
 }
 
 impl Value for &'static Preset {
-    fn read(raw: Raw) -> Result<Self, Refusal> {
+    fn read(raw: Raw) -> Result<Self, Unreadable> {
         match raw.one() {
-            Given::Quoted(name) => Ok(Preset::by_name(&name).map_err(|reason| reason.to_string())?),
-            _ => Err("write a name in quotes, such as \"grpc\"".into()),
+            Given::Quoted(name) => Preset::by_name(&name),
+            _ => Err(instead("write a name in quotes, such as \"grpc\"")),
         }
     }
+}
+
+fn instead(sentence: impl Into<String>) -> Unreadable {
+    Unreadable::new(Fault::Value, sentence.into())
 }
 
 impl Raw {

@@ -7,7 +7,6 @@ use core::time::Duration;
 
 use super::unreadable::{list, remedy};
 use crate::duration;
-use crate::suggest::nearest;
 
 /// A value as it was written.
 #[cfg_attr(
@@ -87,7 +86,7 @@ impl Given {
         let found = words.iter().find(|(word, _)| *word == text);
         found
             .map(|(_, it)| *it)
-            .ok_or_else(|| remedy(nearest(text, known()), || list("write ", known(), " or ")))
+            .ok_or_else(|| remedy(text, known(), || list("write ", known(), " or ")))
     }
 
     /// The same for a sentence.

@@ -46,10 +46,6 @@ impl<T> Grammar<T> {
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.kinds.iter().map(|kind| kind.name)
     }
-
-    pub fn examples(&self) -> impl Iterator<Item = &'static str> {
-        self.kinds.iter().map(|kind| kind.example)
-    }
 }
 
 impl<T> Kind<T> {

@@ -21,7 +21,9 @@ mod words;
 
 pub(crate) use given::Given;
 pub(crate) use grammar::{Grammar, Kind, Parameter, Slot};
-pub use unreadable::Unreadable;
+#[cfg(all(test, feature = "serde"))]
+pub(crate) use table::KIND;
+pub use unreadable::{Fault, Unreadable};
 
 use super::InvalidPolicy;
 
@@ -67,5 +69,6 @@ from_text! {
     crate::Jitter,
     crate::AdaptiveRate,
     crate::Nested,
+    crate::Priority,
     crate::Throttle,
 }

@@ -1,12 +1,12 @@
 //! What do the names and values that were written make?
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::unreadable::{list, remedy};
-use super::{Given, Grammar, Kind, Unreadable};
-use crate::suggest::nearest;
+use super::{Fault, Given, Grammar, Kind, Unreadable};
 
 /// The names that were written, each with its value.
 pub(super) struct Said {
@@ -17,11 +17,8 @@ pub(super) struct Said {
 
 impl Said {
     pub fn spelt(&self, name: &str) -> String {
-        if self.in_table {
-            name.replace('-', "_")
-        } else {
-            name.to_owned()
-        }
+        let dash = if self.in_table { "_" } else { "-" };
+        name.replace('-', dash)
     }
 
     pub fn get(&self, name: &str) -> Option<&Given> {
@@ -34,8 +31,8 @@ impl Said {
     fn shown(&self, name: &str, given: &Given) -> String {
         match given {
             Given::Nothing => name.to_owned(),
-            given if self.in_table => [name, " = ", &given.shown()].concat(),
-            given => [name, ":", &given.shown()].concat(),
+            given if self.in_table => format!("{name} = {}", given.shown()),
+            given => format!("{name}:{}", given.shown()),
         }
     }
 }
@@ -43,12 +40,12 @@ impl Said {
 impl<T> Grammar<T> {
     /// Reads `kind:first,name:value`.
     pub fn text(&self, text: &str) -> Result<T, Unreadable> {
-        let entry = |part: &str| match part.split_once(':') {
-            Some((name, value)) => (
-                name.trim().to_owned(),
-                Given::Written(value.trim().to_owned()),
-            ),
-            None => (part.trim().to_owned(), Given::Nothing),
+        let entry = |part: &str| {
+            let (name, given) = match part.split_once(':') {
+                Some((name, value)) => (name, Given::Written(value.trim().to_owned())),
+                None => (part, Given::Nothing),
+            };
+            (name.trim().to_owned(), given)
         };
         let said = Said {
             in_table: false,
@@ -60,12 +57,15 @@ impl<T> Grammar<T> {
 
     pub(super) fn kind(&self, name: &str) -> Result<&'static Kind<T>, Unreadable> {
         let found = self.kinds.iter().find(|kind| kind.name == name);
-        found.ok_or_else(|| Unreadable::Kind {
-            of: self.noun,
-            kind: name.to_owned(),
-            remedy: remedy(nearest(name, self.names()), || {
-                list("write ", self.examples(), " or ")
-            }),
+        found.ok_or_else(|| {
+            let remedy = remedy(name, self.names(), || {
+                let examples = self.kinds.iter().map(|kind| kind.example);
+                list("write ", examples, " or ")
+            });
+            Unreadable::new(
+                Fault::Kind,
+                format!("there is no {} `{name}`; {remedy}", self.noun),
+            )
         })
     }
 
@@ -74,76 +74,62 @@ impl<T> Grammar<T> {
         self.refuse_repetition(kind, said)?;
         let mut it = (kind.start)();
         for (name, slot) in kind.slots() {
-            let given = match said.get(name) {
-                Some(given) => given,
-                None if name == kind.name => &Given::Nothing,
-                None => continue,
-            };
-            let set = slot.set(&mut it, given);
-            set.map_err(|reason| self.value(said.spelt(name), given, reason))?;
+            match said.get(name) {
+                Some(given) => slot.set(&mut it, given),
+                None if name == kind.name => slot.set(&mut it, &Given::Nothing),
+                None => Ok(()),
+            }
+            .map_err(|remedy| self.no_value(name, said, &remedy))?;
         }
         match said.get(kind.name) {
-            Some(given) if kind.first.is_none() && !matches!(given, Given::Nothing) => {
-                Err(self.value(said.spelt(kind.name), given, "leave the value out".into()))
-            }
-            _ => Ok(it),
+            None | Some(Given::Nothing) => Ok(it),
+            Some(_) if kind.first.is_some() => Ok(it),
+            Some(_) => Err(self.no_value(kind.name, said, "leave the value out")),
         }
     }
 
     /// Refuses what the kind does not have.
-    fn refuse_strangers(&self, kind: &Kind<T>, said: &Said) -> Result<(), Unreadable> {
-        let parameters: Vec<_> = kind
+    pub(super) fn refuse_strangers(&self, kind: &Kind<T>, said: &Said) -> Result<(), Unreadable> {
+        let own = said.spelt(kind.name);
+        let known: Vec<_> = kind
             .parameters()
             .map(|(name, _)| said.spelt(name))
             .collect();
-        let own = said.spelt(kind.name);
         let mut names = said.entries.iter().map(|(name, _)| name);
-        let Some(stranger) = names.find(|name| **name != own && !parameters.contains(name)) else {
+        let Some(name) = names.find(|name| **name != own && !known.contains(name)) else {
             return Ok(());
         };
-        let known = || parameters.iter().map(String::as_str);
-        Err(Unreadable::Parameter {
-            of: self.noun,
-            kind: kind.name,
-            parameter: stranger.clone(),
-            remedy: remedy(nearest(stranger, known()), || {
-                list("it has ", known(), " and ")
-            }),
-        })
+        let known = || known.iter().map(String::as_str);
+        let remedy = remedy(name, known(), || list("it has ", known(), " and "));
+        let (noun, kind) = (self.noun, kind.name);
+        let sentence = format!("the {noun} `{kind}` has no parameter `{name}`; {remedy}");
+        Err(Unreadable::new(Fault::Parameter, sentence).at(name))
     }
 
     /// Refuses what is there twice, and two of which one is enough.
     fn refuse_repetition(&self, kind: &Kind<T>, said: &Said) -> Result<(), Unreadable> {
-        let apart: Vec<_> = kind.apart.iter().map(|name| said.spelt(name)).collect();
+        let is_apart = |name: &str| kind.apart.contains(&name);
         for (index, (name, given)) in said.entries.iter().enumerate() {
-            let mut before = said.entries[..index].iter();
-            let is_apart = apart.contains(name);
-            let other =
-                before.find(|(other, _)| other == name || is_apart && apart.contains(other));
-            if let Some((other, of_other)) = other {
-                return Err(self.twice(said.shown(other, of_other), said.shown(name, given)));
+            let before = &said.entries[..index];
+            let same = |other: &str| other == name || is_apart(other) && is_apart(name);
+            if let Some((other, of_other)) = before.iter().find(|(other, _)| same(other)) {
+                let (one, other) = (said.shown(other, of_other), said.shown(name, given));
+                let sentence =
+                    format!("the {} has both `{one}` and `{other}`; keep one", self.noun);
+                return Err(Unreadable::new(Fault::Twice, sentence));
             }
         }
         Ok(())
     }
 
-    pub(super) fn twice(&self, one: String, other: String) -> Unreadable {
-        Unreadable::Twice {
-            of: self.noun,
-            one,
-            other,
-        }
-    }
-
-    pub(super) fn value(&self, parameter: String, given: &Given, reason: String) -> Unreadable {
-        Unreadable::Value {
-            of: self.noun,
-            parameter,
-            value: match given {
-                Given::Nothing => None,
-                given => Some(given.shown()),
-            },
-            reason,
-        }
+    fn no_value(&self, name: &str, said: &Said, remedy: &str) -> Unreadable {
+        let (noun, name) = (self.noun, said.spelt(name));
+        let sentence = match said.get(&name).map(Given::shown) {
+            Some(value) if !value.is_empty() => {
+                format!("the {noun}'s {name} is `{value}`: {remedy}")
+            }
+            _ => format!("the {noun}'s {name} has no value: {remedy}"),
+        };
+        Unreadable::new(Fault::Value, sentence).at(&name)
     }
 }

@@ -1,13 +1,12 @@
 //! What does a table of a file make?
 
-use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::reader::Said;
-use super::unreadable::list;
-use super::{Given, Grammar, Kind, Unreadable};
+use super::unreadable::{list, remedy};
+use super::{Fault, Given, Grammar, Kind, Unreadable};
 use crate::suggest::nearest;
 
 /// The key that names a kind.
@@ -20,64 +19,43 @@ impl<T> Grammar<T> {
     }
 
     /// Reads names and values. `kind` says which kind it is, or the name of one that is there.
-    pub fn table(&self, entries: Vec<(String, Given)>) -> Result<T, Unreadable> {
-        let (kinds, entries) = entries.into_iter().partition(|(name, _)| name == KIND);
+    pub fn table(&self, mut entries: Vec<(String, Given)>) -> Result<T, Unreadable> {
+        let at = entries.iter().position(|(name, _)| name == KIND);
+        let kind = at.map(|at| entries.remove(at).1);
         let said = Said {
             in_table: true,
             entries,
         };
-        let kinds: Vec<_> = kinds;
-        let kind = match &kinds[..] {
-            [] => self.kind_of(&said)?,
-            [(_, Given::Quoted(name))] => self.kind(name)?,
-            [(_, given)] => {
-                return Err(self.value(
-                    KIND.to_owned(),
-                    given,
-                    list("write \"", self.names(), "\" or \"") + "\"",
-                ));
-            }
-            [(_, one), (_, other), ..] => {
-                let both = [one, other].map(|kind| format!("{KIND} = {}", kind.shown()));
-                let [one, other] = both;
-                return Err(self.twice(one, other));
-            }
+        let kind = match kind {
+            None => self.kind_of(&said)?,
+            Some(Given::Quoted(name)) => self.kind(&name)?,
+            Some(given) => self.kind(&given.shown())?,
         };
         self.build(kind, &said)
     }
 
-    /// The kind whose name is there, and is no parameter of another one whose name is there.
+    /// The kind whose name is there: the first to which nothing else that is there is a stranger.
     fn kind_of(&self, said: &Said) -> Result<&'static Kind<T>, Unreadable> {
-        let named = || {
-            let kinds = self.kinds.iter();
-            kinds.filter(|kind| said.get(kind.name).is_some())
-        };
-        let is_own = |kind: &&Kind<T>| {
-            let mut parameters = named().flat_map(Kind::parameters);
-            !parameters.any(|(name, _)| *name == kind.name)
-        };
-        let mut own = named().filter(is_own);
-        match (own.next(), own.next(), self.kinds) {
-            (Some(kind), None, _) | (None, _, [kind]) => Ok(kind),
-            (Some(one), Some(other), _) => {
-                Err(self.twice(said.spelt(one.name), said.spelt(other.name)))
-            }
-            (None, ..) => Err(self.no_kind(said)),
+        let kinds = self.kinds.iter();
+        let named: Vec<_> = kinds.filter(|kind| said.get(kind.name).is_some()).collect();
+        let mut fitting = named
+            .iter()
+            .filter(|kind| self.refuse_strangers(kind, said).is_ok());
+        match (fitting.next().or(named.first()), self.kinds) {
+            (Some(kind), _) => Ok(kind),
+            (None, [kind]) => Ok(kind),
+            (None, _) => Err(self.no_kind(said)),
         }
     }
 
     fn no_kind(&self, said: &Said) -> Unreadable {
+        let known: Vec<_> = self.names().map(|name| said.spelt(name)).collect();
+        let known = || known.iter().map(String::as_str);
         let mut names = said.entries.iter().map(|(name, _)| name);
-        let slip = names.find_map(|name| nearest(name, self.names()));
-        let names: Vec<_> = self.names().map(|name| said.spelt(name)).collect();
-        let names = names.iter().map(String::as_str);
-        Unreadable::Kind {
-            of: self.noun,
-            kind: String::new(),
-            remedy: match slip {
-                Some(name) => format!("did you mean `{}`?", said.spelt(name)),
-                None => list("write ", names, " or "),
-            },
-        }
+        let slip = names.find(|name| nearest(name, known()).is_some());
+        let all = || list("write ", known(), " or ");
+        let remedy = remedy(slip.map_or("", String::as_str), known(), all);
+        let sentence = format!("the {} names no kind; {remedy}", self.noun);
+        Unreadable::new(Fault::Kind, sentence)
     }
 }

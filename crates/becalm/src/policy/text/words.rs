@@ -1,4 +1,4 @@
-//! Which words name a growth, a jitter, a hint mode and a way with nested retries?
+//! Which words name a growth, a jitter, a hint mode, a way with nested retries and a priority?
 
 use core::fmt;
 use core::time::Duration;
@@ -9,6 +9,7 @@ use crate::duration::Human;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::scope::Nested;
+use crate::throttle::Priority;
 
 impl Written for Jitter {
     const GRAMMAR: Grammar<Self> = Grammar {
@@ -77,6 +78,12 @@ words! {
         "suppress" => Nested::Suppress,
         "allow" => Nested::Allow,
         "share-budget" => Nested::ShareBudget,
+    ;
+    Priority, "priority":
+        "critical-plus" => Priority::CriticalPlus,
+        "critical" => Priority::Critical,
+        "sheddable-plus" => Priority::SheddablePlus,
+        "sheddable" => Priority::Sheddable,
     ;
 }
 
