@@ -13,7 +13,7 @@ use serde_json::{Map, json};
 use super::value::{Attempts, NONE, UNLIMITED};
 use super::{Draft, KEYS};
 use crate::policy::Policy;
-use crate::policy::text::{Grammar, KIND, Kind, Slot, Written};
+use crate::policy::text::{KIND, Kind, Slot, Written, has_tables};
 use crate::preset::Preset;
 use alloc::format;
 use alloc::string::String;
@@ -123,12 +123,11 @@ impl<T: Schema> Schema for Option<T> {
 
 impl<T: Written> Schema for T {
     fn schema(key: &str) -> Json {
-        let grammar = T::GRAMMAR;
-        if !grammar.has_tables() {
-            return json!({ "enum": grammar.names().collect::<Vec<_>>() });
+        if !has_tables::<T>() {
+            return json!({ "enum": T::KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>() });
         }
-        let mut any = Vec::from([text(&grammar, T::JOIN.is_some())]);
-        any.extend(grammar.kinds.iter().map(|kind| table(key, &grammar, kind)));
+        let mut any = Vec::from([text::<T>()]);
+        any.extend(T::KINDS.iter().map(|kind| table(key, kind)));
         if T::JOIN.is_some() {
             let item = json!({ "anyOf": any });
             any.insert(0, json!({ "const": NONE }));
@@ -139,8 +138,8 @@ impl<T: Written> Schema for T {
 }
 
 /// `kind:first,name:value`.
-fn text<T>(grammar: &Grammar<T>, joined: bool) -> Json {
-    let kinds = grammar.kinds.iter().map(|kind| {
+fn text<T: Written>() -> Json {
+    let kinds = T::KINDS.iter().map(|kind| {
         let entry = |(name, slot): (&str, &Slot<T>)| match slot {
             Slot::Percentile(_) => format!(r"{name}\s*:?\s*[0-9]+(\.[0-9]*)?"),
             slot => format!(r"{name}\s*:\s*{}", value_in_text(slot)),
@@ -155,7 +154,7 @@ fn text<T>(grammar: &Grammar<T>, joined: bool) -> Json {
         }
     });
     let kinds = format!("({})", kinds.collect::<Vec<_>>().join("|"));
-    let more = if joined {
+    let more = if T::JOIN.is_some() {
         format!(r"(\s*\+\s*{kinds})*")
     } else {
         String::new()
@@ -163,7 +162,7 @@ fn text<T>(grammar: &Grammar<T>, joined: bool) -> Json {
     json!({
         "type": "string",
         "pattern": format!(r"^\s*{kinds}{more}\s*$"),
-        "examples": grammar.kinds.iter().map(|kind| kind.example).collect::<Vec<_>>(),
+        "examples": T::KINDS.iter().map(|kind| kind.example).collect::<Vec<_>>(),
     })
 }
 
@@ -180,7 +179,7 @@ fn value_in_text<T>(slot: &Slot<T>) -> String {
 }
 
 /// A table of this kind.
-fn table<T>(key: &str, grammar: &Grammar<T>, kind: &Kind<T>) -> Json {
+fn table<T: Written>(key: &str, kind: &Kind<T>) -> Json {
     let spelt = |name: &str| name.replace('-', "_");
     let mut properties = Map::new();
     properties.insert(KIND.into(), json!({ "const": kind.name }));
@@ -189,7 +188,7 @@ fn table<T>(key: &str, grammar: &Grammar<T>, kind: &Kind<T>) -> Json {
     }
     let required = match kind.first {
         Some(_) => json!([spelt(kind.name)]),
-        None if grammar.kinds.len() == 1 => json!([]),
+        None if T::KINDS.len() == 1 => json!([]),
         None => json!([KIND]),
     };
     let mut table = json!({
@@ -198,8 +197,9 @@ fn table<T>(key: &str, grammar: &Grammar<T>, kind: &Kind<T>) -> Json {
         "properties": properties,
         "required": required,
     });
-    if !kind.apart.is_empty() {
-        let apart: Vec<_> = kind.apart.iter().map(|name| spelt(name)).collect();
+    let is_there = |name: &&&str| kind.parameters().any(|(other, _)| other == *name);
+    let apart: Vec<_> = T::APART.iter().filter(is_there).collect();
+    if !apart.is_empty() {
         table["not"] = json!({ "required": apart });
     }
     table
@@ -221,7 +221,11 @@ fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
     let cells = row("## Parameters of the protection", &[key, name]);
     let (from, to, default) = (&cells[2], &cells[3], &cells[4]);
     if !matches!(slot, Slot::Word(_)) {
-        value["description"] = format!("From {} to {}.", plain(from), plain(to)).into();
+        let to = match to.as_str() {
+            "any" => "up".into(),
+            to => format!("to {}", plain(to)),
+        };
+        value["description"] = format!("From {} {to}.", plain(from)).into();
     }
     for (keyword, cell) in [("minimum", from), ("maximum", to), ("default", default)] {
         let Some(code) = cell

@@ -10,7 +10,7 @@ use core::time::Duration;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::policy::Policy;
-use crate::policy::text::{Fault, Given, Unreadable, Written};
+use crate::policy::text::{Fault, Given, Unreadable, Written, has_tables, read_table};
 use crate::preset::Preset;
 
 /// `attempts` without a bound.
@@ -89,10 +89,9 @@ pub(super) trait Value: Sized {
 
 impl<T: Written> Value for T {
     fn read(raw: Raw) -> Result<Self, Unreadable> {
-        let grammar = &T::GRAMMAR;
         let part = match (raw, T::JOIN) {
             (Raw::One(Given::Quoted(text)), _) => T::of_text(&text)?,
-            (Raw::Table(entries), _) if grammar.has_tables() => grammar.table(entries)?,
+            (Raw::Table(entries), _) if has_tables::<T>() => read_table(entries)?,
             (Raw::List(items), Some(join)) => {
                 let parts = items.into_iter().map(T::read);
                 let parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
@@ -100,10 +99,10 @@ impl<T: Written> Value for T {
                 joined.ok_or_else(|| instead("the list is empty; write \"none\""))?
             }
             _ => {
-                let mut kinds = grammar.kinds.iter().filter(|kind| kind.first.is_some());
-                let kind = kinds.next().or(grammar.kinds.first());
+                let mut kinds = T::KINDS.iter().filter(|kind| kind.first.is_some());
+                let kind = kinds.next().or(T::KINDS.first());
                 let example = kind.map_or("", |kind| kind.example);
-                let table = if grammar.has_tables() {
+                let table = if has_tables::<T>() {
                     ", or as a table"
                 } else {
                     ""

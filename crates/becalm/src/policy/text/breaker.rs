@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::{Grammar, InvalidPolicy, Kind, Parameter, Slot, Written};
+use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::breaker::{Breaker, Span, Trip};
 use crate::duration::Human;
 
@@ -49,29 +49,28 @@ impl fmt::Display for Breaker {
 }
 
 impl Written for Breaker {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "breaker",
-        kinds: &[
-            Kind {
-                name: "consecutive",
-                example: "consecutive:5",
-                start: || Self::consecutive(0),
-                first: Some(Slot::Whole(|it, failures| {
-                    it.trip = Trip::Consecutive(failures);
-                })),
-                parameters: &[MIN, REST],
-                apart: &[],
-            },
-            Kind {
-                name: "share",
-                example: "share:0.5",
-                start: Self::default,
-                first: Some(Slot::Number(|it, share| *it = Self::share(share, WITHIN))),
-                parameters: &[WINDOW, MIN, REST],
-                apart: &["within", "calls"],
-            },
-        ],
-    };
+    const NOUN: &'static str = "breaker";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind {
+            name: "consecutive",
+            example: "consecutive:5",
+            start: || Self::consecutive(0),
+            first: Some(Slot::Whole(|it, failures| {
+                it.trip = Trip::Consecutive(failures);
+            })),
+            parameters: &[MIN, REST],
+        },
+        Kind {
+            name: "share",
+            example: "share:0.5",
+            start: Self::default,
+            first: Some(Slot::Number(|it, share| *it = Self::share(share, WITHIN))),
+            parameters: &[WINDOW, MIN, REST],
+        },
+    ];
+
+    const APART: &'static [&'static str] = &["within", "calls"];
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Breaker)

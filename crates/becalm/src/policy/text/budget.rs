@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::{Grammar, InvalidPolicy, Kind, Slot, Unreadable, Written};
+use super::reader::read_text;
+use super::{InvalidPolicy, Kind, Slot, Unreadable, Written};
 use crate::budget::{AllOf, Budget, Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 use crate::duration::Human;
 
@@ -110,76 +111,69 @@ const LAST: &str = "last";
 const NOTHING: &str = "none";
 
 impl Written for Budget {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "budget",
-        kinds: &[
-            Kind {
-                name: "ratio",
-                example: "ratio:0.1",
-                start: || Self::Ratio(Ratio::default()),
-                first: Some(Slot::Number(set!(Ratio, ratio))),
-                parameters: &[&[
-                    ("burst", Slot::Number(set!(Ratio, burst))),
-                    ("floor", Slot::Number(set!(Ratio, floor_per_second))),
-                ]],
-                apart: &[],
-            },
-            Kind {
-                name: "tokens",
-                example: "tokens:500",
-                start: || Self::Tokens(Tokens::default()),
-                first: Some(Slot::Whole(set!(Tokens, capacity))),
-                parameters: &[&[
-                    ("cost", Slot::Whole(set!(Tokens, cost))),
-                    ("throttled", Slot::Whole(set!(Tokens, throttled_cost))),
-                    (
-                        "refund",
-                        Slot::Word(&[
-                            (LAST, |it| set_refund(it, true)),
-                            (NOTHING, |it| set_refund(it, false)),
-                        ]),
-                    ),
-                    ("clean", Slot::Whole(set!(Tokens, clean_success))),
-                ]],
-                apart: &[],
-            },
-            Kind {
-                name: "grpc",
-                example: "grpc:10",
-                start: || Self::Grpc(Grpc::default()),
-                first: Some(Slot::Whole(set!(Grpc, max_tokens))),
-                parameters: &[&[("ratio", Slot::Number(set!(Grpc, token_ratio)))]],
-                apart: &[],
-            },
-            Kind {
-                name: "window",
-                example: "window:0.2",
-                start: || Self::Window(Window::default()),
-                first: Some(Slot::Number(set!(Window, share))),
-                parameters: &[&[
-                    ("ttl", Slot::Duration(set!(Window, ttl))),
-                    ("floor", Slot::Number(set!(Window, floor_per_second))),
-                ]],
-                apart: &[],
-            },
-            Kind {
-                name: "concurrency",
-                example: "concurrency:0.2",
-                start: || Self::Concurrency(Concurrency::default()),
-                first: Some(Slot::Number(set!(Concurrency, share))),
-                parameters: &[&[("floor", Slot::Whole(set!(Concurrency, floor)))]],
-                apart: &[],
-            },
-            Kind {
-                name: "per-minute",
-                example: "per-minute:60",
-                start: || Self::PerMinute(PerMinute::default()),
-                first: Some(Slot::Whole(set!(PerMinute, retries))),
-                parameters: &[],
-                apart: &[],
-            },
-        ],
-    };
+    const NOUN: &'static str = "budget";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind {
+            name: "ratio",
+            example: "ratio:0.1",
+            start: || Self::Ratio(Ratio::default()),
+            first: Some(Slot::Number(set!(Ratio, ratio))),
+            parameters: &[&[
+                ("burst", Slot::Number(set!(Ratio, burst))),
+                ("floor", Slot::Number(set!(Ratio, floor_per_second))),
+            ]],
+        },
+        Kind {
+            name: "tokens",
+            example: "tokens:500",
+            start: || Self::Tokens(Tokens::default()),
+            first: Some(Slot::Whole(set!(Tokens, capacity))),
+            parameters: &[&[
+                ("cost", Slot::Whole(set!(Tokens, cost))),
+                ("throttled", Slot::Whole(set!(Tokens, throttled_cost))),
+                (
+                    "refund",
+                    Slot::Word(&[
+                        (LAST, |it| set_refund(it, true)),
+                        (NOTHING, |it| set_refund(it, false)),
+                    ]),
+                ),
+                ("clean", Slot::Whole(set!(Tokens, clean_success))),
+            ]],
+        },
+        Kind {
+            name: "grpc",
+            example: "grpc:10",
+            start: || Self::Grpc(Grpc::default()),
+            first: Some(Slot::Whole(set!(Grpc, max_tokens))),
+            parameters: &[&[("ratio", Slot::Number(set!(Grpc, token_ratio)))]],
+        },
+        Kind {
+            name: "window",
+            example: "window:0.2",
+            start: || Self::Window(Window::default()),
+            first: Some(Slot::Number(set!(Window, share))),
+            parameters: &[&[
+                ("ttl", Slot::Duration(set!(Window, ttl))),
+                ("floor", Slot::Number(set!(Window, floor_per_second))),
+            ]],
+        },
+        Kind {
+            name: "concurrency",
+            example: "concurrency:0.2",
+            start: || Self::Concurrency(Concurrency::default()),
+            first: Some(Slot::Number(set!(Concurrency, share))),
+            parameters: &[&[("floor", Slot::Whole(set!(Concurrency, floor)))]],
+        },
+        Kind {
+            name: "per-minute",
+            example: "per-minute:60",
+            start: || Self::PerMinute(PerMinute::default()),
+            first: Some(Slot::Whole(set!(PerMinute, retries))),
+            parameters: &[],
+        },
+    ];
 
     const JOIN: Option<fn(Self, Self) -> Self> = Some(Self::and);
 
@@ -194,7 +188,7 @@ impl Written for Budget {
         while let Some(text) = rest {
             let part;
             (part, rest) = first_part(text);
-            budget = budget.and(Self::GRAMMAR.text(part.trim())?);
+            budget = budget.and(read_text(part.trim())?);
         }
         Ok(budget)
     }

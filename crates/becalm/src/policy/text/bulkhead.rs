@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Grammar, InvalidPolicy, Kind, Parameter, Slot, Written};
+use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
 use crate::duration::Human;
 
@@ -76,35 +76,31 @@ impl fmt::Display for Order {
 }
 
 impl Written for Bulkhead {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "bulkhead",
-        kinds: &[
-            Kind {
-                name: "calls",
-                example: "calls:50",
-                start: || Self::calls(0),
-                first: Some(Slot::Whole(|it, calls| it.limit = Limit::Fixed(calls))),
-                parameters: &[QUEUE],
-                apart: &[],
-            },
-            Kind {
-                name: "gradient",
-                example: "gradient:20",
-                start: || Self::limited(Limit::Gradient(Gradient::default())),
-                first: Some(Slot::Whole(set!(Gradient, initial))),
-                parameters: &[GRADIENT, QUEUE],
-                apart: &[],
-            },
-            Kind {
-                name: "aimd",
-                example: "aimd:20",
-                start: || Self::limited(Limit::Aimd(Aimd::default())),
-                first: Some(Slot::Whole(set!(Aimd, initial))),
-                parameters: &[AIMD, QUEUE],
-                apart: &[],
-            },
-        ],
-    };
+    const NOUN: &'static str = "bulkhead";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind {
+            name: "calls",
+            example: "calls:50",
+            start: || Self::calls(0),
+            first: Some(Slot::Whole(|it, calls| it.limit = Limit::Fixed(calls))),
+            parameters: &[QUEUE],
+        },
+        Kind {
+            name: "gradient",
+            example: "gradient:20",
+            start: || Self::limited(Limit::Gradient(Gradient::default())),
+            first: Some(Slot::Whole(set!(Gradient, initial))),
+            parameters: &[GRADIENT, QUEUE],
+        },
+        Kind {
+            name: "aimd",
+            example: "aimd:20",
+            start: || Self::limited(Limit::Aimd(Aimd::default())),
+            first: Some(Slot::Whole(set!(Aimd, initial))),
+            parameters: &[AIMD, QUEUE],
+        },
+    ];
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Bulkhead)

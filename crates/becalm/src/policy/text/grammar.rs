@@ -5,13 +5,6 @@ use core::time::Duration;
 
 use super::Given;
 
-/// The kinds of one part of a policy.
-pub(crate) struct Grammar<T: 'static> {
-    /// What the part is called in a sentence.
-    pub noun: &'static str,
-    pub kinds: &'static [Kind<T>],
-}
-
 /// One of the kinds: the word that the text begins with.
 pub(crate) struct Kind<T: 'static> {
     pub name: &'static str,
@@ -23,8 +16,6 @@ pub(crate) struct Kind<T: 'static> {
     pub first: Option<Slot<T>>,
     /// They are set in this order, whatever the order in which they are written.
     pub parameters: &'static [&'static [Parameter<T>]],
-    /// Of these parameters only one may be written.
-    pub apart: &'static [&'static str],
 }
 
 pub(crate) type Parameter<T> = (&'static str, Slot<T>);
@@ -42,12 +33,6 @@ pub(crate) enum Slot<T: 'static> {
 /// One of a few words, and what it sets.
 pub(crate) type Word<T> = (&'static str, fn(&mut T));
 
-impl<T> Grammar<T> {
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.kinds.iter().map(|kind| kind.name)
-    }
-}
-
 impl<T> Kind<T> {
     /// A kind that is a word alone.
     pub const fn word(name: &'static str, start: fn() -> T) -> Self {
@@ -57,7 +42,6 @@ impl<T> Kind<T> {
             start,
             first: None,
             parameters: &[],
-            apart: &[],
         }
     }
 

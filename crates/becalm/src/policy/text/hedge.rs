@@ -4,7 +4,8 @@ use alloc::format;
 use core::fmt;
 use core::time::Duration;
 
-use super::{Grammar, InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
+use super::reader::read_text;
+use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
 use crate::duration::Human;
 use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
 
@@ -48,29 +49,26 @@ fn write_percentile(f: &mut fmt::Formatter<'_>, quantile: f64) -> fmt::Result {
 }
 
 impl Written for Hedge {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "hedge",
-        kinds: &[
-            Kind {
-                name: "after",
-                example: "after:50ms",
-                start: || Self::after(Duration::ZERO),
-                first: Some(Slot::Duration(|it, time| {
-                    it.delay = HedgeDelay::After(time);
-                })),
-                parameters: &[COPIES],
-                apart: &[],
-            },
-            Kind {
-                name: PERCENTILE,
-                example: "p95",
-                start: || Self::at_quantile(0.0),
-                first: Some(Slot::Percentile(|it, share| *it = Self::at_quantile(share))),
-                parameters: &[LATENCIES, COPIES],
-                apart: &[],
-            },
-        ],
-    };
+    const NOUN: &'static str = "hedge";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind {
+            name: "after",
+            example: "after:50ms",
+            start: || Self::after(Duration::ZERO),
+            first: Some(Slot::Duration(|it, time| {
+                it.delay = HedgeDelay::After(time);
+            })),
+            parameters: &[COPIES],
+        },
+        Kind {
+            name: PERCENTILE,
+            example: "p95",
+            start: || Self::at_quantile(0.0),
+            first: Some(Slot::Percentile(|it, share| *it = Self::at_quantile(share))),
+            parameters: &[LATENCIES, COPIES],
+        },
+    ];
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Hedge)
@@ -80,8 +78,8 @@ impl Written for Hedge {
     fn of_text(text: &str) -> Result<Self, Unreadable> {
         let percentile = text.strip_prefix(PERCENTILE);
         match percentile.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-            Some(rest) => Self::GRAMMAR.text(&[PERCENTILE, ":", rest].concat()),
-            None => Self::GRAMMAR.text(text),
+            Some(rest) => read_text(&[PERCENTILE, ":", rest].concat()),
+            None => read_text(text),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Grammar, InvalidPolicy, Kind, Slot, Written};
+use super::{InvalidPolicy, Kind, Slot, Written};
 use crate::duration::Human;
 use crate::rate::AdaptiveRate;
 
@@ -17,16 +17,15 @@ impl fmt::Display for AdaptiveRate {
 }
 
 impl Written for AdaptiveRate {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "adaptive rate",
-        kinds: &[Kind {
-            parameters: &[&[(
-                "max-wait",
-                Slot::Duration(|it, time| it.max_wait = Some(time)),
-            )]],
-            ..Kind::word("cubic", Self::cubic)
-        }],
-    };
+    const NOUN: &'static str = "adaptive rate";
+
+    const KINDS: &'static [Kind<Self>] = &[Kind {
+        parameters: &[&[(
+            "max-wait",
+            Slot::Duration(|it, time| it.max_wait = Some(time)),
+        )]],
+        ..Kind::word("cubic", Self::cubic)
+    }];
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Rate)

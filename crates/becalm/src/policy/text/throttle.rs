@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Grammar, InvalidPolicy, Kind, Slot, Written};
+use super::{InvalidPolicy, Kind, Slot, Written};
 use crate::duration::Human;
 use crate::throttle::Throttle;
 
@@ -17,20 +17,18 @@ impl fmt::Display for Throttle {
 }
 
 impl Written for Throttle {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "throttle",
-        kinds: &[Kind {
-            name: "accepts",
-            example: "accepts:2",
-            start: Self::default,
-            first: Some(Slot::Number(|it, requests| it.k = requests)),
-            parameters: &[&[
-                ("within", Slot::Duration(|it, time| it.window = time)),
-                ("max", Slot::Number(|it, probability| it.max = probability)),
-            ]],
-            apart: &[],
-        }],
-    };
+    const NOUN: &'static str = "throttle";
+
+    const KINDS: &'static [Kind<Self>] = &[Kind {
+        name: "accepts",
+        example: "accepts:2",
+        start: Self::default,
+        first: Some(Slot::Number(|it, requests| it.k = requests)),
+        parameters: &[&[
+            ("within", Slot::Duration(|it, time| it.window = time)),
+            ("max", Slot::Number(|it, probability| it.max = probability)),
+        ]],
+    }];
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Throttle)

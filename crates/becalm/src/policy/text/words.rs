@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::{Grammar, Kind, Slot, Written};
+use super::{Kind, Slot, Written};
 use crate::backoff::Backoff;
 use crate::duration::Human;
 use crate::hint::HintMode;
@@ -12,26 +12,25 @@ use crate::scope::Nested;
 use crate::throttle::Priority;
 
 impl Written for Jitter {
-    const GRAMMAR: Grammar<Self> = Grammar {
-        noun: "jitter",
-        kinds: &[
-            Kind::word("none", || Self::None),
-            Kind::word("full", || Self::Full),
-            Kind::word("equal", || Self::Equal),
-            Kind::word("decorrelated", || Self::Decorrelated),
-            Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
-            Kind {
-                example: "proportional:0.25",
-                first: Some(Slot::Number(|it, share| *it = Self::Proportional(share))),
-                ..Kind::word("proportional", || Self::Proportional(0.0))
-            },
-            Kind {
-                example: "additive:1s",
-                first: Some(Slot::Duration(|it, width| *it = Self::Additive(width))),
-                ..Kind::word("additive", || Self::Additive(Duration::ZERO))
-            },
-        ],
-    };
+    const NOUN: &'static str = "jitter";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind::word("none", || Self::None),
+        Kind::word("full", || Self::Full),
+        Kind::word("equal", || Self::Equal),
+        Kind::word("decorrelated", || Self::Decorrelated),
+        Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
+        Kind {
+            example: "proportional:0.25",
+            first: Some(Slot::Number(|it, share| *it = Self::Proportional(share))),
+            ..Kind::word("proportional", || Self::Proportional(0.0))
+        },
+        Kind {
+            example: "additive:1s",
+            first: Some(Slot::Duration(|it, width| *it = Self::Additive(width))),
+            ..Kind::word("additive", || Self::Additive(Duration::ZERO))
+        },
+    ];
 }
 
 impl fmt::Display for Jitter {
@@ -48,10 +47,9 @@ impl fmt::Display for Jitter {
 macro_rules! words {
     ($($part:ty, $noun:literal: $($word:literal => $it:expr,)*;)*) => {$(
         impl Written for $part {
-            const GRAMMAR: Grammar<Self> = Grammar {
-                noun: $noun,
-                kinds: &[$(Kind::word($word, || $it),)*],
-            };
+            const NOUN: &'static str = $noun;
+
+    const KINDS: &'static [Kind<Self>] = &[$(Kind::word($word, || $it),)*];
         }
 
         impl fmt::Display for $part {
@@ -89,7 +87,6 @@ words! {
 
 /// The word of this; a function has none.
 fn name<T: Written + PartialEq>(it: &T) -> &'static str {
-    let kinds = T::GRAMMAR.kinds.iter();
-    let mut same = kinds.filter(|kind| (kind.start)() == *it);
+    let mut same = T::KINDS.iter().filter(|kind| (kind.start)() == *it);
     same.next().map_or("custom", |kind| kind.name)
 }
