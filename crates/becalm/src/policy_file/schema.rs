@@ -148,9 +148,10 @@ fn text<T: Written>() -> Json {
         let first = first.map_or(kind.name.to_string(), |slot| entry((kind.name, slot)));
         let parameters = kind.parameters().map(|(name, slot)| entry((name, slot)));
         let parameters: Vec<_> = parameters.collect();
-        match parameters.is_empty() {
-            true => first,
-            false => format!(r"{first}(\s*,\s*({}))*", parameters.join("|")),
+        if parameters.is_empty() {
+            first
+        } else {
+            format!(r"{first}(\s*,\s*({}))*", parameters.join("|"))
         }
     });
     let kinds = format!("({})", kinds.collect::<Vec<_>>().join("|"));
@@ -250,7 +251,7 @@ fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
 /// The row of the page's table below this heading that begins with these cells.
 fn row(heading: &str, begin: &[&str]) -> Vec<String> {
     let (_, section) = PAGE.split_once(heading).unwrap();
-    let begin: String = begin.iter().map(|cell| format!("| `{cell}` ")).collect();
+    let begin = format!("| `{}` ", begin.join("` | `"));
     let row = section.lines().find(|line| line.starts_with(&begin));
     let row = row.unwrap_or_else(|| panic!("docs/policy-files.md, {heading}: no {begin}"));
     let cells = row.trim_matches('|').split('|');
