@@ -1,7 +1,5 @@
 //! How does the ceiling grow from one retry to the next?
 
-use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
 use crate::duration::nanos;
@@ -86,44 +84,6 @@ fn fibonacci(n: u32) -> u64 {
         (this, next) = (next, this.saturating_add(next));
     }
     this
-}
-
-impl fmt::Display for Backoff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fixed => "fixed",
-            Self::Linear => "linear",
-            Self::Exponential => "exponential",
-            Self::Fibonacci => "fibonacci",
-            Self::Custom(_) => "custom",
-        })
-    }
-}
-
-/// The text names no backoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownBackoff;
-
-impl fmt::Display for UnknownBackoff {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the backoff is not one of fixed, linear, exponential, fibonacci")
-    }
-}
-
-impl core::error::Error for UnknownBackoff {}
-
-impl FromStr for Backoff {
-    type Err = UnknownBackoff;
-
-    fn from_str(text: &str) -> Result<Self, UnknownBackoff> {
-        Ok(match text {
-            "fixed" => Self::Fixed,
-            "linear" => Self::Linear,
-            "exponential" => Self::Exponential,
-            "fibonacci" => Self::Fibonacci,
-            _ => return Err(UnknownBackoff),
-        })
-    }
 }
 
 #[cfg(test)]

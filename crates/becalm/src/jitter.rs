@@ -4,11 +4,9 @@
 //! after the draw (but in [`Jitter::DecorrelatedClamped`], which is kept for comparison), so the
 //! delays of many clients stay spread even when all of them have reached the cap.
 
-use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
-use crate::duration::{self, Human, nanos};
+use crate::duration::nanos;
 use crate::rng::{Random, uniform};
 
 /// How a delay is drawn around the ceiling c.
@@ -104,69 +102,6 @@ fn fraction(value: u64, share: f64) -> u64 {
     #[expect(clippy::cast_sign_loss)]
     let part = (value as f64 * share) as u64;
     part.min(value)
-}
-
-impl fmt::Display for Jitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Full => f.write_str("full"),
-            Self::Equal => f.write_str("equal"),
-            Self::Decorrelated => f.write_str("decorrelated"),
-            Self::DecorrelatedClamped => f.write_str("decorrelated-clamped"),
-            Self::Proportional(share) => write!(f, "proportional:{share}"),
-            Self::Additive(width) => write!(f, "additive:{}", Human(*width)),
-        }
-    }
-}
-
-/// The text names no jitter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum UnknownJitter {
-    /// The name is none of the known ones.
-    Name,
-    /// `proportional` needs a number behind its colon.
-    Share,
-    /// `additive` needs a duration behind its colon.
-    Width,
-}
-
-impl fmt::Display for UnknownJitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Name => {
-                "the jitter is not one of none, full, equal, decorrelated, decorrelated-clamped, \
-                 proportional:SHARE, additive:DURATION"
-            }
-            Self::Share => "proportional jitter needs a share, such as proportional:0.25",
-            Self::Width => "additive jitter needs a duration, such as additive:1s",
-        })
-    }
-}
-
-impl core::error::Error for UnknownJitter {}
-
-impl FromStr for Jitter {
-    type Err = UnknownJitter;
-
-    fn from_str(text: &str) -> Result<Self, UnknownJitter> {
-        let (name, parameter) = text.split_once(':').unwrap_or((text, ""));
-        Ok(match (name, parameter) {
-            ("none", "") => Self::None,
-            ("full", "") => Self::Full,
-            ("equal", "") => Self::Equal,
-            ("decorrelated", "") => Self::Decorrelated,
-            ("decorrelated-clamped", "") => Self::DecorrelatedClamped,
-            ("proportional", share) => {
-                Self::Proportional(share.parse().map_err(|_| UnknownJitter::Share)?)
-            }
-            ("additive", width) => {
-                Self::Additive(duration::parse(width).map_err(|_| UnknownJitter::Width)?)
-            }
-            _ => return Err(UnknownJitter::Name),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,6 @@ pub mod policy;
 #[cfg(feature = "serde")]
 mod policy_file;
 pub mod preset;
-mod protection;
 pub mod rate;
 #[cfg(feature = "std")]
 mod registry;
@@ -77,7 +76,7 @@ pub mod scope;
 mod setters;
 mod shared;
 pub mod stop;
-mod suggest;
+pub mod suggest;
 pub mod throttle;
 pub mod time;
 mod window;
@@ -102,7 +101,7 @@ pub use keyed::Keyed;
 pub use lint::Lint;
 pub use observe::{Event, Observer};
 pub use policy::{InvalidPolicy, Policy};
-pub use preset::{Preset, UnknownPreset};
+pub use preset::Preset;
 pub use rate::{AdaptiveRate, RateLimiter};
 #[cfg(feature = "std")]
 pub use run::{GaveUp, Last, Retrier};

@@ -1,12 +1,20 @@
 //! Which known word was probably meant?
 //!
-//! Own code because the usual crates for this need `std`, and policies are read without it.
+//! Wherever one of a closed set of words is read, here and in the command. Own code because the usual
+//! crates for this need `std`, and policies are read without it.
 
 use alloc::vec::Vec;
 
 /// The known word nearest to `word`: one that `word` begins, or one at most a third of its letters
 /// away. Of several, the first.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+///
+/// ```
+/// use becalm::suggest::nearest;
+///
+/// assert_eq!(nearest("exponetial", ["fixed", "exponential"]), Some("exponential"));
+/// assert_eq!(nearest("cubic", ["fixed", "exponential"]), None);
+/// ```
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = letters(word);
     let limit = (word.len() / 3).max(1);
     known

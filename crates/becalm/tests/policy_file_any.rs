@@ -1,4 +1,5 @@
-//! Does any policy survive the way to a file and back, and any text at all the reader?
+//! Does any policy survive the way to a file and back, as texts and as tables, and any text at all the
+//! reader?
 #![cfg(feature = "serde")]
 
 mod any_policy;
@@ -10,6 +11,7 @@ use becalm::budget::Tokens;
 use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use serde_json::Value;
 
 fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
@@ -123,6 +125,72 @@ fn policy() -> impl Strategy<Value = Policy> {
     )
 }
 
+/// The text of a part as a table: `p95,copies:2` as `{"p": 95, "copies": 2}`.
+fn table(text: &str) -> Value {
+    let entry = |entry: &str| match entry.split_once(':') {
+        Some((name, value)) => (name.replace('-', "_"), number_or_text(value)),
+        None if entry.starts_with('p') => ("p".to_owned(), number_or_text(&entry[1..])),
+        None => ("kind".to_owned(), entry.into()),
+    };
+    Value::Object(text.split(',').map(entry).collect())
+}
+
+fn number_or_text(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// The same file with tables in place of texts, where that is possible.
+fn with_tables(policy: &Policy) -> Value {
+    let mut file = serde_json::to_value(policy).unwrap();
+    for key in [
+        "jitter", "budget", "throttle", "rate", "hedge", "bulkhead", "breaker",
+    ] {
+        let Some(text) = file[key].as_str().filter(|text| *text != "none") else {
+            continue;
+        };
+        let mut tables: Vec<_> = text.split(" + ").map(table).collect();
+        file[key] = match tables.len() {
+            1 => tables.remove(0),
+            _ => tables.into(),
+        };
+    }
+    // Of what is not there, reading a key made a null.
+    file.as_object_mut()
+        .unwrap()
+        .retain(|_, value| !value.is_null());
+    file
+}
+
+fn validator() -> jsonschema::Validator {
+    let schema = include_str!("../../../docs/policy.schema.json");
+    let schema = serde_json::from_str(schema).expect("the schema is JSON");
+    jsonschema::draft202012::new(&schema).expect("a schema of draft 2020-12")
+}
+
+fn errors(validator: &jsonschema::Validator, file: &Value) -> Vec<String> {
+    let errors = validator.iter_errors(file);
+    errors.map(|error| format!("{error}")).collect()
+}
+
+#[test]
+fn b6_a_table_says_what_its_text_says_and_the_schema_accepts_both() {
+    let validator = validator();
+    let config = ProptestConfig {
+        cases: 500,
+        rng_seed: RngSeed::Fixed(0x62_65_63_61_6c_6d),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(policy in policy())| {
+        let written = serde_json::to_value(&policy).unwrap();
+        prop_assert_eq!(errors(&validator, &written), Vec::<String>::new(), "{}", written);
+        let tables = with_tables(&policy);
+        prop_assert_eq!(errors(&validator, &tables), Vec::<String>::new(), "{}", tables);
+        let read: Policy = serde_json::from_value(tables.clone()).unwrap();
+        prop_assert_eq!(read, policy, "{}", tables);
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         rng_seed: RngSeed::Fixed(0x62_65_63_61_6c_6d),
@@ -155,6 +223,7 @@ proptest! {
         text in ".{0,20}",
     ) {
         let _ = toml::from_str::<Policy>(&format!("{key} = {value:?}"));
-        let _ = serde_json::from_value::<Policy>(serde_json::json!({ key: text }));
+        let _ = serde_json::from_value::<Policy>(serde_json::json!({ &key: text }));
+        let _ = serde_json::from_value::<Policy>(serde_json::json!({ key: { text: value } }));
     }
 }

@@ -19,7 +19,7 @@ impl TypedValueParser for PresetName {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, Error> {
-        by_name.parse_ref(command, argument, value)
+        Preset::by_name.parse_ref(command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -27,12 +27,4 @@ impl TypedValueParser for PresetName {
             Preset::all().map(|preset| PossibleValue::new(preset.name())),
         ))
     }
-}
-
-/// The preset of this name; the error is a sentence.
-fn by_name(name: &str) -> Result<&'static Preset, String> {
-    Preset::by_name(name).map_err(|unknown| match unknown.nearest() {
-        Some(_) => unknown.to_string(),
-        None => format!("there is no preset `{name}`; \"becalm presets\" lists them"),
-    })
 }

@@ -194,10 +194,6 @@ impl Breaker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidBreaker {
-    /// The kind is not known.
-    Kind,
-    /// A parameter is not known, is there twice, or has no value that it can read.
-    Parameter,
     /// The number of consecutive failures is out of range.
     Consecutive,
     /// The share is out of range.
@@ -225,10 +221,9 @@ pub enum InvalidBreaker {
 }
 
 impl InvalidBreaker {
-    /// The parameter at fault, as it is written; `breaker` where that is not known.
+    /// The parameter at fault, as it is written.
     pub const fn field(self) -> &'static str {
         match self {
-            Self::Kind | Self::Parameter => "breaker",
             Self::Consecutive => "consecutive",
             Self::Share => "share",
             Self::Calls => "calls",
@@ -247,13 +242,6 @@ impl InvalidBreaker {
 impl fmt::Display for InvalidBreaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kind => "the breaker is not one of consecutive:FAILURES, share:SHARE",
-            Self::Parameter => {
-                "the breaker has a parameter that is unknown, doubled or without a value; write \
-                 consecutive:5,open:30s or share:0.5,within:10s,min:20,slow:1s,open:5s,open-max:2m,\
-                 jitter:0.5,probes:1,successes:2, with calls:100 in place of within:10s for a \
-                 window of calls"
-            }
             Self::Consecutive => {
                 "the breaker's consecutive failures must be from 1 to 1000000; leave the breaker \
                  out for none"

@@ -35,7 +35,6 @@ mod circuit;
 mod config;
 mod counts;
 mod rules;
-mod text;
 mod word;
 
 pub use circuit::CircuitBreaker;

@@ -192,10 +192,6 @@ impl Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidBulkhead {
-    /// The kind is not known, or has no number behind its colon.
-    Kind,
-    /// A parameter is not known, does not belong to the kind, or has no value of its type.
-    Parameter,
     /// The fixed limit is out of range.
     Calls,
     /// The bounds of an adaptive limit are out of range or out of order.
@@ -221,12 +217,6 @@ pub enum InvalidBulkhead {
 impl fmt::Display for InvalidBulkhead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kind => "the bulkhead is not one of calls:NUMBER, gradient:NUMBER, aimd:NUMBER",
-            Self::Parameter => {
-                "the bulkhead has an unknown parameter; write calls:50,waiting:100,max-wait:1s,\
-                 order:lifo, or gradient:20,min:1,max:200,tolerance:1.25,window:100ms,probe:1m, \
-                 or aimd:20,min:1,max:200,backoff:0.9,slow:1s"
-            }
             Self::Calls => {
                 "the bulkhead's calls must be from 1 to 1000000; leave it out for no bound"
             }

@@ -28,7 +28,6 @@ mod learner;
 mod queue;
 mod sample;
 mod semaphore;
-mod text;
 #[cfg(any(feature = "std", becalm_loom))]
 mod waiter;
 

@@ -1,5 +1,6 @@
 //! How is hedging configured?
 
+use core::fmt;
 use core::time::Duration;
 
 /// When copies of a slow attempt start, and how many: plain data.
@@ -14,7 +15,7 @@ use core::time::Duration;
 /// use becalm::Hedge;
 /// let hedge: Hedge = "p95,min:10ms,copies:2".parse()?;
 /// assert_eq!(hedge, Hedge::at_quantile(0.95).min(std::time::Duration::from_millis(10)).copies(2));
-/// # Ok::<(), becalm::InvalidHedge>(())
+/// # Ok::<(), becalm::policy::Unreadable>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -186,10 +187,6 @@ impl QuantileDelay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidHedge {
-    /// The text starts with neither a fixed delay nor a quantile.
-    Kind,
-    /// A parameter is not known, does not belong to this kind, or has no value behind its colon.
-    Parameter,
     /// The fixed delay is out of range.
     After,
     /// The quantile is out of range.
@@ -205,3 +202,19 @@ pub enum InvalidHedge {
     /// The number of copies is out of range.
     Copies,
 }
+
+impl fmt::Display for InvalidHedge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::After => "the hedge's delay must be at most 1h",
+            Self::Quantile => "the hedge's quantile must be from 0.5 to 0.999 (p50 to p99.9)",
+            Self::Min => "the hedge's shortest delay, min, must be at most 1h",
+            Self::Max => "the hedge's longest delay, max, must be from its min to 1h",
+            Self::Samples => "the hedge's samples must be from 1 to 1000000",
+            Self::Window => "the hedge's window must be from 1s to 10m",
+            Self::Copies => "the hedge's copies must be from 1 to 4 beside the first attempt",
+        })
+    }
+}
+
+impl core::error::Error for InvalidHedge {}

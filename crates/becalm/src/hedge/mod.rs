@@ -60,7 +60,6 @@ mod hedging;
 mod joined;
 mod latency;
 mod survival;
-mod text;
 
 pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
 pub use hedging::Hedging;

@@ -14,8 +14,6 @@ pub use pushback::pushback;
 pub use rate_limit::{rate_limit, rate_limit_reset, rate_limit_reset_after};
 pub use retry_after::{amz_retry_after, retry_after, retry_after_ms};
 
-use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
 /// The server's own word about the next attempt.
@@ -61,39 +59,4 @@ pub enum HintMode {
     Clamp,
     /// The delay is computed as if no hint had come.
     Ignore,
-}
-
-impl fmt::Display for HintMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Honor => "honor",
-            Self::Clamp => "clamp",
-            Self::Ignore => "ignore",
-        })
-    }
-}
-
-/// The text names no hint mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownHintMode;
-
-impl fmt::Display for UnknownHintMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the hint mode is not one of honor, clamp, ignore")
-    }
-}
-
-impl core::error::Error for UnknownHintMode {}
-
-impl FromStr for HintMode {
-    type Err = UnknownHintMode;
-
-    fn from_str(text: &str) -> Result<Self, UnknownHintMode> {
-        Ok(match text {
-            "honor" => Self::Honor,
-            "clamp" => Self::Clamp,
-            "ignore" => Self::Ignore,
-            _ => return Err(UnknownHintMode),
-        })
-    }
 }

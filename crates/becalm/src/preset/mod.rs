@@ -18,17 +18,16 @@ mod mesh;
 mod own;
 mod websocket;
 
-use alloc::string::String;
-use core::fmt;
+use alloc::format;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
 use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
-use crate::policy::Policy;
+use crate::policy::{Fault, Policy, Unreadable};
 use crate::scope::Nested;
-use crate::suggest;
+use crate::suggest::nearest;
 
 /// The default retry policy of a well-known system.
 ///
@@ -38,7 +37,7 @@ use crate::suggest;
 /// let grpc = Preset::by_name("grpc")?;
 /// assert_eq!(grpc.policy().attempts, 4);
 /// assert!(grpc.differs().is_some_and(|how| how.contains("cap")));
-/// # Ok::<(), becalm::UnknownPreset>(())
+/// # Ok::<(), becalm::policy::Unreadable>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
@@ -50,13 +49,22 @@ pub struct Preset {
 
 impl Preset {
     /// The preset of this name, as in `preset = "grpc"` of a policy file.
-    pub fn by_name(name: &str) -> Result<&'static Self, UnknownPreset> {
-        Self::all()
-            .find(|preset| preset.name == name)
-            .ok_or_else(|| UnknownPreset {
-                name: name.into(),
-                nearest: suggest::nearest(name, Self::all().map(Self::name)),
-            })
+    ///
+    /// # Errors
+    ///
+    /// A sentence with the name that was probably meant.
+    pub fn by_name(name: &str) -> Result<&'static Self, Unreadable> {
+        let found = Self::all().find(|preset| preset.name == name);
+        found.ok_or_else(|| {
+            let remedy = match nearest(name, Self::all().map(Self::name)) {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => "`becalm presets` lists them".into(),
+            };
+            Unreadable::new(
+                Fault::Kind,
+                format!("there is no preset `{name}`; {remedy}"),
+            )
+        })
     }
 
     /// All presets: cloud SDKs and RPC, proxies and meshes, libraries, WebSocket clients, and
@@ -94,32 +102,6 @@ impl Preset {
         self.policy.clone()
     }
 }
-
-/// There is no preset of this name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownPreset {
-    name: String,
-    nearest: Option<&'static str>,
-}
-
-impl UnknownPreset {
-    /// The preset that was probably meant.
-    pub const fn nearest(&self) -> Option<&'static str> {
-        self.nearest
-    }
-}
-
-impl fmt::Display for UnknownPreset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no preset `{}`", self.name)?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None => f.write_str("; `becalm presets` lists them"),
-        }
-    }
-}
-
-impl core::error::Error for UnknownPreset {}
 
 /// For a system without a cap: no call waits for a year.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -6,6 +6,9 @@
 //! rounding to a timer's tick, which moves a delay by less than a tick, is not part of it.
 
 mod decorrelated;
+mod delays;
+
+pub use delays::Delays;
 
 use core::iter::FusedIterator;
 use core::time::Duration;

@@ -23,7 +23,7 @@ pub(crate) use current::{Entered, forbid_retry_in_current};
 #[cfg(feature = "std")]
 pub use current::{WithScope, Wrapped, body_is_consumed, detached};
 pub use header::ScopeHeader;
-pub use nested::{Nested, UnknownNested};
+pub use nested::Nested;
 
 use core::time::Duration;
 

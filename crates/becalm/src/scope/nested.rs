@@ -1,8 +1,5 @@
 //! What does a retry inside a retry do?
 
-use core::fmt;
-use core::str::FromStr;
-
 use super::Scope;
 
 /// What a retrier does while retriers around it, in this task or in the processes that call, may
@@ -29,13 +26,6 @@ pub enum Nested {
 }
 
 impl Nested {
-    const ALL: [Self; 4] = [
-        Self::Nearest,
-        Self::Outermost,
-        Self::Allow,
-        Self::ShareBudget,
-    ];
-
     /// Whether a retrier with this setting runs once inside these layers.
     ///
     /// A layer that may not repeat does not suppress: of what it runs, another may.
@@ -45,44 +35,5 @@ impl Nested {
             Self::Outermost => above.is_repeated_above(),
             Self::Allow | Self::ShareBudget => false,
         }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nearest => "nearest",
-            Self::Outermost => "outermost",
-            Self::Allow => "allow",
-            Self::ShareBudget => "share-budget",
-        }
-    }
-}
-
-impl fmt::Display for Nested {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text names no way with nested retries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownNested;
-
-impl fmt::Display for UnknownNested {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the way with nested retries is not one of nearest, outermost, allow, share-budget",
-        )
-    }
-}
-
-impl core::error::Error for UnknownNested {}
-
-impl FromStr for Nested {
-    type Err = UnknownNested;
-
-    fn from_str(text: &str) -> Result<Self, UnknownNested> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|nested| nested.as_str() == text)
-            .ok_or(UnknownNested)
     }
 }

@@ -1,10 +1,7 @@
 //! How is the adaptive throttle configured?
 
 use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
-
-use crate::duration::{self, Human, InvalidDuration};
 
 /// The configuration of the adaptive throttle: plain data.
 ///
@@ -86,12 +83,6 @@ impl Throttle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidThrottle {
-    /// The kind is not known.
-    Kind,
-    /// A parameter is not known, or has no number behind its colon.
-    Parameter,
-    /// The window is not a duration.
-    Duration(InvalidDuration),
     /// The requests per accept are out of range.
     Accepts,
     /// The window is out of range.
@@ -103,11 +94,6 @@ pub enum InvalidThrottle {
 impl fmt::Display for InvalidThrottle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kind => "the throttle does not begin with accepts:REQUESTS; write accepts:2",
-            Self::Parameter => {
-                "the throttle has an unknown parameter; write accepts:2,within:2m,max:0.9"
-            }
-            Self::Duration(reason) => return write!(f, "the throttle's window: {reason}"),
             Self::Accepts => {
                 "the throttle's accepts must be from 1 to 1000 requests per accept; below 1 it \
                  would shed calls of a healthy server"
@@ -119,77 +105,3 @@ impl fmt::Display for InvalidThrottle {
 }
 
 impl core::error::Error for InvalidThrottle {}
-
-impl fmt::Display for Throttle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "accepts:{},within:{}", self.k, Human(self.window))?;
-        if self.max.to_bits() == Self::DEFAULT_MAX.to_bits() {
-            return Ok(());
-        }
-        write!(f, ",max:{}", self.max)
-    }
-}
-
-impl FromStr for Throttle {
-    type Err = InvalidThrottle;
-
-    fn from_str(text: &str) -> Result<Self, InvalidThrottle> {
-        let mut parts = text.split(',').map(str::trim);
-        let number = |text: &str| text.parse::<f64>().map_err(|_| InvalidThrottle::Parameter);
-        let accepts = parts.next().and_then(|part| part.strip_prefix("accepts:"));
-        let mut throttle = Self::accepts(number(accepts.ok_or(InvalidThrottle::Kind)?)?);
-        for part in parts {
-            match part.split_once(':').ok_or(InvalidThrottle::Parameter)? {
-                ("within", window) => {
-                    throttle.window = duration::parse(window).map_err(InvalidThrottle::Duration)?;
-                }
-                ("max", probability) => throttle.max = number(probability)?,
-                _ => return Err(InvalidThrottle::Parameter),
-            }
-        }
-        throttle.validate().map(|()| throttle)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::string::ToString;
-
-    #[test]
-    fn it_reads_back_what_it_displays() {
-        for text in [
-            "accepts:2,within:2m",
-            "accepts:1.1,within:30s",
-            "accepts:2,within:2m,max:1",
-        ] {
-            assert_eq!(text.parse::<Throttle>().unwrap().to_string(), text);
-        }
-        assert_eq!("accepts:2".parse(), Ok(Throttle::default()));
-    }
-
-    #[test]
-    fn what_is_wrong_is_refused_by_name() {
-        for (text, reason) in [
-            ("", InvalidThrottle::Kind),
-            ("requests:2", InvalidThrottle::Kind),
-            ("accepts:two", InvalidThrottle::Parameter),
-            ("accepts:2,with:2m", InvalidThrottle::Parameter),
-            ("accepts:2,within", InvalidThrottle::Parameter),
-            (
-                "accepts:2,within:2",
-                InvalidThrottle::Duration(InvalidDuration::MissingUnit),
-            ),
-            ("accepts:0.9", InvalidThrottle::Accepts),
-            ("accepts:nan", InvalidThrottle::Accepts),
-            ("accepts:inf", InvalidThrottle::Accepts),
-            ("accepts:2,within:999ms", InvalidThrottle::Window),
-            ("accepts:2,within:61m", InvalidThrottle::Window),
-            ("accepts:2,max:0", InvalidThrottle::Max),
-            ("accepts:2,max:nan", InvalidThrottle::Max),
-            ("accepts:2,max:1.01", InvalidThrottle::Max),
-        ] {
-            assert_eq!(text.parse::<Throttle>(), Err(reason), "{text}");
-        }
-    }
-}

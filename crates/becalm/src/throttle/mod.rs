@@ -9,4 +9,4 @@ mod priority;
 
 pub use adaptive::{AdaptiveThrottle, Shed};
 pub use config::{InvalidThrottle, Throttle};
-pub use priority::{Priority, UnknownPriority};
+pub use priority::Priority;

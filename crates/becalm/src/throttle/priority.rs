@@ -1,8 +1,5 @@
 //! How much is lost if this call is shed?
 
-use core::fmt;
-use core::str::FromStr;
-
 /// The criticality of a call: the four of the Google SRE book (ch. 21, *Handling Overload*).
 ///
 /// The most critical is the least. Read and written as `critical-plus`, `critical`,
@@ -40,33 +37,6 @@ impl Priority {
     }
 }
 
-/// A text that names no priority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownPriority;
-
-impl fmt::Display for UnknownPriority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the priority is not one of critical-plus, critical, sheddable-plus, sheddable")
-    }
-}
-
-impl core::error::Error for UnknownPriority {}
-
-impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Priority {
-    type Err = UnknownPriority;
-
-    fn from_str(text: &str) -> Result<Self, UnknownPriority> {
-        let named = Self::ALL.iter().find(|priority| priority.as_str() == text);
-        named.copied().ok_or(UnknownPriority)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +49,10 @@ mod tests {
         }
         assert!(Priority::ALL.is_sorted());
         assert_eq!("critical".parse(), Ok(Priority::default()));
-        assert_eq!("urgent".parse::<Priority>(), Err(UnknownPriority));
+        let slip = "sheddble".parse::<Priority>().unwrap_err().to_string();
+        assert_eq!(
+            slip,
+            "there is no priority `sheddble`; did you mean `sheddable`?"
+        );
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use becalm::suggest::nearest;
+
 /// Why a scenario file is refused. `Display` names the line, the key and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,26 +72,11 @@ pub(super) fn unknown<'a>(
     known: impl IntoIterator<Item = &'a str>,
 ) -> String {
     let known: Vec<_> = known.into_iter().collect();
-    match nearest(word, &known) {
+    match nearest(word, known.iter().copied()) {
         Some(nearest) => format!("unknown {what} `{word}`; did you mean `{nearest}`?"),
         None if known.is_empty() => format!("unknown {what} `{word}`; there is none"),
         None => format!("unknown {what} `{word}`; there are {}", known.join(", ")),
     }
-}
-
-/// The known word nearest to this one: at most a third of its letters away.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Longer than any sensible word, and cheap.
-    let word: String = word.chars().take(64).collect();
-    let word = word.replace('_', "-").to_lowercase();
-    let limit = (word.chars().count() / 3).max(1);
-    let distances = known.iter().map(|known| {
-        let other = known.replace('_', "-").to_lowercase();
-        (strsim::osa_distance(&word, &other), *known)
-    });
-    let near = distances.filter(|(distance, _)| *distance <= limit);
-    near.min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
 }
 
 #[cfg(test)]

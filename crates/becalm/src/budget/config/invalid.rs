@@ -6,10 +6,6 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidBudget {
-    /// The kind is not known.
-    Kind,
-    /// A parameter is not known, or has no number behind its colon.
-    Parameter,
     /// A kind is there twice.
     Twice,
     /// Of several kinds there is none.
@@ -34,7 +30,7 @@ pub enum InvalidBudget {
     TokenRatio,
     /// The share of a window is out of range.
     Share,
-    /// The length of a window is out of range, or is not a duration.
+    /// The length of a window is out of range.
     Ttl,
     /// The share of the calls under way is out of range.
     ConcurrencyShare,
@@ -47,16 +43,6 @@ pub enum InvalidBudget {
 impl fmt::Display for InvalidBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kind => {
-                "the budget is not one of none, ratio:SHARE, first-tries:SHARE, tokens:CAPACITY, \
-                 grpc:TOKENS, window:SHARE, concurrency:SHARE, per-minute:RETRIES, or several joined \
-                 by +"
-            }
-            Self::Parameter => {
-                "the budget has an unknown parameter; write ratio:0.1,burst:10,floor:10/h, \
-                 first-tries:0.1,burst:10,floor:1, tokens:500,cost:14,throttled:5,refund:last,clean:1, grpc:10,ratio:0.1, \
-                 window:0.2,ttl:10s,floor:10, concurrency:0.2,floor:3 or per-minute:60"
-            }
             Self::Twice => "the budget names a kind twice; keep one of them",
             Self::Empty => "the budget is of several kinds, but names none; use none for no bound",
             Self::Ratio => {

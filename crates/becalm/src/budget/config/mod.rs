@@ -6,7 +6,6 @@
 mod all_of;
 mod invalid;
 mod kinds;
-mod text;
 
 use core::time::Duration;
 

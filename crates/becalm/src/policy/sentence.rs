@@ -16,10 +16,10 @@
 use core::fmt;
 use core::time::Duration;
 
+use super::Policy;
 use crate::backoff::Backoff;
 use crate::duration::Human;
 use crate::jitter::Jitter;
-use crate::policy::Policy;
 
 /// The policy as a sentence, in the order of protection.
 ///

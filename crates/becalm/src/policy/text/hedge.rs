@@ -1,12 +1,13 @@
-//! How is a hedge written, and read back?
+//! How is a hedge written?
 
 use alloc::format;
 use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
-use super::config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
-use crate::duration::{self, Human};
+use super::reader::read_text;
+use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
+use crate::duration::Human;
+use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
 
 impl fmt::Display for Hedge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,77 +48,60 @@ fn write_percentile(f: &mut fmt::Formatter<'_>, quantile: f64) -> fmt::Result {
     }
 }
 
-/// The quantile of a percentile such as `99.9`.
-fn quantile(percentile: &str) -> Result<f64, InvalidHedge> {
-    let (whole, fraction) = percentile.split_once('.').unwrap_or((percentile, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return Err(InvalidHedge::Kind);
-    }
-    // Of more than two digits, or one, it is out of range.
-    let quantile = format!("0.{whole}{fraction}");
-    match quantile.parse() {
-        Ok(quantile) if whole.len() == 2 => Ok(quantile),
-        _ => Err(InvalidHedge::Quantile),
-    }
-}
+impl Written for Hedge {
+    const NOUN: &'static str = "hedge";
 
-impl FromStr for Hedge {
-    type Err = InvalidHedge;
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind {
+            name: "after",
+            example: "after:50ms",
+            start: || Self::after(Duration::ZERO),
+            first: Some(Slot::Duration(|it, time| {
+                it.delay = HedgeDelay::After(time);
+            })),
+            parameters: &[COPIES],
+        },
+        Kind {
+            name: PERCENTILE,
+            example: "p95",
+            start: || Self::at_quantile(0.0),
+            first: Some(Slot::Percentile(|it, share| *it = Self::at_quantile(share))),
+            parameters: &[LATENCIES, COPIES],
+        },
+    ];
 
-    fn from_str(text: &str) -> Result<Self, InvalidHedge> {
-        let duration = |text: &str| -> Result<Duration, InvalidHedge> {
-            duration::parse(text).map_err(|_| InvalidHedge::Parameter)
-        };
-        let number = |text: &str| text.parse().map_err(|_| InvalidHedge::Parameter);
-        let mut parts = text.split(',').map(str::trim);
-        let kind = parts.next().unwrap_or_default();
-        let mut hedge = if let Some(delay) = kind.strip_prefix("after:") {
-            Self::after(duration(delay)?)
-        } else if let Some(percentile) = kind.strip_prefix('p') {
-            Self::at_quantile(quantile(percentile)?)
-        } else {
-            return Err(InvalidHedge::Kind);
-        };
-        let follows = matches!(hedge.delay, HedgeDelay::Quantile(_));
-        for part in parts {
-            hedge = match part.split_once(':').ok_or(InvalidHedge::Parameter)? {
-                ("copies", copies) => hedge.copies(number(copies)?),
-                ("min", delay) if follows => hedge.min(duration(delay)?),
-                ("max", delay) if follows => hedge.max(duration(delay)?),
-                ("samples", samples) if follows => hedge.min_samples(number(samples)?),
-                ("window", window) if follows => hedge.window(duration(window)?),
-                _ => return Err(InvalidHedge::Parameter),
-            };
+    fn check(&self) -> Result<(), InvalidPolicy> {
+        self.validate().map_err(InvalidPolicy::Hedge)
+    }
+
+    /// Of a percentile the colon is left out.
+    fn of_text(text: &str) -> Result<Self, Unreadable> {
+        let percentile = text.strip_prefix(PERCENTILE);
+        match percentile.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            Some(rest) => read_text(&[PERCENTILE, ":", rest].concat()),
+            None => read_text(text),
         }
-        hedge.validate().map(|()| hedge)
     }
 }
 
-impl fmt::Display for InvalidHedge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kind => "the hedge is not one of after:DELAY, p95; write after:50ms or p95",
-            Self::Parameter => {
-                "the hedge has an unknown parameter; write after:50ms,copies:1 or \
-                 p95,min:1ms,max:2s,samples:100,window:30s,copies:1"
-            }
-            Self::After => "the hedge's delay must be at most 1h",
-            Self::Quantile => "the hedge's quantile must be from 0.5 to 0.999 (p50 to p99.9)",
-            Self::Min => "the hedge's shortest delay, min, must be at most 1h",
-            Self::Max => "the hedge's longest delay, max, must be from its min to 1h",
-            Self::Samples => "the hedge's samples must be from 1 to 1000000",
-            Self::Window => "the hedge's window must be from 1s to 10m",
-            Self::Copies => "the hedge's copies must be from 1 to 4 beside the first attempt",
-        })
-    }
-}
+const PERCENTILE: &str = "p";
 
-impl core::error::Error for InvalidHedge {}
+const LATENCIES: &[Parameter<Hedge>] = &[
+    ("min", Slot::Duration(|it, time| *it = it.min(time))),
+    ("max", Slot::Duration(|it, time| *it = it.max(time))),
+    (
+        "samples",
+        Slot::Whole(|it, samples| *it = it.min_samples(samples)),
+    ),
+    ("window", Slot::Duration(|it, time| *it = it.window(time))),
+];
+
+const COPIES: &[Parameter<Hedge>] = &[("copies", Slot::Whole(|it, copies| it.copies = copies))];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hedge::InvalidHedge;
     use alloc::string::ToString;
     use proptest::prelude::*;
 
@@ -141,22 +125,12 @@ mod tests {
     #[test]
     fn out_of_range_is_refused_by_name() {
         for (text, reason) in [
-            ("", InvalidHedge::Kind),
-            ("95", InvalidHedge::Kind),
-            ("p", InvalidHedge::Kind),
-            ("p95%", InvalidHedge::Kind),
-            ("p-95", InvalidHedge::Kind),
             ("p5", InvalidHedge::Quantile),
             ("p49.9", InvalidHedge::Quantile),
             ("p99.91", InvalidHedge::Quantile),
             ("p100", InvalidHedge::Quantile),
             ("p950", InvalidHedge::Quantile),
-            ("after:", InvalidHedge::Parameter),
-            ("after:50", InvalidHedge::Parameter),
             ("after:61m", InvalidHedge::After),
-            ("after:1s,min:1ms", InvalidHedge::Parameter),
-            ("p95,mni:1ms", InvalidHedge::Parameter),
-            ("p95,min", InvalidHedge::Parameter),
             ("p95,min:2h", InvalidHedge::Min),
             ("p95,min:10ms,max:9ms", InvalidHedge::Max),
             ("p95,max:2h", InvalidHedge::Max),
@@ -167,7 +141,11 @@ mod tests {
             ("p95,copies:0", InvalidHedge::Copies),
             ("after:1s,copies:5", InvalidHedge::Copies),
         ] {
-            assert_eq!(text.parse::<Hedge>(), Err(reason), "{text}");
+            assert_eq!(
+                text.parse::<Hedge>(),
+                Err(InvalidPolicy::Hedge(reason).into()),
+                "{text}"
+            );
         }
         let nan = Hedge::at_quantile(f64::NAN);
         assert_eq!(nan.validate(), Err(InvalidHedge::Quantile));

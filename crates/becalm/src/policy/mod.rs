@@ -1,5 +1,10 @@
 //! What is decided in advance about retrying? Plain data.
 
+mod sentence;
+pub(crate) mod text;
+
+pub use text::{Fault, Unreadable};
+
 use core::fmt;
 use core::time::Duration;
 
@@ -7,15 +12,14 @@ use crate::backoff::Backoff;
 use crate::breaker::{Breaker, InvalidBreaker};
 use crate::budget::{Budget, InvalidBudget};
 use crate::bulkhead::{Bulkhead, InvalidBulkhead};
-use crate::delay::DelayRule;
 use crate::hedge::{Hedge, InvalidHedge};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::rate::{AdaptiveRate, InvalidAdaptiveRate};
-use crate::rng::Random;
 use crate::scope::Nested;
 use crate::setters::setters;
 use crate::throttle::{InvalidThrottle, Throttle};
+use text::Written;
 
 /// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
 ///
@@ -261,23 +265,12 @@ impl Policy {
     }
 
     fn validate_protection(&self) -> Result<(), InvalidPolicy> {
-        self.budget.validate().map_err(InvalidPolicy::Budget)?;
-        if let Some(throttle) = self.throttle {
-            throttle.validate().map_err(InvalidPolicy::Throttle)?;
-        }
-        if let Some(rate) = self.rate {
-            rate.validate().map_err(InvalidPolicy::Rate)?;
-        }
-        if let Some(hedge) = self.hedge {
-            hedge.validate().map_err(InvalidPolicy::Hedge)?;
-        }
-        if let Some(bulkhead) = self.bulkhead {
-            bulkhead.validate().map_err(InvalidPolicy::Bulkhead)?;
-        }
-        if let Some(breaker) = self.breaker {
-            breaker.validate().map_err(InvalidPolicy::Breaker)?;
-        }
-        Ok(())
+        self.budget.check()?;
+        self.throttle.as_ref().map_or(Ok(()), Written::check)?;
+        self.rate.as_ref().map_or(Ok(()), Written::check)?;
+        self.hedge.as_ref().map_or(Ok(()), Written::check)?;
+        self.bulkhead.as_ref().map_or(Ok(()), Written::check)?;
+        self.breaker.as_ref().map_or(Ok(()), Written::check)
     }
 }
 
@@ -394,49 +387,3 @@ impl fmt::Display for InvalidPolicy {
 }
 
 impl core::error::Error for InvalidPolicy {}
-
-impl Policy {
-    /// The delays of one sampled call that fails every time without a hint: one fewer than its
-    /// attempts, not rounded to any timer's tick.
-    ///
-    /// ```
-    /// use becalm::{Policy, rng::SplitMix64};
-    /// let delays: Vec<_> = Policy::default().delays(SplitMix64::new(7)).collect();
-    /// assert_eq!(delays.len(), 3);
-    /// ```
-    pub fn delays<R: Random>(&self, random: R) -> Delays<R> {
-        Delays {
-            rule: DelayRule::of(self),
-            left: self.attempts,
-            step: 0,
-            previous: None,
-            random,
-        }
-    }
-}
-
-/// The delays of one sampled call: see [`Policy::delays`]. Endless for [`Policy::UNLIMITED`].
-#[derive(Debug, Clone)]
-pub struct Delays<R> {
-    rule: DelayRule,
-    left: u32,
-    step: u32,
-    previous: Option<u64>,
-    random: R,
-}
-
-impl<R: Random> Iterator for Delays<R> {
-    type Item = Duration;
-
-    fn next(&mut self) -> Option<Duration> {
-        if self.left != Policy::UNLIMITED {
-            self.left = self.left.checked_sub(1).filter(|left| *left > 0)?;
-        }
-        let delay = self
-            .rule
-            .draw(self.step, false, self.previous, &mut self.random);
-        self.step = self.step.saturating_add(1);
-        self.previous = Some(delay);
-        Some(Duration::from_nanos(delay))
-    }
-}

@@ -1,0 +1,127 @@
+//! What value was given, and is it one of the type that is wanted?
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::time::Duration;
+
+use super::unreadable::{list, remedy};
+use crate::duration;
+
+/// A value as it was written.
+#[cfg_attr(
+    not(feature = "serde"),
+    expect(dead_code, reason = "most are in files only")
+)]
+pub(crate) enum Given {
+    /// A name without a value.
+    Nothing,
+    /// Behind a colon, where everything is text.
+    Written(String),
+    /// A text of a file; the rest stands in files, too.
+    Quoted(String),
+    Whole(u64),
+    Number(f64),
+    /// A list or a table.
+    Nested,
+}
+
+/// What stands behind a rate, and the seconds that it is for.
+pub(super) const PER: [(&str, f64); 3] = [("", 1.0), ("/m", 60.0), ("/h", 3600.0)];
+
+/// Each of these reads the value, or says what to write instead.
+impl Given {
+    pub fn whole(&self) -> Result<u32, String> {
+        let whole = match self {
+            Self::Written(text) => text.parse().ok(),
+            Self::Whole(whole) => u32::try_from(*whole).ok(),
+            _ => None,
+        };
+        whole.ok_or_else(|| self.instead("a whole number"))
+    }
+
+    pub fn number(&self) -> Result<f64, String> {
+        let number = match self {
+            Self::Written(text) => text.parse().ok(),
+            #[expect(clippy::cast_precision_loss)] // beyond 2^53 nothing is in range
+            Self::Whole(whole) => Some(*whole as f64),
+            Self::Number(number) => Some(*number),
+            _ => None,
+        };
+        number.ok_or_else(|| self.instead("a number"))
+    }
+
+    /// So many a second.
+    pub fn rate(&self) -> Result<f64, String> {
+        let (Self::Written(text) | Self::Quoted(text)) = self else {
+            return self.number();
+        };
+        let (count, unit) = text.split_at(text.find('/').unwrap_or(text.len()));
+        let unit = if unit == "/s" { "" } else { unit };
+        let per = PER.into_iter().find(|(name, _)| *name == unit);
+        let rate = per.zip(count.parse::<f64>().ok());
+        rate.map(|((_, seconds), count)| count / seconds)
+            .ok_or_else(|| "write a number a second, or such as 10/m or 10/h".to_owned())
+    }
+
+    /// The quantile of a percentile: 0.999 of 99.9. The point moves in the decimal digits, since a
+    /// division by 100 would not read back.
+    pub fn percentile(&self) -> Result<f64, String> {
+        let text = match self {
+            Self::Written(text) => text.clone(),
+            Self::Whole(whole) => whole.to_string(),
+            Self::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let moved = format!("{whole}{fraction}e-{}", fraction.len() + 2);
+        match moved.parse() {
+            Ok(quantile) if digits(whole) && digits(fraction) => Ok(quantile),
+            _ => Err(self.instead("a number such as 95 or 99.9")),
+        }
+    }
+
+    pub fn duration(&self) -> Result<Duration, String> {
+        match self {
+            Self::Written(text) | Self::Quoted(text) => {
+                duration::parse(text).map_err(|reason| reason.to_string())
+            }
+            Self::Nothing => Err("write a duration such as 250ms".to_owned()),
+            _ => Err("write a duration in quotes, such as \"250ms\"".to_owned()),
+        }
+    }
+
+    /// What belongs to the word.
+    pub fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, String> {
+        let text = match self {
+            Self::Written(text) | Self::Quoted(text) => text,
+            _ => "",
+        };
+        let known = || words.iter().map(|(word, _)| *word);
+        let found = words.iter().find(|(word, _)| *word == text);
+        found
+            .map(|(_, it)| *it)
+            .ok_or_else(|| remedy(text, known(), || list("write ", known(), " or ")))
+    }
+
+    /// The same for a sentence.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Written(text) => text.clone(),
+            Self::Quoted(text) => format!("{text:?}"),
+            Self::Whole(whole) => whole.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Nothing => String::new(),
+            Self::Nested => "{..}".to_owned(),
+        }
+    }
+
+    fn instead(&self, what: &str) -> String {
+        let quotes = match self {
+            Self::Quoted(_) => " without quotes",
+            _ => "",
+        };
+        format!("write {what}{quotes}")
+    }
+}

@@ -1,0 +1,82 @@
+//! How is `kind:first,name:value` read, and the table that says the same?
+//!
+//! Each part of a policy that is written so declares its grammar: its kinds, their parameters, and
+//! what each sets. One reader serves them all; it refuses what is unknown, repeated, missing or of
+//! another type, and suggests what was probably meant. Beside its grammar each part says how it is
+//! displayed.
+
+mod breaker;
+mod budget;
+mod bulkhead;
+mod given;
+mod grammar;
+mod hedge;
+mod rate;
+mod reader;
+#[cfg(feature = "serde")]
+mod table;
+mod throttle;
+mod unreadable;
+mod words;
+
+pub(crate) use given::Given;
+pub(crate) use grammar::{Kind, Parameter, Slot};
+#[cfg(all(test, feature = "serde"))]
+pub(crate) use table::KIND;
+#[cfg(feature = "serde")]
+pub(crate) use table::{has_tables, read_table};
+pub use unreadable::{Fault, Unreadable};
+
+use super::InvalidPolicy;
+
+/// A part of a policy that is written as a text, and most of them as a table too.
+pub(crate) trait Written: Sized + 'static {
+    /// What the part is called in a sentence.
+    const NOUN: &'static str;
+
+    const KINDS: &'static [Kind<Self>];
+
+    /// Parameters of which only one may be written.
+    const APART: &'static [&'static str] = &[];
+
+    /// Makes one of two, where a file may list several.
+    #[cfg_attr(not(feature = "serde"), expect(dead_code))]
+    const JOIN: Option<fn(Self, Self) -> Self> = None;
+
+    fn of_text(text: &str) -> Result<Self, Unreadable> {
+        reader::read_text(text)
+    }
+
+    /// Refuses what cannot be kept.
+    fn check(&self) -> Result<(), InvalidPolicy> {
+        Ok(())
+    }
+}
+
+macro_rules! from_text {
+    ($($part:ty,)*) => {$(
+        impl core::str::FromStr for $part {
+            type Err = Unreadable;
+
+            fn from_str(text: &str) -> Result<Self, Unreadable> {
+                let part = Self::of_text(text)?;
+                part.check()?;
+                Ok(part)
+            }
+        }
+    )*};
+}
+
+from_text! {
+    crate::Backoff,
+    crate::Breaker,
+    crate::Budget,
+    crate::Bulkhead,
+    crate::Hedge,
+    crate::HintMode,
+    crate::Jitter,
+    crate::AdaptiveRate,
+    crate::Nested,
+    crate::Priority,
+    crate::Throttle,
+}

@@ -1,0 +1,93 @@
+//! Which words name a growth, a jitter, a hint mode, a way with nested retries and a priority?
+
+use core::fmt;
+use core::time::Duration;
+
+use super::{Kind, Slot, Written};
+use crate::backoff::Backoff;
+use crate::duration::Human;
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::scope::Nested;
+use crate::throttle::Priority;
+
+impl Written for Jitter {
+    const NOUN: &'static str = "jitter";
+
+    const KINDS: &'static [Kind<Self>] = &[
+        Kind::word("none", || Self::None),
+        Kind::word("full", || Self::Full),
+        Kind::word("equal", || Self::Equal),
+        Kind::word("decorrelated", || Self::Decorrelated),
+        Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
+        Kind {
+            example: "proportional:0.25",
+            first: Some(Slot::Number(|it, share| *it = Self::Proportional(share))),
+            ..Kind::word("proportional", || Self::Proportional(0.0))
+        },
+        Kind {
+            example: "additive:1s",
+            first: Some(Slot::Duration(|it, width| *it = Self::Additive(width))),
+            ..Kind::word("additive", || Self::Additive(Duration::ZERO))
+        },
+    ];
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Proportional(share) => write!(f, "proportional:{share}"),
+            Self::Additive(width) => write!(f, "additive:{}", Human(*width)),
+            word => f.write_str(name(word)),
+        }
+    }
+}
+
+/// What is one of a few words.
+macro_rules! words {
+    ($($part:ty, $noun:literal: $($word:literal => $it:expr,)*;)*) => {$(
+        impl Written for $part {
+            const NOUN: &'static str = $noun;
+
+    const KINDS: &'static [Kind<Self>] = &[$(Kind::word($word, || $it),)*];
+        }
+
+        impl fmt::Display for $part {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(name(self))
+            }
+        }
+    )*};
+}
+
+words! {
+    Backoff, "backoff":
+        "fixed" => Backoff::Fixed,
+        "linear" => Backoff::Linear,
+        "exponential" => Backoff::Exponential,
+        "fibonacci" => Backoff::Fibonacci,
+    ;
+    HintMode, "hint mode":
+        "honor" => HintMode::Honor,
+        "clamp" => HintMode::Clamp,
+        "ignore" => HintMode::Ignore,
+    ;
+    Nested, "way with nested retries":
+        "nearest" => Nested::Nearest,
+        "outermost" => Nested::Outermost,
+        "allow" => Nested::Allow,
+        "share-budget" => Nested::ShareBudget,
+    ;
+    Priority, "priority":
+        "critical-plus" => Priority::CriticalPlus,
+        "critical" => Priority::Critical,
+        "sheddable-plus" => Priority::SheddablePlus,
+        "sheddable" => Priority::Sheddable,
+    ;
+}
+
+/// The word of this; a function has none.
+fn name<T: Written + PartialEq>(it: &T) -> &'static str {
+    let mut same = T::KINDS.iter().filter(|kind| (kind.start)() == *it);
+    same.next().map_or("custom", |kind| kind.name)
+}

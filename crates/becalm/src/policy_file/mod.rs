@@ -1,0 +1,168 @@
+//! How is a policy written to a file, and read back?
+//!
+//! In any self-describing format of serde (TOML, JSON, YAML) as a table whose keys are the names
+//! of [`Policy`]'s fields; what is written as `kind:first,name:value` may be a table as well. Nothing is lost on the way, and nothing is guessed: an unknown key, a
+//! value out of range and a policy that does not [validate](Policy::validate) are refused with a
+//! sentence.
+//!
+//! ```
+//! # #[cfg(feature = "serde")] {
+//! let text = r#"
+//!     preset = "grpc"          # where the other keys start from; otherwise the default policy
+//!     base = "250ms"
+//!     jitter = "proportional:0.25"
+//!     budget = "ratio:0.1,burst:10"
+//!     attempts = 5             # or "unlimited"
+//!     deadline = "30s"         # or "none"
+//! "#;
+//! let policy: becalm::Policy = toml::from_str(text)?;
+//! assert_eq!(policy.attempts, 5);
+//!
+//! let slip = toml::from_str::<becalm::Policy>("atempts = 5").unwrap_err();
+//! assert!(slip.message().contains("did you mean `attempts`?"));
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(test)]
+mod schema;
+mod value;
+mod write;
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::time::Duration;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+
+use crate::backoff::Backoff;
+use crate::breaker::Breaker;
+use crate::budget::Budget;
+use crate::bulkhead::Bulkhead;
+use crate::hedge::Hedge;
+use crate::hint::HintMode;
+use crate::jitter::Jitter;
+use crate::policy::Policy;
+use crate::preset::Preset;
+use crate::rate::AdaptiveRate;
+use crate::scope::Nested;
+use crate::suggest;
+use crate::throttle::Throttle;
+use value::{Attempts, Raw, RawOf, Value};
+
+impl<'de> Deserialize<'de> for Policy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Table)
+    }
+}
+
+macro_rules! keys {
+    ($($key:ident: $value:ty,)*) => {
+        const KEYS: &[&str] = &["preset", $(stringify!($key)),*];
+
+        /// What a file says: each key at most once, in any order.
+        #[derive(Default)]
+        struct Draft {
+            preset: Option<&'static Preset>,
+            $($key: Option<$value>,)*
+        }
+
+        impl Draft {
+            /// Takes the value of this key; the error is a sentence.
+            fn set(&mut self, key: &str, raw: Raw) -> Result<(), String> {
+                match key {
+                    "preset" => set(&mut self.preset, key, raw),
+                    $(stringify!($key) => set(&mut self.$key, key, raw),)*
+                    _ => Err(unknown(key)),
+                }
+            }
+
+            /// What a file may say of each key.
+            #[cfg(test)]
+            fn schemas() -> impl Iterator<Item = (&'static str, serde_json::Value)> {
+                use schema::Schema;
+
+                let preset = ("preset", <&'static Preset>::schema("preset"));
+                let others = [$((stringify!($key), <$value>::schema(stringify!($key)))),*];
+                core::iter::once(preset).chain(others)
+            }
+
+            /// The preset, or the default policy, with what the other keys say.
+            fn policy(self) -> Policy {
+                let mut policy = self.preset.map_or_else(Policy::default, Preset::policy);
+                $(if let Some(value) = self.$key {
+                    policy.$key = value.into();
+                })*
+                policy
+            }
+        }
+    };
+}
+
+keys! {
+    backoff: Backoff,
+    base: Duration,
+    throttled_base: Option<Duration>,
+    multiplier: f64,
+    cap: Duration,
+    floor: Duration,
+    jitter: Jitter,
+    attempts: Attempts,
+    deadline: Option<Duration>,
+    attempt_timeout: Option<Duration>,
+    hint: HintMode,
+    max_hint: Duration,
+    budget: Budget,
+    max_waiting: Option<u32>,
+    nested: Nested,
+    throttle: Option<Throttle>,
+    rate: Option<AdaptiveRate>,
+    hedge: Option<Hedge>,
+    bulkhead: Option<Bulkhead>,
+    breaker: Option<Breaker>,
+}
+
+fn set<T: Value>(slot: &mut Option<T>, key: &str, raw: Raw) -> Result<(), String> {
+    if slot.is_some() {
+        return Err(format!("key `{key}` is given twice; keep one of them"));
+    }
+    let value = T::read(raw).map_err(|refusal| match refusal.parameter() {
+        Some(parameter) => format!("{key}.{parameter}: {refusal}"),
+        None => format!("{key}: {refusal}"),
+    })?;
+    *slot = Some(value);
+    Ok(())
+}
+
+fn unknown(key: &str) -> String {
+    match suggest::nearest(key, KEYS.iter().copied()) {
+        Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
+        None => format!("unknown key `{key}`; the keys are {}", KEYS.join(", ")),
+    }
+}
+
+struct Table;
+
+impl<'de> Visitor<'de> for Table {
+    type Value = Policy;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of policy keys, such as attempts = 4")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Policy, A::Error> {
+        let mut draft = Draft::default();
+        while let Some(key) = table.next_key::<String>()? {
+            // Before the value, which of an unknown key may be anything.
+            if !KEYS.contains(&key.as_str()) {
+                return Err(de::Error::custom(unknown(&key)));
+            }
+            let raw = table.next_value_seed(RawOf(&key))?;
+            draft.set(&key, raw).map_err(de::Error::custom)?;
+        }
+        let policy = draft.policy();
+        policy.validate().map_err(de::Error::custom)?;
+        Ok(policy)
+    }
+}
