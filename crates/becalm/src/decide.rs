@@ -61,7 +61,7 @@ pub(crate) struct Standing {
     pub attempts: u32,
     pub operation: Operation,
     pub body_replayable: bool,
-    /// A layer below has learnt that more attempts harm.
+    /// A layer below has heard from the server that more attempts harm.
     pub forbidden_below: bool,
     /// A layer above repeats, so this one runs once: see [`Nested`](crate::Nested).
     pub repeated_above: bool,
@@ -151,7 +151,7 @@ fn wait<R: Random + ?Sized>(
                 previous: at.previous,
             })
         }
-        Some(Hint::Stop) | None => {
+        Some(Hint::Stop | Hint::Below(_)) | None => {
             let throttled = failure.class == Class::Throttled;
             let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
             let (floor, cap) = (rules.delay.floor, rules.delay.cap);
@@ -175,7 +175,7 @@ fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
         (HintMode::Honor, hint) => Some(hint),
         (HintMode::Clamp, Hint::AtLeast(delay)) => Some(Hint::AtLeast(delay.min(cap))),
         (HintMode::Clamp, Hint::Exactly(delay)) => Some(Hint::Exactly(delay.min(cap))),
-        (HintMode::Clamp, Hint::Stop) | (HintMode::Ignore, _) => None,
+        (HintMode::Clamp, Hint::Stop | Hint::Below(_)) | (HintMode::Ignore, _) => None,
     }
 }
 

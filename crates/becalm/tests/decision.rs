@@ -298,12 +298,12 @@ fn a_suppressed_call_stops_after_its_first_attempt() {
     let above = begin(&outer, CallOptions::new(), now).scope();
     for (nested, failure, expected) in [
         (
-            Nested::Suppress,
+            Nested::Outermost,
             Failure::transient(),
             Some(StopReason::NestedRetry),
         ),
         (
-            Nested::Suppress,
+            Nested::Outermost,
             Failure::permanent(),
             Some(StopReason::Permanent),
         ),

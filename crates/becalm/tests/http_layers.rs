@@ -4,11 +4,11 @@
 use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
-use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_do_not_retry, write_scope};
+use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_scope, write_told};
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
-    DoNotRetry, Failure, GaveUp, Hint, Instant, Nested, Operation, Policy, Retrier, Scope,
-    ScopeHeader, Sleeper, StopReason, Verdict,
+    Failure, GaveUp, Hint, Instant, Nested, Operation, Policy, Retrier, Scope, ScopeHeader,
+    Sleeper, StopReason, Told, Verdict,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
@@ -171,17 +171,17 @@ fn a_scope_is_written_in_place_of_the_one_that_came() {
 fn do_not_retry_is_written_for_the_reasons_that_forbid() {
     for reason in StopReason::ALL.iter().copied() {
         let mut sent = HeaderMap::new();
-        write_do_not_retry(&mut sent, reason);
-        if !reason.forbids_retry_above() {
+        write_told(&mut sent, reason);
+        if !reason.is_told_above() {
             assert!(sent.is_empty(), "{reason:?}");
             continue;
         }
         assert_eq!(should_retry(&sent), Some(false), "{reason:?}");
         assert_eq!(sent["x-should-retry"], "false");
-        let told = DoNotRetry::decode(&sent[DoNotRetry::NAME]).unwrap();
+        let told = Told::decode(&sent[Told::NAME]).unwrap();
         assert_eq!(told.reason(), reason);
         // Each of the two suffices.
-        for name in ["x-should-retry", DoNotRetry::NAME] {
+        for name in ["x-should-retry", Told::NAME] {
             let mut one = sent.clone();
             one.remove(name);
             assert_eq!(should_retry(&one), Some(false), "{reason:?} without {name}");
@@ -265,8 +265,8 @@ impl Service {
         let above = scope(request, self.clock.now(), self.clock.clock());
         let (ended, scope) = above.enter_with_scope(|| self.call(next));
         let mut answer = ended.unwrap_or_else(|_| unavailable());
-        if let Some(reason) = scope.forbidden_because() {
-            write_do_not_retry(answer.headers_mut(), reason);
+        if let Some(reason) = scope.told_below() {
+            write_told(answer.headers_mut(), reason);
         }
         answer
     }
@@ -312,7 +312,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
             answer
         }
     };
-    for nested in [Nested::Suppress, Nested::Allow] {
+    for nested in [Nested::Outermost, Nested::Allow] {
         let policy = Policy::default().nested(nested);
         let (times, ended) = asked(&policy, no("becalm-retry", "do-not-retry=breaker_open"));
         assert_eq!(times, 1, "{nested:?}");
@@ -321,7 +321,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
         let becalm::Last::Value(answer) = gave_up.into_last() else {
             panic!("an answer")
         };
-        let told = DoNotRetry::decode(&answer.headers()[DoNotRetry::NAME]);
+        let told = Told::decode(&answer.headers()[Told::NAME]);
         assert_eq!(told.unwrap().reason(), StopReason::DoNotRetry);
         let (times, _) = asked(&policy, no("finagle-http-nonretryable-nack", "true"));
         assert_eq!(times, 1, "{nested:?}");
@@ -330,7 +330,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
 
 #[test]
 fn the_names_are_field_names() {
-    for name in [ScopeHeader::NAME, DoNotRetry::NAME] {
+    for name in [ScopeHeader::NAME, Told::NAME] {
         assert_eq!(HeaderName::from_static(name).as_str(), name);
     }
 }

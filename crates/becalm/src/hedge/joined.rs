@@ -38,7 +38,7 @@ fn later(hint: Hint, ago: Duration) -> Hint {
     match hint {
         Hint::AtLeast(delay) => Hint::AtLeast(delay.saturating_sub(ago)),
         Hint::Exactly(delay) => Hint::Exactly(delay.saturating_sub(ago)),
-        Hint::Stop => Hint::Stop,
+        Hint::Stop | Hint::Below(_) => hint,
     }
 }
 
@@ -46,6 +46,7 @@ fn later(hint: Hint, ago: Duration) -> Hint {
 fn stricter(one: Hint, other: Hint) -> Hint {
     match (one, other) {
         (Hint::Stop, _) | (_, Hint::Stop) => Hint::Stop,
+        (Hint::Below(_), other) | (other, Hint::Below(_)) => other,
         (Hint::AtLeast(a), Hint::AtLeast(b)) => Hint::AtLeast(a.max(b)),
         (Hint::Exactly(a), Hint::Exactly(b)) => Hint::Exactly(a.max(b)),
         (Hint::AtLeast(at_least), Hint::Exactly(exactly))

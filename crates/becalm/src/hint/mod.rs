@@ -15,6 +15,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
+use crate::stop::StopReason;
+
 /// The server's own word about the next attempt.
 ///
 /// Parsed by the driver that speaks the protocol; the decision sees only this.
@@ -28,6 +30,9 @@ pub enum Hint {
     Exactly(Duration),
     /// Do not retry: `x-should-retry: false`, a negative or unreadable pushback.
     Stop,
+    /// A layer below could not retry, for this reason: a spent budget or an open breaker. Heeded
+    /// while more than a fifth of a retrier's attempts hear it, and no hint otherwise.
+    Below(StopReason),
 }
 
 /// What is done with a hint that names a delay. [`Hint::Stop`] is obeyed in every mode.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ::http::{HeaderMap, HeaderValue};
 
 use crate::hint::{self, Hint};
-use crate::scope::DoNotRetry;
+use crate::scope::Told;
 
 /// Says "no" by being there.
 const NACK: &str = "finagle-http-nonretryable-nack";
@@ -20,7 +20,8 @@ const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 ///    Azure);
 /// 3. `x-amz-retry-after`: whole milliseconds (AWS);
 /// 4. `retry-after`: whole seconds or a date (RFC 9110 section 10.2.3). A date is counted from the
-///    response's `Date` if there is exactly one that can be read, otherwise from `wall`.
+///    response's `Date` if there is exactly one that can be read, otherwise from `wall`;
+/// 5. `becalm-retry: gave-up=..`: [`Hint::Below`], a layer below the server could not retry.
 ///
 /// The finer ones come first because servers that send them repeat the value in `retry-after`,
 /// rounded. Of several lines of one header the longest delay counts: never early. `wall` is the
@@ -34,19 +35,20 @@ pub fn hint(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Hi
         .or_else(|| longest(headers, "x-amz-retry-after", hint::amz_retry_after))
         .or_else(|| retry_after(headers, wall))
         .map(Hint::AtLeast)
+        .or_else(|| told(headers).next().map(Told::hint))
 }
 
 /// The server's own word on whether to retry at all, against or beyond what the status says.
 ///
-/// - `becalm-retry`: [`DoNotRetry`], from a layer whose budget is spent or whose breaker is open;
+/// - `becalm-retry: do-not-retry`: [`Told`], of a server further down;
 /// - `finagle-http-nonretryable-nack`, with any value (Finagle);
 /// - `x-should-retry` (OpenAI, Anthropic and other APIs built with Stainless) and
 ///   `stripe-should-retry`, each `true` or `false`.
 ///
 /// Anything else is ignored. Where several disagree, `false` counts.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let mut answers = headers.get_all(DoNotRetry::NAME).iter();
-    if answers.any(|line| DoNotRetry::decode(line).is_some()) || headers.contains_key(NACK) {
+    let forbids = |told: Told| told.hint() == Hint::Stop;
+    if told(headers).any(forbids) || headers.contains_key(NACK) {
         return Some(false);
     }
     let advice = |word: &str| {
@@ -65,6 +67,11 @@ pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
     } else {
         advice("true").then_some(true)
     }
+}
+
+fn told(headers: &HeaderMap) -> impl Iterator<Item = Told> {
+    let lines = headers.get_all(Told::NAME).into_iter();
+    lines.filter_map(Told::decode)
 }
 
 fn retry_after(headers: &HeaderMap, wall: impl FnOnce() -> SystemTime) -> Option<Duration> {

@@ -260,7 +260,10 @@ impl<'r, E> CallLoop<'r, E> {
             Phase::Created | Phase::Starting | Phase::GaveUp(_) => return None,
         };
         let (failure, outcome) = told.take().unwrap_or_else(untold);
-        match self.progress.failed(self.progress.scope(), failure, outcome) {
+        match self
+            .progress
+            .failed(self.progress.scope(), failure, outcome)
+        {
             Ok(delay) => {
                 self.phase = Phase::Waiting;
                 Some(!delay.is_zero())

@@ -11,7 +11,7 @@ use crate::classify::{Failure, Verdict};
 use crate::decide::Decision;
 use crate::observe::Event;
 use crate::rng::{Draws, Random, SplitMix64};
-use crate::scope::{Scope, forbid_retry_in_current};
+use crate::scope::{Scope, tell_current};
 use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::{Instant, Sleep};
@@ -365,9 +365,7 @@ impl<E, T> Details<E, T> {
             self.next_probe = self.next_probe.or(course.call.next_probe());
         }
         let gave_up = self.stop(reason, now);
-        if reason.forbids_retry_above() {
-            forbid_retry_in_current(reason);
-        }
+        tell_current(reason);
         engine.observe(|retrier| Event::Stopped {
             retrier,
             reason,

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::course::Course;
 use crate::classify::{Class, Classify, Effect, Failure};
 use crate::duration::Human;
+use crate::hint::Hint;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
@@ -332,18 +333,22 @@ impl<E: std::error::Error + 'static, T> std::error::Error for GaveUp<E, T> {
 }
 
 /// For a retry around this one: a call counts as its last error, of unknown effect if any of its
-/// attempts was. Where this layer has learnt that more attempts harm, the call was cancelled,
-/// or it must not be done twice, nobody above may retry.
+/// attempts was. Where the server forbade it, the call was cancelled, or it must not be done twice,
+/// nobody above may retry. A spent budget and an open breaker are [told](Hint::Below), unless the
+/// error names a delay, which comes first.
 impl<E, T> Classify for GaveUp<E, T> {
     fn classify(&self) -> Failure {
-        let owner = matches!(
-            self.reason(),
-            StopReason::Cancelled | StopReason::NotIdempotent
-        );
-        if owner || self.reason().forbids_retry_above() {
-            return self.details.failure.hint(crate::hint::Hint::Stop);
+        let mut failure = self.details.failure;
+        match self.reason() {
+            StopReason::Cancelled | StopReason::NotIdempotent | StopReason::DoNotRetry => {
+                failure.hint = Some(Hint::Stop);
+            }
+            reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen) => {
+                failure.hint = failure.hint.or(Some(Hint::Below(reason)));
+            }
+            _ => (),
         }
-        self.details.failure
+        failure
     }
 }
 

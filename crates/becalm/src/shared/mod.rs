@@ -18,7 +18,7 @@ use crate::guard::Guards;
 #[cfg(feature = "std")]
 use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::{ClockId, Nested, Scope};
+use crate::scope::{ClockId, Heard, Nested, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
 use current_rules::CurrentRules;
@@ -48,6 +48,7 @@ pub struct Shared {
     foreign_budget: Option<Arc<dyn RetryBudget>>,
     guards: Guards,
     stops: StopCounts,
+    heard: Heard,
     demand: Option<DemandCounts>,
     /// Whether somebody wants to know of every attempt.
     observed: bool,
@@ -239,12 +240,14 @@ impl Shared {
     #[inline]
     pub(crate) fn deposit_plain(&self) {
         self.budgets.ratio().deposit();
+        self.heard.untold();
     }
 
     /// A call has succeeded, and not by a probe of the breaker. Its own budget earns, whoever pays
     /// for its retries.
     #[inline]
     pub(crate) fn deposit(&self, now: Instant) {
+        self.heard.untold();
         match &self.foreign_budget {
             Some(budget) => budget.deposit(now),
             None => self.budgets.deposit(now),
@@ -420,6 +423,11 @@ impl Shared {
             Some(budget) => budget.spent(withdrawal),
             None => self.budgets.spent(withdrawal),
         }
+    }
+
+    /// What its attempts have heard from layers below.
+    pub(crate) fn heard(&self) -> &Heard {
+        &self.heard
     }
 
     /// A call has stopped for this reason.

@@ -12,7 +12,7 @@ fn after_50_ms() -> Policy {
 #[test]
 fn a_suppressed_call_is_not_hedged() {
     let fates = [Good(200), Good(10)];
-    for (nested, winner) in [(Nested::Suppress, 1), (Nested::Allow, 2)] {
+    for (nested, winner) in [(Nested::Outermost, 1), (Nested::Allow, 2)] {
         let outer = play(fixed(100 * MS));
         let inner = play(after_50_ms().nested(nested));
         let call = outer.retrier.retry(|_| {

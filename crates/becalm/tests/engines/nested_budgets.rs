@@ -122,7 +122,7 @@ fn a_sharing_retrier_outlives_the_one_above() {
 fn spent_by_three(clocks: [&FakeSleeper; 3], middle: Nested) -> [u32; 3] {
     let ledgers = [Ledger::of(100), Ledger::of(100), Ledger::of(100)];
     let policy = |nested| fixed(MS).attempts(2).nested(nested);
-    let outer = paid_by(clocks[0], policy(Nested::Suppress), &ledgers[0]);
+    let outer = paid_by(clocks[0], policy(Nested::Outermost), &ledgers[0]);
     let between = paid_by(clocks[1], policy(middle), &ledgers[1]);
     let inner = paid_by(clocks[2], policy(Nested::ShareBudget), &ledgers[2]);
     ready(outer.retry(|_| between.retry(|_| fail(&inner)))).unwrap_err();
@@ -162,7 +162,7 @@ fn an_allowed_retrier_pays_for_itself() {
 /// C18: each retrier's budget counts the calls of its own, wherever they are made.
 #[test]
 fn c18_a_call_deposits_when_it_succeeds_whatever_the_layers_above_repeat() {
-    for nested in [Nested::Suppress, Nested::Allow, Nested::ShareBudget] {
+    for nested in [Nested::Outermost, Nested::Allow, Nested::ShareBudget] {
         let books = books(&FakeSleeper::auto(), nested, 100, 100);
         let call = books.outer.0.retry(|attempt| {
             let inner = books.inner.0.retry(|_| async {
@@ -187,7 +187,7 @@ fn c18_a_call_deposits_when_it_succeeds_whatever_the_layers_above_repeat() {
 
 #[test]
 fn a_call_that_fails_is_a_first_try_and_deposits_nothing() {
-    let books = books(&FakeSleeper::auto(), Nested::Suppress, 100, 100);
+    let books = books(&FakeSleeper::auto(), Nested::Outermost, 100, 100);
     ready(books.outer.0.retry(|_| fail(&books.inner.0))).unwrap_err();
     let (outer, inner) = (books.outer.1.book(), books.inner.1.book());
     assert_eq!((outer.first_tries, outer.deposits), (1, 0));

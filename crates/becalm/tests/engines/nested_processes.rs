@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Classify, DoNotRetry, Failure, GaveUp, Hint, Nested, Policy, Retrier, Scope, Sleeper,
-    StopReason,
+    Classify, Failure, GaveUp, Hint, Nested, Policy, Retrier, Scope, Sleeper, StopReason, Told,
 };
 
 use crate::probe::{Fault, Ledger, MS, SECOND, fixed, ready, yield_now};
@@ -20,7 +19,7 @@ struct Answer(Option<String>);
 
 impl Classify for Answer {
     fn classify(&self) -> Failure {
-        match self.0.as_ref().and_then(DoNotRetry::decode) {
+        match self.0.as_ref().and_then(Told::decode) {
             Some(answer) => Failure::transient().hint(answer.hint()),
             None => Failure::transient(),
         }
@@ -92,7 +91,7 @@ impl Process {
 }
 
 fn answer(scope: Scope) -> Answer {
-    let said = scope.forbidden_because().and_then(DoNotRetry::because);
+    let said = scope.told_below().and_then(Told::because);
     Answer(said.map(|answer| answer.to_string()))
 }
 
@@ -212,7 +211,7 @@ fn three_processes_that_await_make_four_as_well() {
 /// Only the first try of the first layer earns tokens, wherever the layer is.
 #[test]
 fn c18_a_request_is_a_first_try_in_each_process_whatever_is_repeated_above() {
-    for nested in [Nested::Suppress, Nested::Allow, Nested::ShareBudget] {
+    for nested in [Nested::Outermost, Nested::Allow, Nested::ShareBudget] {
         let below = || Process::new(fixed(MS).attempts(2).nested(nested), 100);
         let chain = Chain::new(Process::of_four(), below(), below());
         chain.run(true).unwrap_err();

@@ -155,7 +155,7 @@ fn a_carried_scope_brings_it_back() {
                 mapped(layers.fail(Fault::DOWN).await)
             };
             let (ended, scope) = Scope::current().wrap(carried).with_scope().await;
-            assert_eq!(scope.forbidden_because(), Some(StopReason::BudgetExhausted));
+            assert_eq!(scope.told_below(), Some(StopReason::BudgetExhausted));
             if reported {
                 scope.report();
             }
@@ -180,9 +180,9 @@ fn a_wrapped_future_tells_it_while_it_runs() {
     }));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(carried.as_mut().poll(&mut context).is_pending());
-    assert_eq!(carried.scope().forbidden_because(), None);
+    assert_eq!(carried.scope().told_below(), None);
     assert!(carried.as_mut().poll(&mut context).is_pending());
-    let reason = carried.scope().forbidden_because();
+    let reason = carried.scope().told_below();
     assert_eq!(reason, Some(StopReason::BudgetExhausted));
 }
 
@@ -195,7 +195,7 @@ fn a_scope_that_forbids_nothing_reports_nothing() {
         Err::<(), _>(Fault::DOWN)
     });
     assert_eq!(call.unwrap_err().attempts(), 3);
-    Scope::NONE.forbidding_retry().report();
+    Scope::NONE.telling(StopReason::DoNotRetry).report();
     assert_eq!(Scope::current(), Scope::NONE, "nobody is there to hear it");
 }
 

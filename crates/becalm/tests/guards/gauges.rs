@@ -70,7 +70,7 @@ fn stops_are_counted_by_reason() {
         let policy = fixed(100 * MS)
             .breaker(consecutive(100))
             .max_waiting(1)
-            .nested(Nested::Suppress);
+            .nested(Nested::Outermost);
         let world = World::paying(&FakeSleeper::auto(), policy, 4);
         let stops = |answer: Result<u32, Fault>, options: &CallOptions| {
             drive(&world, options, &|_| answer).unwrap_err().reason
