@@ -116,7 +116,12 @@ fn whatever_way_a_call_succeeds_it_earns_its_share_once() {
 #[test]
 fn c18_a_call_inside_a_retry_is_a_first_try_and_deposits() {
     let clock = FakeSleeper::new();
-    for nested in [Nested::Outermost, Nested::Allow, Nested::ShareBudget] {
+    for nested in [
+        Nested::Nearest,
+        Nested::Outermost,
+        Nested::Allow,
+        Nested::ShareBudget,
+    ] {
         let outer = layer(Policy::default(), &clock);
         let inner = layer(Policy::default().nested(nested), &clock);
         let mut repeated = outer.begin(Scope::NONE);

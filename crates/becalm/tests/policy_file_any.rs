@@ -89,6 +89,7 @@ fn policy() -> impl Strategy<Value = Policy> {
         budget(),
         of(1_u32..),
         prop_oneof![
+            Just(Nested::Nearest),
             Just(Nested::Outermost),
             Just(Nested::Allow),
             Just(Nested::ShareBudget)

@@ -245,26 +245,31 @@ fn an_ancestor_past_its_first_attempt_is_told() {
 }
 
 #[test]
-fn the_reasons_that_forbid_travel_and_the_others_do_not() {
+fn the_reasons_that_are_told_travel_and_the_others_do_not() {
     for reason in StopReason::ALL.iter().copied() {
         let Some(answer) = Told::because(reason) else {
             assert!(!reason.is_told_above());
-            let named = format!("do-not-retry={}", reason.as_str());
-            let read = Told::decode(named).map(Told::reason);
-            assert_eq!(read, Some(StopReason::DoNotRetry), "{reason:?}");
+            let named = format!("gave-up={}", reason.as_str());
+            assert_eq!(Told::decode(named), None, "{reason:?}");
+            assert_eq!(Scope::NONE.telling(reason), Scope::NONE);
             continue;
         };
         assert!(reason.is_told_above());
         assert_eq!(Told::decode(answer.to_string()), Some(answer));
-        assert_eq!((answer.reason(), answer.hint()), (reason, Hint::Stop));
+        let hint = match reason {
+            StopReason::DoNotRetry => Hint::Stop,
+            _ => Hint::Below(reason),
+        };
+        assert_eq!((answer.reason(), answer.hint()), (reason, hint));
         let scope = Scope::NONE.telling(reason);
         assert_eq!(scope.told_below(), Some(reason));
-        let later = scope.telling(StopReason::DoNotRetry);
+        let later = scope.telling(StopReason::BreakerOpen);
         assert_eq!(later.told_below(), Some(reason), "the first stays");
+        let later = scope.telling(StopReason::DoNotRetry);
+        assert_eq!(later.told_below(), Some(StopReason::DoNotRetry));
+        assert_eq!(scope.is_retry_forbidden(), reason == StopReason::DoNotRetry);
     }
     assert_eq!(Scope::NONE.told_below(), None);
-    let other = Scope::NONE.telling(StopReason::Permanent);
-    assert_eq!(other.told_below(), Some(StopReason::DoNotRetry));
 }
 
 #[test]

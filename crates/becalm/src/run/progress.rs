@@ -390,7 +390,7 @@ impl<'r, E, T> Progress<'r, E, T> {
 
     /// What the scope of an attempt under way has become.
     pub fn hear(&mut self, inside: Scope) {
-        if inside.is_retry_forbidden() || self.details.is_some() {
+        if inside.told_below().is_some() || self.details.is_some() {
             self.course().call.hear(inside);
         }
     }

@@ -42,7 +42,7 @@ pub struct Scope {
     meta: u64,
 }
 
-/// A retry above may still repeat this work.
+/// A layer above may repeat this work.
 const REPEATED: u64 = 1;
 /// Some layer above is past its first attempt.
 const RETRYING: u64 = 2;
@@ -68,7 +68,7 @@ impl Scope {
         (self.meta >> ATTEMPT_AT & 0xff) as u32
     }
 
-    /// Whether a retry above may still repeat this work.
+    /// Whether a layer above may repeat this work, as far as was known before its first attempt.
     pub const fn is_repeated_above(self) -> bool {
         self.meta & REPEATED != 0
     }

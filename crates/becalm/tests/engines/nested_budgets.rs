@@ -65,7 +65,7 @@ fn a_shared_budget_is_the_outer_ones() {
 fn a_shared_budget_that_is_spent_stops_both() {
     let books = books(&FakeSleeper::auto(), Nested::ShareBudget, 3, 100);
     let gave_up = ready(books.outer.0.retry(|_| fail(&books.inner.0))).unwrap_err();
-    assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
+    assert_eq!(gave_up.reason(), StopReason::BudgetExhausted);
     assert_eq!(
         gave_up.error().unwrap().reason(),
         StopReason::BudgetExhausted
@@ -162,7 +162,12 @@ fn an_allowed_retrier_pays_for_itself() {
 /// C18: each retrier's budget counts the calls of its own, wherever they are made.
 #[test]
 fn c18_a_call_deposits_when_it_succeeds_whatever_the_layers_above_repeat() {
-    for nested in [Nested::Outermost, Nested::Allow, Nested::ShareBudget] {
+    for nested in [
+        Nested::Nearest,
+        Nested::Outermost,
+        Nested::Allow,
+        Nested::ShareBudget,
+    ] {
         let books = books(&FakeSleeper::auto(), nested, 100, 100);
         let call = books.outer.0.retry(|attempt| {
             let inner = books.inner.0.retry(|_| async {

@@ -148,14 +148,14 @@ impl Chain {
 }
 
 #[test]
-fn three_processes_of_four_attempts_make_four() {
+fn three_processes_of_four_attempts_make_ten() {
     let chain = Chain::of_four();
     let gave_up = chain.run(true).unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
         (StopReason::AttemptsExhausted, 4)
     );
-    assert_eq!(chain.ran.get(), 4);
+    assert_eq!(chain.ran.get(), 10);
     assert_eq!(
         *chain.service.requests.borrow(),
         [
@@ -169,6 +169,9 @@ fn three_processes_of_four_attempts_make_four() {
         *chain.store.requests.borrow(),
         [
             "attempt=1, repeated",
+            "attempt=2, repeated",
+            "attempt=3, repeated",
+            "attempt=4, repeated",
             "attempt=1, retry, repeated",
             "attempt=1, retry, repeated",
             "attempt=1, retry, repeated",
@@ -182,7 +185,7 @@ fn three_processes_of_four_attempts_make_four() {
 }
 
 #[test]
-fn three_processes_that_await_make_four_as_well() {
+fn three_processes_that_await_make_ten_as_well() {
     let chain = &Chain::of_four();
     let (client, service) = (&chain.client, &chain.service);
     let in_store = || async {
@@ -205,7 +208,7 @@ fn three_processes_that_await_make_four_as_well() {
         service.serve_async(&client.header(), in_service()).await
     });
     let gave_up = ready(call).unwrap_err();
-    assert_eq!((gave_up.attempts(), chain.ran.get()), (4, 4));
+    assert_eq!((gave_up.attempts(), chain.ran.get()), (4, 10));
 }
 
 /// Only the first try of the first layer earns tokens, wherever the layer is.
@@ -260,19 +263,23 @@ fn layers_below_a_request_share_the_budget_of_the_first_of_their_process() {
     );
 }
 
-/// What a layer at the bottom has learnt, through two errors that know nothing of it.
+/// One spent budget forbids nothing: the next attempt may come to another instance.
 #[test]
-fn do_not_retry_from_below_stops_all_layers_above() {
+fn a_spent_budget_far_below_is_no_reason_at_the_top() {
     let service = Process::new(fixed(MS).attempts(4).nested(Nested::Allow), 100);
     let broke = Process::new(fixed(MS).attempts(4).nested(Nested::Allow), 0);
     let chain = Chain::new(Process::of_four(), service, broke);
     let gave_up = chain.run(true).unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
-        (StopReason::DoNotRetry, 1)
+        (StopReason::AttemptsExhausted, 4)
     );
-    assert_eq!(chain.ran.get(), 1);
-    let said = Answer(Some("do-not-retry=do_not_retry".to_owned()));
+    assert_eq!(
+        chain.ran.get(),
+        4 * 4 - 1,
+        "the service heeds the fifteenth word in a row, and passes it on"
+    );
+    let said = Answer(Some("gave-up=budget_exhausted".to_owned()));
     assert_eq!(gave_up.error(), Some(&said));
 }
 
@@ -285,11 +292,11 @@ fn the_reason_is_told_to_the_layer_right_above() {
     };
     // Even to a sender that says nothing of itself.
     for header in ["", "attempt=1", "nonsense, ", "attempt=1, remaining=1000"] {
-        let said = Answer(Some("do-not-retry=budget_exhausted".to_owned()));
+        let said = Answer(Some("gave-up=budget_exhausted".to_owned()));
         assert_eq!(broke.serve(header, work), Err(said), "{header:?}");
     }
     assert_eq!(
-        broke.serve("repeated", work),
+        broke.serve("attempt=2, repeated", work),
         Err(Answer(None)),
         "a suppressed layer asks no budget"
     );
