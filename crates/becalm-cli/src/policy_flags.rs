@@ -47,10 +47,11 @@ pub struct PolicyFlags {
     #[arg(long, value_name = "DURATION", value_parser = duration_or_none, help_heading = LIMITS)]
     attempt_timeout: Option<OrNone<Duration>>,
 
-    /// What bounds the retries of all calls together [default: ratio:0.1,burst:10]
+    /// What bounds the retries of all calls together [default: ratio:0.1,burst:10,floor:10/h]
     ///
-    /// "ratio:0.1" keeps retries to a tenth of first tries; "ratio:0.1,burst:10,floor:1" also
-    /// sets how many a full budget allows at once, and how many each second adds.
+    /// "ratio:0.1" keeps retries to a tenth of the calls that succeed; "ratio:0.1,burst:10,floor:10/h"
+    /// also sets how many a full budget allows at once, and how many each hour adds ("/m": minute,
+    /// nothing: second). "first-tries:0.1": to a tenth of first tries.
     /// "tokens:500,cost:14,throttled:5,refund:last,clean:1": the quota of the AWS SDKs.
     /// "grpc:10,ratio:0.1": gRPC's. "window:0.2,ttl:10s,floor:10": Finagle's.
     /// "concurrency:0.2,floor:3": Envoy's. "per-minute:60": so many in any minute. "+" between two

@@ -230,13 +230,13 @@ fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {
     let text = stdout(&format!("plan {flags}"));
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "budget ratio:0.2,burst:5 + per-minute:60",
+        "budget ratio:0.2,burst:5,floor:10/h + per-minute:60",
         "no wait for the rate or for a place",
         "a place comes on top",
         "in order: throttle (accepts:2,within:2m), then rate (cubic), then retry",
         "bulkhead (calls:50,waiting:10), then breaker (consecutive:5,open:30s), then attempt",
         "All calls together:",
-        "5 retries at once, then 20% of first tries",
+        "5 retries at once, then 20% of successes and 10 an hour",
         "at most 60 retries in any minute",
         "is sent about 2 C",
         "no bound until the first throttled answer",

@@ -31,21 +31,25 @@ fn one_run_after_another_spends_one_burst() {
 }
 
 #[test]
-fn first_tries_deposit() {
+fn successes_deposit_or_first_tries() {
     let folder = Folder::new();
-    let path = folder.path("budget");
-    let run = |script| {
-        becalm_at_once()
-            .flags("--attempts 30 --budget ratio:0.5,burst:2")
-            .flag("--budget-file", &path)
-            .sh(script)
-    };
-    assert_eq!(run("echo try; exit 3").out().lines().count(), 3);
-    for _ in 0..3 {
-        assert_eq!(run("exit 0").code(), 0);
+    // Three successes are worth one and a half, three first tries and its own are worth two.
+    for (kind, attempts) in [("ratio", 2), ("first-tries", 3)] {
+        let path = folder.path(kind);
+        let run = |script| {
+            becalm_at_once()
+                .flags("--attempts 30")
+                .flag("--budget", format!("{kind}:0.5,burst:2"))
+                .flag("--budget-file", &path)
+                .sh(script)
+        };
+        assert_eq!(run("echo try; exit 3").out().lines().count(), 3);
+        for _ in 0..3 {
+            assert_eq!(run("exit 0").code(), 0);
+        }
+        let lines = run("echo try; exit 3").out().lines().count();
+        assert_eq!(lines, attempts, "{kind}");
     }
-    // Three successes and its own first try are worth two.
-    assert_eq!(run("echo try; exit 3").out().lines().count(), 3);
 }
 
 #[test]

@@ -128,11 +128,11 @@ fn what_does_not_come_back_in_every_run_is_vulnerable() {
 
 #[test]
 fn what_comes_back_from_worse_too_is_stable_and_says_what_was_tried() {
-    let budget = Policy::default().budget(Budget::ratio(0.1));
+    let budget = Policy::default().budget(Budget::first_tries(0.1));
     let ruling = ruled(&hung(200.0, &budget), 4.0);
     // 90 % of the capacity is above 1 000 / 1.1 x 0.98.
     assert_eq!(ruling.verdict, Verdict::Vulnerable);
-    let budget = Policy::default().budget(Budget::ratio(0.05));
+    let budget = Policy::default().budget(Budget::first_tries(0.05));
     let ruling = ruled(&hung(200.0, &budget), 4.0);
     assert_eq!(ruling.verdict, Verdict::Stable);
     says(
@@ -159,8 +159,10 @@ fn without_a_trigger_the_worse_case_is_a_hang() {
 fn the_hidden_capacity_is_the_capacity_over_the_attempts_that_a_policy_can_make() {
     let of = |policy: &Policy| hidden_capacity(&hung(300.0, policy)).unwrap();
     assert!((of(&eager()) - 250.0).abs() < 1e-9);
-    let budget = Policy::default().budget(Budget::ratio(0.25));
+    let budget = Policy::default().budget(Budget::first_tries(0.25));
     assert!((of(&budget) - 800.0).abs() < 1e-9);
+    // What successes earn ends with them.
+    assert!((of(&Policy::default()) - 1000.0).abs() < 1e-9);
     assert!((of(&Policy::default().attempts(1)) - 1000.0).abs() < 1e-9);
     // Half of the clients have each: 1 000 / 2.625.
     let mut mixed = hung(300.0, &eager());
@@ -197,7 +199,7 @@ fn attempts_of_every_layer_fill_what_is_behind_them() {
     near(of(&seen), 2000.0 / 12.0);
     seen.services[0].calls[0].policy.nested = Nested::Allow;
     near(of(&seen), 2000.0 / 48.0);
-    let budget = Policy::default().budget(Budget::ratio(0.25));
+    let budget = Policy::default().budget(Budget::first_tries(0.25));
     near(of(&layered(&once, budget)), 2000.0 / 3.75);
     // Without a bound nothing is left, and where nobody asks there is nothing to fill.
     let mut unbounded = layered(&once, eager().attempts(Policy::UNLIMITED));

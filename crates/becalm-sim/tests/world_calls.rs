@@ -40,7 +40,7 @@ fn broken() -> Service {
 
 #[test]
 fn a_budget_bounds_amplification_by_its_law() {
-    let budget = Budget::ratio(0.1);
+    let budget = Budget::first_tries(0.1);
     for sharing in [Sharing::PerClient, Sharing::Shared] {
         let policy = attempts(4, ms(1)).budget(budget);
         let mut scenario = world(secs(20), broken(), Arrivals::Poisson(1000.0), policy);

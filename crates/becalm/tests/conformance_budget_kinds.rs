@@ -337,7 +337,7 @@ fn conformance_12_after_a_million_successes_it_reacts_as_after_none() {
         ("grpc:1000,ratio:1", 500),
         ("window:0.2,ttl:10s,floor:1", 13),
         ("per-minute:60", 61),
-        ("ratio:0.1,burst:10", 11),
+        ("ratio:0.1,burst:10,floor:0", 11),
         ("first-tries:0.1,burst:10", 12),
     ] {
         for successes in [0, 1_000_000] {

@@ -2,18 +2,20 @@
 #![cfg(feature = "std")]
 
 use std::io::{Error, ErrorKind};
+use std::time::Duration;
 
 use becalm::rng::{Random as _, Seed, SplitMix64};
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Policy, Retrier};
+use becalm::{Budget, Policy, Retrier, Sleeper as _};
 
 const PAGE: &str = include_str!("../../../docs/why-these-defaults.md");
 
 fn retrier(policy: Policy) -> Retrier {
-    let builder = policy
-        .builder()
-        .sleeper(FakeSleeper::auto())
-        .seed(Seed::fixed(1));
+    on(&FakeSleeper::auto(), policy)
+}
+
+fn on(clock: &FakeSleeper, policy: Policy) -> Retrier {
+    let builder = policy.builder().sleeper(clock.clone()).seed(Seed::fixed(1));
     builder.build().unwrap()
 }
 
@@ -31,9 +33,18 @@ fn call(retrier: &Retrier, mut fails: impl FnMut() -> bool) -> (u32, bool) {
     (attempts, result.is_ok())
 }
 
-/// The attempts of each of so many calls while everything fails.
-fn outage(retrier: &Retrier, calls: usize) -> Vec<u32> {
-    (0..calls).map(|_| call(retrier, || true).0).collect()
+/// The attempts of each of so many calls, one in each of these times, while everything fails.
+fn outage(policy: &Policy, calls: usize, each: Duration) -> (Retrier, Vec<u32>) {
+    let clock = FakeSleeper::auto();
+    let retrier = on(&clock, policy.clone());
+    let began = clock.now();
+    let calls = (0..calls).map(|made| {
+        let due = began.after(each * u32::try_from(made).unwrap());
+        clock.advance(due.since(clock.now()));
+        call(&retrier, || true).0
+    });
+    let attempts = calls.collect();
+    (retrier, attempts)
 }
 
 fn amplification(attempts: &[u32]) -> f64 {
@@ -50,8 +61,7 @@ fn assert_stated(row: &str) {
 
 #[test]
 fn a_client_with_one_call_a_minute() {
-    let client = retrier(Policy::default());
-    let attempts = outage(&client, 60);
+    let (client, attempts) = outage(&Policy::default(), 60, Duration::from_secs(60));
     assert_stated(&format!(
         "| attempts of its calls 1 to 6 | {} |",
         attempts[..6]
@@ -71,14 +81,20 @@ fn a_client_with_one_call_a_minute() {
         clean += 1;
     }
     assert_stated(&format!(
-        "| calls until the budget is full again | {clean} |"
+        "| calls that succeed, within one minute, until the budget is full again | {clean} |"
     ));
+}
+
+/// B3: one of 12 retries in 30 hours had none left.
+#[test]
+fn b3_a_client_with_one_call_an_hour_has_its_retries_back_within_the_hour() {
+    let (_, attempts) = outage(&Policy::default(), 30, Duration::from_secs(3600));
+    assert_eq!(attempts, [4; 30]);
 }
 
 #[test]
 fn a_busy_client() {
-    let client = retrier(Policy::default());
-    let attempts = outage(&client, 10_000);
+    let (_, attempts) = outage(&Policy::default(), 10_000, Duration::from_millis(1));
     assert_stated(&format!(
         "| load in the first second, in the tenth | {:.2} times, {:.2} times |",
         amplification(&attempts[..1000]),
@@ -93,8 +109,8 @@ fn a_busy_client() {
 #[test]
 fn a_fleet_of_ten_thousand_small_clients() {
     for burst in [10.0, 3.0, 1.0] {
-        let client = retrier(Policy::default().budget(Budget::default().burst(burst)));
-        let attempts = outage(&client, 60);
+        let policy = Policy::default().budget(Budget::default().burst(burst));
+        let (_, attempts) = outage(&policy, 60, Duration::from_secs(60));
         let first_quarter = amplification(&attempts[..15]);
         assert_stated(&format!(
             "| {burst} | {} | {:.1} | {first_quarter:.2} | {:.2} |",
@@ -111,7 +127,7 @@ fn a_fleet_of_ten_thousand_small_clients() {
 
 #[test]
 fn a_brown_out() {
-    for percent in [1_u32, 5, 10, 20] {
+    for percent in [1_u32, 5, 10, 20, 30] {
         let share = |budget: Budget| {
             let client = retrier(Policy::default().budget(budget));
             let mut random = SplitMix64::new(17);

@@ -122,11 +122,12 @@ impl Contender {
 /// What a phase's amplification must stay below: [`AMPLIFICATION`], or what the budget itself
 /// allows in the shortest phase if that is more.
 fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
-    let Some(budget) = variant.policy.budget.all_of().ratio else {
+    let all = variant.policy.budget.all_of();
+    let Some(budget) = all.ratio.or(all.first_tries) else {
         return f64::INFINITY;
     };
     let allowed = measured.phases.iter().map(|phase| {
-        let extra = budget.burst + budget.floor_per_second * phase.length.as_secs_f64();
+        let extra = budget.held() + budget.floor_per_second * phase.length.as_secs_f64();
         1.0 + budget.ratio + extra / count(phase.calls.max(1))
     });
     allowed.fold(AMPLIFICATION, f64::max)

@@ -62,7 +62,7 @@ pub fn page(outcome: &Outcome) -> Page {
     .paragraph(
         "Backoff and jitter move retries to other moments. They do not make them fewer, and \
              where calls come from many independent users none waits for another, so the load \
-             stays. A budget makes them fewer: retries are a share of first tries, whatever \
+             stays. A budget makes them fewer: retries are a share of the calls that succeed, whatever \
              fails, and the queue drains.",
     )
     .paragraph(

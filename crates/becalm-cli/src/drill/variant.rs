@@ -149,7 +149,7 @@ fn protected_title(policy: &Policy) -> String {
 fn budget(budget: &Budget) -> String {
     match budget {
         Budget::None => "no budget".into(),
-        Budget::Ratio(ratio) => {
+        Budget::Ratio(ratio) | Budget::FirstTries(ratio) => {
             let percent = becalm_report::format::plain(ratio.ratio * 100.0);
             format!("{percent}% budget")
         }

@@ -65,14 +65,15 @@ that never starts.
 The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
   {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
-    jitter, budget ratio:0.1,burst:10), then the operation\",
+    jitter, budget ratio:0.1,burst:10,floor:10/h), then the operation\",
    \"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
     \"max_ms\":100,\"cumulative_min_ms\":0,\"cumulative_mean_ms\":50,
     \"cumulative_max_ms\":100}],
    \"total\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
    \"protection\":{\"throttle\":null,\"rate\":null,
-    \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:10\",\"burst\":10.0,
-     \"share\":0.1,\"of\":\"first_tries\",\"per_minute\":0.0,\"throttled\":null}],
+    \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:10,floor:10/h\",
+     \"burst\":10.0,\"share\":0.1,\"of\":\"successes\",\"per_minute\":0.1667,
+     \"throttled\":null}],
     \"hedge\":null,\"bulkhead\":null,\"breaker\":null},
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
 \"retries\" holds every listed retry, also those that a deadline stops; \"total\"

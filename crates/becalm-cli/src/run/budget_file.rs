@@ -26,16 +26,25 @@ const TOKEN: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(2);
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
-/// The ratio budget in a file: the same law, over all processes that name the file.
+/// The ratio budget in a file, of successes or of first tries: the same law, over all processes that
+/// name the file.
 #[derive(Debug)]
 pub struct BudgetFile {
     path: PathBuf,
     /// In millionths of a token.
     deposit: u64,
     burst: u64,
-    floor_per_second: u64,
+    floor_per_hour: u64,
+    earner: Earner,
     /// What went wrong since the last look; the budget denies meanwhile.
     fault: Mutex<Option<BudgetFileError>>,
+}
+
+/// What deposits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Earner {
+    Successes,
+    FirstTries,
 }
 
 /// Why a file cannot be used as a budget.
@@ -88,12 +97,13 @@ impl BudgetFile {
     /// # Errors
     ///
     /// The file cannot be used; nothing in it has been changed.
-    pub fn open(path: &Path, parameters: &Ratio) -> Result<Self, BudgetFileError> {
+    pub fn open(path: &Path, parameters: &Ratio, earner: Earner) -> Result<Self, BudgetFileError> {
         let budget = Self {
             path: path.to_owned(),
             deposit: micros(parameters.ratio),
-            burst: micros(parameters.burst),
-            floor_per_second: micros(parameters.floor_per_second),
+            burst: micros(parameters.held()),
+            floor_per_hour: micros(parameters.floor_per_second * 3600.0),
+            earner,
             fault: Mutex::new(None),
         };
         budget.change(|_| ())?;
@@ -123,7 +133,7 @@ impl BudgetFile {
                 State::parse(line).ok_or_else(|| BudgetFileError::Foreign(self.path.clone()))?
             }
         };
-        state.elapse(clock(), self.floor_per_second, self.burst);
+        state.elapse(clock(), self.floor_per_hour, self.burst);
         let result = change(&mut state);
         let after = state.to_string();
         if before.as_deref() != Some(after.as_bytes()) {
@@ -156,6 +166,12 @@ impl BudgetFile {
         }
     }
 
+    fn earn(&self, earner: Earner) {
+        if earner == self.earner {
+            self.change_or_deny(|state| state.add(self.deposit, self.burst));
+        }
+    }
+
     /// The same for the decision, which knows no errors: what cannot be paid for is not granted.
     fn change_or_deny<R: Default>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         self.change(change).unwrap_or_else(|error| {
@@ -171,8 +187,12 @@ impl RetryBudget for BudgetFile {
         false
     }
 
+    fn first_try(&self, _: Instant) {
+        self.earn(Earner::FirstTries);
+    }
+
     fn deposit(&self, _: Instant) {
-        self.change_or_deny(|state| state.add(self.deposit, self.burst));
+        self.earn(Earner::Successes);
     }
 
     fn withdraw(&self, _: Instant, _: &Failure) -> Option<Withdrawal> {
@@ -212,22 +232,22 @@ impl State {
     }
 
     /// Adds what the time since the last change has brought.
-    fn elapse(&mut self, now: u64, floor_per_second: u64, burst: u64) {
-        const SECOND: u128 = 1_000_000_000;
-        if floor_per_second == 0 {
+    fn elapse(&mut self, now: u64, floor_per_hour: u64, burst: u64) {
+        const HOUR: u128 = 3_600_000_000_000;
+        if floor_per_hour == 0 {
             return;
         }
         // After a restart of the machine its clock is behind; what it then brings is less than
         // what was due.
         let elapsed = u128::from(now.saturating_sub(self.at));
-        let rate = u128::from(floor_per_second);
-        let due = elapsed * rate / SECOND;
+        let rate = u128::from(floor_per_hour);
+        let due = elapsed * rate / HOUR;
         let room = burst.saturating_sub(self.micros);
         match u64::try_from(due) {
             Ok(due) if due < room => {
                 self.micros += due;
                 // Less than a millionth stays due, so that frequent changes lose nothing.
-                let used = u64::try_from((u128::from(due) * SECOND).div_ceil(rate));
+                let used = u64::try_from((u128::from(due) * HOUR).div_ceil(rate));
                 self.at = used.map_or(now, |used| now.min(self.at.saturating_add(used)));
             }
             _ => {
@@ -302,6 +322,7 @@ mod tests {
         let mut parameters = Ratio::default();
         parameters.ratio = ratio;
         parameters.burst = burst;
+        parameters.floor_per_second = 0.0;
         parameters
     }
 
@@ -320,8 +341,8 @@ mod tests {
     fn two_handles_share_one_burst_and_each_deposit_adds_its_share() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let one = BudgetFile::open(&path, &parameters(0.5, 3.0)).unwrap();
-        let other = BudgetFile::open(&path, &parameters(0.5, 3.0)).unwrap();
+        let one = BudgetFile::open(&path, &parameters(0.5, 3.0), Earner::Successes).unwrap();
+        let other = BudgetFile::open(&path, &parameters(0.5, 3.0), Earner::Successes).unwrap();
         assert!((one.fill(Instant::ZERO) - 1.0).abs() < f64::EPSILON);
         let token = one.withdraw(Instant::ZERO, &Failure::transient()).unwrap();
         assert_eq!(withdrawals(&other), 2);
@@ -346,7 +367,9 @@ mod tests {
         let granted: usize = thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
-                    let budget = BudgetFile::open(&path, &parameters(0.5, 2_000.0)).unwrap();
+                    let budget =
+                        BudgetFile::open(&path, &parameters(0.5, 2_000.0), Earner::Successes)
+                            .unwrap();
                     scope.spawn(move || withdrawals(&budget))
                 })
                 .collect();
@@ -387,18 +410,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "buy milk\n").unwrap();
-        let error = BudgetFile::open(&path, &Ratio::default()).unwrap_err();
+        let error = BudgetFile::open(&path, &Ratio::default(), Earner::Successes).unwrap_err();
         assert!(
             error.to_string().contains("not a budget file of becalm"),
             "{error}"
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "buy milk\n");
-        let error = BudgetFile::open(folder.path(), &Ratio::default()).unwrap_err();
+        let error =
+            BudgetFile::open(folder.path(), &Ratio::default(), Earner::Successes).unwrap_err();
         assert!(
             error.to_string().contains("cannot use the budget file"),
             "{error}"
         );
-        let error = BudgetFile::open(Path::new("/dev/null"), &Ratio::default()).unwrap_err();
+        let error = BudgetFile::open(Path::new("/dev/null"), &Ratio::default(), Earner::Successes)
+            .unwrap_err();
         assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
@@ -406,7 +431,7 @@ mod tests {
     fn a_file_that_is_damaged_later_denies_and_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let budget = BudgetFile::open(&path, &Ratio::default()).unwrap();
+        let budget = BudgetFile::open(&path, &Ratio::default(), Earner::Successes).unwrap();
         std::fs::write(&path, "buy milk\n").unwrap();
         assert_eq!(withdrawals(&budget), 0);
         assert!(matches!(
@@ -423,7 +448,7 @@ mod tests {
             at: 5 * second,
         };
         let mut seldom = start;
-        seldom.elapse(7 * second, 3, 1_000);
+        seldom.elapse(7 * second, 3 * 3600, 1_000);
         assert_eq!(
             seldom,
             State {
@@ -433,13 +458,13 @@ mod tests {
         );
         let mut often = start;
         for now in (5 * second..=7 * second).step_by(1_000_003) {
-            often.elapse(now, 3, 1_000);
+            often.elapse(now, 3 * 3600, 1_000);
         }
         // Each of the six was counted late by less than a nanosecond.
-        often.elapse(7 * second + 6, 3, 1_000);
+        often.elapse(7 * second + 6, 3 * 3600, 1_000);
         assert_eq!(often.micros, 6);
         let mut full = start;
-        full.elapse(u64::MAX, 10_000_000_000, 1_000);
+        full.elapse(u64::MAX, 10_000_000_000 * 3600, 1_000);
         assert_eq!(
             full,
             State {

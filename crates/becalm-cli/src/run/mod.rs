@@ -38,7 +38,7 @@ pub use foreground::take_detour;
 
 use crate::wording::protection;
 use attempt::Execution;
-use budget_file::{BudgetFile, BudgetFileError};
+use budget_file::{BudgetFile, BudgetFileError, Earner};
 use exit_code::{ExitRules, OWN_ERROR};
 use hint_file::HintFile;
 use hooks::Hooks;
@@ -218,13 +218,13 @@ fn for_one_call(mut policy: Policy) -> Policy {
 }
 
 fn shared_budget(path: &std::path::Path, policy: &Policy) -> Result<BudgetFile, RunError> {
-    match policy.budget {
-        Budget::Ratio(parameters) => {
-            BudgetFile::open(path, &parameters).map_err(RunError::BudgetFile)
-        }
-        Budget::None => Err(RunError::NoBudgetToShare),
-        other => Err(RunError::OtherBudget(other.to_string())),
-    }
+    let (parameters, earner) = match policy.budget {
+        Budget::Ratio(parameters) => (parameters, Earner::Successes),
+        Budget::FirstTries(parameters) => (parameters, Earner::FirstTries),
+        Budget::None => return Err(RunError::NoBudgetToShare),
+        other => return Err(RunError::OtherBudget(other.to_string())),
+    };
+    BudgetFile::open(path, &parameters, earner).map_err(RunError::BudgetFile)
 }
 
 fn retrier(

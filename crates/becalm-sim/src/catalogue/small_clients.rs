@@ -109,7 +109,7 @@ fn outage(fleet: u32, sharing: &str, seed: u64) -> PopulationRecord {
     );
     let policy = Policy::exponential(Duration::from_millis(1))
         .attempts(4)
-        .budget(Budget::ratio(0.1).burst(10.0));
+        .budget(Budget::default().floor_per_second(0.0));
     let mut scenario = scenario(&parameters, &policy);
     for trigger in &mut scenario.triggers {
         (trigger.from, trigger.length) = (Duration::ZERO, scenario.horizon);

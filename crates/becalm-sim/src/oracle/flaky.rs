@@ -24,8 +24,9 @@ pub fn success(failures: f64, attempts: u32) -> f64 {
 /// The most attempts per call that a ratio budget lets through: 1 + r + B n / U.
 ///
 /// Each of n clients starts with a burst of B tokens, and each of the U first tries of all of them
-/// together deposits r. A retry takes one token, so there are at most r U + B n of them. Met where p
-/// is far above r and the calls want to be retried more than once; else
+/// together earns r in the mean: the ratio itself of a budget that first tries feed, and so much of it
+/// as calls succeed of one that successes do. A retry takes one token, so there are at most r U + B n
+/// of them. Met where p is far above r and the calls want to be retried more than once; else
 /// [`attempts_per_call`] is less.
 pub fn budget_bound(ratio: f64, burst: f64, clients: f64, first_tries: f64) -> f64 {
     1.0 + amount(ratio) + amount(burst) * amount(clients) / positive(first_tries)

@@ -4,8 +4,9 @@
 //! makes all its A attempts, so that A lambda attempts per second are offered, and the work done for
 //! those whose callers have given up keeps the queue as long as it is. The storm feeds itself while
 //! A lambda > mu. So the service comes back by itself only below mu/A: its *hidden capacity*, far
-//! below the capacity that it shows on a quiet day. A budget of ratio r bounds the attempts by
-//! (1 + r) lambda, once its burst is spent: its hidden capacity is mu/(1 + r).
+//! below the capacity that it shows on a quiet day. A budget of ratio r that first tries feed bounds the
+//! attempts by (1 + r) lambda, once its burst is spent: its hidden capacity is mu/(1 + r). One that
+//! successes feed earns nothing in the storm: as without retries, its hidden capacity is mu.
 //!
 //! Near the hidden capacity chance decides: the time to recover is a random variable that grows
 //! steeply, so that nothing is said between the two bounds of [`Fate`].
@@ -42,7 +43,8 @@ pub fn hidden_capacity(capacity: f64, attempts: u32) -> f64 {
     amount(capacity) / positive(f64::from(attempts))
 }
 
-/// The same where a budget of ratio r bounds the retries as well: mu over the lesser of A and 1 + r.
+/// The same where a budget of ratio r that first tries feed bounds the retries as well: mu over the
+/// lesser of A and 1 + r.
 pub fn hidden_capacity_with_budget(capacity: f64, attempts: u32, ratio: f64) -> f64 {
     amount(capacity) / lesser(positive(f64::from(attempts)), 1.0 + amount(ratio))
 }

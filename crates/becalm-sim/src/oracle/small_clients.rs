@@ -2,14 +2,15 @@
 //!
 //! Each of n clients has a budget of its own that starts with B tokens. In a short outage they make U
 //! first tries all together, so that each makes few, and the policy would ask for
-//! U ((1 - p^A)/(1 - p) - 1) retries. The budgets grant up to r U + B n of them. With B n above
-//! what is asked for the budgets never bite, however small r is: the fleet's burst is B n, not B. One
-//! budget that all share grants r U + B, which is 1 + r per first try again.
+//! U ((1 - p^A)/(1 - p) - 1) retries. A call that succeeds earns r, and at most a share s = 1 - p^A of
+//! them does, so that the budgets grant up to r s U + B n. With B n above what is asked for the budgets
+//! never bite, however small r is: the fleet's burst is B n, not B. One budget that all share grants
+//! r s U + B, which is 1 + r s per first try again: where all fail, 1.
 //!
 //! Source: the law of the ratio budget; compare Marc Brooker, *Fixing retries with token buckets and
 //! circuit breakers* (2022), <https://brooker.co.za/blog/2022/02/28/retries.html>, on many clients.
 
-use super::flaky::{attempts_per_call, budget_bound};
+use super::flaky::{attempts_per_call, budget_bound, success};
 use super::{amount, lesser, positive};
 
 /// Clients of one kind in an outage.
@@ -23,7 +24,7 @@ pub struct SmallClients {
     pub failures: f64,
     /// Attempts of a call: A.
     pub attempts: u32,
-    /// Tokens that a first try deposits: r.
+    /// Tokens that a call deposits that succeeds: r.
     pub ratio: f64,
     /// Tokens that a client's budget starts with, and holds at most: B.
     pub burst: f64,
@@ -43,20 +44,21 @@ impl SmallClients {
     }
 
     /// The most attempts per first try, each client with a budget of its own: what is wanted, or
-    /// 1 + r + B n / U if that is less.
+    /// 1 + r s + B n / U if that is less.
     pub fn amplification(&self) -> f64 {
         self.amplification_of(self.clients)
     }
 
     /// The most attempts per first try where all share one budget: what is wanted, or
-    /// 1 + r + B / U if that is less.
+    /// 1 + r s + B / U if that is less.
     pub fn shared_amplification(&self) -> f64 {
         self.amplification_of(1.0)
     }
 
     fn amplification_of(&self, budgets: f64) -> f64 {
         let wanted = attempts_per_call(self.failures, self.attempts);
-        let paid = budget_bound(self.ratio, self.burst, positive(budgets), self.first_tries);
+        let earned = amount(self.ratio) * success(self.failures, self.attempts);
+        let paid = budget_bound(earned, self.burst, positive(budgets), self.first_tries);
         lesser(wanted, paid)
     }
 }

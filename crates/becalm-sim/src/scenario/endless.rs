@@ -27,6 +27,7 @@ pub(super) fn is_endless(policy: &Policy, network: &Distribution) -> bool {
 fn is_bounded(budget: Budget) -> bool {
     let all = budget.all_of();
     all.ratio.is_some()
+        || all.first_tries.is_some()
         || all.tokens.is_some()
         || all.grpc.is_some()
         || all.window.is_some()

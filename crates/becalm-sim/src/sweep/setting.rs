@@ -134,8 +134,12 @@ fn with_ratio(budget: Budget, or: Budget, set: impl Fn(&mut becalm::budget::Rati
             set(&mut ratio);
             Budget::Ratio(ratio)
         }
-        Budget::AllOf(mut all) if all.ratio.is_some() => {
-            if let Some(ratio) = &mut all.ratio {
+        Budget::FirstTries(mut ratio) => {
+            set(&mut ratio);
+            Budget::FirstTries(ratio)
+        }
+        Budget::AllOf(mut all) if all.ratio.or(all.first_tries).is_some() => {
+            if let Some(ratio) = all.ratio.as_mut().or(all.first_tries.as_mut()) {
                 set(ratio);
             }
             Budget::AllOf(all)

@@ -7,22 +7,25 @@ use crate::scenario::{Effect, Scenario, Service};
 use super::load::{Multiplied, accepts, open_rate, requests};
 
 /// Attempts for each first try that a policy can make for long while every attempt fails: its
-/// attempts, or 1 + r where its budget allows retries for a share r of first tries. The burst of a
-/// budget is spent once and plays no part. Infinite for a policy that sets no bound.
+/// attempts, or 1 + r where its budget allows retries for a share r of first tries, or 1 where its
+/// budget is a `ratio`, which successes earn. The burst of a budget is spent once and plays no part,
+/// and a floor is no share of first tries. Infinite for a policy that sets no bound.
 ///
-/// Of the budgets, `ratio` and `window` bound by first tries. The others, and a breaker, bound by
-/// what succeeds or by time, which is not a share of first tries: they are left out here, so that
-/// the policy may do better than this says.
+/// The budgets `first-tries` and `window` are earned by first tries. The others, and a breaker, bound
+/// in ways of their own: they are left out here, so that the policy may do better than this says.
 pub fn most_attempts(policy: &Policy) -> f64 {
     let attempts = attempts_of(policy);
     let all = match policy.budget {
-        Budget::Ratio(_) | Budget::Window(_) | Budget::AllOf(_) => policy.budget.all_of(),
+        Budget::Ratio(_) | Budget::FirstTries(_) | Budget::Window(_) | Budget::AllOf(_) => {
+            policy.budget.all_of()
+        }
         _ => return attempts,
     };
-    let ratio = all.ratio.map(|it| it.ratio);
+    let ratio = all.ratio.map(|_| 0.0);
+    let first_tries = all.first_tries.map(|it| it.ratio);
     let window = all.window.map(|it| it.share);
-    let shares = ratio.into_iter().chain(window).map(|share| 1.0 + share);
-    shares.fold(attempts, f64::min)
+    let shares = [ratio, first_tries, window].into_iter().flatten();
+    shares.fold(attempts, |most, share| most.min(1.0 + share))
 }
 
 /// The attempts of one call at most.

@@ -272,3 +272,42 @@ fn micros(tokens: f64) -> i64 {
     let micros = (tokens * 1e6 + 0.5) as i64;
     micros.clamp(0, 100_000_000_000_000)
 }
+
+#[cfg(all(test, not(becalm_loom)))]
+mod tests {
+    use super::*;
+
+    const DAY: Instant = Instant::from_nanos(24 * 3_600_000_000_000);
+
+    /// How many of these deposits wrote.
+    fn writes(budget: &RatioBudget, deposits: u32) -> usize {
+        let word = || budget.word.load(Ordering::Relaxed);
+        let deposit = |_: &u32| {
+            let before = word();
+            budget.deposit();
+            word() != before
+        };
+        (0..deposits).filter(deposit).count()
+    }
+
+    #[test]
+    fn c22_after_a_reload_no_success_writes_to_a_full_budget_with_a_floor() {
+        let budget = RatioBudget::new(Budget::default());
+        assert_eq!(writes(&budget, 1000), 0, "as it is made");
+        budget.reconfigure(Budget::default().burst(20.0), DAY);
+        assert_eq!(writes(&budget, 1000), 0, "after a reload");
+        budget.reconfigure(Budget::default(), DAY);
+        assert_eq!(writes(&budget, 1000), 0, "and back");
+    }
+
+    #[test]
+    fn what_one_retry_took_is_written_back_and_nothing_more() {
+        let budget = RatioBudget::new(Budget::default());
+        assert!(budget.withdraw(DAY).is_some());
+        assert_eq!(
+            writes(&budget, 1000),
+            11,
+            "ten, and the millionth under way"
+        );
+    }
+}

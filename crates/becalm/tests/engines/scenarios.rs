@@ -355,7 +355,10 @@ fn sans_io(
             .start(clock.now(), &mut || 0)
             .map_err(|reason| (reason, call.attempt_number()))?;
         let verdict = match service.serve(attempt) {
-            Ok(answer) => return Ok(answer),
+            Ok(answer) => {
+                call.on_outcome(clock.now(), Verdict::Success, &mut random);
+                return Ok(answer);
+            }
             Err(Fault(failure)) => Verdict::Failure(failure),
         };
         match call.on_outcome(clock.now(), verdict, &mut random) {

@@ -49,6 +49,7 @@ pub fn grants(budget: Budget) -> Vec<Grant> {
     let all = budget.all_of();
     let grants = [
         all.ratio.map(ratio),
+        all.first_tries.map(first_tries),
         all.tokens.map(tokens),
         all.grpc.map(grpc),
         all.window.map(window),
@@ -62,11 +63,20 @@ fn ratio(ratio: Ratio) -> Grant {
     Grant {
         kind: "ratio",
         text: Budget::Ratio(ratio).to_string(),
-        burst: ratio.burst,
+        burst: ratio.held().floor(),
         share: ratio.ratio,
-        of: Earner::FirstTries,
-        per_minute: ratio.floor_per_second * 60.0,
+        of: Earner::Successes,
+        per_minute: (ratio.floor_per_second * 60.0 * 1e4).round() / 1e4,
         throttled: None,
+    }
+}
+
+fn first_tries(first_tries: Ratio) -> Grant {
+    Grant {
+        kind: "first-tries",
+        text: Budget::FirstTries(first_tries).to_string(),
+        of: Earner::FirstTries,
+        ..ratio(first_tries)
     }
 }
 
@@ -138,12 +148,13 @@ fn per_minute(per_minute: PerMinute) -> Grant {
 }
 
 impl Grant {
-    /// Retries for each call that it grants for good at the most, where calls are what earns them.
+    /// Retries for each call that it grants for good at the most, where calls are what earns them. A
+    /// floor of less than one a minute is left out.
     pub fn sustained(&self) -> f64 {
         match self.of {
-            Earner::FirstTries if self.per_minute == 0.0 => self.share,
-            Earner::Successes | Earner::CleanSuccesses => self.share,
-            _ => f64::INFINITY,
+            Earner::Time | Earner::CallsUnderWay => f64::INFINITY,
+            _ if self.per_minute >= 1.0 => f64::INFINITY,
+            _ => self.share,
         }
     }
 
@@ -166,7 +177,13 @@ impl Grant {
                 let mut sentence =
                     format!("budget {kind}: {burst} retries at once, then {share} of {of}");
                 if self.per_minute > 0.0 {
-                    let _ = write!(sentence, " and {} a second", self.per_minute / 60.0);
+                    let (number, time) = match self.per_minute {
+                        ..1.0 => (self.per_minute * 60.0, "an hour"),
+                        ..60.0 => (self.per_minute, "a minute"),
+                        _ => (self.per_minute / 60.0, "a second"),
+                    };
+                    let number = (number * 100.0).round() / 100.0;
+                    let _ = write!(sentence, " and {number} {time}");
                 }
                 if let Some(Throttled { burst, share }) = self.throttled {
                     let share = percent(share);
@@ -186,12 +203,16 @@ mod tests {
     fn every_kind_tells_what_it_grants_at_once_and_for_good() {
         for (budget, sentence) in [
             (
-                "ratio:0.1,burst:10",
-                "budget ratio: 10 retries at once, then 10% of first tries",
+                "ratio:0.1,burst:10,floor:10/h",
+                "budget ratio: 10 retries at once, then 10% of successes and 10 an hour",
             ),
             (
                 "ratio:0.1,burst:10,floor:2",
-                "budget ratio: 10 retries at once, then 10% of first tries and 2 a second",
+                "budget ratio: 10 retries at once, then 10% of successes and 2 a second",
+            ),
+            (
+                "first-tries:0.1,burst:10",
+                "budget first-tries: 10 retries at once, then 10% of first tries",
             ),
             (
                 "tokens:500,cost:14,throttled:5,refund:last,clean:1",
