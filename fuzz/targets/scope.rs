@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use becalm::time::ClockId;
-use becalm::{DoNotRetry, Instant, Scope};
+use becalm::{Told, Instant, Scope};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
@@ -24,12 +24,12 @@ const OF_OTHERS: [&str; 7] = [
 
 fuzz_target!(|text: &[u8]| {
     let scope = Scope::decode(text, NOW, CLOCK);
-    let answer = DoNotRetry::decode(text);
+    let answer = Told::decode(text);
     assert!(!scope.is_retry_forbidden());
     is_read_by_the_book(scope, answer, text);
     if let Some(answer) = answer {
-        assert!(answer.reason().forbids_retry_above());
-        assert_eq!(DoNotRetry::decode(answer.to_string()), Some(answer));
+        assert!(answer.reason().is_told_above());
+        assert_eq!(Told::decode(answer.to_string()), Some(answer));
     }
 
     let written = scope.encode(NOW, CLOCK).map(|header| header.to_string());
@@ -53,7 +53,7 @@ fuzz_target!(|text: &[u8]| {
     }
 });
 
-fn is_read_by_the_book(scope: Scope, answer: Option<DoNotRetry>, text: &[u8]) {
+fn is_read_by_the_book(scope: Scope, answer: Option<Told>, text: &[u8]) {
     let Ok(members) = Parser::new(text).parse::<Dictionary>() else {
         // Whether the last bits of a byte sequence are zero is not looked at here.
         if !text.contains(&b':') {

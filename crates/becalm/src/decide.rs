@@ -61,7 +61,7 @@ pub(crate) struct Standing {
     pub attempts: u32,
     pub operation: Operation,
     pub body_replayable: bool,
-    /// A layer below has learnt that more attempts harm.
+    /// A layer below has heard from the server that more attempts harm.
     pub forbidden_below: bool,
     /// A layer above repeats, so this one runs once: see [`Nested`](crate::Nested).
     pub repeated_above: bool,
@@ -155,7 +155,7 @@ fn wait<R: Random + ?Sized>(
             let delay = round_to_tick(drawn, after, high, rules.tick, random);
             Ok(hinted(at, delay))
         }
-        Some(Hint::Stop) | None => {
+        Some(Hint::Stop | Hint::Below(_)) | None => {
             let throttled = failure.class == Class::Throttled;
             let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
             let (floor, cap) = (rules.delay.floor, rules.delay.cap);
@@ -192,7 +192,7 @@ fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
             after: after.min(cap),
             over: over.min(cap),
         }),
-        (HintMode::Clamp, Hint::Stop) | (HintMode::Ignore, _) => None,
+        (HintMode::Clamp, Hint::Stop | Hint::Below(_)) | (HintMode::Ignore, _) => None,
     }
 }
 

@@ -107,7 +107,7 @@ pub use rate::{AdaptiveRate, RateLimiter};
 pub use run::{GaveUp, Last, Retrier};
 #[cfg(feature = "std")]
 pub use scope::detached;
-pub use scope::{DoNotRetry, Nested, Scope, ScopeHeader};
+pub use scope::{Nested, Scope, ScopeHeader, Told};
 pub use shared::Shared;
 pub use stop::StopReason;
 pub use throttle::{AdaptiveThrottle, Priority, Throttle};

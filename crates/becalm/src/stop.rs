@@ -14,7 +14,7 @@ use crate::suggest;
 pub enum StopReason {
     /// The failure is permanent.
     Permanent,
-    /// The server, or a layer below, said so.
+    /// The server said so, to this layer or to one below.
     DoNotRetry,
     /// The operation may have taken effect and is neither idempotent nor keyed.
     NotIdempotent,
@@ -28,11 +28,11 @@ pub enum StopReason {
     HintTooLong,
     /// The wait would pass the deadline, or the deadline cut the attempt.
     DeadlineExceeded,
-    /// The circuit breaker is open.
+    /// The circuit breaker is open, here or, for more than a fifth of the attempts, in a layer below.
     BreakerOpen,
     /// Too many calls are waiting already.
     TooManyWaiting,
-    /// The retry budget is spent.
+    /// The retry budget is spent, here or, for more than a fifth of the attempts, in a layer below.
     BudgetExhausted,
     /// The call was dropped or cancelled by its owner.
     Cancelled,
@@ -85,8 +85,9 @@ impl StopReason {
         }
     }
 
-    /// Whether layers above must not retry either: this layer has learnt that more attempts harm.
-    pub const fn forbids_retry_above(self) -> bool {
+    /// Whether layers above are told: `DoNotRetry` forbids them to retry; a spent budget and an open
+    /// breaker they heed where more than a fifth of their attempts hear of one.
+    pub const fn is_told_above(self) -> bool {
         matches!(
             self,
             Self::BudgetExhausted | Self::BreakerOpen | Self::DoNotRetry

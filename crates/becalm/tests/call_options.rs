@@ -48,7 +48,7 @@ fn a_calls_own_attempts_go_before_the_policys() {
 }
 
 #[test]
-fn a_layer_below_is_suppressed_exactly_if_this_call_may_repeat() {
+fn a_layer_below_runs_once_exactly_if_this_call_repeats_and_might_from_its_start() {
     let (once, more) = (
         shared(Policy::default().attempts(1)),
         shared(Policy::default()),
@@ -64,6 +64,10 @@ fn a_layer_below_is_suppressed_exactly_if_this_call_may_repeat() {
     ] {
         let mut call = Call::begin(outer, options, Scope::NONE, NOW);
         call.start(NOW, &mut || 0).expect("no deadline");
+        let refused = Failure::transient().unsent(); // may be repeated whatever it is
+        if let Decision::RetryIn(_) = call.on_outcome(NOW, refused.into(), &mut || 0) {
+            call.start(NOW, &mut || 0).expect("no deadline");
+        }
         let stopped = if repeats {
             (1, StopReason::NestedRetry)
         } else {

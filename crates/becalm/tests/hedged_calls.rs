@@ -7,6 +7,7 @@
 
 mod token_book;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -375,9 +376,18 @@ impl<'r> World<'r> {
             assert!(call.under_way.len() <= self.rules.copies as usize + 1);
             assert!(call.attempt <= self.rules.attempts);
             assert_eq!(call.call.attempt_number(), call.attempt);
-            for (number, ..) in &call.under_way {
-                assert_eq!(call.call.scope_of(*number).attempt(), *number);
-            }
+            // A hedge is no repetition: all copies are in the attempt that they stand beside.
+            let numbers = call.under_way.iter().map(|(number, ..)| *number);
+            let attempts = numbers
+                .clone()
+                .map(|number| call.call.scope_of(number).attempt());
+            let beside: HashSet<u32> = attempts.collect();
+            assert!(beside.len() <= 1, "{beside:?}");
+            assert!(
+                beside
+                    .iter()
+                    .all(|it| numbers.clone().all(|number| *it <= number))
+            );
             assert!(!call.is_over || call.under_way.is_empty());
         }
     }

@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
 use becalm::classify::{Rejected, judged};
-use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_do_not_retry, write_scope};
+use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_scope, write_told};
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
-    DoNotRetry, Failure, GaveUp, Hint, Instant, Nested, Operation, Policy, Retrier, Scope,
-    ScopeHeader, Sleeper, StopReason, Verdict,
+    Failure, GaveUp, Hint, Instant, Nested, Operation, Policy, Retrier, Scope, ScopeHeader,
+    Sleeper, StopReason, Told, Verdict,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
@@ -38,16 +38,16 @@ fn said(lines: &[(&'static str, &str)]) -> (u32, bool, bool, Option<u128>) {
 fn the_words_of_other_systems_are_understood() {
     for (name, value, expected) in [
         ("x-envoy-attempt-count", "1", (1, true, false, None)),
-        ("x-envoy-attempt-count", "2", (2, false, false, None)),
-        ("x-envoy-is-timeout-retry", "true", (0, false, false, None)),
+        ("x-envoy-attempt-count", "2", (2, false, true, None)),
+        ("x-envoy-is-timeout-retry", "true", (0, false, true, None)),
         (
             "x-envoy-expected-rq-timeout-ms",
             "250",
             (0, true, false, Some(250)),
         ),
-        ("grpc-previous-rpc-attempts", "1", (2, false, false, None)),
+        ("grpc-previous-rpc-attempts", "1", (2, false, true, None)),
         ("x-stainless-retry-count", "0", (1, true, false, None)),
-        ("x-stainless-retry-count", "3", (4, false, false, None)),
+        ("x-stainless-retry-count", "3", (4, false, true, None)),
         (
             "amz-sdk-request",
             "attempt=1; max=3",
@@ -56,12 +56,12 @@ fn the_words_of_other_systems_are_understood() {
         (
             "amz-sdk-request",
             "attempt=2; max=3",
-            (2, false, false, None),
+            (2, false, true, None),
         ),
         (
             "amz-sdk-request",
             "ttl=20260101T000000Z; attempt=3",
-            (3, false, false, None),
+            (3, false, true, None),
         ),
         ("grpc-timeout", "1H", (0, true, false, Some(3_600_000))),
         ("grpc-timeout", "2M", (0, true, false, Some(120_000))),
@@ -72,12 +72,12 @@ fn the_words_of_other_systems_are_understood() {
         (
             "x-envoy-attempt-count",
             "99999999999999999999",
-            (255, false, false, None),
+            (255, false, true, None),
         ),
         (
             "grpc-previous-rpc-attempts",
             "18446744073709551615",
-            (255, false, false, None),
+            (255, false, true, None),
         ),
     ] {
         assert_eq!(said(&[(name, value)]), expected, "{name}: {value}");
@@ -130,7 +130,7 @@ fn of_several_the_latest_attempt_and_the_shortest_time_count() {
         ("x-envoy-attempt-count", "2"),
         ("x-envoy-attempt-count", "1"),
     ];
-    assert_eq!(said(&twice), (2, false, false, None));
+    assert_eq!(said(&twice), (2, false, true, None));
     let timeouts = [("grpc-timeout", "2S"), ("grpc-timeout", "1S")];
     assert_eq!(said(&timeouts), (0, true, false, Some(1000)));
 }
@@ -169,20 +169,29 @@ fn a_scope_is_written_in_place_of_the_one_that_came() {
 }
 
 #[test]
-fn do_not_retry_is_written_for_the_reasons_that_forbid() {
+fn what_is_told_is_written_and_only_do_not_retry_forbids() {
     for reason in StopReason::ALL.iter().copied() {
         let mut sent = HeaderMap::new();
-        write_do_not_retry(&mut sent, reason);
-        if !reason.forbids_retry_above() {
+        write_told(&mut sent, reason);
+        if !reason.is_told_above() {
             assert!(sent.is_empty(), "{reason:?}");
+            continue;
+        }
+        let told = Told::decode(&sent[Told::NAME]).unwrap();
+        assert_eq!(told.reason(), reason);
+        assert_eq!(hint(&sent, SystemTime::now), Some(told.hint()));
+        if reason != StopReason::DoNotRetry {
+            assert_eq!(should_retry(&sent), None, "{reason:?}");
+            assert_eq!(sent.len(), 1, "nobody else is told: {sent:?}");
+            sent.insert("retry-after", HeaderValue::from_static("1"));
+            let delay = Hint::AtLeast(Duration::from_secs(1));
+            assert_eq!(hint(&sent, SystemTime::now), Some(delay), "never early");
             continue;
         }
         assert_eq!(should_retry(&sent), Some(false), "{reason:?}");
         assert_eq!(sent["x-should-retry"], "false");
-        let told = DoNotRetry::decode(&sent[DoNotRetry::NAME]).unwrap();
-        assert_eq!(told.reason(), reason);
         // Each of the two suffices.
-        for name in ["x-should-retry", DoNotRetry::NAME] {
+        for name in ["x-should-retry", Told::NAME] {
             let mut one = sent.clone();
             one.remove(name);
             assert_eq!(should_retry(&one), Some(false), "{reason:?} without {name}");
@@ -194,7 +203,7 @@ fn do_not_retry_is_written_for_the_reasons_that_forbid() {
 fn do_not_retry_is_heard_in_every_form_and_outweighs_the_rest() {
     let wishes = [("x-should-retry", "true"), ("retry-after", "1")];
     for no in [
-        ("becalm-retry", "do-not-retry=budget_exhausted"),
+        ("becalm-retry", "do-not-retry, gave-up=budget_exhausted"),
         ("becalm-retry", "do-not-retry"),
         ("finagle-http-nonretryable-nack", "true"),
         ("finagle-http-nonretryable-nack", ""),
@@ -270,8 +279,8 @@ impl Service {
         let above = scope(request, self.clock.now(), self.clock.clock());
         let (ended, scope) = above.enter_with_scope(|| self.call(next));
         let mut answer = ended.unwrap_or_else(|_| unavailable());
-        if let Some(reason) = scope.forbidden_because() {
-            write_do_not_retry(answer.headers_mut(), reason);
+        if let Some(reason) = scope.told_below() {
+            write_told(answer.headers_mut(), reason);
         }
         answer
     }
@@ -296,9 +305,9 @@ fn asked(between: &Policy, store: impl Fn(u32) -> Response<()>) -> (u32, Ended) 
 }
 
 #[test]
-fn four_by_four_by_four_requests_are_four() {
+fn four_by_four_by_four_requests_are_ten() {
     let (times, ended) = asked(&Policy::default(), |_| unavailable());
-    assert_eq!(times, 4);
+    assert_eq!(times, 10);
     assert_eq!(ended.unwrap_err().reason(), StopReason::AttemptsExhausted);
     let multiplying = Policy::default()
         .nested(Nested::Allow)
@@ -319,14 +328,14 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
     };
     for nested in [Nested::Outermost, Nested::Allow] {
         let policy = Policy::default().nested(nested);
-        let (times, ended) = asked(&policy, no("becalm-retry", "do-not-retry=breaker_open"));
+        let (times, ended) = asked(&policy, no("becalm-retry", "do-not-retry"));
         assert_eq!(times, 1, "{nested:?}");
         let gave_up = ended.unwrap_err();
         assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
         let Some(Rejected::Value(answer)) = gave_up.into_error() else {
             panic!("an answer")
         };
-        let told = DoNotRetry::decode(&answer.headers()[DoNotRetry::NAME]);
+        let told = Told::decode(&answer.headers()[Told::NAME]);
         assert_eq!(told.unwrap().reason(), StopReason::DoNotRetry);
         let (times, _) = asked(&policy, no("finagle-http-nonretryable-nack", "true"));
         assert_eq!(times, 1, "{nested:?}");
@@ -335,7 +344,7 @@ fn a_store_that_says_no_is_asked_once_by_all_layers_together() {
 
 #[test]
 fn the_names_are_field_names() {
-    for name in [ScopeHeader::NAME, DoNotRetry::NAME] {
+    for name in [ScopeHeader::NAME, Told::NAME] {
         assert_eq!(HeaderName::from_static(name).as_str(), name);
     }
 }

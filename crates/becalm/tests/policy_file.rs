@@ -162,7 +162,7 @@ attempts = 4
 hint = "honor"
 max_hint = "1m"
 budget = "ratio:0.1,burst:10,floor:10/h"
-nested = "suppress"
+nested = "nearest"
 "#
     );
 }
@@ -244,7 +244,7 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "nested = \"yes\"",
-            "nested: there is no way with nested retries `yes`; write suppress, allow or share-budget",
+            "nested: there is no way with nested retries `yes`; write nearest, outermost, allow or share-budget",
         ),
         (
             "preset = \"grcp\"",

@@ -5,8 +5,7 @@ use core::time::Duration;
 use becalm::rng::SplitMix64;
 use becalm::time::ClockId;
 use becalm::{
-    Call, CallOptions, Decision, DoNotRetry, Failure, Hint, Instant, Policy, Scope, Shared,
-    StopReason,
+    Call, CallOptions, Decision, Failure, Hint, Instant, Policy, Scope, Shared, StopReason, Told,
 };
 use proptest::prelude::*;
 
@@ -193,7 +192,7 @@ fn a_deadline_that_has_passed_is_told_as_no_time_and_refuses_the_call() {
 fn nothing_above_is_nothing_to_write() {
     assert_eq!(Scope::NONE.encode(NOW, HERE), None);
     assert_eq!(Scope::decode("", NOW, HERE).encode(NOW, HERE), None);
-    let forbidden = Scope::decode("", NOW, HERE).forbidding_retry();
+    let forbidden = Scope::decode("", NOW, HERE).telling(StopReason::DoNotRetry);
     assert_eq!(
         forbidden.encode(NOW, HERE),
         None,
@@ -260,26 +259,31 @@ fn an_ancestor_past_its_first_attempt_is_told() {
 }
 
 #[test]
-fn the_reasons_that_forbid_travel_and_the_others_do_not() {
+fn the_reasons_that_are_told_travel_and_the_others_do_not() {
     for reason in StopReason::ALL.iter().copied() {
-        let Some(answer) = DoNotRetry::because(reason) else {
-            assert!(!reason.forbids_retry_above());
-            let named = format!("do-not-retry={}", reason.as_str());
-            let read = DoNotRetry::decode(named).map(DoNotRetry::reason);
-            assert_eq!(read, Some(StopReason::DoNotRetry), "{reason:?}");
+        let Some(answer) = Told::because(reason) else {
+            assert!(!reason.is_told_above());
+            let named = format!("gave-up={}", reason.as_str());
+            assert_eq!(Told::decode(named), None, "{reason:?}");
+            assert_eq!(Scope::NONE.telling(reason), Scope::NONE);
             continue;
         };
-        assert!(reason.forbids_retry_above());
-        assert_eq!(DoNotRetry::decode(answer.to_string()), Some(answer));
-        assert_eq!((answer.reason(), answer.hint()), (reason, Hint::Stop));
-        let scope = Scope::NONE.forbidding_retry_because(reason);
-        assert_eq!(scope.forbidden_because(), Some(reason));
-        let later = scope.forbidding_retry_because(StopReason::DoNotRetry);
-        assert_eq!(later.forbidden_because(), Some(reason), "the first stays");
+        assert!(reason.is_told_above());
+        assert_eq!(Told::decode(answer.to_string()), Some(answer));
+        let hint = match reason {
+            StopReason::DoNotRetry => Hint::Stop,
+            _ => Hint::Below(reason),
+        };
+        assert_eq!((answer.reason(), answer.hint()), (reason, hint));
+        let scope = Scope::NONE.telling(reason);
+        assert_eq!(scope.told_below(), Some(reason));
+        let later = scope.telling(StopReason::BreakerOpen);
+        assert_eq!(later.told_below(), Some(reason), "the first stays");
+        let later = scope.telling(StopReason::DoNotRetry);
+        assert_eq!(later.told_below(), Some(StopReason::DoNotRetry));
+        assert_eq!(scope.is_retry_forbidden(), reason == StopReason::DoNotRetry);
     }
-    assert_eq!(Scope::NONE.forbidden_because(), None);
-    let other = Scope::NONE.forbidding_retry_because(StopReason::Permanent);
-    assert_eq!(other.forbidden_because(), Some(StopReason::DoNotRetry));
+    assert_eq!(Scope::NONE.told_below(), None);
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn do_not_retry_is_heard_in_every_form_and_nothing_else_is() {
         "x=1, do-not-retry;at=2, y",
         "do-not-retry=?0, do-not-retry",
     ] {
-        let read = DoNotRetry::decode(text).map(DoNotRetry::reason);
+        let read = Told::decode(text).map(Told::reason);
         assert_eq!(read, Some(StopReason::DoNotRetry), "{text:?}");
     }
     for text in [
@@ -308,7 +312,7 @@ fn do_not_retry_is_heard_in_every_form_and_nothing_else_is() {
         "no",
         "do-not-retry\u{e9}",
     ] {
-        assert_eq!(DoNotRetry::decode(text), None, "{text:?}");
+        assert_eq!(Told::decode(text), None, "{text:?}");
     }
 }
 
@@ -446,7 +450,7 @@ proptest! {
     #[test]
     fn no_bytes_panic(text: Vec<u8>) {
         let scope = Scope::decode(&text, NOW, HERE);
-        let _ = DoNotRetry::decode(&text);
+        let _ = Told::decode(&text);
         prop_assert!(!scope.is_retry_forbidden());
     }
 

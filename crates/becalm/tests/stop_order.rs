@@ -103,7 +103,12 @@ fn decide(holding: Holding, budget: &Arc<CountingBudget>) -> (Decision, u64) {
         .then(|| waiting(&retrier));
     let outer = Policy::default().retrier().expect("a valid policy");
     let mut above = Call::begin(&outer, CallOptions::new(), Scope::NONE, NOW);
-    above.start(NOW, &mut || 0).expect("no deadline");
+    for _ in 0..2 {
+        above.start(NOW, &mut || 0).expect("no deadline");
+        if above.attempt_number() == 1 {
+            above.on_outcome(NOW, Failure::transient().into(), &mut || 0);
+        }
+    }
     let above = if holding.has(StopReason::NestedRetry) {
         above.scope()
     } else {

@@ -54,7 +54,7 @@ fn sections() -> [Section; 12] {
             .deadline(Duration::from_secs(30))
             .throttled_base(Duration::from_secs(1))
             .rate(AdaptiveRate::cubic());
-        "Several layers": Policy::default().nested(Nested::Outermost);
+        "Several layers": Policy::default().nested(Nested::Nearest);
         "Several at once": Policy::exponential(Duration::from_millis(50))
             .attempts(3)
             .deadline(Duration::from_secs(2))

@@ -44,10 +44,16 @@ fn main() {
     }
     for (row, outcomes) in &all {
         let cells = outcomes.iter().map(|it| over_seeds(it, |it| it.work));
-        line(&format!("work at D, ms a success: {}", row.title()), cells, 0);
+        line(
+            &format!("work at D, ms a success: {}", row.title()),
+            cells,
+            0,
+        );
     }
     for (row, outcomes) in &all {
-        let cells = outcomes.iter().map(|it| over_seeds(it, |it| it.amplification));
+        let cells = outcomes
+            .iter()
+            .map(|it| over_seeds(it, |it| it.amplification));
         line(&format!("amplification at D: {}", row.title()), cells, 2);
     }
 }

@@ -165,7 +165,11 @@ impl Row {
         };
         let at = |time: Duration| (time.as_nanos() / recording.bucket.as_nanos()) as usize;
         let within = |counts: &[u32]| all(&counts[at(from)..at(to).min(counts.len())]);
-        let each = if self == Self::FiveInSequence { 5.0 } else { 1.0 };
+        let each = if self == Self::FiveInSequence {
+            5.0
+        } else {
+            1.0
+        };
         let ended = all(&users.calls) - users.under_way as f64;
         Outcome {
             succeeded: 100.0 * all(&users.succeeded) / ended,

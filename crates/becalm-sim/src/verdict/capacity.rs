@@ -2,7 +2,7 @@
 
 use becalm::{Budget, Nested, Policy};
 
-use crate::scenario::{Downstream, Effect, Scenario, Service};
+use crate::scenario::{Effect, Scenario, Service};
 
 use super::load::{Multiplied, accepts, open_rate, requests};
 
@@ -14,10 +14,7 @@ use super::load::{Multiplied, accepts, open_rate, requests};
 /// The budgets `first-tries` and `window` are earned by first tries. The others, and a breaker, bound
 /// in ways of their own: they are left out here, so that the policy may do better than this says.
 pub fn most_attempts(policy: &Policy) -> f64 {
-    let attempts = match policy.attempts {
-        Policy::UNLIMITED => f64::INFINITY,
-        attempts => f64::from(attempts),
-    };
+    let attempts = attempts_of(policy);
     let all = match policy.budget {
         Budget::Ratio(_) | Budget::FirstTries(_) | Budget::Window(_) | Budget::AllOf(_) => {
             policy.budget.all_of()
@@ -31,6 +28,14 @@ pub fn most_attempts(policy: &Policy) -> f64 {
     shares.fold(attempts, |most, share| most.min(1.0 + share))
 }
 
+/// The attempts of one call at most.
+fn attempts_of(policy: &Policy) -> f64 {
+    match policy.attempts {
+        Policy::UNLIMITED => f64::INFINITY,
+        attempts => f64::from(attempts),
+    }
+}
+
 /// The hidden capacity, in first tries of all populations per second: up to it no service is filled
 /// even while every attempt fails.
 ///
@@ -38,8 +43,8 @@ pub fn most_attempts(policy: &Policy) -> f64 {
 /// fail A times, and can come back only if that is below mu: lambda < mu / A, or mu / (1 + r) under
 /// a budget (N. Bronson et al., *Metastable Failures in Distributed Systems*, `HotOS` 2021; L. Huang
 /// et al., *Metastable Failures in the Wild*, OSDI 2022). Of several services it is the first that is
-/// filled: calls to one behind another are multiplied by the attempts of every layer, but for layers
-/// that see a retry above them and leave it that; a cache that a trigger empties, or that starts
+/// filled: calls to one behind another are multiplied by the attempts of every layer. Layers that know
+/// of those above them ([`Nested`]) add theirs, or leave it to the outermost; a cache that a trigger empties, or that starts
 /// empty, answers nothing unless it keeps late fills.
 ///
 /// A service whose queue is shorter than its callers wait may carry more: what it refuses costs it
@@ -49,9 +54,13 @@ pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
         let mut variants = population.variants.iter();
         variants.any(|it| most_attempts(&it.policy) > 1.0)
     });
-    let leaves_it = |call: &Downstream| {
-        repeats && call.propagates && matches!(call.policy.nested, Nested::Outermost)
+    let is_cold = |service: &Service| is_cold(scenario, service);
+    let once = Multiplied {
+        calls: &|_| 1.0,
+        steps: &|_, _, _| 1.0,
+        is_cold: &is_cold,
     };
+    let first_tries = requests(scenario, &once);
     let failing = Multiplied {
         calls: &|population| {
             let all: f64 = population.variants.iter().map(|it| it.share).sum();
@@ -59,14 +68,20 @@ pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
             let attempts = variants.map(|it| it.share / all * most_attempts(&it.policy));
             attempts.sum()
         },
-        steps: &|call| {
-            if leaves_it(call) {
-                1.0
-            } else {
-                most_attempts(&call.policy)
+        steps: &|call, caller, load| {
+            let alone = most_attempts(&call.policy);
+            match call.policy.nested {
+                Nested::Outermost if repeats && call.propagates => 1.0,
+                Nested::Nearest if call.propagates => {
+                    // Of all that the caller gets for one first try, one is a first attempt.
+                    let above = load / first_tries.get(caller).copied().unwrap_or(load);
+                    let added = (above + attempts_of(&call.policy) - 1.0) / above;
+                    alone.min(added)
+                }
+                _ => alone,
             }
         },
-        is_cold: &|service| is_cold(scenario, service),
+        is_cold: &is_cold,
     };
     let filled = scenario.services.iter().zip(requests(scenario, &failing));
     let filled = filled

@@ -40,7 +40,7 @@ pub fn bottleneck(scenario: &Scenario) -> Option<Bottleneck> {
 pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
     let once = Multiplied {
         calls: &|_| 1.0,
-        steps: &|_, _| 1.0,
+        steps: &|_, _, _| 1.0,
         is_cold: &|_| false,
     };
     requests(scenario, &once)
@@ -50,9 +50,9 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
 pub(super) struct Multiplied<'a> {
     /// Attempts for each call of a population.
     pub calls: &'a dyn Fn(&Population) -> f64,
-    /// Attempts for each call of a service to another one, where the service gets so many requests
-    /// for each first try.
-    pub steps: &'a dyn Fn(&Downstream, f64) -> f64,
+    /// Attempts for each call of the service at this place to another one, where it gets so many
+    /// requests per second.
+    pub steps: &'a dyn Fn(&Downstream, usize, f64) -> f64,
     /// Whether the cache of a service answers nothing.
     pub is_cold: &'a dyn Fn(&Service) -> bool,
 }
@@ -75,7 +75,7 @@ pub(super) fn requests(scenario: &Scenario, multiplied: &Multiplied<'_>) -> Vec<
     let mut loads = from_clients.clone();
     for _ in 1..scenario.services.len() {
         let mut next = from_clients.clone();
-        for (service, load) in scenario.services.iter().zip(&loads) {
+        for (at, (service, load)) in scenario.services.iter().zip(&loads).enumerate() {
             let missed = match &service.cache {
                 Some(cache) if !(multiplied.is_cold)(service) => misses(cache, *load),
                 _ => 1.0,
@@ -84,7 +84,8 @@ pub(super) fn requests(scenario: &Scenario, multiplied: &Multiplied<'_>) -> Vec<
             for call in service.calls.iter().filter(|_| missed > 0.0) {
                 let called = place(&call.service).and_then(|at| next.get_mut(at));
                 if let Some(called) = called {
-                    *called += missed * f64::from(call.fan_out) * (multiplied.steps)(call);
+                    let attempts = (multiplied.steps)(call, at, *load);
+                    *called += missed * f64::from(call.fan_out) * attempts;
                 }
             }
         }

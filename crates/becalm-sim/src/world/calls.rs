@@ -5,8 +5,7 @@ use std::task::Waker;
 
 use becalm::rng::Random;
 use becalm::{
-    Call, CallOptions, Decision, DoNotRetry, Failure, Instant, Scope, Shared, Start, StopReason,
-    Verdict,
+    Call, CallOptions, Decision, Failure, Instant, Scope, Shared, Start, StopReason, Told, Verdict,
 };
 
 use crate::record::Began;
@@ -259,8 +258,8 @@ fn verdict(answer: Answer) -> Verdict {
         Answer::Failure => Failure::transient().into(),
         Answer::Throttled => Failure::throttled().into(),
         Answer::Permanent => Failure::permanent().into(),
-        Answer::Forbidden(reason) => {
-            let said = DoNotRetry::because(reason);
+        Answer::Told(reason) => {
+            let said = Told::because(reason);
             let failure = Failure::transient();
             said.map_or(failure, |said| failure.hint(said.hint()))
                 .into()

@@ -113,8 +113,8 @@ impl<T: Tracer> World<'_, T> {
             let line = &self.plan.lines[line as usize];
             let answer = if line.fails_for_good {
                 Answer::Permanent
-            } else if line.propagates && reason.forbids_retry_above() {
-                Answer::Forbidden(reason)
+            } else if line.propagates && reason.is_told_above() {
+                Answer::Told(reason)
             } else {
                 Answer::Failure
             };

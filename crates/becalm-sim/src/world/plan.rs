@@ -124,7 +124,9 @@ impl<'a> Plan<'a> {
             fails_for_good: downstream.fails_for_good,
             arrives_from: (
                 downstream.refused_from,
-                downstream.refused_from.saturating_add(downstream.silent_from),
+                downstream
+                    .refused_from
+                    .saturating_add(downstream.silent_from),
             ),
             ..line
         });

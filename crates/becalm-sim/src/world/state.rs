@@ -127,8 +127,8 @@ pub(super) enum Answer {
     Throttled,
     /// It failed, and says that it always will: a 500 of a handler that maps all errors to it.
     Permanent,
-    /// It failed, and a layer below has learnt that more attempts harm.
-    Forbidden(StopReason),
+    /// It failed, and a layer below tells why it could not retry.
+    Told(StopReason),
 }
 
 /// One attempt of a call, at the caller and at the service. It lives as long as one of the two

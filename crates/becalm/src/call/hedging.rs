@@ -31,7 +31,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let hedging = shared.guards().hedging()?;
         let is_allowed = self.options.operation.is_repeatable()
             && self.body_replayable
-            && !self.forbidden_below
+            && self.told_below.is_none()
             && !self.flights.no_more
             && self.flights.hedged() < hedging.copies();
         if !is_allowed {
@@ -139,7 +139,7 @@ impl<H: AsRef<Shared>> Call<H> {
     pub(super) fn is_final(&self, failure: &Failure) -> bool {
         failure.class == Class::Permanent
             || failure.hint == Some(Hint::Stop)
-            || self.forbidden_below
+            || self.is_forbidden_below()
     }
 
     /// The attempt of this number has brought the success: the others are not wanted any more.

@@ -27,6 +27,7 @@ use crate::classify::{Class, Effect};
 use crate::classify::{Failure, Verdict};
 use crate::decide::{Decision, Rules, Standing, decide};
 use crate::guard::{Admission, Ended};
+use crate::hint::Hint;
 use crate::rng::Random;
 use crate::scope::{ClockId, Nested, Scope};
 use crate::shared::{HeldRules, Shared};
@@ -67,7 +68,8 @@ pub struct Call<H: AsRef<Shared>> {
     /// The budget has been told of its beginning, and is to be told of its end.
     is_enrolled: bool,
     body_replayable: bool,
-    forbidden_below: bool,
+    /// What a layer below has told in the attempt under way.
+    told_below: Option<StopReason>,
     /// Refused before its first attempt, or cancelled.
     is_over: bool,
     /// It has a place in the waiting room.
@@ -103,7 +105,7 @@ impl<H: AsRef<Shared>> Call<H> {
             step: 0,
             is_enrolled: false,
             body_replayable: true,
-            forbidden_below: false,
+            told_below: None,
             is_over: false,
             has_place: false,
             handle,
@@ -230,6 +232,8 @@ impl<H: AsRef<Shared>> Call<H> {
     ) -> Result<Duration, StopReason> {
         self.give_back();
         let shared = self.handle.as_ref();
+        let heeded = self.heeded(failure);
+        let forbidden_below = self.is_forbidden_below();
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
         let standing = Standing {
@@ -239,7 +243,7 @@ impl<H: AsRef<Shared>> Call<H> {
             attempts: attempts_allowed(shared, &self.options, rules),
             operation: self.options.operation,
             body_replayable: self.body_replayable,
-            forbidden_below: self.forbidden_below,
+            forbidden_below,
             repeated_above: rules.policy.nested.runs_once_in(self.first.above),
             step: self.step,
             previous: self.previous,
@@ -249,6 +253,9 @@ impl<H: AsRef<Shared>> Call<H> {
         if let Err(refused) = shared.guards().would_admit(starts) {
             self.next_probe = refused.until;
             return Err(refused.reason);
+        }
+        if let Some(reason) = heeded {
+            return Err(reason);
         }
         if !shared.start_waiting(rules.policy.max_waiting) {
             return Err(StopReason::TooManyWaiting);
@@ -274,6 +281,30 @@ impl<H: AsRef<Shared>> Call<H> {
             self.has_place = shared.start_waiting(places);
         }
         self.has_place
+    }
+
+    /// What a layer below has told without forbidding, if that is heeded. Asked once for each
+    /// attempt.
+    fn heeded(&self, failure: &Failure) -> Option<StopReason> {
+        let told = match failure.hint {
+            Some(Hint::Below(reason)) => Some(reason),
+            _ => self.told_below,
+        };
+        let heard = self.handle.as_ref().heard();
+        match told {
+            Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) => {
+                heard.told().then_some(reason)
+            }
+            _ => {
+                heard.untold();
+                None
+            }
+        }
+    }
+
+    /// A layer below has heard from the server that more attempts harm.
+    fn is_forbidden_below(&self) -> bool {
+        self.told_below == Some(StopReason::DoNotRetry)
     }
 
     /// Returns the place in the waiting room.
@@ -315,13 +346,13 @@ impl<H: AsRef<Shared>> Call<H> {
     /// Says that a layer below forbids more attempts: this failure stops with
     /// [`StopReason::DoNotRetry`].
     pub fn forbid_retry(&mut self) {
-        self.forbidden_below = true;
+        self.told_below = Some(StopReason::DoNotRetry);
     }
 
     /// Takes over what the [`scope`](Self::scope) of the attempt has become, whenever the attempt
-    /// has run in it: a layer below has forbidden more attempts, or a later one took that back.
+    /// has run in it: a layer below has told something, or a later success took that back.
     pub fn hear(&mut self, inside: Scope) {
-        self.forbidden_below = inside.is_retry_forbidden();
+        self.told_below = inside.told_below();
     }
 
     /// The number of the attempt under way, or of the last one; 0 before the first.
@@ -369,11 +400,7 @@ impl<H: AsRef<Shared>> Call<H> {
     pub fn scope_of(&self, number: u32) -> Scope {
         let beside = self.attempt.saturating_sub(self.flights.hedged());
         let inside = self.first.inside(self.handle.as_ref(), number.min(beside));
-        if self.forbidden_below {
-            inside.forbidding_retry()
-        } else {
-            inside
-        }
+        self.told_below.map_or(inside, |told| inside.telling(told))
     }
 
     /// The owner has lost interest in the middle of the call: what it holds is returned, and the

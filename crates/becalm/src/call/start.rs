@@ -98,7 +98,7 @@ impl<H: AsRef<Shared>> Call<H> {
         }
         self.leave_waiting_room();
         self.attempt = self.attempt.saturating_add(1);
-        self.forbidden_below = false;
+        self.told_below = None;
         self.flights.start(Flight {
             number: self.attempt,
             started: Some(now),

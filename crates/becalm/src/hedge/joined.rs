@@ -42,7 +42,7 @@ fn later(hint: Hint, ago: Duration) -> Hint {
             after: after.saturating_sub(ago),
             over: over.saturating_sub(ago.saturating_sub(after)),
         },
-        Hint::Stop => Hint::Stop,
+        Hint::Stop | Hint::Below(_) => hint,
     }
 }
 
@@ -51,13 +51,14 @@ fn stricter(one: Hint, other: Hint) -> Hint {
     if rank(other) > rank(one) { other } else { one }
 }
 
-/// How strict a hint is: whether it forbids, when it begins, how it spreads, how far.
-fn rank(hint: Hint) -> (bool, Duration, u8, Duration) {
+/// How strict a hint is: whether it forbids, whether it names a time, when it begins, how it spreads, how far.
+fn rank(hint: Hint) -> (bool, bool, Duration, u8, Duration) {
     match hint {
-        Hint::Stop => (true, Duration::ZERO, 0, Duration::ZERO),
-        Hint::Exactly(delay) => (false, delay, 0, Duration::ZERO),
-        Hint::AtLeast(delay) => (false, delay, 1, Duration::ZERO),
-        Hint::Spread { after, over } => (false, after, 2, over),
+        Hint::Stop => (true, true, Duration::ZERO, 0, Duration::ZERO),
+        Hint::Below(_) => (false, false, Duration::ZERO, 0, Duration::ZERO),
+        Hint::Exactly(delay) => (false, true, delay, 0, Duration::ZERO),
+        Hint::AtLeast(delay) => (false, true, delay, 1, Duration::ZERO),
+        Hint::Spread { after, over } => (false, true, after, 2, over),
     }
 }
 

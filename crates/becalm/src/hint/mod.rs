@@ -16,6 +16,8 @@ pub use retry_after::{amz_retry_after, retry_after, retry_after_ms};
 
 use core::time::Duration;
 
+use crate::stop::StopReason;
+
 /// The server's own word about the next attempt.
 ///
 /// Parsed by the driver that speaks the protocol; the decision sees only this.
@@ -44,6 +46,9 @@ pub enum Hint {
     Exactly(Duration),
     /// Do not retry: `x-should-retry: false`, a negative or unreadable pushback.
     Stop,
+    /// A layer below could not retry, for this reason: a spent budget or an open breaker. Heeded
+    /// while more than a fifth of a retrier's attempts hear it, and no hint otherwise.
+    Below(StopReason),
 }
 
 /// What is done with a hint that names a delay. [`Hint::Stop`] is obeyed in every mode.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::http::{HeaderMap, HeaderValue};
 
 use crate::hint::{self, Hint};
-use crate::scope::DoNotRetry;
+use crate::scope::Told;
 use crate::time::UnixTime;
 
 /// Says "no" by being there.
@@ -34,6 +34,7 @@ const QUOTAS: [(&str, &str); 3] = [
 ///    `x-ratelimit-reset-after` (Discord), then `x-ratelimit-reset`, `x-rate-limit-reset` and
 ///    `ratelimit-reset` ([`rate_limit_reset`](hint::rate_limit_reset)), each of these only beside
 ///    its `remaining` of 0 (GitHub, X, Okta, Envoy).
+/// 6. `becalm-retry: gave-up=..`: [`Hint::Below`], a layer below the server could not retry.
 ///
 /// The finer ones come first because servers that send them repeat the value in `retry-after`,
 /// rounded. Of several lines of one header the longest delay counts: never early. No header that is
@@ -49,6 +50,7 @@ pub fn hint<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) ->
         .or_else(|| longest(headers, "x-amz-retry-after", hint::amz_retry_after))
         .or_else(|| coarse(headers, wall))
         .map(Hint::AtLeast)
+        .or_else(|| told(headers).map(Told::hint))
 }
 
 /// What names whole seconds or a date.
@@ -86,15 +88,15 @@ fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> O
 
 /// The server's own word on whether to retry at all, against or beyond what the status says.
 ///
-/// - `becalm-retry`: [`DoNotRetry`], from a layer whose budget is spent or whose breaker is open;
+/// - `becalm-retry: do-not-retry`: [`Told`], of a server further down;
 /// - `finagle-http-nonretryable-nack`, with any value (Finagle);
 /// - `x-should-retry` (OpenAI, Anthropic and other APIs built with Stainless) and
 ///   `stripe-should-retry`, each `true` or `false`.
 ///
 /// Anything else is ignored. Where several disagree, `false` counts.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
-    let answer = whole_field(headers, DoNotRetry::NAME).and_then(DoNotRetry::decode);
-    if answer.is_some() || headers.contains_key(NACK) {
+    let is_forbidden = told(headers).is_some_and(|told| told.hint() == Hint::Stop);
+    if is_forbidden || headers.contains_key(NACK) {
         return Some(false);
     }
     let advice = |word: &str| {
@@ -124,6 +126,10 @@ pub(super) fn whole_field<'a>(headers: &'a HeaderMap, name: &str) -> Option<Cow<
 fn is(value: &HeaderValue, word: &str) -> bool {
     let text = value.as_bytes().trim_ascii();
     text.eq_ignore_ascii_case(word.as_bytes())
+}
+
+fn told(headers: &HeaderMap) -> Option<Told> {
+    whole_field(headers, Told::NAME).and_then(Told::decode)
 }
 
 /// The response's own `Date`.

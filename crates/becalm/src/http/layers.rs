@@ -5,12 +5,12 @@ use std::time::Duration;
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::headers::whole_field;
-use crate::scope::{ClockId, DoNotRetry, Scope, ScopeHeader};
+use crate::scope::{ClockId, Scope, ScopeHeader, Told};
 use crate::stop::StopReason;
 use crate::time::Instant;
 
 const SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
-const RETRY: HeaderName = HeaderName::from_static(DoNotRetry::NAME);
+const RETRY: HeaderName = HeaderName::from_static(Told::NAME);
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// The scope of a request that came with these headers at `now` on this clock: [`Scope::decode`]
@@ -26,8 +26,8 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 /// | `x-stainless-retry-count: N` | OpenAI, Anthropic and other SDKs built with Stainless | attempt N + 1 |
 /// | `amz-sdk-request: attempt=N; max=M` | AWS SDKs | attempt N |
 ///
-/// Of several the latest attempt and the shortest time count. None of them says that a retry above
-/// is still to come: only `becalm-scope` suppresses. Garbage is ignored. Like [`Scope::decode`], this
+/// Of several the latest attempt and the shortest time count. An attempt past the first, counted by
+/// whichever layer, repeats: retriers below run once. Garbage is ignored. Like [`Scope::decode`], this
 /// has somebody above to tell even if there is no such header.
 ///
 /// ```
@@ -84,17 +84,19 @@ pub fn write_scope(headers: &mut HeaderMap, scope: Scope, now: Instant, clock: C
     }
 }
 
-/// Writes into the headers of a failed response that no layer above should retry, if the reason
-/// [says so](StopReason::forbids_retry_above): `becalm-retry`, and `x-should-retry: false` for SDKs
-/// built with Stainless.
+/// Writes into the headers of a failed response why a layer below could not retry, if the layers above
+/// are [told](StopReason::is_told_above): `becalm-retry`, and where they are forbidden to retry
+/// `x-should-retry: false`, for SDKs built with Stainless.
 ///
 /// The reason is [`GaveUp::reason`](crate::GaveUp::reason), or
-/// [`Scope::forbidden_because`] of the request's scope after the work.
-pub fn write_do_not_retry(headers: &mut HeaderMap, reason: StopReason) {
-    let answer = DoNotRetry::because(reason).map(|answer| answer.to_string());
+/// [`Scope::told_below`] of the request's scope after the work.
+pub fn write_told(headers: &mut HeaderMap, reason: StopReason) {
+    let answer = Told::because(reason).map(|answer| answer.to_string());
     if let Some(Ok(value)) = answer.map(HeaderValue::try_from) {
         headers.insert(RETRY, value);
-        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        if reason == StopReason::DoNotRetry {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
 //! ([`operation`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
 //! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
-//! above ([`write_do_not_retry`]).
+//! above ([`write_told`]).
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
@@ -27,7 +27,7 @@ mod method;
 mod status;
 
 pub use headers::{hint, should_retry};
-pub use layers::{scope, write_do_not_retry, write_scope};
+pub use layers::{scope, write_scope, write_told};
 pub use method::operation;
 pub use status::classify_status;
 

@@ -20,7 +20,7 @@ use crate::classify::Failure;
 use crate::guard::Admission;
 use crate::observe::{Event, Shown};
 use crate::rng::SplitMix64;
-use crate::scope::{Entered, Scope, forbid_retry_in_current};
+use crate::scope::{Entered, Scope, tell_current};
 use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::{Cancel, Instant, Sleep, Unpark};
@@ -779,9 +779,7 @@ impl<H: AsRef<Core>> Engine<H> {
         let stopped = story.end(reason, attempts, next_probe, now);
         let (attempts, elapsed) = (stopped.attempts(), stopped.elapsed_since_first_failure());
         self.stage = Stage::Stopped(stopped);
-        if reason.forbids_retry_above() {
-            forbid_retry_in_current(reason);
-        }
+        tell_current(reason);
         self.observe(Event::Stopped {
             reason,
             attempts,

@@ -371,17 +371,20 @@ impl<E: std::error::Error + 'static> std::error::Error for GaveUp<E> {
 }
 
 /// For a retry around this one: a call counts as its last error, of unknown effect if any of its
-/// attempts was. Where this layer has learnt that more attempts harm, the call was cancelled,
-/// or it must not be done twice, nobody above may retry.
+/// attempts was. Where the server forbade it, the call was cancelled, or it must not be done twice,
+/// nobody above may retry. A spent budget and an open breaker are [told](Hint::Below), unless the
+/// error names a delay, which comes first.
 impl<E> Classify for GaveUp<E> {
     fn classify(&self) -> Failure {
-        let failure = self.stopped.story.failure;
-        let owner = matches!(
-            self.reason(),
-            StopReason::Cancelled | StopReason::NotIdempotent
-        );
-        if owner || self.reason().forbids_retry_above() {
-            return failure.hint(Hint::Stop);
+        let mut failure = self.stopped.story.failure;
+        match self.reason() {
+            StopReason::Cancelled | StopReason::NotIdempotent | StopReason::DoNotRetry => {
+                failure.hint = Some(Hint::Stop);
+            }
+            reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen) => {
+                failure.hint = failure.hint.or(Some(Hint::Below(reason)));
+            }
+            _ => (),
         }
         failure
     }

@@ -95,8 +95,8 @@ impl Scope {
     /// that ends well.
     pub fn handled() {
         let current = CURRENT.get();
-        if current.is_retry_forbidden() {
-            CURRENT.set(current.without_word_from_below());
+        if current.told_below().is_some() {
+            CURRENT.set(current.forgetting());
         }
     }
 
@@ -114,8 +114,8 @@ impl Scope {
     /// # }
     /// ```
     pub fn report(self) {
-        if let Some(reason) = self.forbidden_because() {
-            forbid_retry_in_current(reason);
+        if let Some(reason) = self.told_below() {
+            tell_current(reason);
         }
     }
 }
@@ -150,11 +150,11 @@ pub fn detached<F: Future>(future: F) -> Wrapped<F> {
     Scope::NONE.wrap(future)
 }
 
-/// Tells the layer above, if there is one, that more attempts harm.
-pub(crate) fn forbid_retry_in_current(reason: StopReason) {
+/// Tells the layer above, if there is one, why this one stopped.
+pub(crate) fn tell_current(reason: StopReason) {
     let above = Scope::current();
     if !above.is_none() {
-        CURRENT.set(above.forbidding_retry_because(reason));
+        CURRENT.set(above.telling(reason));
     }
 }
 

@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | `attempt` | integer, 1 to 255 | the number of the attempt right above; 255 stands for that and more | unknown |
 //! | `retry` | boolean | a layer further up is past its first attempt; written only where `attempt` does not say so | every layer is at its first |
-//! | `repeated` | boolean | a retry above may still repeat this work | nobody will |
+//! | `repeated` | boolean | a layer above may repeat this work | nobody will |
 //! | `remaining` | integer, milliseconds | the time left before the earliest deadline above, rounded down | no deadline |
 //!
 //! Time is relative because clocks of two machines differ; the way of the request is not counted.
@@ -18,9 +18,9 @@
 //! # What a stranger can do with it
 //!
 //! Nothing but harm himself. Every member only makes the callee do less for this request: `repeated`
-//! suppresses nested retries, a later attempt earns no tokens, `remaining` shortens the deadline
-//! and never lengthens it. There is no member that allows a retry, an attempt or a token. A request that
-//! lies by leaving the field out is treated as a first try, which is what it gets without any field.
+//! and a later attempt suppress nested retries, `remaining` shortens the deadline and never lengthens
+//! it. There is no member that allows a retry, an attempt or a token. A request that lies by leaving
+//! the field out is at its first attempt, which is what it gets without any field.
 
 use core::fmt;
 use core::time::Duration;

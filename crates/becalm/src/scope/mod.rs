@@ -6,7 +6,7 @@
 //! not leak to other tasks.
 //!
 //! Between processes it travels as one header field of the request ([`ScopeHeader`]), and "do not
-//! retry" comes back as one of the response ([`DoNotRetry`]). Any transport that carries text can
+//! retry" comes back as one of the response ([`Told`]). Any transport that carries text can
 //! carry them; the feature `http` reads and writes them in header maps.
 
 mod answer;
@@ -14,15 +14,17 @@ mod clock;
 #[cfg(feature = "std")]
 mod current;
 mod header;
+mod heed;
 mod nested;
 
-pub use answer::DoNotRetry;
+pub use answer::Told;
 pub use clock::ClockId;
 #[cfg(feature = "std")]
-pub(crate) use current::{Entered, forbid_retry_in_current};
+pub(crate) use current::{Entered, tell_current};
 #[cfg(feature = "std")]
 pub use current::{WithScope, Wrapped, body_is_consumed, detached};
 pub use header::ScopeHeader;
+pub(crate) use heed::Heard;
 pub use nested::Nested;
 
 use core::time::Duration;
@@ -41,7 +43,7 @@ pub struct Scope {
     meta: u64,
 }
 
-/// A retry above may still repeat this work.
+/// A layer above may repeat this work.
 const REPEATED: u64 = 1;
 /// Some layer above is past its first attempt.
 const RETRYING: u64 = 2;
@@ -71,7 +73,7 @@ impl Scope {
         (self.meta >> ATTEMPT_AT & 0xff) as u32
     }
 
-    /// Whether a retry above may still repeat this work.
+    /// Whether a layer above may repeat this work, as far as was known before its first attempt.
     pub const fn is_repeated_above(self) -> bool {
         self.meta & REPEATED != 0
     }
@@ -81,10 +83,10 @@ impl Scope {
         self.meta & RETRYING == 0
     }
 
-    /// Whether a layer below has learnt that more attempts harm (its budget is spent, its breaker
-    /// is open, the server said so).
+    /// Whether a layer below has heard from the server that more attempts harm: no layer above
+    /// retries.
     pub const fn is_retry_forbidden(self) -> bool {
-        self.meta & REASON != 0
+        matches!(self.told_below(), Some(StopReason::DoNotRetry))
     }
 
     /// Whether the attempt has said that its request's body is [gone](body_is_consumed).
@@ -98,9 +100,10 @@ impl Scope {
         self.meta & (REASON | CONSUMED) != 0
     }
 
-    /// Why more attempts harm, if a layer below has learnt that they do: what an answer passes on
-    /// to the caller in [`DoNotRetry`].
-    pub const fn forbidden_because(self) -> Option<StopReason> {
+    /// Why a layer below could not retry, if it told: [`DoNotRetry`](StopReason::DoNotRetry) forbids,
+    /// a spent budget or an open breaker is heeded where many calls hear of it. An answer passes it on
+    /// to the caller in [`Told`].
+    pub const fn told_below(self) -> Option<StopReason> {
         match (self.meta & REASON) >> REASON_AT {
             0 => None,
             2 => Some(StopReason::BudgetExhausted),
@@ -120,30 +123,26 @@ impl Scope {
         (self.deadline != Instant::NEVER && self.clock().agrees(clock)).then_some(self.deadline)
     }
 
-    /// The same, with word that nobody above may retry.
+    /// This scope after a layer inside it has told why it stopped: `DoNotRetry` stays, of the others
+    /// the first. A reason that is not [told](StopReason::is_told_above) changes nothing.
     #[must_use]
-    pub const fn forbidding_retry(self) -> Self {
-        self.forbidding_retry_because(StopReason::DoNotRetry)
-    }
-
-    /// The same, with the reason; the first one said stays. A reason that does not
-    /// [forbid](StopReason::forbids_retry_above) retries above reads as
-    /// [`DoNotRetry`](StopReason::DoNotRetry).
-    #[must_use]
-    pub const fn forbidding_retry_because(mut self, reason: StopReason) -> Self {
-        if self.meta & REASON == 0 {
-            let code = match reason {
-                StopReason::BudgetExhausted => 2,
-                StopReason::BreakerOpen => 3,
-                _ => 1,
-            };
-            self.meta |= code << REASON_AT;
+    pub const fn telling(self, reason: StopReason) -> Self {
+        let code = match reason {
+            StopReason::DoNotRetry => 1,
+            StopReason::BudgetExhausted => 2,
+            StopReason::BreakerOpen => 3,
+            _ => return self,
+        };
+        if self.meta & REASON != 0 && code != 1 {
+            return self;
         }
-        self
+        let mut told = self.forgetting();
+        told.meta |= code << REASON_AT;
+        told
     }
 
-    #[cfg(feature = "std")]
-    const fn without_word_from_below(mut self) -> Self {
+    /// This scope without what was told in it.
+    const fn forgetting(mut self) -> Self {
         self.meta &= !REASON;
         self
     }

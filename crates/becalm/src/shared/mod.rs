@@ -18,7 +18,7 @@ use crate::guard::Guards;
 #[cfg(feature = "std")]
 use crate::keyed::{Idle, spend_down_to};
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::{ClockId, Nested, Scope};
+use crate::scope::{ClockId, Heard, Nested, Scope};
 use crate::stop::StopReason;
 use crate::time::Instant;
 use current_rules::CurrentRules;
@@ -48,6 +48,7 @@ pub struct Shared {
     foreign_budget: Option<Arc<dyn RetryBudget>>,
     guards: Guards,
     stops: StopCounts,
+    heard: Heard,
     demand: Option<DemandCounts>,
     /// Whether somebody wants to know of every attempt.
     observed: bool,
@@ -255,6 +256,7 @@ impl Shared {
     #[inline]
     pub(crate) fn deposit_plain(&self) {
         self.budgets.ratio().deposit();
+        self.heard.untold();
     }
 
     /// A call has succeeded, at this time if its budget [wants to know](Self::reads_clock_at_end).
@@ -263,6 +265,7 @@ impl Shared {
     #[inline]
     pub(crate) fn earn(&self, is_probe: bool, now: Option<Instant>) {
         if !is_probe {
+            self.heard.untold();
             let now = now.unwrap_or(Instant::ZERO); // a budget that reads no clock is told no time
             match &self.foreign_budget {
                 Some(budget) => budget.deposit(now),
@@ -441,6 +444,11 @@ impl Shared {
             Some(budget) => budget.spent(withdrawal),
             None => self.budgets.spent(withdrawal),
         }
+    }
+
+    /// What its attempts have heard from layers below.
+    pub(crate) fn heard(&self) -> &Heard {
+        &self.heard
     }
 
     /// A call has stopped for this reason.

@@ -9,7 +9,7 @@ use crate::budget::{Budgets, RetryBudget};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
-use crate::scope::ClockId;
+use crate::scope::{ClockId, Heard};
 
 use super::current_rules::CurrentRules;
 use super::{Shared, next_id};
@@ -69,6 +69,7 @@ impl Shared {
             foreign_budget,
             guards: Guards::new(&rules.policy),
             stops: StopCounts::new(),
+            heard: Heard::nothing(),
             demand: None,
             observed,
             rules: CurrentRules::new(rules),

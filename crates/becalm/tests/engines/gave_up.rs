@@ -293,7 +293,10 @@ fn it_classifies_as_its_last_failure_unless_more_attempts_harm() {
     let broke = watched(&FakeSleeper::auto(), fixed(MS), 0).retrier;
     let gave_up = broke.retry_blocking(|_| Err::<(), _>(busy)).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::BudgetExhausted);
-    assert_eq!(gave_up.classify().hint, Some(Hint::Stop));
+    assert_eq!(gave_up.classify().hint, hint, "the server's delay");
+    let gave_up = broke.retry_blocking(|_| Err::<(), _>(Fault::DOWN));
+    let told = Hint::Below(StopReason::BudgetExhausted);
+    assert_eq!(gave_up.unwrap_err().classify().hint, Some(told));
     let stop = Fault(Failure::transient().hint(Hint::Stop));
     assert_eq!(classified(fixed(MS), stop).hint, Some(Hint::Stop));
 }

@@ -1,9 +1,11 @@
 //! What do hedges know of the layers above them, and what do those hear from below?
 
-use becalm::{Hedge, Nested, Policy, Scope, StopReason};
+use becalm::{Failure, Hedge, Hint, Nested, Policy, Scope, StopReason};
 
 use crate::hedged::{Fails, Good, Never, play, play_for};
 use crate::probe::{Fault, MS, fixed};
+
+const STOP: Fault = Fault(Failure::throttled().hint(Hint::Stop));
 
 fn after_50_ms() -> Policy {
     fixed(100 * MS).hedge(Hedge::after(50 * MS).copies(2))
@@ -41,10 +43,10 @@ fn a_call_inside_one_that_does_not_repeat_is_hedged() {
     assert_eq!(inner.run(call).ok(), Some(2));
 }
 
-/// What runs inside a hedge knows that it is a repetition, and that it may be repeated; its success is
-/// one like any other.
+/// What runs inside a hedge is in the attempt beside which the hedge stands, and may be repeated; its
+/// success is one like any other.
 #[test]
-fn a_scope_inside_a_hedge_is_that_of_a_later_attempt() {
+fn a_hedge_is_no_repetition_for_what_runs_inside_it() {
     let play = play(after_50_ms());
     let inner = play_for(fixed(MS), 10);
     let seen = std::cell::RefCell::new(Vec::new());
@@ -67,7 +69,7 @@ fn a_scope_inside_a_hedge_is_that_of_a_later_attempt() {
         }
     });
     play.run(call).unwrap();
-    assert_eq!(*seen.borrow(), [((2, 2), (false, true))]);
+    assert_eq!(*seen.borrow(), [((1, 1), (true, true))]);
     let deposits = inner.book.of(&["deposit"]);
     assert_eq!(deposits.len(), 2, "of either copy's");
     assert_eq!(Scope::current(), Scope::NONE);
@@ -78,12 +80,11 @@ fn a_scope_inside_a_hedge_is_that_of_a_later_attempt() {
 fn a_layer_inside_a_hedge_that_says_do_not_retry_ends_the_call() {
     for said_in in ["closure", "first poll", "end"] {
         let play = play_for(after_50_ms(), 10);
-        let inner = play_for(fixed(MS).nested(Nested::Allow), 0);
+        let inner = play_for(fixed(MS), 10);
         let say = |wanted: &str, attempt: becalm::Attempt| {
             if said_in == wanted && attempt.is_hedge() {
-                // Its budget is spent.
-                let spent = inner.retrier.retry_blocking(|_| Err::<(), _>(Fault::DOWN));
-                assert_eq!(spent.unwrap_err().reason(), StopReason::BudgetExhausted);
+                let stopped = inner.retrier.retry_blocking(|_| Err::<(), _>(STOP));
+                assert_eq!(stopped.unwrap_err().reason(), StopReason::DoNotRetry);
             }
         };
         let call = play.retrier.retry(|attempt| {
@@ -117,12 +118,12 @@ fn a_layer_inside_a_hedge_that_says_do_not_retry_ends_the_call() {
 #[test]
 fn after_do_not_retry_no_further_copy_starts() {
     let play = play_for(after_50_ms(), 10);
-    let inner = play_for(fixed(MS).nested(Nested::Allow), 0);
+    let inner = play_for(fixed(MS), 10);
     let call = play.retrier.retry(|attempt| {
         let (inner, play) = (&inner, &play);
         async move {
             if attempt.is_hedge() {
-                let _ = inner.retrier.retry_blocking(|_| Err::<(), _>(Fault::DOWN));
+                let _ = inner.retrier.retry_blocking(|_| Err::<(), _>(STOP));
             }
             play.perform(attempt, &[Fails(200, Fault::DOWN), Never])
                 .await

@@ -1,5 +1,5 @@
-//! What does a retry inside a retry do? By default it runs once and leaves the repetition to the
-//! outer one, wherever on the task or thread it is called.
+//! What does a retry inside a retry do? By default the nearest to the failure retries while all above
+//! are at their first attempt, and runs once when one above repeats, wherever on the task or thread.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -89,11 +89,11 @@ async fn from_everywhere(layers: &Layers, place: usize) -> Inner {
 }
 
 #[test]
-fn only_the_outermost_layer_retries() {
+fn the_nearest_layer_retries_until_one_above_repeats() {
     for place in 0..8 {
         let layers = Layers::of_three();
         let gave_up = ready(layers.outer.retry(|_| from_everywhere(&layers, place))).unwrap_err();
-        assert_eq!(layers.ran.get(), 3, "place {place}: 3, not 9");
+        assert_eq!(layers.ran.get(), 5, "place {place}: 5, not 9");
         assert_eq!(
             gave_up.reason(),
             StopReason::AttemptsExhausted,
@@ -107,13 +107,13 @@ fn only_the_outermost_layer_retries() {
 }
 
 #[test]
-fn a_blocking_retry_inside_a_blocking_one_is_suppressed() {
+fn a_blocking_retry_inside_a_blocking_one_knows_of_it() {
     let layers = Layers::of_three();
     let gave_up = layers
         .outer
         .retry_blocking(|_| layers.fail_blocking(Fault::DOWN))
         .unwrap_err();
-    assert_eq!((layers.ran.get(), gave_up.attempts()), (3, 3));
+    assert_eq!((layers.ran.get(), gave_up.attempts()), (5, 3));
 }
 
 #[test]
@@ -124,18 +124,18 @@ fn the_closure_is_inside_the_attempt_as_well_as_its_future() {
         async move { at_once }
     });
     ready(call).unwrap_err();
-    assert_eq!(layers.ran.get(), 3);
+    assert_eq!(layers.ran.get(), 5);
 }
 
 #[test]
-fn calls_side_by_side_in_one_attempt_are_all_suppressed() {
+fn calls_side_by_side_in_one_attempt_all_know_of_it() {
     let layers = Layers::of_three();
     let call = layers.outer.retry(|_| async {
         let (one, two) = futures_util::join!(layers.fail(Fault::DOWN), layers.fail(Fault::DOWN));
         one.and(two)
     });
     ready(call).unwrap_err();
-    assert_eq!(layers.ran.get(), 6);
+    assert_eq!(layers.ran.get(), 2 * 5);
 }
 
 #[test]
@@ -190,57 +190,58 @@ fn a_permanent_inner_error_stays_permanent() {
     assert_eq!(gave_up.error().unwrap().reason(), StopReason::Permanent);
 }
 
-/// What the outer call is, and how many attempts the inner one then makes.
+/// What the outer call is, and how many attempts the inner one makes in all, if it is to be the
+/// nearest that retries or the outermost. Nothing was sent, so that any call may be repeated.
 #[test]
 fn only_an_outer_call_that_may_repeat_suppresses() {
     let once = || fixed(MS).attempts(1);
     let thrice = || fixed(MS).attempts(3);
     type Change = fn(Operation, Option<u32>) -> (Operation, Option<u32>);
     let as_it_is: Change = |operation, attempts| (operation, attempts);
-    let cases: [(&str, Policy, Change, u32); 6] = [
-        ("one attempt by policy", once(), as_it_is, 3),
+    let cases: [(&str, Policy, Change, [u32; 2]); 6] = [
+        ("one attempt by policy", once(), as_it_is, [3, 3]),
         (
             "one attempt by option",
             thrice(),
             |operation, _| (operation, Some(1)),
-            3,
+            [3, 3],
         ),
         (
             "not idempotent",
             thrice(),
             |_, attempts| (Operation::NotIdempotent, attempts),
-            3,
+            [9, 9],
         ),
-        ("three attempts", thrice(), as_it_is, 1),
+        ("three attempts", thrice(), as_it_is, [5, 3]),
         (
             "three attempts by option",
             once(),
             |operation, _| (operation, Some(3)),
-            1,
+            [5, 3],
         ),
         (
             "keyed",
             thrice(),
             |_, attempts| (Operation::KeyedByCaller, attempts),
-            1,
+            [5, 3],
         ),
     ];
     for (name, outer, change, expected) in cases {
-        let layers = Layers::new(outer, thrice());
-        let (operation, attempts) = change(Operation::Idempotent, None);
-        let inner_ran = Cell::new(None);
-        let run = |_| {
-            let ended = layers.fail_blocking(Fault::DOWN);
-            inner_ran.set(inner_ran.get().or(Some(layers.ran.get())));
-            ended
-        };
-        let call = layers.outer.blocking(run).operation(operation);
-        let call = match attempts {
-            Some(attempts) => call.attempts(attempts),
-            None => call,
-        };
-        call.call().unwrap_err();
-        assert_eq!(inner_ran.get(), Some(expected), "{name}");
+        for (nested, expected) in [Nested::Nearest, Nested::Outermost]
+            .into_iter()
+            .zip(expected)
+        {
+            let layers = Layers::new(outer.clone(), thrice().nested(nested));
+            let (operation, attempts) = change(Operation::Idempotent, None);
+            let run = |_| layers.fail_blocking(Fault::REFUSED);
+            let call = layers.outer.blocking(run).operation(operation);
+            let call = match attempts {
+                Some(attempts) => call.attempts(attempts),
+                None => call,
+            };
+            call.call().unwrap_err();
+            assert_eq!(layers.ran.get(), expected, "{name}, {nested}");
+        }
     }
 }
 
@@ -271,7 +272,7 @@ fn a_layer_between_that_runs_once_does_not_hide_the_one_above() {
         between.retry(|_| layers.fail(Fault::DOWN)) // its error is a give-up in a give-up
     });
     let gave_up = ready(call).unwrap_err();
-    assert_eq!((layers.ran.get(), gave_up.attempts()), (3, 3));
+    assert_eq!((layers.ran.get(), gave_up.attempts()), (5, 3));
 }
 
 #[test]
@@ -331,7 +332,8 @@ async fn it_does_not_follow_spawn_and_wrap_carries_it() {
 
 #[test]
 fn a_thread_of_its_own_is_entered_by_hand() {
-    let (outer, inner) = (Layers::of_three().outer, Layers::of_three().inner);
+    let three = || fixed(MS).attempts(3);
+    let Layers { outer, inner, .. } = Layers::new(three(), three().nested(Nested::Outermost));
     let reason = |scope: Scope| {
         let inner = inner.clone();
         let call = move || inner.retry_blocking(|_| Err::<(), _>(Fault::DOWN));
@@ -358,11 +360,11 @@ fn the_loop_by_hand_is_a_layer_where_it_says_so() {
         }
         assert_eq!(call.gave_up().attempts(), 3);
     });
-    assert_eq!(layers.ran.get(), 3);
+    assert_eq!(layers.ran.get(), 5);
 }
 
 #[test]
-fn the_loop_by_hand_is_itself_suppressed() {
+fn the_loop_by_hand_knows_of_the_layers_above_it() {
     let layers = Layers::of_three();
     let call = layers.outer.retry(|_| async {
         let mut call = layers.inner.call();
@@ -373,7 +375,7 @@ fn the_loop_by_hand_is_itself_suppressed() {
         Err::<(), _>(call.gave_up())
     });
     assert_eq!(ready(call).unwrap_err().attempts(), 3);
-    assert_eq!(layers.ran.get(), 3);
+    assert_eq!(layers.ran.get(), 5);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_shared_budget_is_the_outer_ones() {
 fn a_shared_budget_that_is_spent_stops_both() {
     let books = books(&FakeSleeper::auto(), Nested::ShareBudget, 3, 100);
     let gave_up = ready(books.outer.0.retry(|_| fail(&books.inner.0))).unwrap_err();
-    assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
+    assert_eq!(gave_up.reason(), StopReason::BudgetExhausted);
     assert_eq!(
         gave_up.error().unwrap().reason(),
         StopReason::BudgetExhausted

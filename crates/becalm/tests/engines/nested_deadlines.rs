@@ -175,7 +175,7 @@ fn an_inner_attempt_is_cut_by_the_outer_deadline() {
 fn what_a_later_outer_attempt_has_left_is_what_the_inner_one_gets() {
     let clock = FakeSleeper::auto();
     let outer = on(&clock, fixed(100 * MS).deadline(SECOND));
-    let inner = on(&clock, within(None));
+    let inner = on(&clock, within(None).attempts(1));
     let told = RefCell::new(Vec::new());
     let _ = outer.retry_blocking(|_| {
         inner.retry_blocking(|attempt| {

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Classify, DoNotRetry, Failure, GaveUp, Hint, Nested, Policy, Retrier, Scope, Sleeper,
-    StopReason,
+    Classify, Failure, GaveUp, Hint, Nested, Policy, Retrier, Scope, Sleeper, StopReason, Told,
 };
 
 use crate::probe::{Fault, Ledger, MS, SECOND, fixed, ready, yield_now};
@@ -26,7 +25,7 @@ impl std::fmt::Display for Answer {
 
 impl Classify for Answer {
     fn classify(&self) -> Failure {
-        match self.0.as_ref().and_then(DoNotRetry::decode) {
+        match self.0.as_ref().and_then(Told::decode) {
             Some(answer) => Failure::transient().hint(answer.hint()),
             None => Failure::transient(),
         }
@@ -98,7 +97,7 @@ impl Process {
 }
 
 fn answer(scope: Scope) -> Answer {
-    let said = scope.forbidden_because().and_then(DoNotRetry::because);
+    let said = scope.told_below().and_then(Told::because);
     Answer(said.map(|answer| answer.to_string()))
 }
 
@@ -155,14 +154,14 @@ impl Chain {
 }
 
 #[test]
-fn three_processes_of_four_attempts_make_four() {
+fn three_processes_of_four_attempts_make_ten() {
     let chain = Chain::of_four();
     let gave_up = chain.run(true).unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
         (StopReason::AttemptsExhausted, 4)
     );
-    assert_eq!(chain.ran.get(), 4);
+    assert_eq!(chain.ran.get(), 10);
     assert_eq!(
         *chain.service.requests.borrow(),
         [
@@ -176,6 +175,9 @@ fn three_processes_of_four_attempts_make_four() {
         *chain.store.requests.borrow(),
         [
             "attempt=1, repeated",
+            "attempt=2, repeated",
+            "attempt=3, repeated",
+            "attempt=4, repeated",
             "attempt=1, retry, repeated",
             "attempt=1, retry, repeated",
             "attempt=1, retry, repeated",
@@ -189,7 +191,7 @@ fn three_processes_of_four_attempts_make_four() {
 }
 
 #[test]
-fn three_processes_that_await_make_four_as_well() {
+fn three_processes_that_await_make_ten_as_well() {
     let chain = &Chain::of_four();
     let (client, service) = (&chain.client, &chain.service);
     let in_store = || async {
@@ -212,7 +214,7 @@ fn three_processes_that_await_make_four_as_well() {
         service.serve_async(&client.header(), in_service()).await
     });
     let gave_up = ready(call).unwrap_err();
-    assert_eq!((gave_up.attempts(), chain.ran.get()), (4, 4));
+    assert_eq!((gave_up.attempts(), chain.ran.get()), (4, 10));
 }
 
 /// Each process counts the calls that it makes.
@@ -272,19 +274,23 @@ fn layers_below_a_request_share_the_budget_of_the_first_of_their_process() {
     );
 }
 
-/// What a layer at the bottom has learnt, through two errors that know nothing of it.
+/// One spent budget forbids nothing: the next attempt may come to another instance.
 #[test]
-fn do_not_retry_from_below_stops_all_layers_above() {
+fn a_spent_budget_far_below_is_no_reason_at_the_top() {
     let service = Process::new(fixed(MS).attempts(4).nested(Nested::Allow), 100);
     let broke = Process::new(fixed(MS).attempts(4).nested(Nested::Allow), 0);
     let chain = Chain::new(Process::of_four(), service, broke);
     let gave_up = chain.run(true).unwrap_err();
     assert_eq!(
         (gave_up.reason(), gave_up.attempts()),
-        (StopReason::DoNotRetry, 1)
+        (StopReason::AttemptsExhausted, 4)
     );
-    assert_eq!(chain.ran.get(), 1);
-    let said = Answer(Some("do-not-retry=do_not_retry".to_owned()));
+    assert_eq!(
+        chain.ran.get(),
+        4 * 4 - 1,
+        "the service heeds the fifteenth word in a row, and passes it on"
+    );
+    let said = Answer(Some("gave-up=budget_exhausted".to_owned()));
     assert_eq!(gave_up.error(), Some(&said));
 }
 
@@ -297,11 +303,11 @@ fn the_reason_is_told_to_the_layer_right_above() {
     };
     // Even to a sender that says nothing of itself.
     for header in ["", "attempt=1", "nonsense, ", "attempt=1, remaining=1000"] {
-        let said = Answer(Some("do-not-retry=budget_exhausted".to_owned()));
+        let said = Answer(Some("gave-up=budget_exhausted".to_owned()));
         assert_eq!(broke.serve(header, work), Err(said), "{header:?}");
     }
     assert_eq!(
-        broke.serve("repeated", work),
+        broke.serve("attempt=2, repeated", work),
         Err(Answer(None)),
         "a suppressed layer asks no budget"
     );

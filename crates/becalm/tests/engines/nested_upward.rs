@@ -9,32 +9,18 @@ use becalm::{Failure, Hint, Nested, Retrier, Scope, StopReason};
 use crate::nested::{Inner, Layers};
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, yield_now};
 
-const SPENT: Fault = Fault(Failure::transient());
+const STOP: Fault = Fault(Failure::throttled().hint(Hint::Stop));
 
 /// The user's own error: knows nothing of retries, and says it is transient.
 fn mapped(ended: Inner) -> Result<(), Fault> {
-    ended.map_err(|_| SPENT)
-}
-
-/// An inner retrier that must retry for itself, and has no token for it.
-fn broke() -> Layers {
-    let inner = fixed(MS).attempts(3).nested(Nested::Allow);
-    let layers = Layers::new(fixed(MS).attempts(3), inner);
-    let inner = layers.inner.policy();
-    let inner = inner
-        .builder()
-        .sleeper(FakeSleeper::auto())
-        .retry_budget(crate::probe::Ledger::of(0))
-        .build()
-        .unwrap();
-    Layers { inner, ..layers }
+    ended.map_err(|_| Fault::DOWN)
 }
 
 fn assert_obeyed<F: Future<Output = Result<(), Fault>>>(
     place: &str,
     attempt: impl Fn(&'static Layers) -> F,
 ) {
-    let layers: &'static Layers = Box::leak(Box::new(broke()));
+    let layers: &'static Layers = Box::leak(Box::new(Layers::of_three()));
     let gave_up = ready(layers.outer.retry(|_| attempt(layers))).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::DoNotRetry, "{place}");
     assert_eq!((gave_up.attempts(), layers.ran.get()), (1, 1), "{place}");
@@ -46,25 +32,25 @@ fn assert_obeyed<F: Future<Output = Result<(), Fault>>>(
 }
 
 #[test]
-fn a_spent_budget_stops_the_outer_call() {
+fn a_servers_stop_stops_the_outer_call() {
     assert_obeyed("at once", |layers| async {
-        mapped(layers.fail(Fault::DOWN).await)
+        mapped(layers.fail(STOP).await)
     });
     assert_obeyed("blocking", |layers| async {
-        mapped(layers.fail_blocking(Fault::DOWN))
+        mapped(layers.fail_blocking(STOP))
     });
 }
 
 #[test]
 fn it_is_remembered_while_the_attempt_awaits_something_else() {
     assert_obeyed("an await after it", |layers| async {
-        let ended = layers.fail(Fault::DOWN).await;
+        let ended = layers.fail(STOP).await;
         yield_now().await; // writes a log, closes a connection
         mapped(ended)
     });
     assert_obeyed("awaits around it", |layers| async {
         yield_now().await;
-        let ended = mapped(layers.fail(Fault::DOWN).await);
+        let ended = mapped(layers.fail(STOP).await);
         yield_now().await;
         yield_now().await;
         ended
@@ -75,24 +61,24 @@ fn it_is_remembered_while_the_attempt_awaits_something_else() {
                 yield_now().await;
             }
         };
-        mapped(futures_util::join!(layers.fail(Fault::DOWN), slower).0)
+        mapped(futures_util::join!(layers.fail(STOP), slower).0)
     });
 }
 
 #[test]
 fn it_is_heard_from_the_closure_too() {
     assert_obeyed("the closure", |layers| {
-        std::future::ready(mapped(layers.fail_blocking(Fault::DOWN)))
+        std::future::ready(mapped(layers.fail_blocking(STOP)))
     });
 }
 
 #[test]
 fn it_is_heard_from_an_attempt_that_then_times_out() {
-    let layers = broke();
+    let layers = Layers::of_three();
     let clock = FakeSleeper::new();
     let outer = on(&clock, fixed(MS).attempts(3).attempt_timeout(SECOND));
     let mut call = ByHand::new(outer.retry(|_| async {
-        let _ = layers.fail(Fault::DOWN).await;
+        let _ = layers.fail(STOP).await;
         pending::<Result<(), Fault>>().await
     }));
     assert!(call.run().is_pending());
@@ -105,10 +91,10 @@ fn it_is_heard_from_an_attempt_that_then_times_out() {
 
 #[test]
 fn it_stops_a_blocking_outer_call() {
-    let layers = broke();
+    let layers = Layers::of_three();
     let gave_up = layers
         .outer
-        .retry_blocking(|_| mapped(layers.fail_blocking(Fault::DOWN)))
+        .retry_blocking(|_| mapped(layers.fail_blocking(STOP)))
         .unwrap_err();
     assert_eq!(
         (gave_up.reason(), layers.ran.get()),
@@ -118,25 +104,13 @@ fn it_stops_a_blocking_outer_call() {
 
 #[test]
 fn it_stops_every_layer_above() {
-    let layers = broke();
+    let layers = Layers::of_three();
     let between = on(&FakeSleeper::auto(), fixed(MS).nested(Nested::Allow));
     let call = layers.outer.retry(|_| async {
-        let middle = between.retry(|_| async { mapped(layers.fail(Fault::DOWN).await) });
+        let middle = between.retry(|_| async { mapped(layers.fail(STOP).await) });
         yield_now().await;
         mapped(middle.await)
     });
-    assert_eq!(ready(call).unwrap_err().reason(), StopReason::DoNotRetry);
-    assert_eq!(layers.ran.get(), 1);
-}
-
-/// "The server said so" is said upward as well.
-#[test]
-fn a_server_that_says_stop_is_heard_above() {
-    let layers = Layers::of_three();
-    let stop = Fault(Failure::throttled().hint(Hint::Stop));
-    let call = layers
-        .outer
-        .retry(|_| async { mapped(layers.fail(stop).await) });
     assert_eq!(ready(call).unwrap_err().reason(), StopReason::DoNotRetry);
     assert_eq!(layers.ran.get(), 1);
 }
@@ -148,14 +122,14 @@ fn a_carried_scope_brings_it_back() {
         (false, StopReason::AttemptsExhausted),
         (true, StopReason::DoNotRetry),
     ] {
-        let layers = broke();
+        let layers = Layers::of_three();
         let call = layers.outer.retry(|_| async {
             let carried = async {
                 yield_now().await;
-                mapped(layers.fail(Fault::DOWN).await)
+                mapped(layers.fail(STOP).await)
             };
             let (ended, scope) = Scope::current().wrap(carried).with_scope().await;
-            assert_eq!(scope.forbidden_because(), Some(StopReason::BudgetExhausted));
+            assert_eq!(scope.told_below(), Some(StopReason::DoNotRetry));
             if reported {
                 scope.report();
             }
@@ -167,7 +141,7 @@ fn a_carried_scope_brings_it_back() {
 
 #[test]
 fn a_wrapped_future_tells_it_while_it_runs() {
-    let layers = broke();
+    let layers = Layers::of_three();
     let scope = Scope::NONE.enter(|| {
         layers
             .outer
@@ -175,15 +149,15 @@ fn a_wrapped_future_tells_it_while_it_runs() {
     });
     let mut carried = Box::pin(scope.unwrap().wrap(async {
         yield_now().await;
-        let _ = layers.fail(Fault::DOWN).await;
+        let _ = layers.fail(STOP).await;
         pending::<()>().await
     }));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(carried.as_mut().poll(&mut context).is_pending());
-    assert_eq!(carried.scope().forbidden_because(), None);
+    assert_eq!(carried.scope().told_below(), None);
     assert!(carried.as_mut().poll(&mut context).is_pending());
-    let reason = carried.scope().forbidden_because();
-    assert_eq!(reason, Some(StopReason::BudgetExhausted));
+    let reason = carried.scope().told_below();
+    assert_eq!(reason, Some(StopReason::DoNotRetry));
 }
 
 #[test]
@@ -195,12 +169,12 @@ fn a_scope_that_forbids_nothing_reports_nothing() {
         Err::<(), _>(Fault::DOWN)
     });
     assert_eq!(call.unwrap_err().attempts(), 3);
-    Scope::NONE.forbidding_retry().report();
+    Scope::NONE.telling(StopReason::DoNotRetry).report();
     assert_eq!(Scope::current(), Scope::NONE, "nobody is there to hear it");
 }
 
 /// How a loop by hand runs what is in its attempts.
-fn by_hand(layers: &Layers, way: &str) -> StopReason {
+fn by_hand(layers: &Layers, way: &str, fault: Fault) -> StopReason {
     let clock = FakeSleeper::new();
     let outer = on(&clock, fixed(MS * 0).attempts(3));
     let mut call = outer.call();
@@ -209,26 +183,26 @@ fn by_hand(layers: &Layers, way: &str) -> StopReason {
             "wrap" => {
                 let below = async {
                     yield_now().await;
-                    layers.fail(Fault::DOWN).await
+                    layers.fail(fault).await
                 };
                 let _ = ready(call.wrap(below));
             }
             "wrap, then dropped" => {
                 let mut below = ByHand::new(call.wrap(async {
-                    let _ = layers.fail(Fault::DOWN).await;
+                    let _ = layers.fail(fault).await;
                     pending::<()>().await
                 }));
                 assert!(below.run().is_pending());
             }
             "enter" => {
-                let _ = call.enter(|| layers.fail_blocking(Fault::DOWN));
+                let _ = call.enter(|| layers.fail_blocking(fault));
             }
             "hear" => {
-                let carried = call.scope().wrap(layers.fail(Fault::DOWN)).with_scope();
+                let carried = call.scope().wrap(layers.fail(fault)).with_scope();
                 call.hear(ready(carried).1);
             }
             _ => {
-                let _ = ready(call.scope().wrap(layers.fail(Fault::DOWN)));
+                let _ = ready(call.scope().wrap(layers.fail(fault)));
             }
         }
         call.failure(Fault::DOWN);
@@ -240,40 +214,38 @@ fn by_hand(layers: &Layers, way: &str) -> StopReason {
 #[test]
 fn a_loop_by_hand_hears_what_runs_in_its_attempts() {
     for way in ["wrap", "wrap, then dropped", "enter", "hear"] {
-        let layers = broke();
-        assert_eq!(by_hand(&layers, way), StopReason::DoNotRetry, "{way}");
-        assert_eq!(layers.ran.get(), 1, "{way}");
-        let layers = Layers::of_three();
-        assert_eq!(
-            by_hand(&layers, way),
-            StopReason::AttemptsExhausted,
-            "{way}"
-        );
-        assert_eq!(layers.ran.get(), 3, "{way}: suppressed");
+        for (fault, reason, ran) in [
+            (STOP, StopReason::DoNotRetry, 1),
+            (Fault::DOWN, StopReason::AttemptsExhausted, 5),
+        ] {
+            let layers = Layers::of_three();
+            assert_eq!(by_hand(&layers, way, fault), reason, "{way}");
+            assert_eq!(layers.ran.get(), ran, "{way}");
+        }
     }
     assert_eq!(
-        by_hand(&broke(), "its scope alone"),
+        by_hand(&Layers::of_three(), "its scope alone", STOP),
         StopReason::AttemptsExhausted
     );
 }
 
 #[test]
 fn a_give_up_that_is_not_mapped_says_it_itself() {
-    let layers = broke();
-    let gave_up = ready(layers.outer.retry(|_| layers.fail(Fault::DOWN))).unwrap_err();
+    let layers = Layers::of_three();
+    let gave_up = ready(layers.outer.retry(|_| layers.fail(STOP))).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
     assert_eq!(
         gave_up.error().unwrap().reason(),
-        StopReason::BudgetExhausted
+        StopReason::DoNotRetry
     );
 }
 
 #[test]
 fn it_does_not_poison_the_next_call() {
-    let layers = broke();
+    let layers = Layers::of_three();
     for _ in 0..2 {
         let fallback = layers.outer.retry(|_| async {
-            let _ = layers.fail(Fault::DOWN).await; // served from a cache instead
+            let _ = layers.fail(STOP).await; // served from a cache instead
             Ok::<_, Fault>(17)
         });
         assert_eq!(ready(fallback).unwrap(), 17);
@@ -296,7 +268,7 @@ fn it_counts_for_the_attempt_in_which_it_was_said() {
     );
     let mut random = retrier.random();
     let mut fail = |call: &mut becalm::Call<&Retrier>| {
-        call.on_outcome(becalm::Instant::ZERO, SPENT.0.into(), &mut random)
+        call.on_outcome(becalm::Instant::ZERO, Fault::DOWN.0.into(), &mut random)
     };
     call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
     assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
@@ -313,8 +285,8 @@ fn it_counts_for_the_attempt_in_which_it_was_said() {
 
 #[test]
 fn at_the_top_there_is_nobody_to_tell() {
-    let layers = broke();
-    ready(layers.fail(Fault::DOWN)).unwrap_err();
-    layers.fail_blocking(Fault::DOWN).unwrap_err();
+    let layers = Layers::of_three();
+    ready(layers.fail(STOP)).unwrap_err();
+    layers.fail_blocking(STOP).unwrap_err();
     assert_eq!(Scope::current(), Scope::NONE);
 }

@@ -117,7 +117,9 @@ fn nested_calls_sign_with_their_names_and_end_inside_out() {
     let expected = [
         ("outer", Seen::Attempt(1, NONE)),
         ("inner", Seen::Attempt(1, NONE)),
-        ("inner", nested),
+        ("inner", Seen::Retry(2, MS)),
+        ("inner", Seen::Attempt(2, MS)),
+        ("inner", Seen::Stopped(StopReason::AttemptsExhausted, 2, MS)),
         ("outer", Seen::Retry(2, MS)),
         ("outer", Seen::Attempt(2, MS)),
         ("inner", Seen::Attempt(1, NONE)),

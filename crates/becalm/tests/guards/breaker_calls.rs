@@ -56,7 +56,7 @@ fn what_is_left_of_a_refused_call_says_that_nothing_was_sent() {
         let failure = gave_up.classify();
         assert_eq!(
             (failure.effect, failure.hint),
-            (Effect::Unsent, Some(Hint::Stop))
+            (Effect::Unsent, Some(Hint::Below(StopReason::BreakerOpen)))
         );
     }
 }

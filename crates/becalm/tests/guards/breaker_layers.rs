@@ -1,6 +1,6 @@
-//! Do layers above retry what a breaker below refuses? Nobody does, whatever becomes of its error.
+//! Do layers above retry what a breaker below refuses? Until many of their attempts hear of it.
 
-use becalm::{Nested, Retrier, StopReason};
+use becalm::{Nested, Retrier, Scope, StopReason};
 
 use crate::probe::{Fault, MS, fixed, ready};
 use crate::world::{World, broken_by, consecutive};
@@ -27,45 +27,58 @@ fn below(inner: &Retrier) -> Result<u32, Fault> {
         .map_err(mapped)
 }
 
+/// So ended calls of four attempts, of which every one hears of the open breaker: the fifteenth word
+/// in a row is heeded, and each after it.
+const HEARD: [(StopReason, u32); 5] = [
+    (StopReason::AttemptsExhausted, 4),
+    (StopReason::AttemptsExhausted, 4),
+    (StopReason::AttemptsExhausted, 4),
+    (StopReason::BreakerOpen, 3),
+    (StopReason::BreakerOpen, 1),
+];
+
 #[test]
-fn a_refused_first_try_stops_the_layer_above_through_a_map_err() {
+fn a_breaker_below_that_many_calls_hear_of_stops_the_layer_above_through_a_map_err() {
     let (above, inner) = (outer(), refusing());
-    let gave_up = above
-        .retrier
-        .retry_blocking(|_| below(&inner.retrier))
-        .unwrap_err();
-    assert_eq!(
-        (gave_up.reason(), gave_up.attempts()),
-        (StopReason::DoNotRetry, 1),
-        "blocking"
-    );
-
-    let call = above.retrier.retry(|_| async {
-        let call = inner.retrier.retry(|_| async { Ok::<u32, Fault>(17) });
-        call.await.map_err(mapped)
+    let ended = HEARD.map(|_| {
+        let call = above.retrier.retry_blocking(|_| below(&inner.retrier));
+        let gave_up = call.unwrap_err();
+        (gave_up.reason(), gave_up.attempts())
     });
-    let gave_up = ready(call).unwrap_err();
-    assert_eq!(
-        (gave_up.reason(), gave_up.attempts()),
-        (StopReason::DoNotRetry, 1),
-        "async"
-    );
+    assert_eq!(ended, HEARD, "blocking");
 
-    let mut call = above.retrier.call();
-    let mut attempts = 0;
-    while call.next_blocking().is_some() {
-        attempts += 1;
-        let fault = call.enter(|| below(&inner.retrier)).unwrap_err();
-        call.failure(fault);
-    }
-    let reason = call.gave_up().reason();
-    assert_eq!((reason, attempts), (StopReason::DoNotRetry, 1), "loop");
-    assert_eq!(above.ledger.book().withdrawals, 0);
+    let (above, inner) = (outer(), refusing());
+    let ended = HEARD.map(|_| {
+        let call = above.retrier.retry(|_| async {
+            let call = inner.retrier.retry(|_| async { Ok::<u32, Fault>(17) });
+            call.await.map_err(mapped)
+        });
+        let gave_up = ready(call).unwrap_err();
+        (gave_up.reason(), gave_up.attempts())
+    });
+    assert_eq!(ended, HEARD, "async");
+
+    let (above, inner) = (outer(), refusing());
+    let ended = HEARD.map(|_| {
+        let mut call = above.retrier.call();
+        while call.next_blocking().is_some() {
+            let fault = call.enter(|| below(&inner.retrier)).unwrap_err();
+            call.failure(fault);
+        }
+        let gave_up = call.gave_up();
+        (gave_up.reason(), gave_up.attempts())
+    });
+    assert_eq!(ended, HEARD, "loop");
+    assert_eq!(
+        above.ledger.book().withdrawals,
+        3 * 3 + 2,
+        "only for retries"
+    );
 }
 
-/// The same where it is the breaker that the failing attempt itself has opened.
+/// The breaker may have been opened by the failing attempt itself, or in the wait.
 #[test]
-fn a_stop_at_the_decision_and_one_on_waking_are_heard_above_too() {
+fn a_stop_at_the_decision_and_one_on_waking_are_told_above_too() {
     for opens_in_the_wait in [false, true] {
         let above = outer();
         let breaker = consecutive(if opens_in_the_wait { 9 } else { 1 });
@@ -73,19 +86,12 @@ fn a_stop_at_the_decision_and_one_on_waking_are_heard_above_too() {
         if opens_in_the_wait {
             inner.in_next_wait(|retrier| retrier.force_open());
         }
-        let gave_up = above
-            .retrier
-            .retry_blocking(|_| {
-                let result = inner.retrier.retry_blocking(|_| Err::<u32, _>(Fault::DOWN));
-                let gave_up = result.unwrap_err();
-                assert_eq!(gave_up.reason(), StopReason::BreakerOpen);
-                Err::<u32, _>(mapped(gave_up))
-            })
-            .unwrap_err();
-        assert_eq!(
-            (gave_up.reason(), gave_up.attempts()),
-            (StopReason::DoNotRetry, 1)
-        );
+        let told = above.retrier.retry_blocking(|_| {
+            let result = inner.retrier.retry_blocking(|_| Err::<u32, _>(Fault::DOWN));
+            assert_eq!(result.unwrap_err().reason(), StopReason::BreakerOpen);
+            Ok::<_, Fault>(Scope::current().told_below())
+        });
+        assert_eq!(told.ok(), Some(Some(StopReason::BreakerOpen)));
     }
 }
 

@@ -205,7 +205,9 @@ fn write_call(call: &Downstream, lines: &mut Lines) -> Result<(), InvalidFile> {
     lines.changed("propagates", propagates, &default.propagates, |it| *it);
     let for_good = &default.fails_for_good;
     lines.changed("fails_for_good", fails_for_good, for_good, |it| *it);
-    lines.changed("refused_from", refused_from, &default.refused_from, |it| *it);
+    lines.changed("refused_from", refused_from, &default.refused_from, |it| {
+        *it
+    });
     lines.changed("silent_from", silent_from, &default.silent_from, |it| *it);
     lines.policy("[service.calls.policy]", policy)
 }
