@@ -18,6 +18,12 @@ const ROWS: usize = 5;
 #[derive(Debug)]
 struct DbError(&'static str);
 
+impl std::fmt::Display for DbError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SQLSTATE {}", self.0)
+    }
+}
+
 impl Classify for DbError {
     fn classify(&self) -> Failure {
         sqlstate::classify(self.0)
@@ -109,10 +115,9 @@ async fn b4_contention_leaves_the_budget_of_outages_alone() {
         }
     };
     let only = |contention: bool| {
-        move |result: Result<&(), &DbError>| match result {
-            Ok(()) => becalm::Verdict::Success,
-            Err(error) if sqlstate::is_contention(error.0) == contention => error.classify().into(),
-            Err(_) => Failure::new(Class::Permanent).into(),
+        move |_, error: &DbError| match sqlstate::is_contention(error.0) {
+            is_contention if is_contention == contention => error.classify(),
+            _ => Failure::new(Class::Permanent),
         }
     };
     let done = outages

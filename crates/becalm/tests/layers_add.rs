@@ -129,10 +129,14 @@ fn c23_the_database_client_inside_a_handlers_retry_retries() {
         Conflict,
         Database,
     }
-    let conflicts = |result: Result<&u32, &Failed>| match result {
-        Ok(_) => Verdict::Success,
-        Err(Failed::Conflict) => Failure::transient().into(),
-        Err(Failed::Database) => Failure::permanent().into(),
+    impl std::fmt::Display for Failed {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("failed")
+        }
+    }
+    let conflicts = |_, failed: &Failed| match failed {
+        Failed::Conflict => Failure::transient(),
+        Failed::Database => Failure::permanent(),
     };
     let (handler, database) = (retrier(policy(3)), retrier(policy(3)));
     let asked = Cell::new(0);
@@ -163,7 +167,7 @@ fn after_a_stop_below(handle: impl Fn(&Retrier)) -> (StopReason, u32) {
     let gave_up = above
         .retry_blocking(|_| {
             let call = optional.blocking(|_| Err::<(), _>(ErrorKind::Other));
-            let _ = call.classify_with(|_| stop.into()).call();
+            let _ = call.classify_with(|_, _| stop).call();
             handle(&optional);
             Err::<(), _>(Error::from(ErrorKind::ConnectionReset))
         })
@@ -201,7 +205,7 @@ fn c20_what_was_handled_after_an_await_is_forgotten_too() {
     ] {
         let call = above.retry(|_| async {
             let call = optional.retry(|_| async { Err::<(), _>(ErrorKind::Other) });
-            let _ = call.classify_with(|_| stop.into()).await;
+            let _ = call.classify_with(|_, _| stop).await;
             let mut polled = false;
             std::future::poll_fn(|context| {
                 if std::mem::replace(&mut polled, true) {
@@ -273,7 +277,7 @@ fn a_call_that_runs_once_classifies_as_its_last_error() {
     let mut seen = Vec::new();
     let _ = above.retry_blocking(|_| {
         let call = below.blocking(|_| Err::<(), _>(ErrorKind::Other));
-        let gave_up = call.classify_with(|_| failure.into()).call().unwrap_err();
+        let gave_up = call.classify_with(|_, _| failure).call().unwrap_err();
         seen.push((gave_up.reason(), gave_up.attempts(), gave_up.classify()));
         Err::<(), _>(gave_up)
     });

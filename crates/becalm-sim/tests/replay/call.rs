@@ -50,7 +50,7 @@ impl Wake for Bell {
     }
 }
 
-type Ended = Result<(), GaveUp<Failure>>;
+type Ended = Result<(), GaveUp<&'static str>>;
 
 /// A call under way in the engine.
 pub struct Live {
@@ -69,10 +69,9 @@ impl Live {
         let attempts = Attempts::default();
         let operation = attempts.clone();
         let future = Box::pin(async move {
-            let call = retrier.retry(|attempt| operation.start(attempt));
-            let call = call.classify_with(|result: Result<&(), &Failure>| match result {
-                Ok(()) => Verdict::Success,
-                Err(failure) => (*failure).into(),
+            let call = retrier.retry(|attempt| {
+                let attempt = operation.start(attempt);
+                async { attempt.await.map_err(|failure: Failure| (failure, "failed")) }
             });
             call.await
         });
@@ -146,7 +145,7 @@ impl Live {
     }
 
     /// What the error keeps of the call is what the trace has.
-    fn compare(&self, gave_up: &GaveUp<Failure>) -> Result<(), String> {
+    fn compare(&self, gave_up: &GaveUp<&'static str>) -> Result<(), String> {
         let made = u32::try_from(self.started.len()).unwrap_or(u32::MAX);
         if gave_up.attempts() != made {
             return Err(format!(

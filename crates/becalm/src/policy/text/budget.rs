@@ -335,7 +335,6 @@ mod tests {
             ("ratio:-1", InvalidBudget::Ratio),
             ("ratio:0.1,burst:0.5", InvalidBudget::Burst),
             ("ratio:0.1,floor:-1", InvalidBudget::Floor),
-            ("ratio:0.1,floor:10/d", InvalidBudget::Parameter),
             ("first-tries:0.1,burst:0.5", InvalidBudget::Burst),
             ("tokens:0", InvalidBudget::Capacity),
             ("tokens:1000001", InvalidBudget::Capacity),
