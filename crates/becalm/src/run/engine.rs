@@ -140,11 +140,19 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
     pub fn begin(self) -> Engine<H> {
         let Self { core, settings } = self;
         match Begun::new(core.as_ref(), settings) {
-            Ok((mut begun, attempt)) => {
-                begun.announce(core.as_ref());
+            Ok((begun, attempt)) => {
+                // Made first: should an observer panic, it returns what the attempt holds.
+                let transition = begun.flight.pass.transition();
                 let mut engine = Engine::of_begun(core, begun);
+                if let Some(transition) = transition {
+                    let host = &engine.core.as_ref().host;
+                    host.tell_transition(engine.identity.as_ref(), transition);
+                }
+                engine.observe(Event::Attempt {
+                    number: attempt.number(),
+                    waited: Duration::ZERO,
+                });
                 engine.stage = Stage::Begun(attempt);
-                engine.executing = None; // it is not, until it runs `inside`
                 engine
             }
             Err(halted) => Engine::of_halted(core, halted),

@@ -28,8 +28,6 @@ mod hedging_layers;
 mod hedging_leaves;
 mod hedging_wakes;
 mod in_every_engine;
-#[cfg(feature = "tokio")]
-mod in_tokio;
 mod nested;
 mod nested_budgets;
 mod nested_deadlines;

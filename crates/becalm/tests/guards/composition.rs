@@ -2,6 +2,7 @@
 
 use becalm::breaker::Span;
 use becalm::bulkhead::Order;
+use becalm::run::Stopped;
 use becalm::time::FakeSleeper;
 use becalm::{
     AdaptiveRate, Breaker, Budget, Bulkhead, Classify, GaveUp, Hedge, Jitter, Policy, Retrier,
@@ -73,14 +74,16 @@ fn with_everything_on_calls_succeed_and_fail_in_every_driver() {
     }
 }
 
-/// What a success carries is one word.
+/// What a success carries is one word beside the operation's own error.
 #[test]
-fn a_give_up_is_one_word_and_can_be_sent() {
+fn a_give_up_is_one_word_beside_the_error_and_can_be_sent() {
     fn sent<T: Send + Sync + 'static>() {}
     sent::<Retrier>();
     sent::<GaveUp<Fault>>();
-    assert_eq!(size_of::<GaveUp<Fault>>(), size_of::<usize>());
-    assert_eq!(size_of::<Result<(), GaveUp<Fault>>>(), size_of::<usize>());
+    assert_eq!(size_of::<Stopped>(), size_of::<usize>());
+    let both = size_of::<Option<Fault>>() + size_of::<usize>();
+    assert_eq!(size_of::<GaveUp<Fault>>(), both);
+    assert_eq!(size_of::<Result<(), GaveUp<Fault>>>(), both);
     let clonable = |retrier: &Retrier| retrier.clone();
     let retrier = everything().retrier().expect("a valid policy");
     assert_eq!(clonable(&retrier).policy(), everything());
