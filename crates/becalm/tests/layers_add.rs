@@ -222,9 +222,11 @@ fn c20_what_was_handled_after_an_await_is_forgotten_too() {
         });
         let gave_up = futures_util::FutureExt::now_or_never(async {
             let mut call = std::pin::pin!(call);
-            std::future::poll_fn(|context| loop {
-                if let std::task::Poll::Ready(ended) = call.as_mut().poll(context) {
-                    return std::task::Poll::Ready(ended);
+            std::future::poll_fn(|context| {
+                loop {
+                    if let std::task::Poll::Ready(ended) = call.as_mut().poll(context) {
+                        return std::task::Poll::Ready(ended);
+                    }
                 }
             })
             .await
@@ -264,7 +266,11 @@ fn a_spent_budget_below_is_heeded_where_many_hear_of_it_and_passed_on_by_its_nam
     assert!(after.iter().all(|it| *it == StopReason::BudgetExhausted));
 
     let one_of_ten = heeds(|at| at % 10 == 0, 1000);
-    assert!(one_of_ten.iter().all(|it| *it == StopReason::AttemptsExhausted));
+    assert!(
+        one_of_ten
+            .iter()
+            .all(|it| *it == StopReason::AttemptsExhausted)
+    );
 }
 
 /// What a nested call gives up with says the same in its error as in its scope.

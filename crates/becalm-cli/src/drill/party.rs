@@ -53,9 +53,9 @@ impl Party {
     pub async fn call(&self) {
         self.ledger.add(Count::Call);
         let began = Instant::now();
-        let answered = self.retrier.retry(|attempt| async move {
-            judged(self.attempt(attempt).await, verdict)
-        });
+        let answered = self
+            .retrier
+            .retry(|attempt| async move { judged(self.attempt(attempt).await, verdict) });
         match answered.await {
             Ok(_) => self.ledger.succeeded(began),
             Err(gave_up) => self.ledger.gave_up(gave_up.reason()),

@@ -11,8 +11,8 @@ use becalm::{Attempt, Decision, Failure, Instant, Retrier, Verdict};
 
 use super::RunError;
 use super::attempt::Execution;
-use super::environment::Environment;
 use super::conclusion::End;
+use super::environment::Environment;
 use super::exit_code::{Ending, ExitRules};
 use super::hint_file::HintFile;
 use super::hooks::{self, Hooks};

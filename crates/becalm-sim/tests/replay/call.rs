@@ -71,7 +71,11 @@ impl Live {
         let future = Box::pin(async move {
             let call = retrier.retry(|attempt| {
                 let attempt = operation.start(attempt);
-                async { attempt.await.map_err(|failure: Failure| (failure, "failed")) }
+                async {
+                    attempt
+                        .await
+                        .map_err(|failure: Failure| (failure, "failed"))
+                }
             });
             call.await
         });

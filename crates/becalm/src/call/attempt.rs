@@ -30,7 +30,11 @@ impl Attempt {
             number,
             is_hedge: false,
             remaining,
-            timeout: if longest < remaining { longest } else { remaining },
+            timeout: if longest < remaining {
+                longest
+            } else {
+                remaining
+            },
             key,
         }
     }

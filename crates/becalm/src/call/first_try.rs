@@ -108,12 +108,6 @@ impl FirstTry {
         self.started.unwrap_or(Instant::ZERO)
     }
 
-    /// Whether nothing is to happen while an attempt of the call is under way.
-    #[inline]
-    pub fn is_untimed(&self) -> bool {
-        self.deadline == Instant::NEVER && self.attempt_timeout == u64::MAX && !self.may_hedge
-    }
-
     /// The first attempt, unless the deadline has passed already.
     #[inline]
     pub fn attempt(&self, options: &CallOptions) -> Result<Attempt, StopReason> {

@@ -80,10 +80,7 @@ impl Observer for MetricsObserver {
     fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
         let retrier = about.retrier;
         match *event {
-            Event::Attempt {
-                number,
-                waited,
-            } => {
+            Event::Attempt { number, waited } => {
                 let attempt = if number > 1 { "retry" } else { "first" };
                 counter!(ATTEMPTS, "retrier" => retrier.to_owned(), "attempt" => attempt)
                     .increment(1);
@@ -91,11 +88,7 @@ impl Observer for MetricsObserver {
                     histogram!(DELAY, "retrier" => retrier.to_owned()).record(waited.as_secs_f64());
                 }
             }
-            Event::Retry {
-                class,
-                effect,
-                ..
-            } => counter!(
+            Event::Retry { class, effect, .. } => counter!(
                 RETRIES,
                 "retrier" => retrier.to_owned(),
                 "class" => class.as_str(),
@@ -107,9 +100,7 @@ impl Observer for MetricsObserver {
                 record_call_retries(retrier, attempts);
             }
             Event::Stopped {
-                reason,
-                attempts,
-                ..
+                reason, attempts, ..
             } => {
                 let reason = reason.as_str();
                 counter!(STOPPED, "retrier" => retrier.to_owned(), "reason" => reason).increment(1);

@@ -17,10 +17,7 @@ pub(super) enum Alarm {
 
 impl Alarm {
     /// The alarm that goes off first, and when.
-    pub fn next<H: AsRef<Shared>>(
-        call: &Call<H>,
-        hedge_due: Instant,
-    ) -> Option<(Instant, Self)> {
+    pub fn next<H: AsRef<Shared>>(call: &Call<H>, hedge_due: Instant) -> Option<(Instant, Self)> {
         let deadline = call.deadline().map(|at| (at, Self::Deadline));
         let timeout = call.attempt_timeout().and_then(|limit| {
             let ends = |started: Instant| started.after(limit);

@@ -2,10 +2,10 @@
 
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{Beginning, FirstAttempt, Settings};
+use super::first_attempt::{FirstAttempt, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
-use crate::call::Attempt;
+use crate::call::{Attempt, FirstTry};
 use crate::classify::{ByError, Failure, Judge};
 
 /// A blocking call whose options are being set: see
@@ -74,30 +74,60 @@ impl<F, C> Blocking<'_, F, C> {
             core,
             settings,
         } = self;
+        if let (None, Some(entered)) = (&settings, plain::enter(core)) {
+            let attempt = FirstTry::plain_attempt();
+            let result = operation(attempt);
+            let inside = entered.leave();
+            if let Ok(value) = result {
+                plain::succeeded(core);
+                return Ok(value);
+            }
+            let mut engine = plain::hand_over(core);
+            engine.returned(inside);
+            return go_on(engine, attempt, result, &mut operation, &classifier);
+        }
+        let settings = settings.unwrap_or_default();
         let (first, entered, attempt) = match FirstAttempt::begin(core, settings) {
-            Beginning::Runs(first, entered, attempt) => (first, entered, attempt),
-            Beginning::Halts(engine) => return drive(*engine, None, &mut operation, &classifier),
+            Ok(begun) => begun,
+            Err(engine) => return drive(*engine, None, &mut operation, &classifier),
         };
         let result = operation(attempt);
         let inside = entered.leave();
-        match result {
-            Ok(value) => {
-                first.succeeded();
-                Ok(value)
-            }
-            Err(error) => {
-                let mut engine = first.hand_over();
-                engine.hear(inside);
-                fail(&mut engine, attempt, &error, &classifier);
-                drive(engine, Some(error), &mut operation, &classifier)
-            }
+        if let Ok(value) = result {
+            first.succeeded();
+            return Ok(value);
         }
+        go_on(
+            first.hand_over(inside),
+            attempt,
+            result,
+            &mut operation,
+            &classifier,
+        )
     }
 }
 
-/// Runs attempts as the engine says, and tells it what came of them.
+/// Goes on after a first attempt that has failed.
 #[cold]
 #[inline(never)]
+fn go_on<F, T, E, C>(
+    mut engine: Engine<&Core>,
+    attempt: Attempt,
+    result: Result<T, E>,
+    operation: &mut F,
+    classifier: &C,
+) -> Result<T, GaveUp<C::Error>>
+where
+    F: FnMut(Attempt) -> Result<T, E>,
+    C: Judge<E>,
+{
+    if let Err(error) = &result {
+        fail(&mut engine, attempt, error, classifier);
+    }
+    drive(engine, result.err(), operation, classifier)
+}
+
+/// Runs attempts as the engine says, and tells it what came of them.
 fn drive<F, T, E, C>(
     mut engine: Engine<&Core>,
     mut last: Option<E>,

@@ -43,9 +43,7 @@ impl<C> Retrier<C> {
 
     /// How full the budget is, from 0 to 1; 1 where there is none.
     pub fn budget_fill(&self) -> f64 {
-        self.core
-            .shared
-            .budget_fill(self.core.host.sleeper.now())
+        self.core.shared.budget_fill(self.core.host.sleeper.now())
     }
 
     /// Calls that are waiting for their next attempt.

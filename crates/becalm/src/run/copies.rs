@@ -58,7 +58,8 @@ impl<Fut> Copies<Fut> {
                 return;
             }
         }
-        this.hedges.retain(|(attempt, _)| attempt.number() != number);
+        this.hedges
+            .retain(|(attempt, _)| attempt.number() != number);
     }
 
     /// Drops all of them.

@@ -329,10 +329,14 @@ impl<H: AsRef<Core>> Engine<H> {
         self.executing = Some(number);
         let entered = Entered::new(self.call.scope_of(number));
         let result = run();
-        let inside = entered.leave();
+        self.returned(entered.leave());
+        result
+    }
+
+    /// What was executed has returned, and its scope has become this.
+    pub(super) fn returned(&mut self, inside: Scope) {
         self.executing = None;
         self.hear(inside);
-        result
     }
 
     /// The attempt of this number has succeeded, and with it the call. Drop the attempts beside it
@@ -391,8 +395,7 @@ impl<H: AsRef<Core>> Engine<H> {
         if !matches!(self.stage, Stage::Stopped(_)) {
             self.end_cancelled();
         }
-        self.take_stopped()
-            .unwrap_or_else(Stopped::not_begun)
+        self.take_stopped().unwrap_or_else(Stopped::not_begun)
     }
 
     /// The end without success, if there is one that was not handed out yet.
@@ -519,8 +522,8 @@ impl<H: AsRef<Core>> Engine<H> {
                 }
                 Stage::Waiting { until, asked } => {
                     // A wait of no length is over with the turn that it gave to others.
-                    let is_ahead = !self.delay.is_zero()
-                        && reached.is_none_or(|reached| reached < until);
+                    let is_ahead =
+                        !self.delay.is_zero() && reached.is_none_or(|reached| reached < until);
                     if !asked || is_ahead {
                         self.stage = Stage::Waiting { until, asked: true };
                         return Step::Wait(until);
@@ -680,9 +683,7 @@ impl<H: AsRef<Core>> Engine<H> {
             seed: &host.seed,
             stream: &mut self.random,
         };
-        let decided = self
-            .call
-            .on_failure_of(number, now, &failure, &mut random);
+        let decided = self.call.on_failure_of(number, now, &failure, &mut random);
         self.tell_transition();
         let joined = self.call.joined_failure();
         if let Some(joined) = joined {

@@ -14,93 +14,83 @@ use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
 use crate::time::Cancel;
 
-/// The first attempt of a call while it runs.
+/// A [plain](FirstTry) call, of which there is nothing to note: at the top, it sets nothing for
+/// itself, and there is nothing to look after but the ratio budget.
+pub(super) mod plain {
+    use super::{Begun, Core, Engine, Entered, FirstTry};
+
+    /// Enters the scope of its first attempt, if this call is plain.
+    #[inline]
+    pub fn enter(core: &Core) -> Option<Entered> {
+        Entered::from_top(|| FirstTry::begin_plain(&core.shared))
+    }
+
+    /// Enters that scope again.
+    pub fn enter_again(core: &Core) -> Entered {
+        Entered::new(FirstTry::plain(&core.shared).inside(&core.shared, 1))
+    }
+
+    /// Its first attempt has succeeded.
+    #[inline]
+    pub fn succeeded(core: &Core) {
+        core.shared.deposit_plain();
+    }
+
+    /// The engine of what follows its first attempt.
+    pub fn hand_over(core: &Core) -> Engine<&Core> {
+        Engine::of_begun(core, Begun::plain(core))
+    }
+}
+
+/// The first attempt of a call that is not plain, while it is executed.
 pub(super) struct FirstAttempt<'r> {
     core: &'r Core,
-    /// `None` for a [plain](FirstTry) call, of which there is nothing to note.
+    /// Taken when it is handed over.
     begun: Option<Begun>,
 }
 
-/// How a call begins.
-pub(super) enum Beginning<'r> {
-    /// The first attempt runs, in its scope.
-    Runs(FirstAttempt<'r>, Entered, Attempt),
-    /// It has to wait, or may not be.
-    Halts(Box<Engine<&'r Core>>),
-}
-
 impl<'r> FirstAttempt<'r> {
-    /// Begins a call that sets this for itself.
+    /// Begins a call that sets this for itself, in the scope of its first attempt. The engine, where
+    /// that has to wait or may not be.
     #[inline]
-    pub fn begin(core: &'r Core, settings: Option<Settings>) -> Beginning<'r> {
-        if settings.is_none() {
-            if let Some(entered) = Entered::from_top(|| FirstTry::begin_plain(&core.shared)) {
-                let first = Self { core, begun: None };
-                return Beginning::Runs(first, entered, FirstTry::plain_attempt());
-            }
+    pub fn begin(
+        core: &'r Core,
+        settings: Settings,
+    ) -> Result<(Self, Entered, Attempt), Box<Engine<&'r Core>>> {
+        let (begun, attempt) = Begun::new(core, settings)
+            .map_err(|halted| Box::new(Engine::of_halted(core, halted)))?;
+        let inside = begun.first.inside(&core.shared, 1);
+        let mut first = Self {
+            core,
+            begun: Some(begun),
+        };
+        if let Some(begun) = &mut first.begun {
+            begun.announce(core);
         }
-        Self::begin_in_full(core, settings.unwrap_or_default())
+        Ok((first, Entered::new(inside), attempt))
     }
 
-    #[inline(never)] // keeps a plain call small
-    fn begin_in_full(core: &'r Core, settings: Settings) -> Beginning<'r> {
-        match Begun::new(core, settings) {
-            Ok((begun, attempt)) => {
-                let inside = begun.first.inside(&core.shared, 1);
-                let mut first = Self {
-                    core,
-                    begun: Some(begun),
-                };
-                if let Some(begun) = &mut first.begun {
-                    begun.announce(core);
-                }
-                Beginning::Runs(first, Entered::new(inside), attempt)
-            }
-            Err(halted) => Beginning::Halts(Box::new(Engine::of_halted(core, halted))),
-        }
-    }
-
-    /// Enters the scope of the attempt again.
-    pub fn enter(&mut self) -> Entered {
-        let shared = &self.core.shared;
-        Entered::new(match &mut self.begun {
-            Some(begun) => {
-                begun.is_running = true;
-                begun.first.inside(shared, 1)
-            }
-            None => FirstTry::plain(shared).inside(shared, 1),
-        })
-    }
-
-    /// The attempt pends, and its scope has become this. Whether nothing can happen meanwhile, so
-    /// that no engine is needed.
-    pub fn pends(&mut self, inside: Scope) -> bool {
-        let is_untimed = self.begun.as_mut().is_none_or(|begun| {
-            begun.is_running = false;
-            begun.first.is_untimed() && begun.settings.cancel().is_none()
-        });
-        is_untimed && !inside.has_news()
-    }
-
-    /// The attempt has succeeded.
+    /// It has succeeded.
     #[inline]
     pub fn succeeded(mut self) {
-        match self.begun.take() {
-            None => self.core.shared.deposit_plain(),
-            Some(begun) => begun.succeeded(self.core),
+        if let Some(begun) = &mut self.begun {
+            begun.succeeded(self.core);
         }
+        self.begun = None;
     }
 
-    /// The engine of what follows.
-    pub fn hand_over(mut self) -> Engine<&'r Core> {
-        match self.begun.take() {
+    /// It has failed, or pends, and its scope has become this: the engine of what follows.
+    pub fn hand_over(mut self, inside: Scope) -> Engine<&'r Core> {
+        let mut engine = match self.begun.take() {
             Some(begun) => Engine::of_begun(self.core, begun),
-            None => Engine::of_begun(self.core, Begun::plain(self.core)),
-        }
+            None => plain::hand_over(self.core),
+        };
+        engine.returned(inside);
+        engine
     }
 }
 
-/// Dropped in its middle, the engine tells that it was cancelled, or has panicked.
+/// Dropped in its middle, it has panicked.
 impl Drop for FirstAttempt<'_> {
     #[inline]
     fn drop(&mut self) {
@@ -162,6 +152,7 @@ impl Begun {
     }
 
     /// Asks the guards, and begins the first attempt.
+    #[inline]
     pub fn new(core: &Core, settings: Settings) -> Result<(Self, Attempt), Halted> {
         let Core { shared, host } = core;
         let above = Scope::current();
@@ -212,13 +203,14 @@ impl Begun {
             }
             // Told first: should that panic, the attempt never starts.
             let waited = core::time::Duration::ZERO;
-            core.host.observe(Some(identity), Event::Attempt { number: 1, waited });
+            core.host
+                .observe(Some(identity), Event::Attempt { number: 1, waited });
         }
         self.is_running = true;
     }
 
     #[inline(never)] // keeps a plain call small
-    fn succeeded(self, core: &Core) {
+    fn succeeded(&mut self, core: &Core) {
         let Core { shared, host } = core;
         Scope::handled();
         let known = shared.reads_clock_at_end().then(|| host.sleeper.now());
@@ -233,7 +225,7 @@ impl Begun {
         };
         let now = || known.unwrap_or_else(|| host.sleeper.now());
         let draw = || crate::rng::Random::next_u64(&mut random);
-        let pass = self.flight.pass;
+        let pass = std::mem::take(&mut self.flight.pass);
         if let Some(transition) = shared.guards().finish(pass, Ended::Success, now, draw) {
             host.tell_transition(self.identity.as_ref(), transition);
         }

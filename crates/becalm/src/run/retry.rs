@@ -7,10 +7,10 @@ use core::task::{Context, Poll, ready};
 use super::copies::Copies;
 use super::core::Core;
 use super::engine::Engine;
-use super::first_attempt::{Beginning, FirstAttempt, Settings};
+use super::first_attempt::{FirstAttempt, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
-use crate::call::Attempt;
+use crate::call::{Attempt, FirstTry};
 use crate::classify::{ByError, Failure, Judge};
 use crate::scope::{Entered, Scope};
 
@@ -31,8 +31,8 @@ pin_project_lite::pin_project! {
 
 enum Stage<'r> {
     New(Option<Settings>),
-    /// The first attempt pends, and nothing can happen beside it.
-    First(FirstAttempt<'r>, Attempt),
+    /// The first attempt of a plain call pends.
+    Plain(Attempt),
     Driven(Box<Engine<&'r Core>>),
     Over,
 }
@@ -89,25 +89,20 @@ where
 {
     type Output = Result<T, GaveUp<C::Error>>;
 
-    /// A first attempt that succeeds at once is all in here, so that it inlines into the caller;
+    /// A plain call that succeeds at once is all in here, so that it inlines into the caller;
     /// everything else is out of line.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.as_mut().project();
-        let Stage::New(settings) = this.stage else {
-            return self.proceed(context);
-        };
-        match FirstAttempt::begin(this.core, settings.take()) {
-            Beginning::Runs(first, entered, attempt) => {
+        if let Stage::New(None) = this.stage {
+            if let Some(entered) = plain::enter(this.core) {
+                let attempt = FirstTry::plain_attempt();
                 let future = (this.operation)(attempt);
                 this.copies.as_mut().start(attempt, future);
-                self.run_first(first, entered, attempt, context)
-            }
-            Beginning::Halts(engine) => {
-                *this.stage = Stage::Driven(engine);
-                self.proceed(context)
+                return self.run_plain(entered, attempt, context);
             }
         }
+        self.proceed(context)
     }
 }
 
@@ -118,9 +113,8 @@ where
     C: Judge<E>,
 {
     #[inline]
-    fn run_first(
+    fn run_plain(
         mut self: Pin<&mut Self>,
-        first: FirstAttempt<'r>,
         entered: Entered,
         attempt: Attempt,
         context: &mut Context<'_>,
@@ -128,87 +122,110 @@ where
         let mut this = self.as_mut().project();
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
-        let Poll::Ready(result) = polled else {
-            return self.first_pends(first, inside, attempt, context);
-        };
-        match result {
-            Ok(value) => {
-                *this.stage = Stage::Over;
-                this.copies.clear();
-                first.succeeded();
-                Poll::Ready(Ok(value))
-            }
-            Err(error) => self.first_failed(first, inside, attempt, error, context),
+        if let Poll::Ready(Ok(value)) = polled {
+            *this.stage = Stage::Over;
+            this.copies.clear();
+            plain::succeeded(this.core);
+            return Poll::Ready(Ok(value));
         }
+        self.plain_goes_on(polled, inside, attempt, context)
     }
 
     #[cold]
+    #[inline(never)]
+    fn plain_goes_on(
+        mut self: Pin<&mut Self>,
+        polled: Poll<Result<T, E>>,
+        inside: Scope,
+        attempt: Attempt,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let this = self.as_mut().project();
+        if polled.is_pending() && !inside.has_news() {
+            *this.stage = Stage::Plain(attempt);
+            return Poll::Pending;
+        }
+        let mut engine = plain::hand_over(this.core);
+        engine.returned(inside);
+        self.first_ended(engine, polled, attempt, context)
+    }
+
     #[inline(never)]
     fn proceed(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
-        let stage = self.as_mut().project().stage;
-        match core::mem::replace(stage, Stage::Over) {
-            Stage::First(mut first, attempt) => {
-                let entered = first.enter();
-                self.run_first(first, entered, attempt, context)
+        let this = self.as_mut().project();
+        match core::mem::replace(this.stage, Stage::Over) {
+            Stage::New(settings) => self.begin(settings.unwrap_or_default(), context),
+            Stage::Plain(attempt) => {
+                let entered = plain::enter_again(this.core);
+                self.run_plain(entered, attempt, context)
             }
             Stage::Driven(engine) => {
-                *stage = Stage::Driven(engine);
+                *this.stage = Stage::Driven(engine);
                 self.drive(context, 0)
             }
             // Polled after it was ready, which a future may answer as it likes.
-            Stage::New(_) | Stage::Over => Poll::Pending,
+            Stage::Over => Poll::Pending,
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn first_pends(
+    /// Begins a call that is not plain.
+    fn begin(
         mut self: Pin<&mut Self>,
-        mut first: FirstAttempt<'r>,
-        inside: Scope,
-        attempt: Attempt,
-        context: &mut Context<'_>,
-    ) -> Poll<<Self as Future>::Output> {
-        let stage = self.as_mut().project().stage;
-        if first.pends(inside) {
-            *stage = Stage::First(first, attempt);
-            return Poll::Pending;
-        }
-        let mut engine = Box::new(first.hand_over());
-        engine.hear(inside);
-        *stage = Stage::Driven(engine);
-        self.drive(context, 1)
-    }
-
-    /// Boxes the engine only where it goes on.
-    #[cold]
-    #[inline(never)]
-    fn first_failed(
-        mut self: Pin<&mut Self>,
-        first: FirstAttempt<'r>,
-        inside: Scope,
-        attempt: Attempt,
-        error: E,
+        settings: Settings,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        this.copies.as_mut().clear();
-        let mut engine = first.hand_over();
-        engine.hear(inside);
-        let failure = this.classifier.judge(attempt, &error);
-        let shown = Some(this.classifier.shown(&error));
-        engine.failed(attempt.number(), failure, shown, &mut |_| ());
-        if let Some(stopped) = engine.take_stopped() {
-            *this.stage = Stage::Over;
-            let error = this.classifier.keep(error);
-            return Poll::Ready(Err(stopped.with_error(Some(error))));
+        let (first, entered, attempt) = match FirstAttempt::begin(this.core, settings) {
+            Ok(begun) => begun,
+            Err(engine) => {
+                *this.stage = Stage::Driven(engine);
+                return self.drive(context, 0);
+            }
+        };
+        let future = (this.operation)(attempt);
+        this.copies.as_mut().start(attempt, future);
+        let polled = this.copies.as_mut().poll_first(context);
+        let inside = entered.leave();
+        if let Poll::Ready(Ok(value)) = polled {
+            this.copies.clear();
+            first.succeeded();
+            return Poll::Ready(Ok(value));
         }
-        *this.error = Some(error);
+        let engine = first.hand_over(inside);
+        self.first_ended(engine, polled, attempt, context)
+    }
+
+    /// The first attempt pends beside what an engine looks after, or has failed. The engine is boxed
+    /// only where it goes on.
+    #[cold]
+    #[inline(never)]
+    fn first_ended(
+        mut self: Pin<&mut Self>,
+        mut engine: Engine<&'r Core>,
+        polled: Poll<Result<T, E>>,
+        attempt: Attempt,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let mut this = self.as_mut().project();
+        let mut already_polled = attempt.number();
+        if let Poll::Ready(Err(error)) = polled {
+            already_polled = 0;
+            this.copies.as_mut().clear();
+            let failure = this.classifier.judge(attempt, &error);
+            let shown = Some(this.classifier.shown(&error));
+            engine.failed(attempt.number(), failure, shown, &mut |_| ());
+            if let Some(stopped) = engine.take_stopped() {
+                *this.stage = Stage::Over;
+                let error = this.classifier.keep(error);
+                return Poll::Ready(Err(stopped.with_error(Some(error))));
+            }
+            *this.error = Some(error);
+        }
         *this.stage = Stage::Driven(Box::new(engine));
-        self.drive(context, 0)
+        self.drive(context, already_polled)
     }
 
     /// What every driver does: runs attempts as the engine says, and tells it what came of them.
