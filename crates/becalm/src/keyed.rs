@@ -4,10 +4,10 @@
 //! A bounded map from keys to shared state. Keys past the bound share one value, the *overflow*,
 //! which has no breaker: one of them that is down must not stop the others. A new key takes the
 //! place of another if that one is in nobody's hands and either idle, which is as good as new, or
-//! *stale*: nobody has asked for it for long. What a stale one owes is carried over to the new key. So
-//! whatever keys come and go, there are never more than bound + 1 states, and none is made new while
-//! another still owes something: churning keys mint no bursts, and keys that failed once and never
-//! come back keep nobody out.
+//! *stale*: nobody has asked for it for long. What a stale one owes is carried over to the new key.
+//! So whatever keys come and go, there are never more than bound + 1 states, and nothing that one
+//! owes is forgotten: churning keys mint no bursts, and keys that failed once and never come back
+//! keep nobody out.
 
 use std::borrow::Borrow;
 use std::boxed::Box;
@@ -34,11 +34,12 @@ pub trait Idle {
     /// somebody has set it by hand.
     fn is_in_use(&self) -> bool;
 
-    /// It takes the place of this one, which is thrown away: whatever that owes, it owes from now on.
+    /// This new state takes the place of `stale`, which is thrown away: what that one owed, this one
+    /// owes from now on.
     fn inherit(&self, stale: &Self, now: Instant);
 
-    /// The state that all keys past the bound share, of one that was made for it: without what
-    /// judges one of them by the answers of another.
+    /// Makes this state fit for all keys past the bound together: it drops what would judge one of
+    /// them by the answers of another.
     #[must_use]
     fn for_all_others(self) -> Self
     where
@@ -134,7 +135,7 @@ where
         }
     }
 
-    /// How long nobody has to ask for a key until another may take its place, whatever its state.
+    /// After how long a key that nobody asks for may lose its place to another, whatever its state.
     /// Default one hour, in which the default budget refills.
     #[must_use]
     pub fn stale_after(mut self, unasked: Duration) -> Self {
