@@ -207,6 +207,16 @@ fn a_hint_between_two_ticks_is_never_rounded_below_itself() {
     }
 }
 
+#[test]
+fn c9_rounding_stays_inside_the_window_that_the_server_named() {
+    let tick = Duration::from_millis(10);
+    let (after, over) = (tick / 2, 2 * tick);
+    let window = transient().hint(Hint::Spread { after, over });
+    let wave = Wave::of(Policy::default(), tick, window);
+    wave.assert_whole_ticks();
+    wave.assert_within(after, after + over);
+}
+
 /// The deadline is a wall for the rounded delay, too.
 #[test]
 fn no_delay_is_rounded_up_into_the_deadline() {
