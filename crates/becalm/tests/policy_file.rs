@@ -227,7 +227,7 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         ),
         (
             "jitter = \"proportional\"",
-            "jitter.proportional: the jitter's proportional has no value: write a number",
+            "jitter.proportional: the jitter's proportional has no value: write proportional:0.25",
         ),
         (
             "jitter = 0.25",

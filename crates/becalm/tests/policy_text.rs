@@ -265,7 +265,7 @@ fn b6_a_value_that_cannot_be_read_is_refused_by_its_parameter() {
         (
             "jitter",
             "proportional",
-            "the jitter's proportional has no value: write a number",
+            "the jitter's proportional has no value: write proportional:0.25",
         ),
         (
             "jitter",
@@ -313,7 +313,7 @@ fn b6_a_value_of_the_protection_that_cannot_be_read_is_refused_by_its_parameter(
         (
             "breaker",
             "consecutive",
-            "the breaker's consecutive has no value: write a whole number",
+            "the breaker's consecutive has no value: write consecutive:5",
         ),
         (
             "breaker",
@@ -328,7 +328,7 @@ fn b6_a_value_of_the_protection_that_cannot_be_read_is_refused_by_its_parameter(
         (
             "bulkhead",
             "calls",
-            "the bulkhead's calls has no value: write a whole number",
+            "the bulkhead's calls has no value: write calls:50",
         ),
         (
             "bulkhead",
@@ -345,11 +345,7 @@ fn b6_a_value_of_the_protection_that_cannot_be_read_is_refused_by_its_parameter(
             "after:",
             "the hedge's after has no value: the duration is empty; write a number and a unit, such as 250ms",
         ),
-        (
-            "hedge",
-            "p",
-            "the hedge's p has no value: write a number such as 95 or 99.9",
-        ),
+        ("hedge", "p", "the hedge's p has no value: write p95"),
         (
             "hedge",
             "p95%",

@@ -78,6 +78,7 @@ pub(super) fn build<T: Written>(kind: &Kind<T>, said: &Said) -> Result<T, Unread
     let mut it = (kind.start)();
     for (name, slot) in kind.slots() {
         match said.get(name) {
+            Some(Given::Nothing) if name == kind.name => Err(format!("write {}", kind.example)),
             Some(given) => slot.set(&mut it, given),
             None if name == kind.name => slot.set(&mut it, &Given::Nothing),
             None => Ok(()),
