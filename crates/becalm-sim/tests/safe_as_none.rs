@@ -77,7 +77,7 @@ fn in_random_scenarios_what_comes_back_without_retries_comes_back_with_the_defau
             ("timeout", format!("{}ms", 100 + up_to(500))),
             ("outage", format!("{}ms", 500 + up_to(4000))),
         ];
-        let run = |policy| outcome("metastable", &values, policy, case);
+        let run = |policy: &Policy| outcome("metastable", &values, policy, case);
         let without = run(&once());
         if !without.recovery.is_back() {
             continue;
