@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::InvalidBudget;
 
-/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`, and
-/// what came back in it.
+/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
+/// and what came back in it.
 ///
 /// [`Budget::Ratio`](super::Budget::Ratio) is earned by calls that succeed, once a call whatever its
 /// attempts; [`Budget::FirstTries`](super::Budget::FirstTries) by calls that begin. The deposits of
