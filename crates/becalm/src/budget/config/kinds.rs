@@ -5,8 +5,8 @@ use core::time::Duration;
 use super::InvalidBudget;
 use crate::setters::setters;
 
-/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`
-/// + refunds in it.
+/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
+/// and what came back in it.
 ///
 /// [`Budget::Ratio`](super::Budget::Ratio) is earned by calls that succeed, once a call whatever its
 /// attempts; [`Budget::FirstTries`](super::Budget::FirstTries) by calls that begin. The deposits of
