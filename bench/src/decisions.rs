@@ -27,7 +27,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Every decision is paid: a first try deposits as many tokens as a chain takes.
 fn policy() -> Policy {
-    let budget = Budget::ratio(f64::from(CHAIN)).burst(100.0);
+    let budget = Budget::first_tries(f64::from(CHAIN)).burst(100.0);
     exponential().attempts(Policy::UNLIMITED).budget(budget)
 }
 

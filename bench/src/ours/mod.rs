@@ -46,7 +46,7 @@ fn retrier_without_timer(policy: Policy) -> &'static Retrier {
     Box::leak(Box::new(retrier.expect("constants within their ranges")))
 }
 
-/// A deposit of one token for each first try pays for the one retry of each measured call.
+/// A deposit of one token for each call that succeeds pays for the one retry of each measured call.
 fn paid(policy: Policy) -> Policy {
     match policy.budget {
         Budget::Ratio(_) => policy.budget(Budget::ratio(1.0)),

@@ -100,7 +100,7 @@ impl<C: Clock> Shared<C> {
         if self.budget.hears_calls() {
             self.budget.call_began();
         }
-        self.budget.deposit(now);
+        self.budget.first_try(now);
         now
     }
 }
@@ -109,6 +109,7 @@ impl<C: Clock> Throttle for Shared<C> {
     #[inline]
     fn success(&mut self) {
         let now = self.begin();
+        self.budget.deposit(now);
         if self.budget.hears_calls() {
             self.budget.on_success(now, None);
             self.budget.call_ended();
@@ -124,6 +125,7 @@ impl<C: Clock> Throttle for Shared<C> {
         budget.on_failure(now, &failure);
         let withdrawal = budget.withdraw(now, &failure);
         let granted = withdrawal.is_some();
+        budget.deposit(now);
         if budget.hears_calls() {
             budget.on_success(now, withdrawal);
             budget.call_ended();

@@ -474,7 +474,7 @@ mod tests {
         );
         // After a restart the clock is behind: nothing is added, and it counts from there.
         let mut restarted = start;
-        restarted.elapse(second, 3, 1_000);
+        restarted.elapse(second, 3 * 3600, 1_000);
         assert_eq!(
             restarted,
             State {
@@ -482,7 +482,7 @@ mod tests {
                 at: second
             }
         );
-        restarted.elapse(2 * second, 3, 1_000);
+        restarted.elapse(2 * second, 3 * 3600, 1_000);
         assert_eq!(restarted.micros, 3);
     }
 }
