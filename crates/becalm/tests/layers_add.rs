@@ -180,8 +180,9 @@ fn c20_what_was_handled_takes_no_retry_away() {
         optional.retry_blocking(|_| Ok::<_, Error>(())).unwrap();
     };
     assert_eq!(after_a_stop_below(later_success), untouched);
-    let later_recovery = |optional: &Retrier| {
-        let recovered = optional.retry_blocking(|attempt| match attempt.number() {
+    let stubborn = retrier(policy(3).nested(Nested::Allow));
+    let later_recovery = |_: &Retrier| {
+        let recovered = stubborn.retry_blocking(|attempt| match attempt.number() {
             1 => Err(Error::from(ErrorKind::ConnectionReset)),
             _ => Ok(()),
         });
