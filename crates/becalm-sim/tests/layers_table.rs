@@ -3,6 +3,7 @@
 #![allow(clippy::pedantic)] // shared with an example
 
 #[path = "../examples/layers/rows.rs"]
+#[allow(dead_code)] // the example prints more
 mod rows;
 
 use becalm::{Nested, Policy};

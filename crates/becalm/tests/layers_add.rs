@@ -219,9 +219,11 @@ fn c20_what_was_handled_after_an_await_is_forgotten_too() {
         });
         let gave_up = futures_util::FutureExt::now_or_never(async {
             let mut call = std::pin::pin!(call);
-            std::future::poll_fn(|context| loop {
-                if let std::task::Poll::Ready(ended) = call.as_mut().poll(context) {
-                    return std::task::Poll::Ready(ended);
+            std::future::poll_fn(|context| {
+                loop {
+                    if let std::task::Poll::Ready(ended) = call.as_mut().poll(context) {
+                        return std::task::Poll::Ready(ended);
+                    }
                 }
             })
             .await
@@ -236,10 +238,10 @@ fn heeds(told: impl Fn(u32) -> bool, calls: u32) -> Vec<StopReason> {
     let above = shared(policy(2));
     (1..=calls)
         .map(|at| {
-            let failure = match told(at) {
-                true => Failure::transient().hint(Hint::Below(StopReason::BudgetExhausted)),
-                false => Failure::transient(),
-            };
+            let mut failure = Failure::transient();
+            if told(at) {
+                failure.hint = Some(Hint::Below(StopReason::BudgetExhausted));
+            }
             let mut call = Call::begin(&above, CallOptions::new(), Scope::NONE, NOW);
             loop {
                 call.start(NOW, &mut || 0).unwrap();
@@ -261,7 +263,11 @@ fn a_spent_budget_below_is_heeded_where_many_hear_of_it_and_passed_on_by_its_nam
     assert!(after.iter().all(|it| *it == StopReason::BudgetExhausted));
 
     let one_of_ten = heeds(|at| at % 10 == 0, 1000);
-    assert!(one_of_ten.iter().all(|it| *it == StopReason::AttemptsExhausted));
+    assert!(
+        one_of_ten
+            .iter()
+            .all(|it| *it == StopReason::AttemptsExhausted)
+    );
 }
 
 /// What a nested call gives up with says the same in its error as in its scope.

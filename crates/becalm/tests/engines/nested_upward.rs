@@ -234,10 +234,7 @@ fn a_give_up_that_is_not_mapped_says_it_itself() {
     let layers = Layers::of_three();
     let gave_up = ready(layers.outer.retry(|_| layers.fail(STOP))).unwrap_err();
     assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
-    assert_eq!(
-        gave_up.error().unwrap().reason(),
-        StopReason::DoNotRetry
-    );
+    assert_eq!(gave_up.error().unwrap().reason(), StopReason::DoNotRetry);
 }
 
 #[test]
