@@ -117,7 +117,8 @@ fn the_published_multiples_come_out() {
     assert!(close(layers::attempts_at_bottom(1.0, 3, 5), 243.0));
     assert!(close(layers::attempts_at_bottom(1.0, 4, 3), 64.0));
     assert!(close(layers::with_fan_out(1.0, 4, 3, 1), 64.0));
-    assert!(close(layers::one_layer(1.0, 4), 4.0));
+    assert!(close(layers::added(1.0, 4, 3), 10.0));
+    assert!(close(layers::added(0.5, 4, 1), 1.875) && close(layers::added(0.0, 4, 3), 1.0));
     assert!(close(layers::budgeted(0.1, 3), 1.331));
     assert!(close(layers::fan_out(5, 3), 125.0));
     assert!(close(layers::with_fan_out(1.0, 4, 2, 3), 144.0));

@@ -196,6 +196,9 @@ fn attempts_of_every_layer_fill_what_is_behind_them() {
     near(of(&layered(&eager(), eager())), 2000.0 / 48.0);
     let mut seen = layered(&eager(), eager());
     seen.services[0].calls[0].propagates = true;
+    // Those that know of each other add: three more retries to the front's four.
+    near(of(&seen), 2000.0 / 21.0);
+    seen.services[0].calls[0].policy.nested = Nested::Outermost;
     near(of(&seen), 2000.0 / 12.0);
     seen.services[0].calls[0].policy.nested = Nested::Allow;
     near(of(&seen), 2000.0 / 48.0);

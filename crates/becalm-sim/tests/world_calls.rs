@@ -221,7 +221,7 @@ fn layers(change: impl Fn(&mut Downstream)) -> Scenario {
 }
 
 #[test]
-fn layers_multiply_unless_they_know_of_each_other() {
+fn layers_that_know_of_each_other_add_and_others_multiply() {
     let at_bottom = |change: &dyn Fn(&mut Downstream)| {
         let recording = run(&layers(change), 1);
         let arrived = total(&recording.services[0].arrived);
@@ -232,7 +232,12 @@ fn layers_multiply_unless_they_know_of_each_other() {
     let multiplied = at_bottom(&|_| ());
     assert!((multiplied / 64.0 - 1.0).abs() < 0.03, "{multiplied}");
     let known = at_bottom(&|downstream| downstream.propagates = true);
-    assert!((known / 4.0 - 1.0).abs() < 0.03, "{known}");
+    assert!((known / 10.0 - 1.0).abs() < 0.03, "{known}");
+    let outermost = at_bottom(&|downstream| {
+        downstream.propagates = true;
+        downstream.policy = attempts(4, ms(1)).nested(Nested::Outermost);
+    });
+    assert!((outermost / 4.0 - 1.0).abs() < 0.03, "{outermost}");
     let allowed = at_bottom(&|downstream| {
         downstream.propagates = true;
         downstream.policy = attempts(4, ms(1)).nested(Nested::Allow);
@@ -254,12 +259,13 @@ fn word_of_a_spent_budget_goes_up_where_it_is_propagated() {
             1,
         );
         (
-            stopped(&recording, StopReason::DoNotRetry),
+            stopped(&recording, StopReason::BudgetExhausted),
             clients(&recording).amplification(),
         )
     };
     let (told, amplification) = of(true);
-    assert!(told > 80 && amplification < 1.1, "{told} {amplification}");
+    // The first fifteen words are not heeded.
+    assert!(told > 80 && amplification < 1.2, "{told} {amplification}");
     let (told, amplification) = of(false);
     assert!(told == 0 && amplification > 3.9, "{told} {amplification}");
 }

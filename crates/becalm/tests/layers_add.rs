@@ -184,8 +184,9 @@ fn c20_what_was_handled_takes_no_retry_away() {
         optional.retry_blocking(|_| Ok::<_, Error>(())).unwrap();
     };
     assert_eq!(after_a_stop_below(later_success), untouched);
-    let later_recovery = |optional: &Retrier| {
-        let recovered = optional.retry_blocking(|attempt| match attempt.number() {
+    let stubborn = retrier(policy(3).nested(Nested::Allow));
+    let later_recovery = |_: &Retrier| {
+        let recovered = stubborn.retry_blocking(|attempt| match attempt.number() {
             1 => Err(Error::from(ErrorKind::ConnectionReset)),
             _ => Ok(()),
         });
@@ -241,10 +242,10 @@ fn heeds(told: impl Fn(u32) -> bool, calls: u32) -> Vec<StopReason> {
     let above = shared(policy(2));
     (1..=calls)
         .map(|at| {
-            let failure = match told(at) {
-                true => Failure::transient().hint(Hint::Below(StopReason::BudgetExhausted)),
-                false => Failure::transient(),
-            };
+            let mut failure = Failure::transient();
+            if told(at) {
+                failure.hint = Some(Hint::Below(StopReason::BudgetExhausted));
+            }
             let mut call = Call::begin(&above, CallOptions::new(), Scope::NONE, NOW);
             loop {
                 call.start(NOW, &mut || 0).unwrap();

@@ -109,6 +109,7 @@ fn most_connects_in_a_second(is_detached: bool) -> (u32, Vec<String>) {
                 began: tokio::time::Instant::now(),
             });
             let commands = Policy::exponential(Duration::from_millis(100))
+                .budget(Budget::None)
                 .attempt_timeout(Duration::from_millis(300))
                 .builder()
                 .seed(Seed::fixed(2))

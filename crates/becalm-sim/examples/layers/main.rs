@@ -14,7 +14,7 @@ const SEEDS: u64 = 5;
 
 /// Mean and standard deviation over the seeds.
 fn over_seeds(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> (f64, f64) {
-    let count = outcomes.len() as f64;
+    let count = f64::from(u32::try_from(outcomes.len()).expect("a few seeds"));
     let mean = outcomes.iter().map(&of).sum::<f64>() / count;
     let squares = outcomes.iter().map(|it| (of(it) - mean).powi(2));
     (mean, (squares.sum::<f64>() / (count - 1.0)).sqrt())
@@ -42,18 +42,14 @@ fn main() {
         let cells = outcomes.iter().map(|it| over_seeds(it, |it| it.succeeded));
         line(&row.title(), cells, 1);
     }
-    for (row, outcomes) in &all {
-        let cells = outcomes.iter().map(|it| over_seeds(it, |it| it.work));
-        line(
-            &format!("work at D, ms a success: {}", row.title()),
-            cells,
-            0,
-        );
-    }
-    for (row, outcomes) in &all {
-        let cells = outcomes
-            .iter()
-            .map(|it| over_seeds(it, |it| it.amplification));
-        line(&format!("amplification at D: {}", row.title()), cells, 2);
-    }
+    let [bottom, sequence] = [Row::BottomOverloaded, Row::FiveInSequence].map(|row| {
+        let (_, outcomes) = all.iter().find(|it| it.0 == row).expect("a row");
+        outcomes
+    });
+    let work = sequence.iter().map(|it| over_seeds(it, |it| it.work));
+    line("work at D for a success, ms, in the last row", work, 0);
+    let requests = bottom
+        .iter()
+        .map(|it| over_seeds(it, |it| it.amplification));
+    line("requests at D for a call, in the overload", requests, 2);
 }

@@ -163,7 +163,10 @@ impl Row {
             Self::BottomHangs(seconds) => (FROM, FROM + Duration::from_secs(seconds)),
             _ => (Duration::ZERO, self.horizon()),
         };
-        let at = |time: Duration| (time.as_nanos() / recording.bucket.as_nanos()) as usize;
+        let at = |time: Duration| {
+            let bucket = time.as_nanos() / recording.bucket.as_nanos();
+            usize::try_from(bucket).unwrap_or(usize::MAX)
+        };
         let within = |counts: &[u32]| all(&counts[at(from)..at(to).min(counts.len())]);
         let each = if self == Self::FiveInSequence {
             5.0

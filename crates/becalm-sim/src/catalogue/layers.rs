@@ -23,8 +23,9 @@ pub const LAYERS: Entry = Entry {
     answer: "A^L: four attempts in three layers make 64 of one call, three in five layers 243, and \
              a fan-out of k multiplies that by k^L. It is less where some requests succeed, \
              (1 - p^(A^L))/(1 - p), which is why nobody sees it before the outage. If the layers \
-             tell each other (propagates=yes), only the outermost retries, and it is A; a 10 % \
-             budget in each makes 1.1^L.",
+             tell each other (propagates=yes), the one nearest to the failure retries until one \
+             above repeats, and they add: L (A - 1) + 1, which is 10; a 10 % budget in each makes \
+             1.1^L.",
     sources: &[
         Source {
             title: "Amazon Builders' Library: Timeouts, retries, and backoff with jitter",
@@ -228,7 +229,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
         .iter()
         .map(|case| multiplied(case, plan, seconds))
         .collect();
-    comparisons.push(suppressed(plan, seconds));
+    comparisons.push(added(plan, seconds));
     comparisons.push(budgeted(plan, seconds));
     comparisons
 }
@@ -300,7 +301,7 @@ fn multiplied(case: &Case, plan: &Plan<'_>, seconds: u32) -> Comparison {
 }
 
 /// Three layers that know of each other.
-fn suppressed(plan: &Plan<'_>, seconds: u32) -> Comparison {
+fn added(plan: &Plan<'_>, seconds: u32) -> Comparison {
     let case = Case {
         failures: 1.0,
         attempts: 4,
@@ -311,7 +312,7 @@ fn suppressed(plan: &Plan<'_>, seconds: u32) -> Comparison {
     let (got, _) = measured(&built(&case, &policy, "yes", seconds), plan.seed);
     compare(
         "requests at the bottom, 3 layers of 4 that know of each other",
-        oracle::layers::one_layer(1.0, 4),
+        oracle::layers::added(1.0, 4, 3),
         got,
         Tolerance::Absolute(0.0),
     )

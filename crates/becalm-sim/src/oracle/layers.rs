@@ -31,9 +31,12 @@ pub fn most(attempts: u32, layers: u32) -> f64 {
     libm::pow(f64::from(attempts), f64::from(layers))
 }
 
-/// Attempts at the bottom where only one layer retries: (1 - p^A)/(1 - p), however many there are.
-pub fn one_layer(failures: f64, attempts: u32) -> f64 {
-    attempts_per_call(failures, attempts)
+/// Attempts at the bottom where the layers know of each other, and the nearest to the bottom retries
+/// until one above repeats: one sequence that ends with the first success, and after L (A - 1) + 1
+/// failures at the latest.
+pub fn added(failures: f64, attempts: u32, layers: u32) -> f64 {
+    let most = f64::from(layers) * (f64::from(attempts.max(1)) - 1.0) + 1.0;
+    attempts_of(share(failures), most)
 }
 
 /// The most attempts at the bottom, in the long run, where every layer has a budget of ratio r:

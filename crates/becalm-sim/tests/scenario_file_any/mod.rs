@@ -119,6 +119,8 @@ fn any_call(to: String) -> impl Strategy<Value = Downstream> {
         let mut call = Downstream::new(to.clone(), policy);
         (call.fan_out, call.timeout, call.sharing) = (fan_out, timeout, sharing);
         (call.at_once, call.propagates) = flags;
+        call.fails_for_good = call.at_once != call.propagates;
+        (call.refused_from, call.silent_from) = (fan_out % 3, fan_out % 2);
         call
     })
 }
