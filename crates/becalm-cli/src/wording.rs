@@ -134,7 +134,10 @@ mod tests {
             delays(&policy),
             "exponential from 100ms x 2, cap 20s, jitter full"
         );
-        assert_eq!(limits(&policy), "4 attempts, budget ratio:0.1,burst:10,floor:10/h");
+        assert_eq!(
+            limits(&policy),
+            "4 attempts, budget ratio:0.1,burst:10,floor:10/h"
+        );
         assert_eq!(protection(&policy), "");
         let policy = policy
             .breaker(Breaker::consecutive(5))

@@ -274,7 +274,10 @@ mod tests {
         );
         assert_eq!(storm["recovered_after_ms"], Value::Null);
         assert_eq!(storm["storm_ms"], 7_000.0);
-        assert_eq!(protected["policy"]["budget"], "ratio:0.1,burst:10,floor:10/h");
+        assert_eq!(
+            protected["policy"]["budget"],
+            "ratio:0.1,burst:10,floor:10/h"
+        );
         assert_eq!(protected["phases"][1]["phase"], "trigger");
         assert_eq!(protected["phases"][1]["first_tries"], 520);
         assert_eq!(
