@@ -59,7 +59,7 @@ fn b6_an_unknown_kind_is_refused_with_the_one_that_was_meant_or_with_all() {
         (
             "nested",
             "yes",
-            "there is no way with nested retries `yes`; write suppress, allow or share-budget",
+            "there is no way with nested retries `yes`; write nearest, outermost, allow or share-budget",
         ),
         (
             "budget",
