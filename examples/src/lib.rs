@@ -1,0 +1,7 @@
+//! How do real programs retry? Each module is one, to be copied; `tests/` runs it against the real
+//! thing.
+
+#![forbid(unsafe_code)]
+
+pub mod boxed_service;
+pub mod tower_service;
