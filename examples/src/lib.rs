@@ -4,4 +4,5 @@
 #![forbid(unsafe_code)]
 
 pub mod boxed_service;
+pub mod reqwest_client;
 pub mod tower_service;

@@ -3,6 +3,8 @@
 
 mod boxed_service;
 mod recorder;
+mod reqwest_client;
+mod servers;
 mod tower_service;
 mod trace;
 
