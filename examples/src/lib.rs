@@ -5,4 +5,6 @@
 
 pub mod boxed_service;
 pub mod reqwest_client;
+pub mod smol_client;
+pub mod thread_pool;
 pub mod tower_service;

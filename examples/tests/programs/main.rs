@@ -5,6 +5,8 @@ mod boxed_service;
 mod recorder;
 mod reqwest_client;
 mod servers;
+mod smol_client;
+mod thread_pool;
 mod tower_service;
 mod trace;
 

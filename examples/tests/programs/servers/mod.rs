@@ -1,6 +1,7 @@
 //! Which servers do the programs talk to? Real ones, each with a port of its own, which end with
 //! their test.
 
+pub mod lines;
 
 use std::net::TcpListener;
 use std::process::{Child, Command};
