@@ -8,3 +8,4 @@ pub mod reqwest_client;
 pub mod smol_client;
 pub mod thread_pool;
 pub mod tower_service;
+pub mod websocket_feed;

@@ -9,6 +9,7 @@ mod smol_client;
 mod thread_pool;
 mod tower_service;
 mod trace;
+mod websocket_feed;
 
 use std::time::Duration;
 
