@@ -3,6 +3,7 @@
 
 mod boxed_service;
 mod recorder;
+mod redis_counter;
 mod reqwest_client;
 mod servers;
 mod smol_client;

@@ -2,6 +2,7 @@
 //! their test.
 
 pub mod lines;
+pub mod redis;
 
 use std::net::TcpListener;
 use std::process::{Child, Command};
