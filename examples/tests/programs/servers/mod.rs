@@ -2,6 +2,7 @@
 //! their test.
 
 pub mod lines;
+pub mod postgres;
 pub mod redis;
 
 use std::net::TcpListener;
