@@ -99,7 +99,7 @@ impl FromStr for Effect {
 ///
 /// ```
 /// use becalm::classify::Failure;
-/// /// use core::time::Duration;
+/// use core::time::Duration;
 /// let too_many_requests = Failure::throttled().retry_after(Duration::from_secs(3));
 /// let refused = Failure::transient().unsent();
 /// # let _ = (too_many_requests, refused);
