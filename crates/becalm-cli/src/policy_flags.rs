@@ -79,7 +79,7 @@ pub struct PolicyFlags {
     #[arg(long, value_name = "HEDGE", value_parser = or_none::<Hedge>, help_heading = PROTECTION)]
     hedge: Option<OrNone<Hedge>>,
 
-    /// How many attempts may be under way at once; or "none" [default: none]
+    /// How many attempts may be running at once; or "none" [default: none]
     ///
     /// "calls:50,waiting:10": 50, and 10 that wait for a place; also "max-wait:1s", "order:lifo".
     /// "gradient:20,min:1,max:200" and "aimd:20,min:1,max:200" find the number out, from latency
@@ -165,8 +165,8 @@ impl PolicyFlags {
         self.policy_from(Policy::default())
     }
 
-    /// The same for a command whose default is another policy: what the flags start from if they
-    /// name neither a preset nor a file.
+    /// The policy of a command that has a default of its own: the flags start from it if they name
+    /// neither a preset nor a file.
     pub fn policy_from(&self, by_default: Policy) -> Result<Policy, String> {
         let mut policy = match (&self.policy_file, self.preset) {
             (Some(file), preset) => file::read(file, preset)?,

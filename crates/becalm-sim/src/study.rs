@@ -31,7 +31,7 @@ pub struct Study {
     pub events: u64,
 }
 
-/// What became of one policy.
+/// What happened to one policy.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Contender {
@@ -39,7 +39,7 @@ pub struct Contender {
     pub name: String,
     /// What it is, in a line.
     pub policy: String,
-    /// What became of the service.
+    /// What happened to the service.
     pub verdict: Option<Verdict>,
     /// On which figures the verdict stands, in a sentence.
     pub evidence: String,
@@ -49,7 +49,7 @@ pub struct Contender {
     pub charts: Vec<Chart>,
 }
 
-/// What becomes of a service under a policy.
+/// What happens to a service under a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Verdict {

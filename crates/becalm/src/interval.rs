@@ -56,7 +56,7 @@ impl JitteredInterval {
         Self::with_share(period, SHARE)
     }
 
-    /// The same with gaps that vary by this share of the period, above 0 and at most 1.
+    /// Makes an interval whose gaps vary by this share of the period, above 0 and at most 1.
     ///
     /// # Errors
     ///
@@ -105,8 +105,8 @@ pub fn splay(ttl: Duration) -> Duration {
     splay_with(ttl, SHARE, &mut random).unwrap_or(ttl)
 }
 
-/// The same with another share and the caller's randomness: U(ttl(1 - share), ttl). The share is
-/// above 0 and at most 1.
+/// Shortens a time to live at random by up to this share, with the caller's randomness:
+/// U(ttl(1 - share), ttl). The share is above 0 and at most 1.
 ///
 /// # Errors
 ///

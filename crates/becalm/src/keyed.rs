@@ -27,10 +27,10 @@ use crate::time::Instant;
 /// State that can be thrown away when it is as good as new, or when nobody asks for it any more.
 pub trait Idle {
     /// Whether a new one would behave no differently from now on: a budget that is full, and of
-    /// which no retry and no call is under way.
+    /// which no retry and no call is running.
     fn is_idle(&self, now: Instant) -> bool;
 
-    /// Whether it must be kept, however long ago it was asked for: a call is under way in it, or
+    /// Whether it must be kept, however long ago it was asked for: a call is running in it, or
     /// somebody has set it by hand.
     fn is_in_use(&self) -> bool;
 
@@ -72,7 +72,7 @@ pub(crate) fn spend_down_to(budget: &dyn RetryBudget, fill: f64, now: Instant) {
         };
         budget.spent(token);
         let before = core::mem::replace(&mut left, budget.fill(now));
-        // A kind that counts what is under way owes nothing once that is over.
+        // A kind that counts what is running owes nothing once that is over.
         if left >= before {
             return;
         }

@@ -39,7 +39,7 @@ pub struct Setup {
     #[arg(long, value_name = "COUNT", default_value_t = 200, help_heading = SERVICE)]
     pub queue: u32,
 
-    /// First tries per second, at random times (Poisson), whatever becomes of them
+    /// First tries per second, at random times (Poisson), however they end
     #[arg(long, value_name = "PER SECOND", default_value_t = 260.0, help_heading = LOAD)]
     pub load: f64,
 

@@ -10,9 +10,9 @@ use crate::policy_flags::PolicyFlags;
 
 /// Retry a command
 ///
-/// The command is repeated as it stands: it must be one that does no harm when it is done twice.
+/// becalm repeats the command as it stands, so it must be one that does no harm when it runs twice.
 /// It runs in a process group of its own, and the whole group has ended before the next attempt
-/// starts and before becalm ends; start what shall live longer with setsid.
+/// starts and before becalm ends. If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {

@@ -102,8 +102,8 @@ impl Scenario {
         self
     }
 
-    /// The same world with all its clients under this policy. What its services ask of each other
-    /// keeps its own.
+    /// The scenario with all its clients under this policy. What its services ask of each other keeps
+    /// its own.
     #[must_use]
     pub fn under(&self, policy: &Policy) -> Self {
         let mut scenario = self.clone();

@@ -37,7 +37,7 @@ pub struct Service {
     pub failures: f64,
     /// Requests that are accepted per second; more are refused as throttled. Default none.
     pub limit: Option<Limit>,
-    /// What becomes of work whose caller has given up. Default [`Stale::Served`].
+    /// What happens to work whose caller has given up. Default [`Stale::Served`].
     pub stale: Stale,
     /// Looked into before the calls are made.
     pub cache: Option<Cache>,
@@ -78,7 +78,7 @@ pub enum Discipline {
     },
 }
 
-/// What becomes of work whose caller has given up.
+/// What happens to work whose caller has given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Stale {
@@ -225,7 +225,7 @@ impl Service {
         self
     }
 
-    /// Sets what becomes of work whose caller has given up.
+    /// Sets what happens to work whose caller has given up.
     #[must_use]
     pub fn stale(mut self, stale: Stale) -> Self {
         self.stale = stale;

@@ -34,7 +34,7 @@ impl Range {
 pub struct Point {
     /// What was tried.
     pub value: f64,
-    /// What became of it.
+    /// What happened to it.
     pub survived: Proportion,
 }
 

@@ -58,8 +58,8 @@ pub fn tune(
     tune_with(world::run, brief, space, given, plan, build)
 }
 
-/// The same, with what runs a scenario. Equal seeds find the same, on any number of threads. The
-/// plan's runs are those of a case in the last round, and of the fresh runs.
+/// Looks for a policy with this way to run a scenario. Equal seeds give equal answers, on any number
+/// of threads. The plan's runs are those of a case in the last round, and of the fresh runs.
 pub fn tune_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,

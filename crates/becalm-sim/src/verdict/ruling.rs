@@ -1,4 +1,4 @@
-//! What becomes of a service over many runs?
+//! What happens to a service over many runs?
 
 use crate::record::Recording;
 use crate::scenario::Scenario;
@@ -23,11 +23,11 @@ pub struct Ruling {
     pub is_bounded: bool,
     /// The figures that it stands on, in a sentence.
     pub evidence: String,
-    /// What became of each run.
+    /// What happened to each run.
     pub outcomes: Vec<Outcome>,
-    /// What became of the runs without the triggers; the outcomes themselves where there are none.
+    /// What happened to the runs without the triggers; the outcomes themselves where there are none.
     pub calm: Vec<Outcome>,
-    /// What became of the worse cases, as far as they were asked about.
+    /// What happened to the worse cases, as far as they were asked about.
     pub worse: Vec<Worse>,
     /// The service nearest to its capacity, if nobody retries.
     pub bottleneck: Option<Bottleneck>,

@@ -44,7 +44,7 @@ pub struct Breaker {
     /// U((1 - jitter) x open, open), so never above `open_max`, and spread there too. Default 0.5,
     /// or the fleet that opened together would probe together.
     pub jitter: f64,
-    /// How many probes may be under way at once while it is half-open: from 1 to 10 000. Default 1.
+    /// How many probes may be running at once while it is half-open: from 1 to 10 000. Default 1.
     pub probes: u32,
     /// How many probes must succeed before it closes: from 1 to 10 000. Default 2, since one good
     /// answer of a server that fails half of its calls is as likely as not.
@@ -136,7 +136,7 @@ setters! {
     open_max: Duration;
     /// Sets the share of the open time that is drawn at random.
     jitter: f64;
-    /// Sets how many probes may be under way at once.
+    /// Sets how many probes may be running at once.
     probes: u32;
     /// Sets how many probes must succeed before it closes.
     successes: u32;

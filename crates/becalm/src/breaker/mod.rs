@@ -127,7 +127,7 @@ impl Permit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// When to ask again: the end of the open time; while all probes are under way, one `open` from
+    /// When to ask again: the end of the open time; while all probes are running, one `open` from
     /// now (or less, if a probe is given up before that); `None` while isolated.
     pub until: Option<Instant>,
 }

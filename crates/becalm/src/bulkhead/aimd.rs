@@ -71,7 +71,7 @@ impl Aimd {
         AimdState { limit, ..state }
     }
 
-    /// The state after a call has ended while `in_flight` calls, itself included, were under way.
+    /// The state after a call has ended while `in_flight` calls, itself included, were running.
     ///
     /// With less than half of the limit in use nothing grows: an unused limit is no evidence.
     #[must_use]

@@ -61,7 +61,7 @@ pub enum Order {
 
 /// Calls that may run at once where the caller names no number.
 impl Default for Bulkhead {
-    /// The same as [`Bulkhead::adaptive`].
+    /// An adaptive limit, as [`Bulkhead::adaptive`] makes it.
     fn default() -> Self {
         Self::adaptive()
     }
@@ -91,21 +91,21 @@ impl Bulkhead {
         }
     }
 
-    /// The same with places for calls that wait.
+    /// Sets how many calls may wait for a place.
     #[must_use]
     pub const fn waiting(mut self, places: u32) -> Self {
         self.waiting = places;
         self
     }
 
-    /// The same with a longest wait.
+    /// Sets the longest wait for a place.
     #[must_use]
     pub const fn max_wait(mut self, longest: Duration) -> Self {
         self.max_wait = Some(longest);
         self
     }
 
-    /// The same with another order of the waiting calls.
+    /// Sets the order in which waiting calls get a place.
     #[must_use]
     pub const fn order(mut self, order: Order) -> Self {
         self.order = order;

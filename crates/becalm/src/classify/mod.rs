@@ -99,7 +99,7 @@ impl FromStr for Effect {
 ///
 /// ```
 /// use becalm::classify::Failure;
-/// /// use core::time::Duration;
+/// use core::time::Duration;
 /// let too_many_requests = Failure::throttled().retry_after(Duration::from_secs(3));
 /// let refused = Failure::transient().unsent();
 /// # let _ = (too_many_requests, refused);
@@ -140,21 +140,21 @@ impl Failure {
         Self::new(Class::Permanent)
     }
 
-    /// The same, proved not to have reached the operation.
+    /// Says that the attempt is proved not to have reached the operation.
     #[must_use]
     pub const fn unsent(mut self) -> Self {
         self.effect = Effect::Unsent;
         self
     }
 
-    /// The same, with the server's hint.
+    /// Adds the server's hint.
     #[must_use]
     pub const fn hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
         self
     }
 
-    /// The same, with "not before this delay has passed" from the server.
+    /// Adds a hint of the server: "not before this delay has passed".
     #[must_use]
     pub const fn retry_after(self, delay: Duration) -> Self {
         self.hint(Hint::AtLeast(delay))

@@ -162,7 +162,7 @@ impl Civil {
         (1..=31).contains(&date.day).then_some(date)
     }
 
-    /// The same date in the latest century that puts it at most 50 years after `now`.
+    /// This date in the latest century that puts it at most 50 years after `now`.
     fn in_century_of(self, now: u64) -> Self {
         let this_year = (1970 + now / SECONDS_IN_YEAR).min(LAST_YEAR);
         let latest = this_year + 51;

@@ -1,4 +1,4 @@
-//! How long does a `Retry-After` header, or one of its kin, ask to wait?
+//! How long does a `Retry-After` header, or a similar one, ask to wait?
 //!
 //! Each function reads one field value. What breaks its grammar is `None`: the hint is ignored
 //! and the delay is computed as if none had come. A number too large for any clock is
@@ -71,7 +71,7 @@ pub(super) fn whole_number(text: &str, unit: fn(u64) -> Duration) -> Option<Dura
     is_digits(text).then(|| text.parse().map_or(Duration::MAX, unit))
 }
 
-/// The same with or without a decimal fraction, rounded up to a nanosecond.
+/// A number with or without a decimal fraction, as a time, rounded up to a nanosecond.
 pub(super) fn decimal(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let whole = whole_number(whole, unit)?;

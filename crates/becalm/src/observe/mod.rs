@@ -70,14 +70,14 @@ pub enum Event<'a> {
     Hedge {
         /// The number of the attempt.
         number: u32,
-        /// How long the first copy had been under way.
+        /// How long the first copy had been running.
         after: Duration,
     },
     /// A copy was cancelled because another one brought the success.
     Beaten {
         /// The number of the attempt that was cancelled.
         number: u32,
-        /// How long it had been under way.
+        /// How long it had been running.
         elapsed: Duration,
     },
     /// The circuit breaker changed its state.

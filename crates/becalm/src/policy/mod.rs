@@ -80,7 +80,7 @@ pub struct Policy {
     pub rate: Option<AdaptiveRate>,
     /// Starts a second copy beside a slow attempt (async engine and drivers). Default none.
     pub hedge: Option<Hedge>,
-    /// How many attempts may be under way at once. Default none.
+    /// How many attempts may be running at once. Default none.
     pub bulkhead: Option<Bulkhead>,
     /// Refuses attempts while the dependency is down. Default none.
     pub breaker: Option<Breaker>,
@@ -209,7 +209,7 @@ setters! {
     /// Starts a second copy beside a slow attempt: in async calls, not in blocking ones nor in loops
     /// written by hand.
     hedge: Option<Hedge>;
-    /// Bounds how many attempts may be under way at once.
+    /// Bounds how many attempts may be running at once.
     bulkhead: Option<Bulkhead>;
     /// Refuses attempts while the dependency is down.
     breaker: Option<Breaker>;

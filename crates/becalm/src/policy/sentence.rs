@@ -34,7 +34,7 @@ use crate::jitter::Jitter;
 /// assert_eq!(
 ///     policy.to_string(),
 ///     "deadline 30s, then retry (4 attempts, exponential from 100ms x 2, cap 20s, full jitter, \
-///      budget ratio:0.1,burst:10), then bulkhead (calls:50), then the operation"
+///      budget ratio:0.1,burst:10,floor:10/h), then bulkhead (calls:50), then the operation"
 /// );
 /// ```
 impl fmt::Display for Policy {

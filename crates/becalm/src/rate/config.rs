@@ -25,7 +25,7 @@ impl AdaptiveRate {
         Self { max_wait: None }
     }
 
-    /// The same with a longest wait.
+    /// Sets the longest wait.
     #[must_use]
     pub const fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = Some(wait);

@@ -309,12 +309,12 @@ impl State {
     }
 }
 
-/// The same bits.
+/// The bits of this word as a number with a sign.
 fn signed(word: u64) -> i64 {
     i64::from_ne_bytes(word.to_ne_bytes())
 }
 
-/// The same bits.
+/// The bits of this number as a word.
 fn unsigned(word: i64) -> u64 {
     u64::from_ne_bytes(word.to_ne_bytes())
 }

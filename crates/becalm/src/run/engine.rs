@@ -107,7 +107,7 @@ pub enum Step {
     Stopped(Stopped),
 }
 
-/// What becomes of an attempt that the engine gives up: the driver drops it, by its number.
+/// What happens to an attempt that the engine gives up: the driver drops it, by its number.
 pub type Cut<'a> = dyn FnMut(u32) + 'a;
 
 /// An engine in the making: see [`Engine::builder`].

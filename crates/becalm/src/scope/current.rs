@@ -245,7 +245,7 @@ impl<F> Wrapped<F> {
         self.scope
     }
 
-    /// The same future, which resolves to its output and to what the scope has become.
+    /// Lets the future resolve to its output and to the scope as it is at the end.
     pub const fn with_scope(self) -> WithScope<F> {
         WithScope { wrapped: self }
     }

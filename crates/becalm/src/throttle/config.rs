@@ -49,14 +49,14 @@ impl Throttle {
         }
     }
 
-    /// The same over another window.
+    /// Sets the time over which calls are counted.
     #[must_use]
     pub const fn within(mut self, window: Duration) -> Self {
         self.window = window;
         self
     }
 
-    /// The same with another largest probability.
+    /// Sets the largest probability of shedding a call.
     #[must_use]
     pub const fn max(mut self, probability: f64) -> Self {
         self.max = probability;

@@ -70,7 +70,7 @@ impl FakeSleeper {
         }
     }
 
-    /// The same clock with a timer of this tick (the default is exact).
+    /// Gives the clock a timer of this tick (the default is exact).
     #[must_use]
     pub fn with_tick(self, tick: Duration) -> Self {
         Self { tick, ..self }

@@ -93,7 +93,7 @@ pub fn read(
     read_named(text, None, files)
 }
 
-/// The same with the name that it has where it gives none.
+/// Reads a scenario, with the name that it has if it gives none itself.
 fn read_named(text: &str, name: Option<&str>, files: Files<'_>) -> Result<Scenario, InvalidFile> {
     let document = DeTable::parse(text).map_err(|error| {
         let refusal = Refusal {
