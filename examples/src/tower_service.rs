@@ -11,9 +11,11 @@ use tower_service::Service;
 
 /// A service whose calls are retried. Each attempt is a clone of the request, on a clone of the
 /// service that is ready.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Retried<S, C> {
+    /// The service below.
     pub service: S,
+    /// Its policy, and what its errors mean.
     pub retrier: Retrier<C>,
 }
 
@@ -36,9 +38,8 @@ where
         RetryFuture {
             copies: Copies::none(),
             error: None,
-            engine: self.retrier.engine().begin(),
-            classifier: self.retrier.classifier().clone(),
-            service: self.service.clone(),
+            engine: None,
+            retried: self.clone(),
             request,
         }
     }
@@ -51,9 +52,9 @@ pin_project_lite::pin_project! {
         #[pin]
         copies: Copies<WhenReady<S, R>>,
         error: Option<S::Error>,
-        engine: Engine<Core>,
-        classifier: C,
-        service: S,
+        // From the first poll on: the call's deadline starts there.
+        engine: Option<Engine<Core>>,
+        retried: Retried<S, C>,
         request: R,
     }
 }
@@ -68,33 +69,38 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        let Retried { service, retrier } = this.retried;
+        let classifier = retrier.classifier();
+        let engine = this.engine.get_or_insert_with(|| retrier.engine().begin());
         loop {
-            if let Some((attempt, result)) = this.copies.as_mut().poll(this.engine, context) {
+            if let Some((attempt, result)) = this.copies.as_mut().poll(engine, context) {
                 match result {
                     Ok(response) => {
-                        this.copies.clear();
-                        this.engine.succeeded(attempt.number());
+                        this.copies.as_mut().clear();
+                        engine.succeeded(attempt.number());
                         return Poll::Ready(Ok(response));
                     }
                     Err(error) => {
-                        let failure = this.classifier.judge(attempt, &error);
-                        let shown = this.classifier.shown(&error);
+                        let failure = classifier.judge(attempt, &error);
+                        let shown = Some(classifier.shown(&error));
                         let cut = &mut |number| this.copies.as_mut().cut(number);
-                        this.engine.failed(attempt.number(), failure, Some(shown), cut);
+                        engine.failed(attempt.number(), failure, shown, cut);
                         *this.error = Some(error);
                         continue;
                     }
                 }
             }
             let cut = &mut |number| this.copies.as_mut().cut(number);
-            match ready!(this.engine.poll_attempt(context, cut)) {
+            match ready!(engine.poll_attempt(context, cut)) {
                 Ok(attempt) => {
-                    let (service, request) = (this.service.clone(), this.request.clone());
-                    let future = WhenReady::new(service, request);
+                    let future = WhenReady::Waits {
+                        service: service.clone(),
+                        request: Some(this.request.clone()),
+                    };
                     this.copies.as_mut().start(attempt, future);
                 }
                 Err(stopped) => {
-                    let error = this.error.take().map(|error| this.classifier.keep(error));
+                    let error = this.error.take().map(|error| classifier.keep(error));
                     return Poll::Ready(Err(stopped.with_error(error)));
                 }
             }
@@ -105,16 +111,9 @@ where
 pin_project_lite::pin_project! {
     /// One attempt: the service becomes ready, then it is called.
     #[project = WhenReadyProjection]
-    pub enum WhenReady<S: Service<R>, R> {
+    enum WhenReady<S: Service<R>, R> {
         Waits { service: S, request: Option<R> },
         Called { #[pin] future: S::Future },
-    }
-}
-
-impl<S: Service<R>, R> WhenReady<S, R> {
-    fn new(service: S, request: R) -> Self {
-        let request = Some(request);
-        Self::Waits { service, request }
     }
 }
 
@@ -127,7 +126,10 @@ impl<S: Service<R>, R> Future for WhenReady<S, R> {
                 WhenReadyProjection::Called { future } => return future.poll(context),
                 WhenReadyProjection::Waits { service, request } => {
                     ready!(service.poll_ready(context))?;
-                    service.call(request.take().expect("a service is called once"))
+                    let Some(request) = request.take() else {
+                        return Poll::Pending; // polled again after a panic
+                    };
+                    service.call(request)
                 }
             };
             self.set(Self::Called { future });

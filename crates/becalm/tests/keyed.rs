@@ -95,7 +95,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[test]
 fn c17_a_key_that_nobody_asks_for_makes_room_and_what_it_owes_is_carried_over() {
-    let keyed = of(1, "ratio:0.5,burst:4".parse().unwrap());
+    let keyed = of(1, "ratio:0.5,burst:4,floor:0".parse().unwrap());
     let own = |key: u32, now| !Arc::ptr_eq(&keyed.get_at(&key, now), keyed.overflow());
     for _ in 0..3 {
         let _token = withdraw(&keyed.get_at(&1, NOW)).expect("a full budget");
@@ -117,7 +117,7 @@ fn c17_a_key_that_nobody_asks_for_makes_room_and_what_it_owes_is_carried_over() 
 
 #[test]
 fn c17_the_time_until_a_key_is_stale_can_be_set_and_calls_under_way_keep_it() {
-    let config: Budget = "ratio:0.5,burst:4 + concurrency:0,floor:2".parse().unwrap();
+    let config: Budget = "ratio:0.5,burst:4,floor:0 + concurrency:0,floor:2".parse().unwrap();
     let keyed = of(1, config).stale_after(Duration::from_secs(1));
     let own = |key: u32, now| !Arc::ptr_eq(&keyed.get_at(&key, now), keyed.overflow());
     let budget = keyed.get_at(&1, NOW);
@@ -152,22 +152,23 @@ fn a_factory_that_panics_leaves_the_map_as_it_was() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever keys come and go: retries <= (bound + 1) x burst + ratio x first tries.
+    /// Whatever keys come and go: retries <= (bound + 1) x what one holds + ratio x successes.
     #[test]
     fn churning_keys_mint_no_bursts(
         bound in 0..5_usize, burst in 1..4_u32, ratio in 1..10_u32,
         steps in proptest::collection::vec((0..40_u32, 0..6_u32, 0..40_u64), 1..400),
     ) {
-        let keyed = of(bound, Budget::ratio(f64::from(ratio) / 10.0).burst(f64::from(burst)))
+        let config = Budget::ratio(f64::from(ratio) / 10.0).burst(f64::from(burst));
+        let keyed = of(bound, config.floor_per_second(0.0))
             .stale_after(Duration::from_secs(60));
-        let (mut first_tries, mut granted, mut out) = (0_u64, 0_u64, Vec::new());
+        let (mut successes, mut granted, mut out) = (0_u64, 0_u64, Vec::new());
         let mut now = NOW;
         for (key, action, seconds) in steps {
             now = now.after(Duration::from_secs(seconds));
             let budget = keyed.get_at(&key, now);
             match action {
                 0..=1 => {
-                    first_tries += 1;
+                    successes += 1;
                     budget.deposit(NOW);
                 }
                 2 => {
@@ -192,8 +193,9 @@ proptest! {
                 }
             }
             prop_assert!(keyed.len() <= bound);
-            let most = 10 * (bound as u64 + 1) * u64::from(burst) + u64::from(ratio) * first_tries;
-            prop_assert!(10 * granted <= most, "{granted} granted after {first_tries} first tries");
+            let held = u64::from(10 * burst).max(u64::from(10 + ratio)); // tenths
+            let most = (bound as u64 + 1) * held + u64::from(ratio) * successes;
+            prop_assert!(10 * granted <= most, "{granted} granted after {successes} successes");
         }
     }
 }

@@ -34,6 +34,12 @@ struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        // Which number a call has depends on the calls of other tests.
+        if field.name() == "call" {
+            let number = format!("{value:?}").parse::<u64>().unwrap();
+            assert!(number > 0, "from 1");
+            return self.0.push_str(" call=N");
+        }
         write!(self.0, " {field}={value:?}").unwrap();
     }
 }
@@ -69,11 +75,11 @@ fn a_recovered_call_tells_each_attempt_the_retry_and_its_end() {
         });
     });
     let expected = [
-        "TRACE message=attempt retrier=\"orders\" attempt=1 waited_seconds=0.0",
-        "INFO message=retry retrier=\"orders\" attempt=2 delay_seconds=0.25 \
-         class=\"transient\" effect=\"unsent\"",
-        "TRACE message=attempt retrier=\"orders\" attempt=2 waited_seconds=0.25",
-        "INFO message=recovered retrier=\"orders\" attempts=2 elapsed_seconds=0.25",
+        "TRACE message=attempt retrier=\"orders\" call=N attempt=1 waited_seconds=0.0",
+        "INFO message=retry retrier=\"orders\" call=N attempt=2 delay_seconds=0.25 \
+         class=\"transient\" effect=\"unsent\" error=connection refused",
+        "TRACE message=attempt retrier=\"orders\" call=N attempt=2 waited_seconds=0.25",
+        "INFO message=recovered retrier=\"orders\" call=N attempts=2 elapsed_seconds=0.25",
     ];
     assert_eq!(lines, expected.map(|line| format!("request becalm {line}")));
 }
@@ -83,8 +89,9 @@ fn a_call_that_gives_up_ends_with_a_warning_and_its_reason() {
     let lines = traced(|| {
         let _ = orders().retry_blocking(|_| Err::<(), _>(Error::from(ErrorKind::TimedOut)));
     });
-    let expected = "request becalm WARN message=stopped retrier=\"orders\" \
-                    reason=\"attempts_exhausted\" attempts=2 elapsed_seconds=0.25";
+    let expected = "request becalm WARN message=stopped retrier=\"orders\" call=N \
+                    reason=\"attempts_exhausted\" attempts=2 elapsed_seconds=0.25 \
+                    error=timed out";
     assert_eq!(lines.last().map(String::as_str), Some(expected));
 }
 
@@ -100,7 +107,7 @@ fn a_call_that_is_dropped_is_not_worth_a_warning() {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
     });
-    let expected = "request becalm INFO message=stopped retrier=\"orders\" \
+    let expected = "request becalm INFO message=stopped retrier=\"orders\" call=N \
                     reason=\"cancelled\" attempts=1 elapsed_seconds=0.0";
     assert_eq!(lines.last().map(String::as_str), Some(expected));
 }
@@ -133,10 +140,10 @@ fn a_hedge_and_the_loser_are_told_in_order() {
         assert!(call.now_or_never().expect("the hedge answers").is_ok());
     });
     let expected = [
-        "TRACE message=attempt retrier=\"orders\" attempt=1 waited_seconds=0.0",
-        "DEBUG message=hedge retrier=\"orders\" attempt=2 after_seconds=0.5",
-        "DEBUG message=beaten retrier=\"orders\" attempt=1 elapsed_seconds=0.5",
-        "INFO message=recovered retrier=\"orders\" attempts=2 elapsed_seconds=0.5",
+        "TRACE message=attempt retrier=\"orders\" call=N attempt=1 waited_seconds=0.0",
+        "DEBUG message=hedge retrier=\"orders\" call=N attempt=2 after_seconds=0.5",
+        "DEBUG message=beaten retrier=\"orders\" call=N attempt=1 elapsed_seconds=0.5",
+        "INFO message=recovered retrier=\"orders\" call=N attempts=2 elapsed_seconds=0.5",
     ];
     assert_eq!(lines, expected.map(|line| format!("request becalm {line}")));
 }

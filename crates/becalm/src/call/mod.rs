@@ -291,15 +291,11 @@ impl<H: AsRef<Shared>> Call<H> {
             _ => self.told_below,
         };
         let heard = self.handle.as_ref().heard();
-        match told {
-            Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) => {
-                heard.told().then_some(reason)
-            }
-            _ => {
-                heard.untold();
-                None
-            }
+        if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
+            return heard.told().then_some(reason);
         }
+        heard.untold();
+        None
     }
 
     /// A layer below has heard from the server that more attempts harm.

@@ -21,7 +21,7 @@ pub(super) fn no_bound(case: &Case<'_>) -> Option<String> {
         Some(burst) => format!(
             "neither attempts nor a deadline bounds a call: where all calls fail it ends after \
              about {} attempts, when the budget is spent; set attempts or a deadline",
-            burst.floor() + 1.0
+            burst - burst % 1.0 + 1.0 // `floor` is in std alone
         ),
         None => "neither attempts nor a deadline bounds a call, which may retry for ever; set one"
             .into(),

@@ -155,7 +155,7 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                 engine.stage = Stage::Begun(attempt);
                 engine
             }
-            Err(halted) => Engine::of_halted(core, halted),
+            Err(halted) => Engine::of_halted(core, *halted),
         }
     }
 }

@@ -58,7 +58,7 @@ impl<'r> FirstAttempt<'r> {
         settings: Settings,
     ) -> Result<(Self, Entered, Attempt), Box<Engine<&'r Core>>> {
         let (begun, attempt) = Begun::new(core, settings)
-            .map_err(|halted| Box::new(Engine::of_halted(core, halted)))?;
+            .map_err(|halted| Box::new(Engine::of_halted(core, *halted)))?;
         let inside = begun.first.inside(&core.shared, 1);
         let mut first = Self {
             core,
@@ -153,7 +153,7 @@ impl Begun {
 
     /// Asks the guards, and begins the first attempt.
     #[inline]
-    pub fn new(core: &Core, settings: Settings) -> Result<(Self, Attempt), Halted> {
+    pub fn new(core: &Core, settings: Settings) -> Result<(Self, Attempt), Box<Halted>> {
         let Core { shared, host } = core;
         let above = Scope::current();
         let first = FirstTry::begin(shared, &settings.options, above, || host.sleeper.now());
@@ -174,12 +174,12 @@ impl Begun {
         let (attempt, flight) = match gate {
             Ok((attempt, Gate::Open(pass))) => (attempt, Flight::first(first.started, pass)),
             halted => {
-                return Err(Halted {
+                return Err(Box::new(Halted {
                     identity: identity(),
                     settings,
                     first,
                     admission: halted.map(|_| admission),
-                });
+                }));
             }
         };
         let is_probe = flight.pass.is_probe();

@@ -328,6 +328,7 @@ fn a_reload_to_a_live_delay_records_no_latency_that_was_not_measured() {
 #[test]
 fn c1_a_dropped_call_teaches_nobody() {
     let clock = FakeSleeper::new();
+    clock.advance(3600 * SECOND); // far from the zero that a made-up time would be
     let policy = fixed(MS).hedge(Hedge::at_quantile(0.95));
     let retrier = on(&clock, policy.breaker(Breaker::consecutive(1)));
     let started = || {

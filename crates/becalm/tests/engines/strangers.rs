@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use becalm::{Breaker, Retrier, Scope, StopReason};
+use becalm::{Breaker, Nested, Retrier, Scope, StopReason};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
@@ -116,7 +116,8 @@ fn c19_a_local_task_that_is_polled_beside_an_attempt_is_outside_of_it() {
 /// What an attempt blocks on is a part of it.
 #[test]
 fn what_an_attempt_blocks_on_is_inside() {
-    let (outer, inner, runtime) = (retrier(), retrier(), runtime());
+    let (outer, runtime) = (retrier(), runtime());
+    let inner = fixed(MS).nested(Nested::Outermost).retrier().unwrap();
     let mut ran = 0;
     let gave_up = outer
         .retry_blocking(|_| {

@@ -1,0 +1,13 @@
+//! How do real programs retry? Each module is one, to be copied; `tests/` runs it against the real
+//! thing.
+
+#![forbid(unsafe_code)]
+
+pub mod boxed_service;
+pub mod postgres_orders;
+pub mod redis_counter;
+pub mod reqwest_client;
+pub mod smol_client;
+pub mod thread_pool;
+pub mod tower_service;
+pub mod websocket_feed;

@@ -1,0 +1,25 @@
+//! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
+//! events; [`within`] only bounds them.
+
+mod boxed_service;
+mod postgres_orders;
+mod recorder;
+mod redis_counter;
+mod reqwest_client;
+mod servers;
+mod smol_client;
+mod thread_pool;
+mod tower_service;
+mod trace;
+mod websocket_feed;
+
+use std::time::Duration;
+
+/// Longer than any of these tests takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Fails where the future hangs.
+async fn within<F: Future>(future: F) -> F::Output {
+    let ended = tokio::time::timeout(LONG, future).await;
+    ended.expect("it ends within a minute")
+}
