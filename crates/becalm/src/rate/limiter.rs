@@ -1,4 +1,4 @@
-//! When may a first try be sent, at the rate that the server's throttles leave?
+//! When may an attempt be sent, at the rate that the server's throttles leave?
 
 use core::fmt;
 use core::time::Duration;
