@@ -17,7 +17,7 @@ use crate::time::Instant;
 /// still comes about when its period says.
 const SHARE: f64 = 0.1;
 
-/// The schedule of periodic work, without a clock: who owns the time asks for the next delay.
+/// The schedule of periodic work, without a clock: the owner of the time asks for the next delay.
 ///
 /// Gaps are counted from the tick that was due, not from the call, so neither the work nor a late
 /// timer adds to them: the mean period is p. A tick that is missed, because the work took longer
@@ -76,7 +76,7 @@ impl JitteredInterval {
         }
     }
 
-    /// How long it is from `now` to the next tick. To be asked once for each tick, after it.
+    /// How long it is from `now` to the next tick. Ask once for each tick, after it.
     pub fn next_delay<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) -> Duration {
         let gap = |jitter: Jitter, random: &mut R| {
             Duration::from_nanos(jitter.draw(around(self.period, u64::MAX), random))

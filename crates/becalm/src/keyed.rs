@@ -123,7 +123,7 @@ where
     K: Eq + Hash + Clone,
     V: Idle,
 {
-    /// An empty map of at most `bound` keys. `make` makes the value of a key, and with `None` the one
+    /// Makes an empty map of at most `bound` keys. `make` makes the value of a key, and with `None` the one
     /// that keys past the bound share; with a bound of 0 they all do.
     pub fn new(bound: usize, make: impl Fn(Option<&K>) -> V + Send + Sync + 'static) -> Self {
         Self {
@@ -135,7 +135,7 @@ where
         }
     }
 
-    /// After how long a key that nobody asks for may lose its place to another, whatever its state.
+    /// Sets after how long a key that nobody asks for may lose its place to another, whatever its state.
     /// Default one hour, in which the default budget refills.
     #[must_use]
     pub fn stale_after(mut self, unasked: Duration) -> Self {

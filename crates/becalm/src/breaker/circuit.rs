@@ -107,7 +107,7 @@ impl CircuitBreaker {
             .map(|_| ())
     }
 
-    /// Tells what came of a call that was admitted.
+    /// Tells how a call ended that was admitted.
     ///
     /// `took` is how long it took, and counts only where there is a slow threshold. `now` is called
     /// when the window is one of time or the state changes; `random`, 64 uniform bits, when it
@@ -145,7 +145,7 @@ impl CircuitBreaker {
         self.trip(epoch, tripped, now(), random)
     }
 
-    /// Takes a permit back of which nobody will tell what came of it, nor how long it took: a probe's
+    /// Takes back the permit of a call whose end nobody will tell: a probe's
     /// place is free again, and nothing is counted.
     #[expect(clippy::needless_pass_by_value, reason = "a permit counts once")]
     pub fn release(&self, permit: Permit) {
@@ -154,7 +154,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// What it lets through at this time: half-open also while an open time is over and nobody
+    /// The state at this time, and so what it lets through: half-open also while an open time is over and nobody
     /// has asked yet.
     pub fn state(&self, now: Instant) -> State {
         let word = Word::unpack(self.state.load(Ordering::Acquire));

@@ -32,7 +32,7 @@ pub struct Breaker {
     /// How many calls a window must hold before their share counts, from 1 to what the window
     /// holds. Default 20: below that a share is chance. No part of [`Trip::Consecutive`].
     pub min_calls: u32,
-    /// A call that took this long or longer counts as failed, whatever came of it. Default none.
+    /// A call that took this long or longer counts as failed, however it ended. Default none.
     pub slow: Option<Duration>,
     /// How long it is open the first time: from 1 ms to `open_max`. Default 5 s.
     pub open: Duration,

@@ -76,7 +76,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What came of a call, as its caller sees it.
+/// How a call ended, as its caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The dependency did what it should.

@@ -89,7 +89,7 @@ pub struct Call<H: AsRef<Shared>> {
 }
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// Begins a call: fixes the deadline.
+    /// Begins a call, and fixes its deadline.
     #[inline]
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
@@ -168,8 +168,8 @@ impl<H: AsRef<Shared>> Call<H> {
         self.on_outcome_of(number, now, verdict, random)
     }
 
-    /// Decides what follows the attempt of this number, which just ended, where hedges are under
-    /// way beside it.
+    /// Decides what follows the attempt of this number, which just ended, where hedges run
+    /// beside it.
     ///
     /// The first success ends the call, and a failure that must not be repeated does. Any other
     /// failure waits for the copies that are still running
@@ -399,7 +399,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.told_below.map_or(inside, |told| inside.telling(told))
     }
 
-    /// The owner has lost interest in the middle of the call: what it holds is returned, and the
+    /// Tells that the owner has lost interest in the middle of the call: what it holds is returned, and the
     /// breaker learns how long the running attempt had lasted.
     ///
     /// Dropping a call returns what it holds as well, but tells nobody for how long.
@@ -407,7 +407,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.end(Ended::Cancelled, now, random);
     }
 
-    /// The deadline has cut the running attempts, which ends the call.
+    /// Tells that the deadline has cut the running attempts, which ends the call.
     ///
     /// What did not answer in time teaches the adaptive throttle and an adaptive bulkhead as an
     /// attempt time-out does; to the breaker it counts if it had been slow, as when it is cancelled.
@@ -415,7 +415,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.end(Ended::Cut, now, random);
     }
 
-    /// The operation has panicked, which the breaker counts as a failure.
+    /// Tells that the operation has panicked, which the breaker counts as a failure.
     pub fn panicked<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
         self.end(Ended::Panicked, now, random);
     }

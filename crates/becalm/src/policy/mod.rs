@@ -21,7 +21,7 @@ use crate::setters::setters;
 use crate::throttle::{InvalidThrottle, Throttle};
 use text::Written;
 
-/// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
+/// The settings of a retrier: plain data, cheap to copy, safe as it stands.
 ///
 /// The default makes 4 attempts, with full jitter under an exponential ceiling of 100 ms x 2, a
 /// cap of 20 s, hints of at most 60 s, and a 10 % budget with a burst of 10. Cloning copies the
@@ -54,13 +54,14 @@ pub struct Policy {
     pub floor: Duration,
     /// How delays are drawn below the ceiling. Default [`Jitter::Full`].
     pub jitter: Jitter,
-    /// All attempts of a call, the first included: from 1. [`Policy::UNLIMITED`] leaves the bound to
+    /// How many attempts a call may make, the first included: from 1. [`Policy::UNLIMITED`] leaves the bound to
     /// deadline and budget.
     /// Default 4.
     pub attempts: u32,
     /// The longest time of the whole call, waits included. Default none.
     pub deadline: Option<Duration>,
-    /// The longest time of one attempt (async engine and drivers). Default none.
+    /// The longest time of one attempt. A blocking engine cannot cut an attempt: hand
+    /// [`Attempt::timeout`](crate::Attempt::timeout) to the client. Default none.
     pub attempt_timeout: Option<Duration>,
     /// What is done with the server's hints. Default [`HintMode::Honor`].
     pub hint: HintMode,

@@ -76,7 +76,7 @@ impl FakeSleeper {
         Self { tick, ..self }
     }
 
-    /// Moves the time, and wakes who was waiting for it, in order.
+    /// Moves the time, and wakes those that waited for it, in order.
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.now = state.now.after(by);

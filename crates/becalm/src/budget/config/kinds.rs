@@ -5,6 +5,8 @@ use core::time::Duration;
 use super::InvalidBudget;
 use crate::setters::setters;
 
+/// Retries are a share of what earns them: of the calls that succeed, or of first tries.
+///
 /// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
 /// and what came back in it.
 ///
@@ -65,6 +67,8 @@ impl Default for Ratio {
     }
 }
 
+/// Retries cost tokens, and successes bring them back: the quota of the AWS SDKs.
+///
 /// Over any interval: what retries cost <= `capacity` + `clean_success` x clean successes + what came
 /// back in the interval.
 ///
@@ -133,6 +137,8 @@ impl Default for Tokens {
     }
 }
 
+/// No retries while failures have outweighed successes: the throttle of gRPC.
+///
 /// Over any interval: retries < `max_tokens` / 2 + `token_ratio` x successes in it.
 ///
 /// gRPC's `retryThrottling` (gRFC A6). Tokens start at `max_tokens`. A failure that may be retried,
@@ -170,6 +176,8 @@ impl Default for Grpc {
     }
 }
 
+/// Retries are a share of the first tries of the last seconds: the budget of Finagle.
+///
 /// Whenever a retry is granted: retries in the window, itself among them <= `share` x first tries in
 /// the window + `floor_per_second` x `ttl`.
 ///
@@ -220,6 +228,8 @@ impl Default for Window {
     }
 }
 
+/// Retries in progress are a share of the calls in progress: the budget of Envoy.
+///
 /// Whenever a retry is granted: retries in progress, itself among them <= `share` x calls in progress,
 /// or `floor` if that is more.
 ///
@@ -262,6 +272,8 @@ impl Default for Concurrency {
     }
 }
 
+/// So many retries in any minute: the bound of the Google SRE book for a process.
+///
 /// Over any interval of a minute: retries <= `retries` + refunds in it.
 ///
 /// The budget of a process in the Google SRE book (ch. 21, *Handling Overload*). Retries are counted

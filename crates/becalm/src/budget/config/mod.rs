@@ -123,12 +123,12 @@ impl Budget {
         Self::Concurrency(Concurrency { share, floor })
     }
 
-    /// At most so many retries in any minute.
+    /// Retries are at most this many in any minute.
     pub const fn per_minute(retries: u32) -> Self {
         Self::PerMinute(PerMinute { retries })
     }
 
-    /// Both budgets, each of which must agree to a retry.
+    /// Joins two budgets, which both must agree to a retry.
     ///
     /// A kind can be there once; [`validate`](Self::validate) refuses a second.
     ///
