@@ -143,7 +143,7 @@ setters! {
 }
 
 impl Breaker {
-    /// Refuses what cannot be kept, naming the field and the remedy.
+    /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     pub fn validate(&self) -> Result<(), InvalidBreaker> {
         let day = Duration::from_secs(86_400);
         match self.trip {

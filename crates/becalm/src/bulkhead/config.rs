@@ -26,7 +26,7 @@ pub struct Bulkhead {
     /// The longest that a call waits for a place. Above zero; needs `waiting`. Default `None`: until
     /// the call's deadline.
     pub max_wait: Option<Duration>,
-    /// Who is next when a place falls free.
+    /// Which waiting call is next when a place falls free.
     pub order: Order,
 }
 
@@ -68,12 +68,12 @@ impl Default for Bulkhead {
 }
 
 impl Bulkhead {
-    /// At most this many calls at once; one beyond fails at once.
+    /// Lets at most this many calls run at once; one more fails at once.
     pub const fn calls(limit: u32) -> Self {
         Self::limited(Limit::Fixed(limit))
     }
 
-    /// As many calls at once as the dependency takes without a queue.
+    /// Lets as many calls run at once as the dependency takes without a queue.
     ///
     /// A [`Gradient`] with its defaults, and not an [`Aimd`]: latency rises before anything is
     /// dropped, and rises too where the dependency never sheds.
@@ -81,7 +81,7 @@ impl Bulkhead {
         Self::limited(Limit::Gradient(Gradient::default()))
     }
 
-    /// At most as many calls at once as this says; one beyond fails at once.
+    /// Lets at most as many calls run at once as this limit says; one more fails at once.
     pub const fn limited(limit: Limit) -> Self {
         Self {
             limit,
@@ -112,7 +112,7 @@ impl Bulkhead {
         self
     }
 
-    /// Refuses what the bulkhead cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidBulkhead> {
         self.limit.validate()?;
         if self.waiting > MOST {

@@ -45,11 +45,11 @@ const MUCH_FASTER: f64 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Gradient {
-    /// Calls at once to begin with. From `min` to `max`. Default 20 (Netflix).
+    /// The limit to begin with, in calls at once. From `min` to `max`. Default 20 (Netflix).
     pub initial: u32,
-    /// Never fewer. From 1. Default 1.
+    /// The lowest limit. From 1. Default 1.
     pub min: u32,
-    /// Never more. To 1 000 000. Default 200 (Netflix).
+    /// The highest limit. To 1 000 000. Default 200 (Netflix).
     pub max: u32,
     /// How many times the baseline the mean may be without harm. From 1 to 10. Default 1.25
     /// (Envoy).

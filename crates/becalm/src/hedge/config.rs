@@ -85,7 +85,7 @@ impl QuantileDelay {
 }
 
 impl Hedge {
-    /// One copy, this long after the first.
+    /// Sends one copy, this long after the first.
     pub const fn after(delay: Duration) -> Self {
         Self {
             delay: HedgeDelay::After(delay),
@@ -93,7 +93,7 @@ impl Hedge {
         }
     }
 
-    /// One copy, when the first is slower than this share of attempts, such as 0.95.
+    /// Sends one copy when the first is slower than this share of attempts, such as 0.95.
     pub fn at_quantile(quantile: f64) -> Self {
         Self {
             delay: HedgeDelay::Quantile(QuantileDelay {
@@ -142,7 +142,7 @@ impl Hedge {
         self
     }
 
-    /// Refuses what hedging cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ const NAMED_ZONES: [(&str, i64); 8] = [
     ("PST", 8),
 ];
 
-/// The moment that an HTTP date names: IMF-fixdate, RFC 850, asctime, or a date of mail.
+/// Reads the moment that an HTTP date names: IMF-fixdate, RFC 850, asctime, or a date of mail.
 ///
 /// Read are also a day of one digit, a date without a weekday or without seconds, any case of
 /// letters, several blanks, a comment at the end, and the zones of RFC 5322: `UTC`, `+0200`, `EST`

@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::http_date;
 use crate::time::UnixTime;
 
-/// `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
+/// Reads `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
 ///
 /// A date is counted from `now`: the response's own `Date` if it has one, so that the two clocks
 /// need not agree, otherwise the wall clock. A date in the past is zero; [`http_date`] says which
@@ -34,7 +34,7 @@ pub fn retry_after(text: &str, now: impl Into<UnixTime>) -> Option<Duration> {
     })
 }
 
-/// `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
+/// Reads `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
 /// decimal fraction.
 ///
 /// Digits below a nanosecond round up: never early.
@@ -49,7 +49,7 @@ pub fn retry_after_ms(text: &str) -> Option<Duration> {
     decimal(without_whitespace(text), Duration::from_millis)
 }
 
-/// `x-amz-retry-after` (AWS): whole milliseconds.
+/// Reads `x-amz-retry-after` (AWS): whole milliseconds.
 ///
 /// ```
 /// use becalm::hint::amz_retry_after;

@@ -217,7 +217,7 @@ setters! {
 }
 
 impl Policy {
-    /// Refuses what cannot be kept, naming the field and the remedy.
+    /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     ///
     /// Legal but dangerous policies pass: see [`Policy::lints`].
     pub fn validate(&self) -> Result<(), InvalidPolicy> {

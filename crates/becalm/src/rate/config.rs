@@ -32,7 +32,7 @@ impl AdaptiveRate {
         self
     }
 
-    /// Refuses what the limiter cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidAdaptiveRate> {
         match self.max_wait {
             Some(wait) if wait > Self::LONGEST_WAIT => Err(InvalidAdaptiveRate::MaxWait),

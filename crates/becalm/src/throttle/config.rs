@@ -63,7 +63,7 @@ impl Throttle {
         self
     }
 
-    /// Refuses what the throttle cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidThrottle> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
         // Written so that NaN fails each of them.

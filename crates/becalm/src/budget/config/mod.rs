@@ -193,7 +193,7 @@ impl Budget {
         }
     }
 
-    /// Refuses what the budget cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     ///
     /// # Errors
     ///
