@@ -81,7 +81,7 @@ pub enum Effect {
 }
 
 impl Trigger {
-    /// This effect, from then, for so long.
+    /// Makes a trigger with this effect, from this time on, for this long.
     pub const fn new(from: Duration, length: Duration, effect: Effect) -> Self {
         Self {
             from,

@@ -10,7 +10,7 @@ use super::by_phase::ByPhase;
 use super::load::accepts;
 use super::recovery::{Recovery, Usual, recovery};
 
-/// What happened to one run.
+/// What happened to the service in one run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {

@@ -12,7 +12,7 @@ use super::runs::Runs;
 use super::stress::{Stress, Worse};
 use super::variation::calm;
 
-/// A verdict and what it stands on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Ruling {
@@ -43,7 +43,7 @@ impl Ruling {
 /// Runs without the trigger: they say whether the load is served at all, which is seldom in doubt.
 const CALM: u32 = 3;
 
-/// Rules on a scenario by so many runs of each case.
+/// Rules on a scenario by this many runs of each case.
 ///
 /// - *Overloaded*: its first tries are more than a service can serve, or goodput does not hold
 ///   without any trigger in most runs.

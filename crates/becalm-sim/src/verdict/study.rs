@@ -45,7 +45,7 @@ impl Brief {
     }
 }
 
-/// How much is asked of a scenario.
+/// How thoroughly a scenario is studied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Thoroughness {
