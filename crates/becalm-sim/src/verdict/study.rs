@@ -20,7 +20,7 @@ use super::ruling::{Ruling, rule};
 use super::runs::Runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
 
-/// What is asked.
+/// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Brief {
     /// The name of the scenario.
