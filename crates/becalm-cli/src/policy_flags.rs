@@ -339,7 +339,7 @@ mod tests {
     fn every_flag_sets_its_field_and_no_other() {
         let by_default = Policy::default;
         let second = Duration::from_secs(1);
-        for (arguments, expected) in [
+        for (arguments, expected) in vec![
             (["--attempts", "7"], by_default().attempts(7)),
             (
                 ["--attempts", "unlimited"],

@@ -38,6 +38,10 @@ impl Client {
     }
 
     /// Sends a request to a server that gives these answers in turn, the last one for ever.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the answer is in the give-up, as a user has it"
+    )]
     fn send(&self, request: &Request<()>, answers: &[Answer]) -> Outcome {
         let operation = operation(request.method(), request.headers());
         self.retrier

@@ -254,6 +254,10 @@ impl Service {
         }
     }
 
+    #[expect(
+        clippy::result_large_err,
+        reason = "the answer is in the give-up, as a user has it"
+    )]
     fn call(&self, send: impl Fn(&HeaderMap) -> Response<()>) -> Ended {
         let call = self.retrier.blocking(|_| {
             let mut request = HeaderMap::new();

@@ -117,7 +117,9 @@ fn c17_a_key_that_nobody_asks_for_makes_room_and_what_it_owes_is_carried_over() 
 
 #[test]
 fn c17_the_time_until_a_key_is_stale_can_be_set_and_calls_under_way_keep_it() {
-    let config: Budget = "ratio:0.5,burst:4,floor:0 + concurrency:0,floor:2".parse().unwrap();
+    let config: Budget = "ratio:0.5,burst:4,floor:0 + concurrency:0,floor:2"
+        .parse()
+        .unwrap();
     let keyed = of(1, config).stale_after(Duration::from_secs(1));
     let own = |key: u32, now| !Arc::ptr_eq(&keyed.get_at(&key, now), keyed.overflow());
     let budget = keyed.get_at(&1, NOW);

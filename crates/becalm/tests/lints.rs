@@ -180,6 +180,7 @@ fn each_danger_has_its_code_and_no_other() {
     }
 }
 
+#[cfg(feature = "std")]
 #[test]
 fn c24_unlimited_attempts_are_bounded_by_the_budget_and_the_lint_says_so() {
     let unlimited = Policy::default().attempts(Policy::UNLIMITED);

@@ -55,7 +55,10 @@ pub struct CallLoop<H: AsRef<Core>, E: Display> {
     error: Option<E>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation of each call")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation of each call"
+)]
 enum Stage<H: AsRef<Core>> {
     New(EngineBuilder<H>),
     Driven(Engine<H>),
