@@ -49,13 +49,13 @@ pub struct PolicyFlags {
 
     /// What bounds the retries of all calls together [default: ratio:0.1,burst:10,floor:10/h]
     ///
-    /// "ratio:0.1" keeps retries to a tenth of the calls that succeed; "ratio:0.1,burst:10,floor:10/h"
-    /// also sets how many a full budget allows at once, and how many each hour adds ("/m": minute,
-    /// nothing: second). "first-tries:0.1": to a tenth of first tries.
+    /// "ratio:0.1" keeps retries to a tenth of the calls that succeed. "ratio:0.1,burst:10,floor:10/h"
+    /// also sets how many a full budget allows at once, and how many each hour adds ("/m" for each
+    /// minute; a number alone for each second). "first-tries:0.1" keeps them to a tenth of first tries.
     /// "tokens:500,cost:14,throttled:5,refund:last,clean:1": the quota of the AWS SDKs.
     /// "grpc:10,ratio:0.1": gRPC's. "window:0.2,ttl:10s,floor:10": Finagle's.
-    /// "concurrency:0.2,floor:3": Envoy's. "per-minute:60": so many in any minute. "+" between two
-    /// wants both: "ratio:0.1 + per-minute:60". "none" sets no bound.
+    /// "concurrency:0.2,floor:3": Envoy's. "per-minute:60": at most 60 in any minute. "+" joins
+    /// two, which then both must agree: "ratio:0.1 + per-minute:60". "none" sets no bound.
     #[arg(long, value_name = "BUDGET", help_heading = LIMITS)]
     budget: Option<Budget>,
 
@@ -74,16 +74,16 @@ pub struct PolicyFlags {
 
     /// When a second copy is sent beside a slow attempt; or "none" [default: none]
     ///
-    /// "after:50ms": after a fixed time. "p95": when the attempt is slower than 95 of 100 are just
-    /// now. Also "copies:2" and, of a quantile, "min:10ms", "max:2s", "samples:100", "window:30s".
+    /// "after:50ms": after a fixed time. "p95": when the attempt takes longer than 95 of 100 do just
+    /// now. Also "copies:2" and, with a quantile, "min:10ms", "max:2s", "samples:100", "window:30s".
     #[arg(long, value_name = "HEDGE", value_parser = or_none::<Hedge>, help_heading = PROTECTION)]
     hedge: Option<OrNone<Hedge>>,
 
-    /// How many attempts may be under way at once; or "none" [default: none]
+    /// How many attempts may be running at once; or "none" [default: none]
     ///
     /// "calls:50,waiting:10": 50, and 10 that wait for a place; also "max-wait:1s", "order:lifo".
-    /// "gradient:20,min:1,max:200" and "aimd:20,min:1,max:200" find the number out, from latency
-    /// and from failures.
+    /// "gradient:20,min:1,max:200" and "aimd:20,min:1,max:200" find the number themselves: the first
+    /// from latency, the second from failures.
     #[arg(long, value_name = "BULKHEAD", value_parser = or_none::<Bulkhead>,
           help_heading = PROTECTION)]
     bulkhead: Option<OrNone<Bulkhead>>,
@@ -98,7 +98,8 @@ pub struct PolicyFlags {
 
     /// How attempts keep to the rate that a throttling server leaves; or "none" [default: none]
     ///
-    /// "cubic", as the AWS SDKs' adaptive mode; "cubic,max-wait:5s" refuses what would wait longer.
+    /// "cubic" does as the AWS SDKs' adaptive mode. "cubic,max-wait:5s" refuses a call that would have
+    /// to wait longer.
     #[arg(long, value_name = "RATE", value_parser = or_none::<AdaptiveRate>,
           help_heading = PROTECTION)]
     rate: Option<OrNone<AdaptiveRate>>,
@@ -130,26 +131,26 @@ pub struct PolicyFlags {
     /// How delays are drawn below the ceiling [default: full]
     ///
     /// "none": the ceiling itself. "full": from 0 to the ceiling. "equal": its upper half.
-    /// "decorrelated": from the base to three times the last delay. "decorrelated-clamped": the
-    /// same, clamped after the draw; for comparison. "proportional:0.25": the ceiling, a quarter
-    /// more or less. "additive:1s": up to a second on top.
+    /// "decorrelated": from the base to three times the last delay. "decorrelated-clamped": as
+    /// before, but clamped after the draw; for comparison. "proportional:0.25": the ceiling, a
+    /// quarter more or less. "additive:1s": up to a second on top.
     #[arg(long, value_name = "JITTER", help_heading = DELAYS)]
     jitter: Option<Jitter>,
 
     /// What is done with a delay that the server names [default: honor]
     ///
-    /// "honor" waits at least that long; "clamp" shortens it to the cap; "ignore" does not look.
+    /// "honor" waits at least that long; "clamp" shortens it to the cap; "ignore" pays no attention.
     #[arg(long, value_name = "MODE", value_parser = hint(), help_heading = DELAYS)]
     hint: Option<HintMode>,
 
-    /// The longest delay of a server that is waited for; a longer one ends the call [default: 60s]
+    /// The longest delay that a server may ask for; a longer one ends the call [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = DELAYS)]
     max_hint: Option<Duration>,
 
     /// Makes the delays reproducible
     ///
-    /// Without it each run is independent of every other, as it must be in production: processes
-    /// that share a seed retry in step.
+    /// Without it each run draws its own delays, as it must in production: processes that share a
+    /// seed retry in step.
     #[arg(long, value_name = "NUMBER", help_heading = DELAYS)]
     seed: Option<u64>,
 }
@@ -165,8 +166,8 @@ impl PolicyFlags {
         self.policy_from(Policy::default())
     }
 
-    /// The same for a command whose default is another policy: what the flags start from if they
-    /// name neither a preset nor a file.
+    /// The policy of a command that has a default of its own: the flags start from it if they name
+    /// neither a preset nor a file.
     pub fn policy_from(&self, by_default: Policy) -> Result<Policy, String> {
         let mut policy = match (&self.policy_file, self.preset) {
             (Some(file), preset) => file::read(file, preset)?,

@@ -1,4 +1,4 @@
-//! What becomes of a command line that cannot be read?
+//! What happens to a command line that cannot be read?
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
@@ -7,7 +7,8 @@ use std::process::ExitCode;
 /// The exit code of a refused command line, as of most commands.
 pub const REFUSED: u8 = 2;
 
-/// The same of `becalm run`, whose other codes belong to its child (as in `env` and `timeout`).
+/// The exit code of a refused `becalm run`: its other codes belong to its child (as in `env` and
+/// `timeout`).
 pub const REFUSED_RUN: u8 = 125;
 
 /// Prints what clap has to say (help and version too), and the exit code for it.

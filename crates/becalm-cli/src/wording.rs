@@ -64,12 +64,12 @@ pub fn wrapped(text: &str) -> String {
     indented("", text)
 }
 
-/// The same with each line behind this indentation.
+/// Fills a text into lines of 80 columns, each behind this indentation.
 pub fn indented(indentation: &str, text: &str) -> String {
     filled(80, indentation, text)
 }
 
-/// The same in lines of at most so many columns.
+/// Fills a text into lines of at most this many columns, each behind this indentation.
 pub fn filled(columns: usize, indentation: &str, text: &str) -> String {
     let mut lines = String::new();
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! What becomes of a command and its children when becalm is told to end?
+//! What happens to a command and its children when becalm is told to end?
 
 #![cfg(target_os = "linux")] // what still runs is read from /proc
 

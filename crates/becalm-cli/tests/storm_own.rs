@@ -221,7 +221,7 @@ fn a_file_without_a_name_is_called_as_it_is() {
     let printed = told(&[path, "--runs", "1", "--quick", "--json"]);
     let document: Value = serde_json::from_str(&printed).expect("JSON");
     assert_eq!(document["scenario"], "the shop");
-    assert_eq!(document["question"], "What becomes of the shop?");
+    assert_eq!(document["question"], "What happens to the shop?");
 }
 
 #[test]

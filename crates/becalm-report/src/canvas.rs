@@ -32,7 +32,7 @@ pub(crate) enum Medium {
     File,
     /// A page, which shows the values at the pointer: they are with the drawing.
     Page,
-    /// The same page on a narrow screen: the values of the wide drawing are used.
+    /// A page on a narrow screen, which uses the values of the wide drawing.
     Narrow,
 }
 

@@ -43,7 +43,7 @@ impl Series {
         }
     }
 
-    /// The same without the line itself, for counts so dense that their edges would hide them.
+    /// A tinted area without a line, for counts so dense that their edges would hide them.
     pub fn bars(name: impl Into<String>, colour: Colour, points: Vec<(f64, f64)>) -> Self {
         Self {
             fill: Fill::Area,
@@ -72,14 +72,14 @@ impl Series {
         Self::steps(name, colour, points)
     }
 
-    /// The same, with the area below it tinted.
+    /// Tints the area below the line.
     #[must_use]
     pub fn filled(mut self) -> Self {
         self.fill = Fill::LineAndArea;
         self
     }
 
-    /// The same, dashed: for a reference rather than a result.
+    /// Draws the line dashed: for a reference rather than a result.
     #[must_use]
     pub fn dashed(mut self) -> Self {
         self.dashed = true;

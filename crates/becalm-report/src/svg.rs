@@ -15,8 +15,8 @@ pub trait Figure {
     /// Draws at the origin, without an enclosing element.
     fn draw(&self, canvas: &mut Canvas);
 
-    /// The same picture laid out anew for a narrower place, such as the screen of a phone: letters
-    /// keep their size.
+    /// Lays the picture out anew for a narrower place, such as the screen of a phone. Letters keep
+    /// their size.
     #[must_use]
     fn fitted(&self, width: f64) -> Self
     where

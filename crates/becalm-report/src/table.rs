@@ -23,7 +23,7 @@ impl Cell {
         }
     }
 
-    /// The same in another colour.
+    /// Sets the colour.
     #[must_use]
     pub fn colour(mut self, colour: Colour) -> Self {
         self.colour = colour;

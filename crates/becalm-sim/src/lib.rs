@@ -4,7 +4,7 @@
 //! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
 //! Nothing here decides about a retry.
 //!
-//! A service whose workers hang for two seconds, and what becomes of it under two policies:
+//! A service whose workers hang for two seconds, and what happens to it under two policies:
 //!
 //! ```
 //! use std::time::Duration;
@@ -41,7 +41,7 @@
 //! # Ok::<(), verdict::Unjudgeable>(())
 //! ```
 //!
-//! The same world [in a file](scenario::file) is read by [`scenario::file::load`]. What happened in one run, bucket
+//! A world [in a file](scenario::file) is read by [`scenario::file::load`]. What happened in one run, bucket
 //! by bucket, is a [`Recording`](record::Recording):
 //!
 //! ```no_run
@@ -80,7 +80,7 @@
 //! - [`catalogue`]: the known storms by name, each with its right answer; [`oracle`]: their closed
 //!   forms with derivations; [`herd`] and [`occ`]: the two that need no services.
 //! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
-//! - [`study`]: how thoroughly it is asked, and everything that was found, for whoever shows it.
+//! - [`study`]: how thoroughly it is asked, and everything that was found, for the code that shows it.
 
 #![forbid(unsafe_code)]
 

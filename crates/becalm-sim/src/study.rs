@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::verdict::Foretold;
 
-/// What a scenario found out.
+/// The result of a study of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Study {
@@ -31,7 +31,7 @@ pub struct Study {
     pub events: u64,
 }
 
-/// What became of one policy.
+/// The result for one policy.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Contender {
@@ -39,7 +39,7 @@ pub struct Contender {
     pub name: String,
     /// What it is, in a line.
     pub policy: String,
-    /// What became of the service.
+    /// What happened to the service.
     pub verdict: Option<Verdict>,
     /// On which figures the verdict stands, in a sentence.
     pub evidence: String,
@@ -49,7 +49,7 @@ pub struct Contender {
     pub charts: Vec<Chart>,
 }
 
-/// What becomes of a service under a policy.
+/// The verdict on a service under a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -167,7 +167,7 @@ impl Default for ChartKind {
     }
 }
 
-/// A right answer beside what was got.
+/// A right answer beside what the simulator got.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -208,7 +208,7 @@ impl Comparison {
     }
 }
 
-/// How a study is run: not what is asked, but how thoroughly.
+/// How thoroughly a study is run.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Plan<'a> {

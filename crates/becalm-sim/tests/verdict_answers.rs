@@ -1,4 +1,4 @@
-//! Do the sentences and figures of a study say what became of several policies together?
+//! Do the sentences and figures of a study say what happened to several policies together?
 
 mod by_hand;
 

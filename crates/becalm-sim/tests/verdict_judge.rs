@@ -1,4 +1,4 @@
-//! Is a run judged by what became of its calls?
+//! Is a run judged by what happened to its calls?
 
 mod by_hand;
 

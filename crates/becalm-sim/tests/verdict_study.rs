@@ -30,7 +30,7 @@ fn studied(seed: u64) -> Study {
     });
     let brief = Brief {
         name: "by-hand".into(),
-        question: "What becomes of it?".into(),
+        question: "What happens to it?".into(),
         asked: vec![("rate".into(), "600".into())],
     };
     study_with(

@@ -37,7 +37,7 @@ pub(crate) fn load_to_exchange(word: &AtomicU64) -> u64 {
     word.load(Ordering::Acquire)
 }
 
-/// The same of a word with a sign.
+/// Loads a word with a sign that an exchange follows.
 #[cfg(not(becalm_loom))]
 #[inline]
 pub(crate) fn load_signed_to_exchange(word: &AtomicI64) -> i64 {

@@ -26,7 +26,7 @@ pub enum Decision {
     RetryIn(Duration),
     /// The call is over.
     Stop(StopReason),
-    /// Another copy of the operation is under way: its outcome decides.
+    /// Another copy of the operation is running: its outcome decides.
     AwaitOthers,
 }
 

@@ -17,7 +17,7 @@ use crate::time::Instant;
 /// still comes about when its period says.
 const SHARE: f64 = 0.1;
 
-/// The schedule of periodic work, without a clock: who owns the time asks for the next delay.
+/// The schedule of periodic work, without a clock: the owner of the time asks for the next delay.
 ///
 /// Gaps are counted from the tick that was due, not from the call, so neither the work nor a late
 /// timer adds to them: the mean period is p. A tick that is missed, because the work took longer
@@ -56,7 +56,7 @@ impl JitteredInterval {
         Self::with_share(period, SHARE)
     }
 
-    /// The same with gaps that vary by this share of the period, above 0 and at most 1.
+    /// Makes an interval whose gaps vary by this share of the period, above 0 and at most 1.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl JitteredInterval {
         }
     }
 
-    /// How long it is from `now` to the next tick. To be asked once for each tick, after it.
+    /// How long it is from `now` to the next tick. Ask once for each tick, after it.
     pub fn next_delay<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) -> Duration {
         let gap = |jitter: Jitter, random: &mut R| {
             Duration::from_nanos(jitter.draw(around(self.period, u64::MAX), random))
@@ -105,8 +105,8 @@ pub fn splay(ttl: Duration) -> Duration {
     splay_with(ttl, SHARE, &mut random).unwrap_or(ttl)
 }
 
-/// The same with another share and the caller's randomness: U(ttl(1 - share), ttl). The share is
-/// above 0 and at most 1.
+/// Shortens a time to live at random by up to this share, with the caller's randomness:
+/// U(ttl(1 - share), ttl). The share is above 0 and at most 1.
 ///
 /// # Errors
 ///

@@ -27,10 +27,10 @@ use crate::time::Instant;
 /// State that can be thrown away when it is as good as new, or when nobody asks for it any more.
 pub trait Idle {
     /// Whether a new one would behave no differently from now on: a budget that is full, and of
-    /// which no retry and no call is under way.
+    /// which no retry and no call is running.
     fn is_idle(&self, now: Instant) -> bool;
 
-    /// Whether it must be kept, however long ago it was asked for: a call is under way in it, or
+    /// Whether it must be kept, however long ago it was asked for: a call is running in it, or
     /// somebody has set it by hand.
     fn is_in_use(&self) -> bool;
 
@@ -72,7 +72,7 @@ pub(crate) fn spend_down_to(budget: &dyn RetryBudget, fill: f64, now: Instant) {
         };
         budget.spent(token);
         let before = core::mem::replace(&mut left, budget.fill(now));
-        // A kind that counts what is under way owes nothing once that is over.
+        // A kind that counts what is running owes nothing once that is over.
         if left >= before {
             return;
         }
@@ -123,7 +123,7 @@ where
     K: Eq + Hash + Clone,
     V: Idle,
 {
-    /// An empty map of at most `bound` keys. `make` makes the value of a key, and with `None` the one
+    /// Makes an empty map of at most `bound` keys. `make` makes the value of a key, and with `None` the one
     /// that keys past the bound share; with a bound of 0 they all do.
     pub fn new(bound: usize, make: impl Fn(Option<&K>) -> V + Send + Sync + 'static) -> Self {
         Self {
@@ -135,7 +135,7 @@ where
         }
     }
 
-    /// After how long a key that nobody asks for may lose its place to another, whatever its state.
+    /// Sets after how long a key that nobody asks for may lose its place to another, whatever its state.
     /// Default one hour, in which the default budget refills.
     #[must_use]
     pub fn stale_after(mut self, unasked: Duration) -> Self {

@@ -19,7 +19,7 @@
 //! });
 //!
 //! # async fn fetch(id: u32, _: Option<Duration>) -> std::io::Result<u32> { Ok(id) }
-//! let order = ORDERS.retry(|attempt| fetch(17, attempt.remaining())).await;
+//! let order = ORDERS.retry(|attempt| fetch(17, attempt.timeout())).await;
 //! # assert_eq!(order.ok(), Some(17));
 //! # }
 //! # #[cfg(not(feature = "tokio"))] fn main() {}

@@ -45,7 +45,7 @@ pub struct Lone {
     rules: Rules,
 }
 
-/// Where a client stands: the attempt under way, the step of its backoff, its last delay.
+/// Where a client stands: the running attempt, the step of its backoff, its last delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     attempt: u32,
@@ -55,14 +55,14 @@ pub struct Position {
 }
 
 impl Position {
-    /// The first attempt is under way.
+    /// The first attempt is running.
     pub const FIRST_TRY: Self = Self {
         attempt: 1,
         step: 0,
         previous: 0,
     };
 
-    /// The number of the attempt under way or waited for, from 1.
+    /// The number of the attempt that runs or is waited for, from 1.
     pub const fn attempt(self) -> u32 {
         self.attempt
     }
@@ -99,7 +99,7 @@ impl Lone {
         deadline.map_or(Instant::NEVER, |length| started.after(length))
     }
 
-    /// Decides what follows the attempt under way, which has just failed.
+    /// Decides what follows the running attempt, which has just failed.
     ///
     /// After [`Decision::RetryIn`] the position is that of the next attempt; it is the owner who
     /// starts that when the wait is over. After a stop it has not moved. `random` should be a

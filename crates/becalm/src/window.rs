@@ -7,7 +7,7 @@
 //! and after any idle time.
 //!
 //! The tag also holds the *epoch* in which was counted: who begins a new one begins with an empty
-//! window, whatever is under way. A word is only ever exchanged as a whole, with its tag, so a
+//! window, whatever else is in progress. A word is only ever exchanged as a whole, with its tag, so a
 //! count of an earlier epoch never lands in a later one.
 
 use crate::atomic::{AtomicU64, Ordering};

@@ -307,6 +307,30 @@ fn every_test_that_a_law_names_exists() {
     }
 }
 
+/// Each file and each test that is quoted as code.
+#[test]
+fn d4_what_the_pages_for_contributors_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sources = sources_below(&root.join("crates"));
+    for page in ["jitter", "budget-kind", "lint", "scenario", "driver"] {
+        let path = root.join(format!("docs/contributing/{page}.md"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let quoted = text.split('`').skip(1).step_by(2);
+        let (mut files, mut tests) = (0, 0);
+        for name in quoted.filter(|name| !name.contains([' ', '(']) && !name.contains("NAME")) {
+            if name.contains('/') || name.ends_with(".md") {
+                assert!(root.join(name).exists(), "{page}: there is no {name}");
+                files += 1;
+            } else if name.matches('_').count() > 3 {
+                let test = format!("fn {name}(");
+                assert!(sources.contains(&test), "{page}: there is no test {name}");
+                tests += 1;
+            }
+        }
+        assert!(files > 4 && (tests > 1 || page == "driver"), "{page}");
+    }
+}
+
 /// All Rust code below this directory, one file after the other.
 fn sources_below(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory)

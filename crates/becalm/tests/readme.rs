@@ -33,7 +33,7 @@ static ORDERS: LazyLock<Retrier> = LazyLock::new(|| {
 async fn the_front_page_works() -> Result<(), Box<dyn std::error::Error>> {
     let (client, id, conn) = (Client, 17, 3);
     let order = ORDERS
-        .retry(|attempt| client.fetch(id, attempt.remaining()))
+        .retry(|attempt| client.fetch(id, attempt.timeout()))
         .await?; // async
     let rows = ORDERS.retry_blocking(|_| query(&conn))?; // blocking
     assert_eq!((order, rows), (17, 3));

@@ -58,7 +58,7 @@ struct VariantRecord<'a> {
     served_nobody: u64,
     /// Attempts that got no connection from this system.
     unconnected: u64,
-    /// The most attempts under way at once.
+    /// The most attempts in flight at once.
     most_in_flight: u32,
     peak_arrivals_per_bucket: u32,
     /// For how long the storm lasted after the fault.
@@ -72,7 +72,7 @@ struct VariantRecord<'a> {
     amplification: Option<f64>,
     /// In the whole drill.
     retries_per_first_try: Option<f64>,
-    /// The same calls in the simulator.
+    /// What the simulator makes of these calls.
     simulated: Option<TwinRecord<'a>>,
     phases: Vec<PhaseRecord>,
     per_bucket: PerBucket<'a>,

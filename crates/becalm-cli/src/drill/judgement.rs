@@ -29,7 +29,7 @@ const QUIET: f64 = 0.1;
 /// The delay of the load generator from which the figures are blurred.
 const LATE: Duration = Duration::from_millis(100);
 
-/// What became of one policy.
+/// What happened to one policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The fault became a storm that outlasted it by [`STORM_LASTS`].
@@ -64,7 +64,7 @@ impl Verdict {
     }
 }
 
-/// One policy with its figures and what became of it.
+/// One policy with its figures and what happened to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contender {
     pub variant: Variant,
@@ -238,7 +238,7 @@ fn missing_storms(contenders: &[Contender]) -> Option<String> {
     })
 }
 
-/// What became of a protected policy. `most` is what was under way at once in a storm.
+/// What happened to a protected policy. `most` is what was in flight at once in a storm.
 fn recovery(contender: &Contender, most: u32) -> String {
     let Contender {
         variant, measured, ..
@@ -275,7 +275,7 @@ fn promise(contender: &Contender, most: u32) -> String {
             measured.quiet.unwrap_or(0.0) * 100.0
         ),
         Role::Bulkhead => format!(
-            ", with at most {} attempts under way at once, of up to {} in a storm.",
+            ", with at most {} attempts in flight at once, of up to {} in a storm.",
             plain(measured.most_in_flight.into()),
             plain(most.into())
         ),
@@ -357,7 +357,7 @@ pub mod tests {
             "capacity of 400",
             "1.12 attempts per call",
             "0.8 attempts for 100 calls",
-            "at most 16 attempts under way at once",
+            "at most 16 attempts in flight at once",
         ] {
             assert!(
                 judgement.conclusion.contains(words),

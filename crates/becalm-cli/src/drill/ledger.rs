@@ -126,7 +126,7 @@ impl Ledger {
         latencies.clone()
     }
 
-    /// An attempt is under way until what this returns is dropped.
+    /// An attempt is in flight until what this returns is dropped.
     pub fn fly(&self) -> InFlight<'_> {
         let flying = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_in_flight.fetch_max(flying, Ordering::Relaxed);
@@ -148,7 +148,7 @@ impl Ledger {
     }
 }
 
-/// An attempt that is under way.
+/// An attempt that is in flight.
 #[derive(Debug)]
 pub struct InFlight<'a>(&'a Ledger);
 
@@ -164,7 +164,7 @@ pub struct Recording {
     counts: [Vec<u32>; Count::KINDS],
     /// Calls that gave up, by reason.
     pub stops: BTreeMap<&'static str, u64>,
-    /// The most attempts that the clients had under way at once.
+    /// The most attempts that the clients had in flight at once.
     pub most_in_flight: u32,
 }
 

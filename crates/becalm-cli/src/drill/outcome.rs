@@ -26,7 +26,7 @@ pub struct Outcome {
     pub began: Vec<Duration>,
     /// By how much the load generator was late at worst.
     pub lateness: Duration,
-    /// The same calls in the simulator, in the order of the contenders, if that was asked for.
+    /// What the simulator makes of these calls, in the order of the contenders, if that was asked for.
     pub twins: Vec<Twin>,
     /// The second part, if it was held.
     pub tail: Option<TailOutcome>,
@@ -91,7 +91,7 @@ fn share(amplification: Option<f64>) -> String {
     amplification.map_or("-".into(), |share| format!("{share:.2}"))
 }
 
-/// What became of a policy, in a few words.
+/// What happened to a policy, in a few words.
 pub fn ending(measured: &Measured, verdict: Verdict, setup: &Setup) -> Cell {
     let colour = match verdict {
         Verdict::Storm => Colour::Red,

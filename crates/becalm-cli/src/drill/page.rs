@@ -68,7 +68,7 @@ pub fn page(outcome: &Outcome) -> Page {
     .paragraph(
         "A breaker and a bulkhead bound something else, and end the storm as well. A breaker stops \
              calling a service that does not answer, but for a probe now and then. A bulkhead bounds \
-             the attempts under way, so that no more of them can go stale than the service works off \
+             the attempts in flight, so that no more of them can go stale than the service works off \
              while its clients wait. Both refuse calls; a budget refuses retries.",
     );
     let page = if outcome.twins.is_empty() {
@@ -127,7 +127,7 @@ const WORDS: [(&str, &str); 7] = [
     ),
     (
         "in flight",
-        "The most attempts that the clients had under way at once.",
+        "The most attempts that the clients had in flight at once.",
     ),
     (
         "p99 ms",

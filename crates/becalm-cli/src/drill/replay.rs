@@ -1,6 +1,6 @@
 //! How do all policies get the same calls at the same time, each with its own service?
 //!
-//! Open loop: a call begins when the recording says so, whatever became of those before it.
+//! Open loop: a call begins when the recording says so, however the earlier ones end.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -39,7 +39,7 @@ pub struct Setup {
     #[arg(long, value_name = "COUNT", default_value_t = 200, help_heading = SERVICE)]
     pub queue: u32,
 
-    /// First tries per second, at random times (Poisson), whatever becomes of them
+    /// First tries per second, at random times (Poisson), however the earlier ones end
     #[arg(long, value_name = "PER SECOND", default_value_t = 260.0, help_heading = LOAD)]
     pub load: f64,
 
@@ -54,7 +54,7 @@ pub struct Setup {
           help_heading = COURSE)]
     pub before: Duration,
 
-    /// Time for which the service's workers hang; it still accepts
+    /// How long the service's workers hang; it still accepts requests
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration,
           help_heading = COURSE)]
     pub trigger: Duration,

@@ -137,7 +137,7 @@ pub struct Measured {
     pub served_nobody: Option<f64>,
     /// Attempts / calls in the last second of the fault.
     pub quiet: Option<f64>,
-    /// The most attempts that the clients had under way at once.
+    /// The most attempts that the clients had in flight at once.
     pub most_in_flight: u32,
 }
 
@@ -292,7 +292,7 @@ pub mod tests {
         ])
     }
 
-    /// The same under a breaker: two probes in the last second of the fault.
+    /// The protected recording under a breaker: two probes in the last second of the fault.
     pub fn open() -> Recording {
         let mut recording = protected();
         for bucket in 200..300 {
@@ -303,7 +303,7 @@ pub mod tests {
         recording
     }
 
-    /// The same with at most so many attempts under way at once.
+    /// The protected recording with at most this many attempts in flight.
     pub fn bounded(most_in_flight: u32) -> Recording {
         let mut recording = protected();
         recording.most_in_flight = most_in_flight;

@@ -14,7 +14,7 @@ pub enum Role {
     Storm,
     /// A service that hangs is hardly called, and the fault's effect ends with it.
     Breaker,
-    /// Few attempts are under way at once, and the fault's effect ends with it.
+    /// Few attempts are in flight at once, and the fault's effect ends with it.
     Bulkhead,
     /// The fault ends, and so does its effect.
     Recovery,
@@ -29,7 +29,7 @@ pub struct Variant {
     pub title: String,
     /// What sets it apart, in at most 18 characters.
     pub detail: String,
-    /// The same in a few words.
+    /// Its policy in a few words.
     pub description: String,
     /// Its colour in every picture.
     pub colour: Colour,
@@ -131,7 +131,7 @@ fn breaker() -> Breaker {
         .open_max(Duration::from_secs(1))
 }
 
-/// Several times what is under way on a good day, and less than what the service works off within
+/// Several times what is in flight on a good day, and less than what the service works off within
 /// a client's timeout.
 fn bulkhead() -> Bulkhead {
     Bulkhead::calls(16).waiting(16)

@@ -10,9 +10,9 @@ use crate::policy_flags::PolicyFlags;
 
 /// Retry a command
 ///
-/// The command is repeated as it stands: it must be one that does no harm when it is done twice.
+/// becalm repeats the command as it stands, so it must be one that does no harm when it runs twice.
 /// It runs in a process group of its own, and the whole group has ended before the next attempt
-/// starts and before becalm ends; start what shall live longer with setsid.
+/// starts and before becalm ends. If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
@@ -22,9 +22,9 @@ pub struct Args {
 
     /// Retry only after these exit codes, such as 7,28,100-110
     ///
-    /// Without it every failure is retried but 126 (cannot be executed), 127 (not found) and the
-    /// end by SIGPIPE. 128 + n stands for the end by signal n. An attempt that timed out is
-    /// retried in any case.
+    /// Without it becalm retries every failure but 126 (cannot be executed), 127 (not found) and the
+    /// end by SIGPIPE. 128 + n stands for the end by signal n. An attempt that timed out is retried
+    /// in any case.
     #[arg(long, value_name = "CODES", help_heading = FAILURES)]
     pub(super) retry_on: Option<ExitCodes>,
 
@@ -34,8 +34,8 @@ pub struct Args {
 
     /// Retry if a line of the output matches, whatever the exit code; may be repeated
     ///
-    /// Standard output and standard error are looked at as they pass, line by line, and the
-    /// attempt runs to its end. becalm's exit code stays the command's, also if that is 0.
+    /// becalm looks at each line of standard output and standard error as it passes, and lets the
+    /// attempt run to its end. becalm's exit code stays the command's, even if that is 0.
     #[arg(long, value_name = "REGEX", help_heading = FAILURES)]
     pub(super) retry_on_output: Vec<String>,
 
@@ -49,7 +49,7 @@ pub struct Args {
 
     /// Print the standard output of the last attempt only, when no other follows
     ///
-    /// Nothing of it is printed if becalm was told to end by a signal.
+    /// becalm prints nothing of it if a signal told it to end.
     #[arg(long, help_heading = STREAMS)]
     pub(super) hold_output: bool,
 
@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = STREAMS)]
     pub(super) report: Option<PathBuf>,
 
-    /// How long after TERM, or after the signal that ends becalm, what still runs is killed
+    /// How long after TERM, or after the signal that ends becalm, it kills what still runs
     #[arg(
         long,
         value_name = "DURATION",
@@ -73,7 +73,7 @@ pub struct Args {
 
     /// Share the budget with all processes of this machine that name the same file
     ///
-    /// Without it a run, which is one call, has no budget unless --budget is given.
+    /// Without it a run, which is one call, has no budget unless you give --budget.
     #[arg(long, value_name = "PATH", help_heading = CONTROL)]
     pub(super) budget_file: Option<PathBuf>,
 

@@ -172,7 +172,7 @@ impl BudgetFile {
         }
     }
 
-    /// The same for the decision, which knows no errors: what cannot be paid for is not granted.
+    /// Changes the state for the decision, which knows no errors: what cannot be paid for is not granted.
     fn change_or_deny<R: Default>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         self.change(change).unwrap_or_else(|error| {
             *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -186,7 +186,7 @@ impl Copy {
     }
 }
 
-/// Copies until the end of the pipe, or until the command has ended and what was under way has
+/// Copies until the end of the pipe, or until the command has ended and what was in the pipe has
 /// come through. Dropping the pipe early tells the command that nobody reads. `look` is
 /// [`wait_for`].
 fn copy<P: Read>(

@@ -22,7 +22,7 @@ enum Style {
     Quiet,
     /// One line for each retry.
     Lines,
-    /// The same line, counting down while becalm waits.
+    /// One line, which counts down while becalm waits.
     Countdown,
 }
 

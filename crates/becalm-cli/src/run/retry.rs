@@ -52,7 +52,7 @@ impl Run {
         host: &mut Host,
         report: &mut Report,
     ) -> Result<u8, RunError> {
-        // `becalm run` declares its command idempotent: whoever types it asks for repetition.
+        // `becalm run` declares its command idempotent: who types it asks for repetition.
         let course = Course {
             run: self,
             engine: Engine::builder(retrier).begin(),

@@ -21,7 +21,7 @@ use crate::policy_flags::PolicyFlags;
 pub struct Start {
     /// The scenario's own policy.
     pub own: Policy,
-    /// The same under the flags, or what they name instead.
+    /// The default policy as the flags change it, or the policy that they name instead.
     pub yours: Policy,
     /// Whether there are any flags.
     pub is_given: bool,

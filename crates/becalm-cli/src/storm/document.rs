@@ -243,7 +243,7 @@ mod tests {
         for (name, expected) in [
             ("schema", json!(1)),
             ("scenario", json!("orders")),
-            ("question", json!("What becomes of orders?")),
+            ("question", json!("What happens to orders?")),
             ("answer", json!("Only one comes back.")),
             ("command", json!("becalm storm orders --seed 7")),
             ("seed", json!(7)),

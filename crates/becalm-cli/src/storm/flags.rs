@@ -24,7 +24,7 @@ pub struct CatalogueFlags {
     #[arg(long, requires = "check")]
     pub quick: bool,
 
-    /// Check with so many seeds, each of which has to pass [default: 3, with --quick 1]
+    /// Check with this many seeds, each of which has to pass [default: 3, with --quick 1]
     #[arg(long, value_name = "COUNT", requires = "check")]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000))]
     pub seeds: Option<u32>,
@@ -33,7 +33,7 @@ pub struct CatalogueFlags {
     #[arg(long, value_name = "NUMBER", requires = "check", default_value_t = SEED)]
     pub seed: u64,
 
-    /// Threads that runs are spread over; they change nothing in the result [default: all]
+    /// Threads to spread the runs over; their number does not change the result [default: all]
     #[arg(long, value_name = "COUNT", requires = "check")]
     pub threads: Option<NonZeroUsize>,
 
@@ -47,12 +47,12 @@ pub struct CatalogueFlags {
 pub struct StudyFlags {
     /// The policies to compare, such as "none,equal,full", "grpc" or "attempts=3;budget=none"
     ///
-    /// A list of policies, separated by commas; may be given several times. Each is what it starts
-    /// from, or settings, or both, separated by ";". It starts from the policy of the flags, or from
-    /// the name of a jitter (the same with that jitter), a preset ("becalm presets" lists them), a
-    /// policy file (the name ends in ".toml" or ".json" or holds a "/"), "default" (becalm's own
-    /// defaults), "own" (the scenario's own policy, without the flags) or "yours" (the policy of the
-    /// flags). Settings are named as the policy flags are and may hold commas: "full",
+    /// A list of policies, separated by commas; you may give it several times. Each policy names what
+    /// it starts from, or settings, or both, separated by ";". It starts from the policy of the flags,
+    /// or from a jitter (the policy of the flags with that jitter), a preset ("becalm presets" lists
+    /// them), a policy file (the name ends in ".toml" or ".json" or holds a "/"), "default" (becalm's
+    /// own defaults), "own" (the scenario's own policy, without the flags) or "yours" (the policy of
+    /// the flags). Settings have the names of the policy flags and may hold commas: "full",
     /// "grpc;cap=5s", "budget=ratio:0.1,burst:10;attempts=3".
     ///
     /// Without this flag: the scenario's own comparison and, if policy flags are given, "yours".
@@ -61,16 +61,16 @@ pub struct StudyFlags {
 
     /// Study every point of a grid instead, such as "base=50ms..1s,attempts=2|4"
     ///
-    /// Axes, separated by commas: a setting of the policy or a parameter of the scenario, "=", and its
-    /// values, separated by "|": each a value or a range, which has five steps of equal factors
-    /// ("50ms..1s") or so many ("50ms..1s:8"). Every point starts from the policy of the flags. The
-    /// parameters of a scenario of your own are "load", how many times the calls of the file
-    /// ("load=0.5..1.5"), and "outage", from the beginning of its first trigger to the end of the last
-    /// ("outage=500ms..8s").
+    /// Axes, separated by commas. An axis is a setting of the policy or a parameter of the scenario,
+    /// "=", and its values, separated by "|". Each is one value, or a range of five steps of equal
+    /// factors ("50ms..1s") or of another number ("50ms..1s:8"). Every point starts from the policy of
+    /// the flags. A scenario of your own has two parameters: "load", a multiple of the calls in the
+    /// file ("load=0.5..1.5"), and "outage", the time from the beginning of its first trigger to the
+    /// end of the last ("outage=500ms..8s").
     #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
     pub sweep: Option<String>,
 
-    /// Find out the verdict and its figures alone: no searches for what is worse, no phase map
+    /// Find out the verdict and its figures only: no searches for worse cases, no phase map
     #[arg(long, help_heading = STUDY)]
     pub quick: bool,
 
@@ -90,7 +90,7 @@ pub struct TuneFlags {
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub out: Option<PathBuf>,
 
-    /// Policies that are tried beside the given one, at most 1024 [default: 32]
+    /// How many policies to try beside the given one, at most 1024 [default: 32]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
     #[arg(value_parser = value_parser!(u32).range(1..=i64::from(Space::MOST)))]
     pub policies: Option<u32>,
@@ -99,7 +99,7 @@ pub struct TuneFlags {
     pub run: RunFlags,
 }
 
-/// How thoroughly to run, and what is left behind.
+/// How thoroughly to run, and what to write.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunFlags {
     /// Runs of each point, each with a seed of its own [default: the scenario's choice]
@@ -107,7 +107,7 @@ pub struct RunFlags {
     #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
     pub runs: Option<u32>,
 
-    /// Threads that runs are spread over; they change nothing in the result [default: all]
+    /// Threads to spread the runs over; their number does not change the result [default: all]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
     pub threads: Option<NonZeroUsize>,
 

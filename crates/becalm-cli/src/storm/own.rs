@@ -48,7 +48,7 @@ impl<'a> Own<'a> {
     pub fn brief(&self) -> Brief {
         Brief {
             name: self.scenario.name.clone(),
-            question: format!("What becomes of {}?", self.scenario.name),
+            question: format!("What happens to {}?", self.scenario.name),
             asked: vec![("file".into(), self.path.display().to_string())],
         }
     }

@@ -122,7 +122,7 @@ mod tests {
     fn the_page_says_all_that_was_asked_found_and_done() {
         let html = page(&told()).to_html();
         for part in [
-            "What becomes of orders?",
+            "What happens to orders?",
             "Only one comes back.",
             "metastable",
             "&lt;full&gt; was measured.",

@@ -55,7 +55,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// Says a sentence beforehand, whoever watches.
+    /// Says a sentence beforehand, on a terminal or not.
     pub fn say(sentence: &str) {
         let text = Stream::Stderr.wrapped(sentence);
         let _ = writeln!(std::io::stderr(), "{text}");

@@ -1,4 +1,4 @@
-//! `becalm storm NAME`: what becomes of a service under each of a few policies?
+//! `becalm storm NAME`: what happens to a service under each of a few policies?
 
 use std::process::ExitCode;
 
@@ -150,7 +150,7 @@ pub mod tests {
         };
         let mut study = Study::default();
         study.scenario = "orders".into();
-        study.question = "What becomes of orders?".into();
+        study.question = "What happens to orders?".into();
         study.answer = "Only one comes back.".into();
         study.asked = vec![("load".into(), "260".into())];
         study.contenders = vec![

@@ -154,7 +154,7 @@ impl Subject<'_> {
 fn no_services(entry: &Entry) -> String {
     format!(
         "{name} has no service that could stay down, which is what policies are weighed by; \
-         \"becalm storm {name} --sweep base=100ms..10s,jitter=full|equal\" shows what becomes of each \
+         \"becalm storm {name} --sweep base=100ms..10s,jitter=full|equal\" shows what happens to each \
          policy of a grid",
         name = entry.name
     )

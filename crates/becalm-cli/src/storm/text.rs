@@ -135,7 +135,7 @@ mod tests {
     fn the_verdicts_come_first_and_how_it_is_done_again_last() {
         let text = document(&told(), &["storm.html".into()], 80);
         let places: Vec<_> = [
-            "What becomes of orders?",
+            "What happens to orders?",
             "none: metastable",
             "<full>: stable",
             "Only one comes back.",

@@ -15,7 +15,7 @@ pub fn sparkline(values: &[f64], top: f64) -> String {
     columns(values, 1, top).concat()
 }
 
-/// The same over several lines, the top one first.
+/// Columns that are several lines high, the top line first.
 pub fn columns(values: &[f64], height: usize, top: f64) -> Vec<String> {
     let heights: Vec<_> = values
         .iter()

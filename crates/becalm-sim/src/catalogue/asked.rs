@@ -47,7 +47,7 @@ pub(super) fn study(
     study_with(entry, Thoroughness::default(), ranges, build, given)
 }
 
-/// The same, with how thoroughly it is asked.
+/// Studies an entry as thoroughly as this.
 pub(super) fn study_with(
     entry: &Entry,
     thoroughness: Thoroughness,

@@ -62,7 +62,7 @@ pub const CACHE: Entry = Entry {
             "late-fills",
             Kind::Choice(&["dropped", "kept"]),
             "dropped",
-            "what becomes of an answer of the database that nobody waits for",
+            "what happens to an answer of the database that nobody waits for",
         ),
         Parameter::new(
             "horizon",
@@ -133,7 +133,7 @@ fn hits(recording: &Recording, from: u64, to: u64) -> f64 {
     count(&front.hits) / (count(&front.hits) + count(&front.misses))
 }
 
-/// A run of the check: the load, what becomes of late fills, how long.
+/// A run of the check: the load, what happens to late fills, how long.
 fn run(load: f64, (keys, late_fills): (u32, &str), seconds: u64, seed: u64) -> Recording {
     let parameters = asked::given(
         &CACHE,

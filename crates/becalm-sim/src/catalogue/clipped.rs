@@ -1,4 +1,4 @@
-//! `clipped`: what becomes of jitter that the cap cuts away?
+//! `clipped`: what happens to jitter that the cap cuts away?
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub const CLIPPED: Entry = Entry {
             "horizon",
             Kind::Duration,
             "15m",
-            "when the run ends, whoever is connected by then",
+            "when the run ends, even if clients are not connected by then",
         ),
         fleet::BUCKET,
     ],

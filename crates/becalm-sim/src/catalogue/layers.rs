@@ -1,4 +1,4 @@
-//! `layers`: what becomes of one failing call below several layers that retry?
+//! `layers`: what happens to one failing call below several layers that retry?
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ pub const LOOPS: Entry = Entry {
     name: "loops",
     title: "backoff in open and in closed loops",
     question: "Does waiting longer before a retry take load away, or only move it?",
-    answer: "In an open loop it only moves it: calls come whatever became of those before, and each \
+    answer: "In an open loop it only moves it: calls come however the earlier ones end, and each \
              makes as many attempts after long delays as after short ones. In a closed loop of serial \
              clients the amplification is the same as well, but a client that waits does not call: \
              first tries fall. Most services are asked by open loops.",
@@ -192,7 +192,7 @@ fn closed(ceiling: Duration, plan: &Plan<'_>, seconds: u64) -> [Comparison; 2] {
             format!("closed loop: attempts per first try, delays up to {ceiling} s"),
             right.attempts_per_call(),
             attempts / first_tries,
-            // And what is under way at either end.
+            // And the calls still running at either end.
             Tolerance::Absolute(
                 DEVIATIONS * attempts_deviation(FAILURES, 4) / first_tries.sqrt()
                     + 100.0 / first_tries,

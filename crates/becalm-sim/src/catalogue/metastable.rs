@@ -52,7 +52,7 @@ pub const METASTABLE: Entry = Entry {
             "stale",
             Kind::Choice(&["served", "past-deadline", "cancelled"]),
             "served",
-            "what becomes of work whose caller has left",
+            "what happens to work whose caller has left",
         ),
         usual::horizon("60s"),
     ],
@@ -223,7 +223,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     each_case.concat()
 }
 
-/// What became of the service of a case in one run.
+/// What happened to the service of a case in one run.
 fn fate(case: &Case, seed: u64) -> Vec<Comparison> {
     let recording = run(case, seed);
     let (from, to) = LATE;

@@ -200,7 +200,7 @@ fn in_spike(recording: &Recording, population: usize, parameters: &Parameters) -
     record.map_or(f64::NAN, |it| success(it, recording.bucket, FROM, to))
 }
 
-/// The same of those that begin after the spike.
+/// The share among the calls that begin after the spike.
 fn after_spike(recording: &Recording, population: usize, parameters: &Parameters) -> f64 {
     let from = FROM + parameters.duration("outage");
     let record = recording.populations.get(population);

@@ -12,7 +12,7 @@ use std::thread;
 ///
 /// # Panics
 ///
-/// Where a job does, with the job's own message, after the jobs under way have ended.
+/// Where a job does, with the job's own message, after the running jobs have ended.
 pub fn each_in_order<J: Sync, T: Send>(
     jobs: &[J],
     threads: usize,
@@ -21,8 +21,8 @@ pub fn each_in_order<J: Sync, T: Send>(
     each_in_order_telling(jobs, threads, run, |_| ())
 }
 
-/// The same, and tells the calling thread how many jobs are done, each time that one more is: 1, 2
-/// and so on.
+/// Runs jobs on several threads, and tells the calling thread how many are done each time that one
+/// more is: 1, 2 and so on.
 ///
 /// The calling thread only listens, unless one thread is asked for or there is one job. 0 threads
 /// are read as 1.

@@ -17,7 +17,7 @@ pub struct Herd {
     /// How many connections the server accepts in a second once it is up, after a first tenth of
     /// them at once; it refuses the others. Default none: as many as come.
     pub accepts_per_second: Option<u64>,
-    /// When the run ends, whoever is connected by then. Default 10 minutes.
+    /// When the run ends, even if clients are not connected by then. Default 10 minutes.
     pub horizon: Duration,
     /// How many attempts the run may handle; during the outage an equal part of them falls to each
     /// client. A client that would make more counts as waiting: it bounds what a policy without a

@@ -43,7 +43,7 @@ pub fn trials(
     trials_over(contest, lone, seed, trials, 1)
 }
 
-/// The same, spread over so many threads, which change nothing in it.
+/// Runs the trials on this many threads, which does not change the result.
 ///
 /// # Errors
 ///

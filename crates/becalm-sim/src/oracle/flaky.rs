@@ -1,6 +1,6 @@
 //! What do retries cost and bring where failures are independent?
 //!
-//! Each attempt fails with probability p, whatever became of the others, and a call makes at most A
+//! Each attempt fails with probability p, however the others end, and a call makes at most A
 //! attempts. Attempt k + 1 is made if the first k failed, which has probability p^k. So a call makes
 //! 1 + p + ... + p^(A-1) = (1 - p^A)/(1 - p) attempts in the mean, and it fails only if all A do: it
 //! succeeds with probability 1 - p^A.

@@ -52,7 +52,7 @@ pub fn reconnected_full(cap: f64, back: f64) -> f64 {
     positive(cap) * (1.0 - (1.0 - share(back)).sqrt())
 }
 
-/// The same with equal jitter: the density is 4/(3C) up to C/2 and `2 (1 - x/C) 4/(3C)` from there.
+/// When a herd is back with equal jitter: the density is 4/(3C) up to C/2 and `2 (1 - x/C) 4/(3C)` from there.
 ///
 /// Within C/2 are two thirds, and within x beyond it `1 - (1 - x/C)^2 4/3`. The median is 3C/8.
 pub fn reconnected_equal(cap: f64, back: f64) -> f64 {

@@ -1,6 +1,6 @@
 //! What does backoff do to the load, in open and in closed loops?
 //!
-//! Open loop: calls come whatever becomes of those before. Each makes (1 - p^A)/(1 - p) attempts,
+//! Open loop: calls come however the earlier ones end. Each makes (1 - p^A)/(1 - p) attempts,
 //! now or later: a delay moves load, and takes none away. In a long overload that is no help.
 //!
 //! Closed loop: each of N serial clients thinks for Z, calls, waits for the end of its call, and

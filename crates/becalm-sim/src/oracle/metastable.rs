@@ -24,7 +24,7 @@ pub const SAFE: f64 = 0.9;
 /// From this multiple of the hidden capacity on, the storm stays.
 pub const TRAPPED: f64 = 2.0;
 
-/// What becomes of a storm under a load.
+/// What happens to a storm under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
@@ -43,8 +43,8 @@ pub fn hidden_capacity(capacity: f64, attempts: u32) -> f64 {
     amount(capacity) / positive(f64::from(attempts))
 }
 
-/// The same where a budget of ratio r that first tries feed bounds the retries as well: mu over the
-/// lesser of A and 1 + r.
+/// The hidden capacity where a budget of ratio r, fed by first tries, bounds the retries as well: mu
+/// over the lesser of A and 1 + r.
 pub fn hidden_capacity_with_budget(capacity: f64, attempts: u32, ratio: f64) -> f64 {
     amount(capacity) / lesser(positive(f64::from(attempts)), 1.0 + amount(ratio))
 }
@@ -54,7 +54,7 @@ pub fn collapsed_rate(first_tries: f64, attempts: u32) -> f64 {
     amount(first_tries) * positive(f64::from(attempts))
 }
 
-/// What becomes of a storm under this load, given the capacity and the hidden capacity.
+/// What happens to a storm under this load, given the capacity and the hidden capacity.
 /// [`Fate::Undecided`] where a number is out of range.
 pub fn fate(first_tries: f64, capacity: f64, hidden_capacity: f64) -> Fate {
     if first_tries > capacity {

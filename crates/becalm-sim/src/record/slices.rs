@@ -13,7 +13,7 @@ const MOST: usize = 200;
 /// Those of all populations together.
 const MOST_OF_ALL: usize = 2000;
 
-/// How the calls ended that began in a stretch of a run.
+/// How the calls of a stretch of a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Endings {

@@ -79,7 +79,7 @@ impl PopulationTally {
         }
     }
 
-    /// The run is over, and so many calls are under way.
+    /// The run is over, and so many calls are running.
     pub fn finish(mut self, under_way: u64) -> PopulationRecord {
         for (reason, count) in self.stops {
             self.record.stops.insert(Stop::from(reason), count);

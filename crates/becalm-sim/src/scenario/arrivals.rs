@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::engine::Distribution;
 
 /// When the calls of a population begin. All but [`Closed`](Self::Closed) are open loops: they come
-/// whatever becomes of those before.
+/// however the earlier ones end.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Arrivals {

@@ -22,8 +22,8 @@ pub(super) fn is_endless(policy: &Policy, network: &Distribution) -> bool {
         && (never_waits(policy) || throttled(policy).is_some_and(|policy| never_waits(&policy)))
 }
 
-/// Whether a budget runs dry where no time passes. That of retries under way does not: a retry
-/// that was refused is not under way any more.
+/// Whether a budget runs dry where no time passes. That of retries in progress does not: a retry
+/// that was refused is not in progress any more.
 fn is_bounded(budget: Budget) -> bool {
     let all = budget.all_of();
     all.ratio.is_some()

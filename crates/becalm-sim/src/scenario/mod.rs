@@ -28,7 +28,7 @@ pub use population::{Population, Sharing, Variant};
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};
 
-/// A world and its course.
+/// A world (clients, services, triggers) and how long a run lasts.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Scenario {
@@ -68,7 +68,7 @@ impl Default for Network {
 }
 
 impl Scenario {
-    /// An empty world that lasts so long, counted in steps of 100 ms.
+    /// Makes an empty world whose runs last this long, counted in steps of 100 ms.
     pub fn new(name: impl Into<String>, horizon: Duration) -> Self {
         Self {
             name: name.into(),
@@ -102,8 +102,8 @@ impl Scenario {
         self
     }
 
-    /// The same world with all its clients under this policy. What its services ask of each other
-    /// keeps its own.
+    /// The scenario with all its clients under this policy. What its services ask of each other keeps
+    /// its own.
     #[must_use]
     pub fn under(&self, policy: &Policy) -> Self {
         let mut scenario = self.clone();

@@ -17,7 +17,7 @@ pub struct Phases {
     pub after: Range<usize>,
     /// The buckets over which goodput is judged: those of a second, and at least ten.
     pub window: usize,
-    /// The first bucket that is too late to judge: a call that begins there may be under way at
+    /// The first bucket that is too late to judge: a call that begins there may be running at
     /// the end of the run.
     pub settled: usize,
 }

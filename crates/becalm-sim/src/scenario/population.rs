@@ -42,7 +42,7 @@ pub struct Variant {
     pub share: f64,
 }
 
-/// Whose the shared state of a policy is.
+/// Which clients share the state of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sharing {
     /// Each client has its own, as processes do.
@@ -54,7 +54,7 @@ pub enum Sharing {
 }
 
 impl Population {
-    /// One client that calls this service under this policy.
+    /// Makes a population of one client that calls this service under this policy.
     pub fn new(
         name: impl Into<String>,
         target: impl Into<String>,
@@ -88,7 +88,7 @@ impl Population {
         self
     }
 
-    /// Sets whose the shared state is.
+    /// Sets which clients share the state of a policy.
     #[must_use]
     pub fn sharing(mut self, sharing: Sharing) -> Self {
         self.sharing = sharing;

@@ -37,7 +37,7 @@ pub struct Service {
     pub failures: f64,
     /// Requests that are accepted per second; more are refused as throttled. Default none.
     pub limit: Option<Limit>,
-    /// What becomes of work whose caller has given up. Default [`Stale::Served`].
+    /// What happens to work whose caller has given up. Default [`Stale::Served`].
     pub stale: Stale,
     /// Looked into before the calls are made.
     pub cache: Option<Cache>,
@@ -60,7 +60,7 @@ pub enum Routing {
     ByKey,
 }
 
-/// Who is next in a queue.
+/// Which request is next in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Discipline {
@@ -78,7 +78,7 @@ pub enum Discipline {
     },
 }
 
-/// What becomes of work whose caller has given up.
+/// What happens to work whose caller has given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Stale {
@@ -121,7 +121,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A warm cache of so many keys that so large a share of the requests ask for.
+    /// Makes a warm cache of this many keys, which this share of the requests ask for.
     pub const fn new(keys: u32, hot: f64) -> Self {
         Self {
             keys,
@@ -163,7 +163,7 @@ pub struct Downstream {
 }
 
 impl Downstream {
-    /// One call to this service under this policy.
+    /// Makes one call to this service under this policy.
     pub fn new(service: impl Into<String>, policy: Policy) -> Self {
         Self {
             service: service.into(),
@@ -184,7 +184,7 @@ impl Service {
     /// As many workers as are wanted: nothing queues.
     pub const UNLIMITED: u32 = u32::MAX;
 
-    /// One instance with so many workers, each of which takes so long for a request.
+    /// Makes a service of one instance with this many workers, each of which takes this time for a request.
     pub fn new(name: impl Into<String>, workers: u32, time: Distribution) -> Self {
         Self {
             name: name.into(),
@@ -225,7 +225,7 @@ impl Service {
         self
     }
 
-    /// Sets what becomes of work whose caller has given up.
+    /// Sets what happens to work whose caller has given up.
     #[must_use]
     pub fn stale(mut self, stale: Stale) -> Self {
         self.stale = stale;

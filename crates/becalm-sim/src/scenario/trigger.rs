@@ -19,14 +19,14 @@ pub struct Trigger {
 #[non_exhaustive]
 pub enum Effect {
     /// The service keeps this share of its capacity: its work takes 1 / share times as long. Work
-    /// under way goes on at the new speed.
+    /// already running goes on at the new speed.
     Capacity {
         /// Which service.
         service: String,
         /// What is left of it, above 0 up to 1.
         share: f64,
     },
-    /// The workers hang: they accept, and get nothing done. Work under way stops in its place and
+    /// The workers hang: they accept, and get nothing done. Running work stops in its place and
     /// goes on afterwards.
     Hang {
         /// Which service.
@@ -81,7 +81,7 @@ pub enum Effect {
 }
 
 impl Trigger {
-    /// This effect, from then, for so long.
+    /// Makes a trigger with this effect, from this time on, for this long.
     pub const fn new(from: Duration, length: Duration, effect: Effect) -> Self {
         Self {
             from,

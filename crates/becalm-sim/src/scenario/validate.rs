@@ -13,7 +13,7 @@ use super::{
 const MOST_BUCKETS: u128 = 10_000_000;
 
 impl Scenario {
-    /// Whether it can be run.
+    /// Checks that the scenario can be run.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ pub(crate) fn student(freedom: usize) -> f64 {
     const FEW: [f64; 12] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
     ];
-    /// The same percentile of the normal distribution.
+    /// This percentile of the normal distribution.
     const NORMAL: f64 = 1.959_963_985;
     if freedom == 0 {
         return f64::INFINITY;

@@ -1,6 +1,6 @@
 //! How sure is a share that was counted? Exact intervals and tests for a binomial proportion.
 
-/// So many successes in so many runs.
+/// A number of successes in a number of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Proportion {
     /// Runs that survived, or whatever was counted.

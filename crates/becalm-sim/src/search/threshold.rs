@@ -3,7 +3,7 @@
 use super::pooled;
 use super::proportion::Proportion;
 
-/// Where to look, and how thoroughly.
+/// Where a search looks for a threshold, and how thoroughly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     /// The lowest value that is tried, above 0.
@@ -34,7 +34,7 @@ impl Range {
 pub struct Point {
     /// What was tried.
     pub value: f64,
-    /// What became of it.
+    /// What happened to it.
     pub survived: Proportion,
 }
 

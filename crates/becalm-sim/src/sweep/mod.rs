@@ -1,4 +1,4 @@
-//! What becomes of a service over a grid of policies?
+//! What happens to a service over a grid of policies?
 //!
 //! A sweep is written as axes: `base=50ms..1s,ratio=0.05..0.5,attempts=2..5,jitter=full|equal`. An
 //! axis is a setting of a policy ([`Setting`]) or a parameter of the scenario, and its values are

@@ -65,18 +65,18 @@ settings! {
 }
 
 impl Setting {
-    /// The setting of this name; `_` is as good as `-`.
+    /// Finds the setting of this name; `_` is as good as `-`.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.replace('_', "-");
         SETTINGS.iter().copied().find(|it| it.name == name)
     }
 
-    /// The names of all.
+    /// The names of all settings.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SETTINGS.iter().map(|it| it.name)
     }
 
-    /// Its name.
+    /// The name of the setting.
     pub const fn name(&self) -> &'static str {
         self.name
     }

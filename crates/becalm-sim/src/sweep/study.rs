@@ -89,7 +89,7 @@ struct Progress {
     ended: AtomicU64,
     /// Runs of the points that have ended.
     before: AtomicU64,
-    /// Runs of the point under way.
+    /// Runs of the current point.
     done: AtomicU64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::objectives::Objectives;
 
-/// The places of those that no other beats, in their order: the Pareto front.
+/// Finds the places of those that no other beats, in their order: the Pareto front.
 pub fn front(all: &[Objectives]) -> Vec<usize> {
     let is_beaten = |one: &Objectives| all.iter().any(|other| other.beats(one));
     let unbeaten = all.iter().enumerate().filter(|(_, one)| !is_beaten(one));

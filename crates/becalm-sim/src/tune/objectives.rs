@@ -17,7 +17,7 @@ pub struct Objectives {
 }
 
 impl Objectives {
-    /// Costs so much.
+    /// Makes these costs.
     pub const fn new(lost: f64, load: f64, failed: f64, latency: f64) -> Self {
         Self {
             lost,

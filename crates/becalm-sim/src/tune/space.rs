@@ -63,7 +63,7 @@ impl Space {
     /// Policies that are sampled at most.
     pub const MOST: u32 = 1024;
 
-    /// The same with so many policies.
+    /// Sets how many policies are tried.
     #[must_use]
     pub fn policies(mut self, policies: u32) -> Self {
         self.policies = policies;

@@ -18,7 +18,7 @@ use super::shown;
 use super::space::Space;
 use super::trial::Trial;
 
-/// What was found.
+/// The result of a search for a policy.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Tuning {
@@ -47,7 +47,7 @@ const LEAST: usize = 8;
 /// there are three cases, and thirty runs without a loss show that fewer than 12 % are lost.
 const FRESH: u32 = 10;
 
-/// Tries policies in the scenario that `build` makes of each.
+/// Looks for the policies that no other beats, in the scenario that `build` makes of each.
 pub fn tune(
     brief: &Brief,
     space: &Space,
@@ -58,8 +58,8 @@ pub fn tune(
     tune_with(world::run, brief, space, given, plan, build)
 }
 
-/// The same, with what runs a scenario. Equal seeds find the same, on any number of threads. The
-/// plan's runs are those of a case in the last round, and of the fresh runs.
+/// Looks for a policy with this way to run a scenario. Equal seeds give equal answers, on any number
+/// of threads. The plan's runs are those of a case in the last round, and of the fresh runs.
 pub fn tune_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,

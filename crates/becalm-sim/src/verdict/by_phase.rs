@@ -23,9 +23,9 @@ pub struct ByPhase {
     pub during: Endings,
     /// From then until goodput is back, to the end of the [stretch](Recording::slices) in which that
     /// is; empty where it never left. To the end of the run where it does not come back, without the
-    /// calls that may still be under way.
+    /// calls that may still be running.
     pub recovering: Endings,
-    /// From then on, without the calls that may still be under way.
+    /// From then on, without the calls that may still be running.
     pub recovered: Endings,
 }
 

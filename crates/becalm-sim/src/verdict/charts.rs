@@ -108,7 +108,7 @@ impl Course {
     }
 }
 
-/// Of the calls of all populations, without those that may still be under way.
+/// Of the calls of all populations, without those that may still be running.
 fn latencies(recording: &Recording, settled: usize) -> Vec<Latency> {
     let bucket = u64::try_from(recording.bucket.as_nanos()).unwrap_or(u64::MAX);
     let slices = recording.slices.iter().enumerate();

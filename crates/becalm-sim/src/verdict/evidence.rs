@@ -294,7 +294,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// The same, with a word for nothing: `none of the calls` rather than `0 % of the calls`.
+/// A share in percent, with a word for nothing: `none of the calls` rather than `0 % of the calls`.
 pub(super) fn percent_or_none(share: f64) -> String {
     if share > 0.0 {
         percent(share)

@@ -91,7 +91,8 @@ fn events(scenario: &Scenario) -> u64 {
     (requests * scenario.horizon.as_secs_f64() * OF_A_REQUEST) as u64
 }
 
-/// The same with closed loops as open ones that call as often, if the service keeps up with them.
+/// The scenario with open loops in place of closed ones, which call as often if the service keeps
+/// up with them.
 fn opened(scenario: &Scenario) -> Scenario {
     let mut opened = scenario.clone();
     for population in &mut opened.populations {

@@ -1,4 +1,4 @@
-//! What became of one run?
+//! What happened to one run?
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::by_phase::ByPhase;
 use super::load::accepts;
 use super::recovery::{Recovery, Usual, recovery};
 
-/// What became of one run.
+/// What happened to the service in one run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub after: Phase,
     /// The whole run.
     pub whole: Phase,
-    /// The last quarter of what is after the triggers, without the calls that may still be under way.
+    /// The last quarter of what is after the triggers, without the calls that may still be running.
     pub tail: Phase,
     /// The share of calls that usually succeed: before the trigger. Without one, at the start, and
     /// then no more than the share of attempts that do: what the burst of a full budget repairs in
@@ -33,7 +33,7 @@ pub struct Outcome {
     /// Requests that arrive at a service in the tail, over what it can serve: of the service with
     /// the most. 0 where nothing bounds a service.
     pub pressure: f64,
-    /// The same per second, of that service.
+    /// What that service is asked per second.
     pub offered: f64,
     /// Its place among the services of the scenario; `None` where nothing bounds a service.
     pub pressed: Option<usize>,
@@ -114,7 +114,7 @@ impl Outcome {
     }
 }
 
-/// Says what became of a run of this scenario. Pure; counts that the recording lacks are zero.
+/// Says what happened to a run of this scenario. Pure; counts that the recording lacks are zero.
 pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
     let phases = Phases::of(scenario);
     let length = phases.after.end;

@@ -39,7 +39,7 @@ impl fmt::Display for Unjudgeable {
 
 impl std::error::Error for Unjudgeable {}
 
-/// Whether a verdict can be given: the scenario is valid, and two windows of time are left after its
+/// Checks that a verdict can be given: the scenario is valid, and two windows of time are left after its
 /// last trigger.
 ///
 /// # Errors

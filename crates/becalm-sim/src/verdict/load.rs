@@ -46,7 +46,7 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
     requests(scenario, &once)
 }
 
-/// What becomes of first tries on their way.
+/// What happens to first tries on their way.
 pub(super) struct Multiplied<'a> {
     /// Attempts for each call of a population.
     pub calls: &'a dyn Fn(&Population) -> f64,

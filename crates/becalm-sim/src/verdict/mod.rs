@@ -1,6 +1,6 @@
-//! What becomes of a service under a policy?
+//! What happens to a service under a policy?
 //!
-//! [`judge`] says what became of it in one run, [`rule`] what becomes of it over many: stable,
+//! [`judge`] says what happened to it in one run, [`rule`] what happens to it over many: stable,
 //! vulnerable, metastable or overloaded, with the figures on which that stands. [`study`] asks for
 //! several policies and returns everything there is to show.
 //!

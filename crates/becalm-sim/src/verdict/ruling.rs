@@ -1,4 +1,4 @@
-//! What becomes of a service over many runs?
+//! What happens to a service over many runs?
 
 use crate::record::Recording;
 use crate::scenario::Scenario;
@@ -12,7 +12,7 @@ use super::runs::Runs;
 use super::stress::{Stress, Worse};
 use super::variation::calm;
 
-/// A verdict and what it stands on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Ruling {
@@ -23,11 +23,11 @@ pub struct Ruling {
     pub is_bounded: bool,
     /// The figures that it stands on, in a sentence.
     pub evidence: String,
-    /// What became of each run.
+    /// What happened to each run.
     pub outcomes: Vec<Outcome>,
-    /// What became of the runs without the triggers; the outcomes themselves where there are none.
+    /// What happened to the runs without the triggers; the outcomes themselves where there are none.
     pub calm: Vec<Outcome>,
-    /// What became of the worse cases, as far as they were asked about.
+    /// What happened to the worse cases, as far as they were asked about.
     pub worse: Vec<Worse>,
     /// The service nearest to its capacity, if nobody retries.
     pub bottleneck: Option<Bottleneck>,
@@ -43,7 +43,7 @@ impl Ruling {
 /// Runs without the trigger: they say whether the load is served at all, which is seldom in doubt.
 const CALM: u32 = 3;
 
-/// Rules on a scenario by so many runs of each case.
+/// Rules on a scenario by this many runs of each case.
 ///
 /// - *Overloaded*: its first tries are more than a service can serve, or goodput does not hold
 ///   without any trigger in most runs.

@@ -21,7 +21,7 @@ pub struct Stress {
     pub scenario: Scenario,
 }
 
-/// What became of a worse case.
+/// What happened to a worse case.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Worse {

@@ -20,7 +20,7 @@ use super::ruling::{Ruling, rule};
 use super::runs::Runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
 
-/// What is asked.
+/// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Brief {
     /// The name of the scenario.
@@ -45,7 +45,7 @@ impl Brief {
     }
 }
 
-/// How much is asked of a scenario.
+/// How thoroughly a scenario is studied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Thoroughness {
@@ -97,7 +97,7 @@ pub fn study(
     study_with(world::run, brief, thoroughness, candidates, plan, build)
 }
 
-/// The same, with what runs a scenario and how thoroughly it is asked.
+/// Studies candidates with this way to run a scenario, and as thoroughly as this.
 ///
 /// Equal seeds give equal studies, on any number of threads. All candidates meet the same seeds.
 pub fn study_with(
@@ -203,8 +203,8 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
 /// What a search gives a service to come back in, at least.
 const RESPITE: Duration = Duration::from_secs(20);
 
-/// The same with half of the time after its triggers: a search makes hundreds of runs, and a storm
-/// that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
+/// The scenario with half of the time after its triggers: a search makes hundreds of runs, and a
+/// storm that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
 /// them may come late.
 pub(super) fn hurried(scenario: &Scenario) -> Scenario {
     let mut populations = scenario.populations.iter();

@@ -10,7 +10,7 @@ use super::load::{bottleneck, is_bounded};
 use super::runs::Runs;
 use super::variation::{crowded, longer, louder};
 
-/// What is survived, in its own unit.
+/// The largest value that is survived, in its own unit.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Survived {
@@ -26,7 +26,7 @@ pub struct Survived {
 }
 
 impl Survived {
-    /// What half of all runs survive; the highest that was tried where more than half survive that.
+    /// The value that half of all runs survive; the highest that was tried where more than half survive that.
     pub fn value(&self) -> Option<f64> {
         let above = self.threshold.is_above.then_some(self.highest);
         self.threshold.estimate.or(above).map(|it| it * self.unit)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::engine::Distribution;
 use crate::scenario::{Arrivals, Effect, Scenario, Trigger};
 
-/// The same without triggers.
+/// The scenario without its triggers.
 #[must_use]
 pub fn calm(scenario: &Scenario) -> Scenario {
     let mut calm = scenario.clone();
@@ -14,7 +14,7 @@ pub fn calm(scenario: &Scenario) -> Scenario {
     calm
 }
 
-/// The same with triggers that last so many times as long, and with as much time after them.
+/// The scenario with triggers that last this many times as long, and as much time after them.
 ///
 /// Several triggers keep their order: all times count from the beginning of the first.
 #[must_use]
@@ -41,8 +41,8 @@ fn lengthen(trigger: &mut Trigger, factor: f64) {
     }
 }
 
-/// The same with so many times as many first tries: at a higher rate, with a trace that is played
-/// faster and again, with clients of a closed loop that think so much shorter.
+/// The scenario with this many times the first tries: at a higher rate, with a trace that is played
+/// faster and again, with clients of a closed loop that think for a shorter time.
 #[must_use]
 pub fn louder(scenario: &Scenario, factor: f64) -> Scenario {
     let mut louder = scenario.clone();
@@ -62,7 +62,7 @@ pub fn louder(scenario: &Scenario, factor: f64) -> Scenario {
     louder
 }
 
-/// The same with so many times as many clients in every closed loop, each of them one at least.
+/// The scenario with this many times the clients in every closed loop, and at least one in each.
 #[must_use]
 pub fn crowded(scenario: &Scenario, factor: f64) -> Scenario {
     let mut crowded = scenario.clone();

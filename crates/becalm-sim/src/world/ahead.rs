@@ -15,10 +15,10 @@ use super::state::CallSlot;
 use super::trace::Tracer;
 
 /// Events between two looks ahead. The sorted run of the queue is rarely longer than some dozens,
-/// and a core keeps some ten reads under way.
+/// and a core keeps some ten reads in flight.
 const EVENTS: usize = 8;
 
-/// Below so many requests under way a world is in the cache anyway.
+/// Below this many requests in flight a world is in the cache anyway.
 const LARGE: u32 = 1 << 12;
 
 /// Places of calls to read.

@@ -1,4 +1,4 @@
-//! What becomes of an attempt between its caller and its service? Sent, and left.
+//! What happens to an attempt between its caller and its service? Sent, and left.
 
 use becalm::time::ClockId;
 use becalm::{Attempt, Instant, Scope};

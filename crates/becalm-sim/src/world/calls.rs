@@ -205,7 +205,7 @@ impl<'a, T: Tracer> World<'a, T> {
         }
     }
 
-    /// A call is over: its attempts are left, its place is free, whoever made it goes on.
+    /// A call is over: its attempts are left, its place is free, its caller goes on.
     pub(super) fn finish(&mut self, at: u32, ended: Result<(), StopReason>) {
         self.leave_all(at);
         let slot = &mut self.calls[at];
@@ -267,7 +267,7 @@ fn verdict(answer: Answer) -> Verdict {
     }
 }
 
-/// The stream of whoever makes a call, apart from the rest of the world.
+/// The stream of a caller, apart from the rest of the world.
 #[inline]
 pub(super) fn stream_of<'s>(
     populations: &'s mut [PopulationState],

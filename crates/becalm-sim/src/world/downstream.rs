@@ -154,7 +154,7 @@ impl<T: Tracer> World<'_, T> {
         self.work_on(target, to);
     }
 
-    /// Whoever made a call does not want it any more.
+    /// The caller does not want its call any more.
     pub(super) fn cancel_child(&mut self, call: u32) {
         self.cancel_call(call, Step::Cancelled);
         self.leave_all(call);

@@ -76,7 +76,7 @@ fn run_with<T: Tracer>(scenario: &Scenario, seed: u64, tracer: T) -> Recording {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct World<'a, T> {
     plan: &'a Plan<'a>,
     now: u64,

@@ -25,7 +25,7 @@ impl<T: Tracer> World<'_, T> {
         Some(delay.draw(random).min(NEVER / 2))
     }
 
-    /// The stream of whoever makes a call.
+    /// The stream of the caller.
     #[inline]
     pub(super) fn random_of(&mut self, source: Source) -> &mut Stream {
         match source {

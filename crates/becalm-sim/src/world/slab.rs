@@ -46,7 +46,7 @@ impl<T> Slab<T> {
         self.free.pop()
     }
 
-    /// Frees a place: whoever remembers its generation finds nothing there. The thing stays until
+    /// Frees a place: those who remember its generation find nothing there. The thing stays until
     /// the place is used again.
     #[inline]
     pub fn free(&mut self, index: u32) {

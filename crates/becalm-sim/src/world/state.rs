@@ -40,13 +40,13 @@ pub(super) enum Phase {
     Running,
 }
 
-/// A call under way: in front, and so in one cache line, what every attempt asks.
+/// A running call: in front, and so in one cache line, what every attempt asks.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct CallSlot<'a> {
     pub source: Source,
     pub line: u32,
-    /// The first of its requests under way; the others follow by [`Request::next_copy`].
+    /// The first of its running requests; the others follow by [`Request::next_copy`].
     pub first_request: u32,
     /// When the timer that counts goes off.
     pub timer_at: u64,

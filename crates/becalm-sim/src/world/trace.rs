@@ -63,7 +63,7 @@ pub enum Step {
     Decided(u32, Verdict, Decision),
     /// Its deadline cut it: the call is over.
     Cut,
-    /// Whoever wanted it has gone: the call is over.
+    /// The caller that wanted it has gone: the call is over.
     Cancelled,
 }
 

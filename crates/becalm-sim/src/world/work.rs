@@ -71,7 +71,7 @@ impl<T: Tracer> World<'_, T> {
         }
     }
 
-    /// The speed of a service changes: what is under way goes on at the new one.
+    /// The speed of a service changes: running work goes on at the new one.
     pub(super) fn set_speed(&mut self, target: usize, speed: f64) {
         let before = std::mem::replace(&mut self.services[target].speed, speed);
         for request in self.in_order(|place, (of, _)| {

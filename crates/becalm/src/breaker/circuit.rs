@@ -18,7 +18,7 @@ use crate::time::Instant;
 /// The circuit breaker that all calls to one dependency share: lock-free, no clock, no IO, no
 /// allocation.
 ///
-/// Under any interleaving of threads: a half-open period has at most `probes` probes under way; a
+/// Under any interleaving of threads: a half-open period has at most `probes` running probes; a
 /// result counts only in the state in which its call was admitted; each change of state is told to
 /// one caller.
 ///
@@ -28,7 +28,7 @@ use crate::time::Instant;
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub struct CircuitBreaker {
     pub(super) state: AtomicU64,
-    /// When the open time is over, or the probes under way are given up.
+    /// When the open time is over, or the running probes are given up.
     pub(super) due: AtomicU64,
     pub(super) rules: Rules,
     counts: Counts,
@@ -52,7 +52,7 @@ impl CircuitBreaker {
     }
 
     /// Takes over another configuration and keeps the state; what was counted while closed is
-    /// forgotten, and results of calls that are under way are not counted. An open time that would
+    /// forgotten, and results of calls that are running are not counted. An open time that would
     /// last longer than the new `open_max` is cut to it.
     ///
     /// Safe beside running calls. Two reloads at once must be kept apart by the caller.
@@ -107,7 +107,7 @@ impl CircuitBreaker {
             .map(|_| ())
     }
 
-    /// Tells what came of a call that was admitted.
+    /// Tells how a call ended that was admitted.
     ///
     /// `took` is how long it took, and counts only where there is a slow threshold. `now` is called
     /// when the window is one of time or the state changes; `random`, 64 uniform bits, when it
@@ -145,7 +145,7 @@ impl CircuitBreaker {
         self.trip(epoch, tripped, now(), random)
     }
 
-    /// Takes a permit back of which nobody will tell what came of it, nor how long it took: a probe's
+    /// Takes back the permit of a call whose end nobody will tell: a probe's
     /// place is free again, and nothing is counted.
     #[expect(clippy::needless_pass_by_value, reason = "a permit counts once")]
     pub fn release(&self, permit: Permit) {
@@ -154,7 +154,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// What it lets through at this time: half-open also while an open time is over and nobody
+    /// The state at this time, and so what it lets through: half-open also while an open time is over and nobody
     /// has asked yet.
     pub fn state(&self, now: Instant) -> State {
         let word = Word::unpack(self.state.load(Ordering::Acquire));

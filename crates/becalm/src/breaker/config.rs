@@ -32,7 +32,7 @@ pub struct Breaker {
     /// How many calls a window must hold before their share counts, from 1 to what the window
     /// holds. Default 20: below that a share is chance. No part of [`Trip::Consecutive`].
     pub min_calls: u32,
-    /// A call that took this long or longer counts as failed, whatever came of it. Default none.
+    /// A call that took this long or longer counts as failed, however it ended. Default none.
     pub slow: Option<Duration>,
     /// How long it is open the first time: from 1 ms to `open_max`. Default 5 s.
     pub open: Duration,
@@ -44,7 +44,7 @@ pub struct Breaker {
     /// U((1 - jitter) x open, open), so never above `open_max`, and spread there too. Default 0.5,
     /// or the fleet that opened together would probe together.
     pub jitter: f64,
-    /// How many probes may be under way at once while it is half-open: from 1 to 10 000. Default 1.
+    /// How many probes may be running at once while it is half-open: from 1 to 10 000. Default 1.
     pub probes: u32,
     /// How many probes must succeed before it closes: from 1 to 10 000. Default 2, since one good
     /// answer of a server that fails half of its calls is as likely as not.
@@ -136,14 +136,14 @@ setters! {
     open_max: Duration;
     /// Sets the share of the open time that is drawn at random.
     jitter: f64;
-    /// Sets how many probes may be under way at once.
+    /// Sets how many probes may be running at once.
     probes: u32;
     /// Sets how many probes must succeed before it closes.
     successes: u32;
 }
 
 impl Breaker {
-    /// Refuses what cannot be kept, naming the field and the remedy.
+    /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     pub fn validate(&self) -> Result<(), InvalidBreaker> {
         let day = Duration::from_secs(86_400);
         match self.trip {

@@ -76,7 +76,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What came of a call, as its caller sees it.
+/// How a call ended, as its caller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The dependency did what it should.
@@ -127,7 +127,7 @@ impl Permit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// When to ask again: the end of the open time; while all probes are under way, one `open` from
+    /// When to ask again: the end of the open time; while all probes are running, one `open` from
     /// now (or less, if a probe is given up before that); `None` while isolated.
     pub until: Option<Instant>,
 }

@@ -89,7 +89,7 @@ impl Rules {
         }
     }
 
-    /// The version before a decision; `None` while a reload is under way. What is read between it
+    /// The version before a decision; `None` while a reload is in progress. What is read between it
     /// and an equal [`is`](Self::is) belongs together.
     pub(super) fn version(&self) -> Option<u64> {
         let version = self.version.load(Ordering::SeqCst);

@@ -7,11 +7,11 @@
 use super::State;
 use crate::time::Instant;
 
-/// Epochs are compared and counted in 24 bits: what is under way for 16 million changes of state
+/// Epochs are compared and counted in 24 bits: what is running for 16 million changes of state
 /// would be taken for new.
 pub(super) const EPOCH_MASK: u32 = (1 << 24) - 1;
 
-/// kind 2 | epoch 24 | level 6 | probes under way 16 | successes 16, from the low end.
+/// kind 2 | epoch 24 | level 6 | running probes 16 | successes 16, from the low end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     pub kind: State,

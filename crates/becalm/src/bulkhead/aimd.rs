@@ -16,11 +16,11 @@ use crate::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Aimd {
-    /// Calls at once to begin with. From `min` to `max`. Default 20.
+    /// The limit to begin with, in calls at once. From `min` to `max`. Default 20.
     pub initial: u32,
-    /// Never fewer. From 1. Default 1, so that it can always learn that all is well again.
+    /// The lowest limit. From 1. Default 1, so that it can always learn that all is well again.
     pub min: u32,
-    /// Never more. To 1 000 000. Default 200.
+    /// The highest limit. To 1 000 000. Default 200.
     pub max: u32,
     /// What is left of the limit after a drop. From 0.1 to 0.99. Default 0.9.
     pub backoff: f64,
@@ -71,7 +71,7 @@ impl Aimd {
         AimdState { limit, ..state }
     }
 
-    /// The state after a call has ended while `in_flight` calls, itself included, were under way.
+    /// The state after a call has ended while `in_flight` calls, itself included, were running.
     ///
     /// With less than half of the limit in use nothing grows: an unused limit is no evidence.
     #[must_use]

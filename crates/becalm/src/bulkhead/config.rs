@@ -26,7 +26,7 @@ pub struct Bulkhead {
     /// The longest that a call waits for a place. Above zero; needs `waiting`. Default `None`: until
     /// the call's deadline.
     pub max_wait: Option<Duration>,
-    /// Who is next when a place falls free.
+    /// Which waiting call is next when a place falls free.
     pub order: Order,
 }
 
@@ -61,19 +61,19 @@ pub enum Order {
 
 /// Calls that may run at once where the caller names no number.
 impl Default for Bulkhead {
-    /// The same as [`Bulkhead::adaptive`].
+    /// An adaptive limit, as [`Bulkhead::adaptive`] makes it.
     fn default() -> Self {
         Self::adaptive()
     }
 }
 
 impl Bulkhead {
-    /// At most this many calls at once; one beyond fails at once.
+    /// Lets at most this many calls run at once; one more fails at once.
     pub const fn calls(limit: u32) -> Self {
         Self::limited(Limit::Fixed(limit))
     }
 
-    /// As many calls at once as the dependency takes without a queue.
+    /// Lets as many calls run at once as the dependency takes without a queue.
     ///
     /// A [`Gradient`] with its defaults, and not an [`Aimd`]: latency rises before anything is
     /// dropped, and rises too where the dependency never sheds.
@@ -81,7 +81,7 @@ impl Bulkhead {
         Self::limited(Limit::Gradient(Gradient::default()))
     }
 
-    /// At most as many calls at once as this says; one beyond fails at once.
+    /// Lets at most as many calls run at once as this limit says; one more fails at once.
     pub const fn limited(limit: Limit) -> Self {
         Self {
             limit,
@@ -91,28 +91,28 @@ impl Bulkhead {
         }
     }
 
-    /// The same with places for calls that wait.
+    /// Sets how many calls may wait for a place.
     #[must_use]
     pub const fn waiting(mut self, places: u32) -> Self {
         self.waiting = places;
         self
     }
 
-    /// The same with a longest wait.
+    /// Sets the longest wait for a place.
     #[must_use]
     pub const fn max_wait(mut self, longest: Duration) -> Self {
         self.max_wait = Some(longest);
         self
     }
 
-    /// The same with another order of the waiting calls.
+    /// Sets the order in which waiting calls get a place.
     #[must_use]
     pub const fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Refuses what the bulkhead cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidBulkhead> {
         self.limit.validate()?;
         if self.waiting > MOST {

@@ -1,6 +1,6 @@
 //! How does a limit follow the latency of calls?
 //!
-//! A server that is full queues, and its latency rises with the calls that it has under way. So the
+//! A server that is full queues, and its latency rises with the calls that it works on. So the
 //! limit is compared, once in a window, with what the latency says: L' = L x g + sqrt(L), where
 //! g = tolerance x baseline / mean, from 1/2 to 1. The baseline is the latency of the server
 //! without a queue. It is measured by halving the limit until the latency stops falling: once in
@@ -45,11 +45,11 @@ const MUCH_FASTER: f64 = 0.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Gradient {
-    /// Calls at once to begin with. From `min` to `max`. Default 20 (Netflix).
+    /// The limit to begin with, in calls at once. From `min` to `max`. Default 20 (Netflix).
     pub initial: u32,
-    /// Never fewer. From 1. Default 1.
+    /// The lowest limit. From 1. Default 1.
     pub min: u32,
-    /// Never more. To 1 000 000. Default 200 (Netflix).
+    /// The highest limit. To 1 000 000. Default 200 (Netflix).
     pub max: u32,
     /// How many times the baseline the mean may be without harm. From 1 to 10. Default 1.25
     /// (Envoy).
@@ -81,7 +81,7 @@ impl Default for Gradient {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GradientState {
     pub(super) limit: f64,
-    /// The limit to return to after a probe; 0 where none is under way.
+    /// The limit to return to after a probe; 0 without one.
     pub(super) held: f64,
     /// The mean latency without a queue, in nanoseconds; 0 while unknown.
     pub(super) baseline: u64,
@@ -99,7 +99,7 @@ pub(super) struct Window {
     pub(super) dropped: u32,
     /// Nanoseconds that the completed ones took.
     pub(super) sum: u64,
-    /// The most calls that were under way at once.
+    /// The most calls that were running at once.
     pub(super) peak: u32,
 }
 
@@ -183,7 +183,7 @@ impl Gradient {
         resumed
     }
 
-    /// The state after a call has ended while `in_flight` calls, itself included, were under way.
+    /// The state after a call has ended while `in_flight` calls, itself included, were running.
     #[must_use]
     pub fn step(&self, mut state: GradientState, sample: Sample, in_flight: u32) -> GradientState {
         if sample.began() < state.since {

@@ -53,7 +53,7 @@ impl Learner {
         self.kind.load(Ordering::Relaxed) != FIXED
     }
 
-    /// A call has ended while `in_flight` were under way. `publish` is told the limit if it has
+    /// A call has ended while `in_flight` were running. `publish` is told the limit if it has
     /// changed, and no other change comes between.
     pub(super) fn learn(&self, sample: Sample, in_flight: u32, publish: impl FnOnce(u32)) {
         if !self.try_hold() {

@@ -4,7 +4,7 @@
 //! A call takes a place before it starts and gives it back when it ends; where none is free it
 //! fails at once, or waits in a bounded queue. The number of places is fixed, or follows what the
 //! calls show of the dependency ([`Aimd`], [`Gradient`]): by Little's law the calls that a server
-//! has under way are its throughput x its latency, so that beyond its capacity more of them buy
+//! works on are its throughput x its latency, so that beyond its capacity more of them buy
 //! latency alone.
 //!
 //! Nothing here reads a clock, sleeps or spawns: a driver hands in the time of a finished call,

@@ -84,7 +84,7 @@ impl Queue {
         at
     }
 
-    /// Hands a place to whoever is next; returns how to wake it.
+    /// Hands a place to the next in the queue; returns how to wake it.
     pub(super) fn grant_next(&mut self) -> Option<Waker> {
         let is_long = u64::from(self.waiting) * 2 > u64::from(self.bound);
         let next = match self.order {
@@ -156,7 +156,7 @@ mod tests {
             } else {
                 queue.grant_next();
                 let at = seats.iter().position(|seat| queue.is_granted(*seat));
-                // Whoever was granted leaves; the other goes on waiting.
+                // The one that was granted leaves; the other goes on waiting.
                 let granted = at.map_or(seat, |at| core::mem::replace(&mut seats[at], seat));
                 assert!(queue.leave(granted).is_none());
             }

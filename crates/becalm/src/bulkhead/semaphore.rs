@@ -23,7 +23,7 @@ use crate::atomic::{Mutex, MutexGuard};
 ///
 /// Clones share the places. While no call waits, taking a place and giving it back are one atomic
 /// exchange each; there is no lock. The laws, under any interleaving of threads: no call starts
-/// while the calls in flight reach the limit; a place given back is taken by whoever asks next or
+/// while the calls in flight reach the limit; a place given back is taken by the next that asks or
 /// handed to the call that is next in the queue; nobody takes a place past a call that waits.
 #[derive(Debug, Clone)]
 pub struct Semaphore {
@@ -69,7 +69,7 @@ impl Semaphore {
         self.core.hand_out();
     }
 
-    /// The same, and leaves it to [`let_go`](Self::let_go) to wake anybody.
+    /// Takes over another configuration, and leaves it to [`let_go`](Self::let_go) to wake anybody.
     pub(crate) fn take_over(&self, bulkhead: Bulkhead) {
         let core = &*self.core;
         core.max_wait

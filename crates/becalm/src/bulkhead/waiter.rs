@@ -18,7 +18,7 @@ pub struct Waiter {
     seat: Option<(Arc<Core>, usize)>,
 }
 
-/// Neither a place is free, nor one to wait in.
+/// The refusal of a call that finds neither a free place nor one to wait in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Full;
@@ -97,7 +97,7 @@ impl Semaphore {
         }
     }
 
-    /// Stops the wait: the same as [`Waiter::cancel`], whichever semaphore it waits at.
+    /// Stops the wait, as [`Waiter::cancel`] does, whichever semaphore it waits at.
     pub fn cancel(&self, waiter: &mut Waiter) {
         waiter.cancel();
     }

@@ -44,7 +44,7 @@ impl Attempt {
         self
     }
 
-    /// The number of this attempt, from 1. Hedges count.
+    /// The number of this attempt, from 1. A hedge has a number of its own.
     #[inline]
     pub const fn number(&self) -> u32 {
         self.number
@@ -64,8 +64,8 @@ impl Attempt {
         limit(self.remaining)
     }
 
-    /// How long this attempt may take: the lesser of the attempt timeout and of
-    /// [what is left](Self::remaining); `None` without either. Hand it to the client that makes the
+    /// How long this attempt may take: the attempt timeout, or [what is left](Self::remaining) before the
+    /// deadline if that is less. `None` if the policy has neither. Hand it to the client that makes the
     /// attempt, as its time-out.
     #[inline]
     pub const fn timeout(&self) -> Option<Duration> {

@@ -25,10 +25,10 @@ pub(crate) struct FirstTry {
     /// When it started, if the clock was read.
     pub started: Option<Instant>,
     /// Nanoseconds; `u64::MAX` for none. Fixed here, since a limit that comes with a reload has no
-    /// start from which to measure an attempt under way.
+    /// start from which to measure a running attempt.
     pub attempt_timeout: u64,
     /// Whether slow attempts may be hedged. Fixed here for the same reason: the delay is measured
-    /// from a start, and copies under way are polled to their end whatever a reload asks for.
+    /// from a start, and running copies are polled to their end whatever a reload asks for.
     pub may_hedge: bool,
     may_repeat: bool,
 }

@@ -1,4 +1,4 @@
-//! What does an attempt under way hold?
+//! What does a running attempt hold?
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use crate::hedge::joined;
 use crate::shared::Shared;
 use crate::time::Instant;
 
-/// The attempts under way: the one that the decision started, and the hedges beside it.
+/// The running attempts: the one that the decision started, and the hedges beside it.
 #[derive(Debug, Default)]
 #[repr(C)] // in the order of the fields: see `Call`
 pub(crate) struct Flights {
@@ -156,7 +156,7 @@ impl Flights {
         Some(failure)
     }
 
-    /// All that are under way.
+    /// All that are running.
     pub fn iter(&self) -> impl Iterator<Item = &Flight> {
         self.primary.iter().chain(self.hedges())
     }
@@ -167,7 +167,7 @@ impl Flights {
     }
 }
 
-/// An attempt under way: its pass through the guards, and what was paid for it.
+/// A running attempt: its pass through the guards, and what was paid for it.
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub number: u32,

@@ -1,4 +1,4 @@
-//! When is a second copy started beside a slow attempt, and what becomes of the others?
+//! When is a second copy started beside a slow attempt, and what happens to the others?
 
 use super::attempt::{Attempt, remaining};
 use super::flight::{Flight, Paid};
@@ -12,7 +12,7 @@ use crate::shared::Shared;
 use crate::time::Instant;
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// When a hedge is due beside the attempt under way, if that gets no answer by then; `None` if
+    /// When a hedge is due beside the running attempt, if that gets no answer by then; `None` if
     /// none may follow.
     ///
     /// Only operations that may be repeated are hedged. Every copy counts as an attempt and is paid
@@ -22,7 +22,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.hedge_at_lazily(|| now)
     }
 
-    /// The same, and reads the clock only where a hedge may follow.
+    /// When a hedge is due; reads the clock only where one may follow.
     pub(crate) fn hedge_at_lazily(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         if !self.first.may_hedge {
             return None;
@@ -61,8 +61,8 @@ impl<H: AsRef<Shared>> Call<H> {
         self.start_hedge_announced(now, random, |_, _| ())
     }
 
-    /// The same, with a last word before the operation is invoked: should that panic, the operation
-    /// never is, and the token comes back with the call.
+    /// Starts a hedge, with a last word before the operation is invoked: should that panic, the
+    /// operation is never invoked, and the token comes back with the call.
     pub(crate) fn start_hedge_announced<R: Random + ?Sized>(
         &mut self,
         now: Instant,
@@ -120,7 +120,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.joined()
     }
 
-    /// The attempts under way, the one that the decision started first.
+    /// The running attempts, the one that the decision started first.
     #[cfg(feature = "std")]
     pub(crate) fn flights(&self) -> impl Iterator<Item = &Flight> {
         self.flights.iter()
@@ -134,7 +134,7 @@ impl<H: AsRef<Shared>> Call<H> {
         is_alone || self.is_final(failure)
     }
 
-    /// A failure that ends the call although another copy is under way: what cannot succeed will
+    /// A failure that ends the call although another copy is running: what cannot succeed will
     /// not, and what harms is not waited for.
     pub(super) fn is_final(&self, failure: &Failure) -> bool {
         failure.class == Class::Permanent
@@ -191,14 +191,14 @@ impl<H: AsRef<Shared>> Call<H> {
         if let Some(paid) = paid {
             paid.spent(shared);
         }
-        // Whoever would pay for the retry hears of the failure first.
+        // The payer of a retry hears of the failure first.
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
         payer.as_deref().unwrap_or(shared).on_failure(now, failure);
     }
 
-    /// Nobody wants to know how the attempts under way end.
+    /// Nobody wants to know how the running attempts end.
     #[inline]
     pub(super) fn land_all<R: Random + ?Sized>(
         &mut self,

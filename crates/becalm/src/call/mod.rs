@@ -68,7 +68,7 @@ pub struct Call<H: AsRef<Shared>> {
     /// The budget has been told of its beginning, and is to be told of its end.
     is_enrolled: bool,
     body_replayable: bool,
-    /// What a layer below has told in the attempt under way.
+    /// What a layer below has told in the running attempt.
     told_below: Option<StopReason>,
     /// Refused before its first attempt, or cancelled.
     is_over: bool,
@@ -79,7 +79,7 @@ pub struct Call<H: AsRef<Shared>> {
     rules: Option<HeldRules>,
     previous: Option<u64>,
     first: FirstTry,
-    /// The attempts under way: one, and its hedges.
+    /// The running attempts: one, and its hedges.
     flights: Flights,
     options: CallOptions,
     next_probe: Option<Instant>,
@@ -89,7 +89,7 @@ pub struct Call<H: AsRef<Shared>> {
 }
 
 impl<H: AsRef<Shared>> Call<H> {
-    /// Begins a call: fixes the deadline.
+    /// Begins a call, and fixes its deadline.
     #[inline]
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
@@ -133,7 +133,7 @@ impl<H: AsRef<Shared>> Call<H> {
         call
     }
 
-    /// A call whose first try is under way already.
+    /// A call whose first try is running already.
     #[cfg(feature = "std")]
     pub(crate) fn of_flight(
         handle: H,
@@ -168,11 +168,11 @@ impl<H: AsRef<Shared>> Call<H> {
         self.on_outcome_of(number, now, verdict, random)
     }
 
-    /// Decides what follows the attempt of this number, which just ended, where hedges are under
-    /// way beside it.
+    /// Decides what follows the attempt of this number, which just ended, where hedges run
+    /// beside it.
     ///
     /// The first success ends the call, and a failure that must not be repeated does. Any other
-    /// failure waits for the copies that are still under way
+    /// failure waits for the copies that are still running
     /// ([`Decision::AwaitOthers`]).
     pub fn on_outcome_of<R: Random + ?Sized>(
         &mut self,
@@ -351,12 +351,12 @@ impl<H: AsRef<Shared>> Call<H> {
         self.told_below = inside.told_below();
     }
 
-    /// The number of the attempt under way, or of the last one; 0 before the first.
+    /// The number of the running attempt, or of the last one; 0 before the first.
     pub fn attempt_number(&self) -> u32 {
         self.attempt
     }
 
-    /// Whether an attempt is under way: the one that was decided last, or a hedge beside it.
+    /// Whether an attempt is running: the one that was decided last, or a hedge beside it.
     pub fn is_under_way(&self) -> bool {
         self.flights.are_under_way()
     }
@@ -390,7 +390,7 @@ impl<H: AsRef<Shared>> Call<H> {
         self.scope_of(self.attempt)
     }
 
-    /// The scope of what runs inside the attempt of this number, where hedges are under way.
+    /// The scope of what runs inside the attempt of this number, where hedges are running.
     ///
     /// A hedge is no repetition: what runs inside it hears of the attempt that it stands beside.
     pub fn scope_of(&self, number: u32) -> Scope {
@@ -399,15 +399,15 @@ impl<H: AsRef<Shared>> Call<H> {
         self.told_below.map_or(inside, |told| inside.telling(told))
     }
 
-    /// The owner has lost interest in the middle of the call: what it holds is returned, and the
-    /// breaker learns how long the attempt under way had lasted.
+    /// Tells that the owner has lost interest in the middle of the call: what it holds is returned, and the
+    /// breaker learns how long the running attempt had lasted.
     ///
     /// Dropping a call returns what it holds as well, but tells nobody for how long.
     pub fn cancel<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
         self.end(Ended::Cancelled, now, random);
     }
 
-    /// The deadline has cut the attempts under way, which ends the call.
+    /// Tells that the deadline has cut the running attempts, which ends the call.
     ///
     /// What did not answer in time teaches the adaptive throttle and an adaptive bulkhead as an
     /// attempt time-out does; to the breaker it counts if it had been slow, as when it is cancelled.
@@ -415,12 +415,12 @@ impl<H: AsRef<Shared>> Call<H> {
         self.end(Ended::Cut, now, random);
     }
 
-    /// The operation has panicked, which the breaker counts as a failure.
+    /// Tells that the operation has panicked, which the breaker counts as a failure.
     pub fn panicked<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
         self.end(Ended::Panicked, now, random);
     }
 
-    /// The attempt of this number has panicked, where hedges are under way: the others are
+    /// The attempt of this number has panicked, where hedges are running: the others are
     /// cancelled.
     pub fn panicked_of<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
         if let Some(paid) = self.land(number, Ended::Panicked, &|| now, random) {

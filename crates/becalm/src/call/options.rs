@@ -6,13 +6,13 @@ use crate::idempotency::Operation;
 use crate::setters::setters;
 use crate::throttle::Priority;
 
-/// What one call sets for itself; the rest is its policy's.
+/// The settings of one call, in place of its policy's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// What repeating the operation would do. Default [`Operation::Idempotent`].
+    /// Whether the operation may be repeated, and how. Default [`Operation::Idempotent`].
     pub operation: Operation,
-    /// All attempts of this call; `None` (the default) means the policy's. 0 is read as 1.
+    /// How many attempts the call may make, the first included; `None` (the default) means the policy's. 0 is read as 1.
     pub attempts: Option<u32>,
     /// The longest time of this call; `None` (the default) means the policy's.
     pub deadline: Option<Duration>,
@@ -21,7 +21,7 @@ pub struct CallOptions {
 }
 
 impl CallOptions {
-    /// Nothing but the policy.
+    /// Options that leave everything to the policy.
     pub const fn new() -> Self {
         Self {
             operation: Operation::Idempotent,

@@ -35,7 +35,7 @@ impl<H: AsRef<Shared>> Call<H> {
     /// [`StopReason::AttemptsExhausted`] if retries were switched off in the wait,
     /// [`StopReason::TooManyWaiting`] if it would wait for the adaptive rate and the waiting room is
     /// full, and the word of the guard that refused it; then nothing was spent. An attempt that nobody decided is refused
-    /// as [`StopReason::Cancelled`]: after a stop, after a success, or while another is under way.
+    /// as [`StopReason::Cancelled`]: after a stop, after a success, or while another is running.
     pub fn start<R: Random + ?Sized>(
         &mut self,
         now: Instant,
@@ -48,8 +48,8 @@ impl<H: AsRef<Shared>> Call<H> {
         }
     }
 
-    /// The same, and waits where the policy says so: for a place in the bulkhead, for the adaptive
-    /// rate.
+    /// Starts the attempt, and waits where the policy says so: for a place in the bulkhead, for the
+    /// adaptive rate.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl<H: AsRef<Shared>> Call<H> {
         self.start_announced(now, Some(waker), random, |_, _| ())
     }
 
-    /// The same, with a last word before the operation is invoked: should that panic, the operation
-    /// never is, and what is held comes back with the call.
+    /// Starts the attempt, with a last word before the operation is invoked: should that panic, the
+    /// operation is never invoked, and what is held comes back with the call.
     pub(crate) fn start_announced<R: Random + ?Sized>(
         &mut self,
         now: Instant,

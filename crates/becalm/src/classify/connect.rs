@@ -4,8 +4,8 @@ use std::io::{Error, ErrorKind};
 
 use super::{Classify, Failure};
 
-/// An IO error of `connect`, of a name's resolution or of a TLS handshake, where nothing of the
-/// operation has been sent yet.
+/// Classifies an IO error of `connect`, of a name's resolution or of a TLS handshake, when nothing of
+/// the operation has been sent yet.
 ///
 /// Every failure is unsent, a time-out among them: over an open connection it would prove nothing.
 /// Apart from the effect an error is what its own [`Classify`] says, but for two kinds that mean

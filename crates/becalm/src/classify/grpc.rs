@@ -2,7 +2,7 @@
 
 use super::Failure;
 
-/// What this status code alone says, the number being that of `grpc-status`.
+/// Classifies a gRPC status code, by its number in `grpc-status`.
 ///
 /// The meanings are those of gRPC's status codes (grpc/grpc, `doc/statuscodes.md`); what clients
 /// repeat by themselves is in AIP-194 and, by configuration, in gRFC A6. The server's pushback is a

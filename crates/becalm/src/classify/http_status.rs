@@ -2,7 +2,7 @@
 
 use super::Failure;
 
-/// What this status alone says, whatever was asked.
+/// Classifies an HTTP status by itself, whatever the request was.
 ///
 /// | status | class | reason |
 /// |---|---|---|

@@ -38,7 +38,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: &'static [Self] = &[Self::Transient, Self::Throttled, Self::Permanent];
 
     /// The name in events and metrics: one of a closed set.
@@ -74,7 +74,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Every effect.
+    /// All effects.
     pub const ALL: &'static [Self] = &[Self::Unsent, Self::Unknown];
 
     /// The name in events and metrics: one of a closed set.
@@ -107,9 +107,9 @@ impl FromStr for Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What it says about trying again.
+    /// What the failure says about trying again.
     pub class: Class,
-    /// Whether it may have taken effect.
+    /// Whether the attempt may have taken effect.
     pub effect: Effect,
     /// The server's own word about the next attempt.
     pub hint: Option<Hint>,
@@ -130,7 +130,7 @@ impl Failure {
         Self::new(Class::Transient)
     }
 
-    /// A failure by which the other side asks for less.
+    /// A failure with which the other side asks for less load.
     pub const fn throttled() -> Self {
         Self::new(Class::Throttled)
     }
@@ -140,28 +140,28 @@ impl Failure {
         Self::new(Class::Permanent)
     }
 
-    /// The same, proved not to have reached the operation.
+    /// Says that the attempt is proved not to have reached the operation.
     #[must_use]
     pub const fn unsent(mut self) -> Self {
         self.effect = Effect::Unsent;
         self
     }
 
-    /// The same, with the server's hint.
+    /// Adds the server's hint.
     #[must_use]
     pub const fn hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
         self
     }
 
-    /// The same, with "not before this delay has passed" from the server.
+    /// Adds a hint of the server: "not before this delay has passed".
     #[must_use]
     pub const fn retry_after(self, delay: Duration) -> Self {
         self.hint(Hint::AtLeast(delay))
     }
 }
 
-/// What one attempt came to.
+/// How one attempt ended: well, or with this failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -295,7 +295,7 @@ impl<E: Display> Judge<(Failure, E)> for ByTrait {
     }
 }
 
-/// The result of an operation whose `Ok` may mean failure: a response with status 503.
+/// Judges the result of an operation whose `Ok` may mean failure, such as a response with status 503.
 ///
 /// The give-up then keeps that value, as [`Rejected::Value`].
 ///

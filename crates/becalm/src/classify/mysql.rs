@@ -2,8 +2,8 @@
 
 use super::Failure;
 
-/// What this error number says, of MySQL 8.4 and MariaDB 11 (the servers' error references; from
-/// 2000 on, the client's).
+/// Classifies an error number of MySQL 8.4 or MariaDB 11 (the servers' error references; from 2000
+/// on, the client's).
 ///
 /// An error that the server answers has rolled its statement back, so the failure is unsent; what
 /// stands before it in the same transaction is another matter.

@@ -2,7 +2,7 @@
 
 use super::{Class, Effect, Failure};
 
-/// What the error reply to this command says: its first word, for `ERR` the text.
+/// Classifies the error reply to a command, by its first word, or for `ERR` by its text.
 ///
 /// These words are said in place of executing, so the failure is unsent. **Not so of scripts and
 /// functions** (`EVAL`, `EVALSHA`, `FCALL`): they may have written before they failed, and make up

@@ -2,7 +2,7 @@
 
 use super::Failure;
 
-/// What this result code says, extended or not (sqlite.org, "Result and Error Codes").
+/// Classifies a result code, extended or not (sqlite.org, "Result and Error Codes").
 ///
 /// A statement that fails has changed nothing; the transaction around it may still be open, and is
 /// to be rolled back before it is repeated as a whole: `SQLITE_BUSY_SNAPSHOT` does not pass

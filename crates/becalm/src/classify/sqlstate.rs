@@ -2,8 +2,8 @@
 
 use super::Failure;
 
-/// What this SQLSTATE says, as Postgres and what speaks its protocol (CockroachDB, YugabyteDB) use
-/// it.
+/// Classifies a SQLSTATE of Postgres, or of a database that speaks its protocol (CockroachDB,
+/// YugabyteDB).
 ///
 /// The codes are those of appendix A of the Postgres manual, version 18. An error that the server
 /// answers has rolled its statement back, and the transaction around it: such a failure is unsent,

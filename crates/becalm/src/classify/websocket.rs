@@ -11,7 +11,7 @@ const AFTER_A_RESTART: Hint = Hint::Spread {
     over: Duration::from_secs(25),
 };
 
-/// What the close code that the peer sent says about connecting again.
+/// Classifies the close code that the peer sent: whether to connect again.
 ///
 /// What had been sent on the connection may have taken effect. 1005 and 1006 stand for a close
 /// without a code and for none at all; they never come over the wire.
@@ -45,8 +45,8 @@ pub const fn classify_close(code: u16) -> Failure {
     }
 }
 
-/// What the HTTP status of a handshake that failed says about connecting again: as
-/// [`http_status::classify`], and unsent, as no message has left.
+/// Classifies the HTTP status of a handshake that failed: as [`http_status::classify`], and unsent,
+/// since no message has left.
 ///
 /// Any status but 101 is a failure (RFC 6455 section 4.1), a redirect that was not followed and a
 /// 200 among them; those are permanent. A 401 or 407 is worth one more attempt with a fresh login,

@@ -126,7 +126,7 @@ impl Guards {
         new
     }
 
-    /// Takes over another policy. Calls that are under way return what they hold to where they
+    /// Takes over another policy. Calls that are running return what they hold to where they
     /// have it from.
     #[cfg(feature = "std")]
     pub fn reconfigure(&self, policy: &Policy, now: Instant) {
@@ -194,7 +194,7 @@ impl Guards {
         self.active.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether new guards would behave no differently: nothing is under way, and nothing that was
+    /// Whether new guards would behave no differently: nothing is running, and nothing that was
     /// learnt would be forgotten.
     #[cfg(feature = "std")]
     pub fn are_as_new(&self, now: Instant) -> bool {

@@ -11,7 +11,7 @@ use crate::rate::RateLimiter;
 use crate::throttle::Priority;
 use crate::time::Instant;
 
-/// What an attempt under way holds of the guards.
+/// What a running attempt holds of the guards.
 #[derive(Debug, Default)]
 #[must_use = "what it holds is returned by `finish`"]
 pub(crate) struct Pass {
@@ -95,7 +95,7 @@ impl Pass {
         self.permit.as_ref().and_then(Permit::transition)
     }
 
-    /// The same for a hedge, whose latency is not one of first copies.
+    /// Marks the pass as a hedge's, whose latency is not one of first copies.
     pub fn of_hedge(mut self) -> Self {
         self.is_hedge = true;
         self
@@ -128,7 +128,7 @@ impl Guards {
         }
     }
 
-    /// The same without moving the pass, which holds nothing afterwards.
+    /// Finishes without moving the pass, which holds nothing afterwards.
     #[inline]
     pub fn finish_in_place(
         &self,
@@ -137,7 +137,7 @@ impl Guards {
         now: impl Fn() -> Instant,
         random: impl FnOnce() -> u64,
     ) -> Option<Transition> {
-        // The breaker first: whoever is handed the place asks it next.
+        // The breaker first: the call that is handed the place asks it next.
         let transition = match (pass.permit.take(), self.breaker.get()) {
             (Some(permit), Some(breaker)) => {
                 let took = match pass.started {

@@ -85,7 +85,7 @@ impl QuantileDelay {
 }
 
 impl Hedge {
-    /// One copy, this long after the first.
+    /// Sends one copy, this long after the first.
     pub const fn after(delay: Duration) -> Self {
         Self {
             delay: HedgeDelay::After(delay),
@@ -93,7 +93,7 @@ impl Hedge {
         }
     }
 
-    /// One copy, when the first is slower than this share of attempts, such as 0.95.
+    /// Sends one copy when the first is slower than this share of attempts, such as 0.95.
     pub fn at_quantile(quantile: f64) -> Self {
         Self {
             delay: HedgeDelay::Quantile(QuantileDelay {
@@ -104,32 +104,32 @@ impl Hedge {
         }
     }
 
-    /// The same with this many copies beside the first.
+    /// Sets how many copies may run beside the first.
     #[must_use]
     pub const fn copies(mut self, copies: u32) -> Self {
         self.copies = copies;
         self
     }
 
-    /// The same with a delay that is never shorter. Changes nothing on a fixed delay.
+    /// Sets the shortest delay before a copy. Changes nothing on a fixed delay.
     #[must_use]
     pub fn min(self, delay: Duration) -> Self {
         self.with(|quantile| quantile.min = delay)
     }
 
-    /// The same with a delay that is never longer. Changes nothing on a fixed delay.
+    /// Sets the longest delay before a copy. Changes nothing on a fixed delay.
     #[must_use]
     pub fn max(self, delay: Duration) -> Self {
         self.with(|quantile| quantile.max = Some(delay))
     }
 
-    /// The same with another number of latencies to wait for. Changes nothing on a fixed delay.
+    /// Sets how many latencies must be known before a copy is sent. Changes nothing on a fixed delay.
     #[must_use]
     pub fn min_samples(self, samples: u32) -> Self {
         self.with(|quantile| quantile.min_samples = samples)
     }
 
-    /// The same with latencies that count for another time. Changes nothing on a fixed delay.
+    /// Sets for how long a latency counts. Changes nothing on a fixed delay.
     #[must_use]
     pub fn window(self, window: Duration) -> Self {
         self.with(|quantile| quantile.window = window)
@@ -142,7 +142,7 @@ impl Hedge {
         self
     }
 
-    /// Refuses what hedging cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     ///
     /// # Errors
     ///

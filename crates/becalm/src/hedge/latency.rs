@@ -104,7 +104,7 @@ impl Latencies {
         self.look(now, quantile, min_samples).unwrap_or(None)
     }
 
-    /// The same, for callers that keep the last answer where another thread is at it.
+    /// The quantile, for callers that keep the last answer while another thread computes it.
     pub(super) fn look(
         &self,
         now: Instant,
@@ -148,7 +148,7 @@ impl Latencies {
     #[inline(never)]
     fn turn(&self, now: Instant) -> u64 {
         if self.is_due(self.turn.load(Ordering::Relaxed), now) {
-            // Whoever finds another thread at it goes on with the generation that there is.
+            // A caller that finds another thread at it goes on with the generation that there is.
             let _ = self.alone(|| self.turn_if_due(now));
         }
         self.turn.load(Ordering::Acquire)

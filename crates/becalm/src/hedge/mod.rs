@@ -23,7 +23,7 @@
 //! - **The first good answer wins.** The others are cancelled, by dropping them, and observed:
 //!   that they lost, and how long they had run. They are neither failures to the breaker nor
 //!   samples of a latency.
-//! - **A failing copy waits for the others.** While another copy is under way, a transient or
+//! - **A failing copy waits for the others.** While another copy is running, a transient or
 //!   throttled failure is kept and the others go on; no further copy starts, for what has failed
 //!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed, with
 //!   what all of them say about a retry ([`joined`]).
@@ -35,7 +35,7 @@
 //! gRFC A6 differs in two points. There a non-fatal failure starts the next copy at once; here the
 //! wait of a failed attempt belongs to the retry, or a service that fails fast would get all its
 //! copies in one burst. There the server's word not to retry stops only copies that are yet to
-//! start; here it stops those under way, too, for they load the server that asked for less.
+//! start; here it stops running copies, too, for they load the server that asked for less.
 //!
 //! ```
 //! use becalm::hedge::{Hedge, Hedging};

@@ -39,7 +39,7 @@ const NAMED_ZONES: [(&str, i64); 8] = [
     ("PST", 8),
 ];
 
-/// The moment that an HTTP date names: IMF-fixdate, RFC 850, asctime, or a date of mail.
+/// Reads the moment that an HTTP date names: IMF-fixdate, RFC 850, asctime, or a date of mail.
 ///
 /// Read are also a day of one digit, a date without a weekday or without seconds, any case of
 /// letters, several blanks, a comment at the end, and the zones of RFC 5322: `UTC`, `+0200`, `EST`
@@ -162,7 +162,7 @@ impl Civil {
         (1..=31).contains(&date.day).then_some(date)
     }
 
-    /// The same date in the latest century that puts it at most 50 years after `now`.
+    /// This date in the latest century that puts it at most 50 years after `now`.
     fn in_century_of(self, now: u64) -> Self {
         let this_year = (1970 + now / SECONDS_IN_YEAR).min(LAST_YEAR);
         let latest = this_year + 51;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::Hint;
 use super::retry_after::without_whitespace;
 
-/// The values of `grpc-retry-pushback-ms` in the trailers of a failed call (gRPC proposal A6).
+/// Reads the values of `grpc-retry-pushback-ms` in the trailers of a failed call (gRPC proposal A6).
 ///
 /// One signed 32-bit number of milliseconds: from 0 up it is the exact delay of the next attempt,
 /// 0 meaning now; below 0 it means "do not retry". A value that cannot be read, or several

@@ -14,7 +14,7 @@ const FIRST_DATE: Duration = Duration::from_secs(1_000_000_000);
 /// Seconds from which on a date is in milliseconds: 1e11 is March 1973 so, or the year 5138.
 const FIRST_DATE_IN_MILLIS: Duration = Duration::from_secs(100_000_000_000);
 
-/// `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): how long the spent quotas are spent.
+/// Reads `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): how long the spent quotas stay spent.
 ///
 /// The field is a list of quotas with the remaining units `r` and the seconds `t` until they are
 /// reset. Of the quotas with `r=0` the longest `t` counts; where none is spent, none says when, or
@@ -59,7 +59,7 @@ pub fn rate_limit(field: impl AsRef<[u8]>) -> Option<Duration> {
     longest.max(until(&quota))
 }
 
-/// `x-ratelimit-reset` and its relatives, of a quota of which nothing is left: how long until it is
+/// Reads `x-ratelimit-reset` and its relatives, of a quota of which nothing is left: how long until it is
 /// reset.
 ///
 /// One name stands for three things, which the size of the number tells apart: a date in seconds
@@ -89,7 +89,7 @@ pub fn rate_limit_reset(text: &str, now: impl Into<UnixTime>) -> Option<Duration
     Some(UnixTime::from_epoch(date).since(now.into()))
 }
 
-/// `x-ratelimit-reset-after` (Discord), of a quota of which nothing is left: seconds, with or
+/// Reads `x-ratelimit-reset-after` (Discord), of a quota of which nothing is left: seconds, with or
 /// without a decimal fraction.
 ///
 /// ```

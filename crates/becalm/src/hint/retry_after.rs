@@ -1,4 +1,4 @@
-//! How long does a `Retry-After` header, or one of its kin, ask to wait?
+//! How long does a `Retry-After` header, or a similar one, ask to wait?
 //!
 //! Each function reads one field value. What breaks its grammar is `None`: the hint is ignored
 //! and the delay is computed as if none had come. A number too large for any clock is
@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::http_date;
 use crate::time::UnixTime;
 
-/// `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
+/// Reads `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
 ///
 /// A date is counted from `now`: the response's own `Date` if it has one, so that the two clocks
 /// need not agree, otherwise the wall clock. A date in the past is zero; [`http_date`] says which
@@ -34,7 +34,7 @@ pub fn retry_after(text: &str, now: impl Into<UnixTime>) -> Option<Duration> {
     })
 }
 
-/// `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
+/// Reads `retry-after-ms` and `x-ms-retry-after-ms` (OpenAI, Azure): milliseconds, with or without a
 /// decimal fraction.
 ///
 /// Digits below a nanosecond round up: never early.
@@ -49,7 +49,7 @@ pub fn retry_after_ms(text: &str) -> Option<Duration> {
     decimal(without_whitespace(text), Duration::from_millis)
 }
 
-/// `x-amz-retry-after` (AWS): whole milliseconds.
+/// Reads `x-amz-retry-after` (AWS): whole milliseconds.
 ///
 /// ```
 /// use becalm::hint::amz_retry_after;
@@ -71,7 +71,7 @@ pub(super) fn whole_number(text: &str, unit: fn(u64) -> Duration) -> Option<Dura
     is_digits(text).then(|| text.parse().map_or(Duration::MAX, unit))
 }
 
-/// The same with or without a decimal fraction, rounded up to a nanosecond.
+/// A number with or without a decimal fraction, as a time, rounded up to a nanosecond.
 pub(super) fn decimal(text: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let whole = whole_number(whole, unit)?;

@@ -19,7 +19,7 @@ const QUOTAS: [(&str, &str); 3] = [
     ("ratelimit-remaining", "ratelimit-reset"),
 ];
 
-/// The server's own word in the headers of a failed response.
+/// Reads the server's hint from the headers of a failed response.
 ///
 /// The first of these that is there and obeys its grammar:
 ///
@@ -86,7 +86,7 @@ fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> O
         })
 }
 
-/// The server's own word on whether to retry at all, against or beyond what the status says.
+/// Reads the server's own word on whether to retry at all, whatever the status says.
 ///
 /// - `becalm-retry: do-not-retry`: [`Told`], of a server further down;
 /// - `finagle-http-nonretryable-nack`, with any value (Finagle);

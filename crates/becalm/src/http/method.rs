@@ -4,7 +4,7 @@ use ::http::{HeaderMap, Method};
 
 use crate::idempotency::Operation;
 
-/// What repeating this request would do, by its method and headers.
+/// Says whether a request may be repeated, and how, by its method and headers.
 ///
 /// A request with exactly one `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07,
 /// quoted or not) is keyed by its caller, whatever its method. So is one with both

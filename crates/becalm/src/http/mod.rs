@@ -37,7 +37,7 @@ use crate::classify::{Class, Verdict};
 use crate::idempotency::Operation;
 use crate::time::UnixTime;
 
-/// The request whose response is judged.
+/// What is known of the request whose response is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exchange {
@@ -48,13 +48,13 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// This attempt, from 1, of this operation.
+    /// Describes this attempt, from 1, of this operation.
     pub const fn new(operation: Operation, attempt: u32) -> Self {
         Self { operation, attempt }
     }
 }
 
-/// What a response came to: its status, corrected by [`should_retry`], with the [`hint`] of its
+/// Judges a response: its status, corrected by [`should_retry`], with the [`hint`] of its
 /// headers.
 ///
 /// `x-should-retry: true` makes a permanent status transient; it proves nothing about the effect,

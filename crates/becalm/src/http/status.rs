@@ -5,9 +5,10 @@ use ::http::StatusCode;
 use super::Exchange;
 use crate::classify::{Classify, Failure, Verdict, http_status};
 
-/// What this status says as the answer to a request: success below 400, since redirects and 304 are
-/// the client's own affair; otherwise as [`http_status::classify`], but for one status that depends on
-/// the request.
+/// Judges the status of an answer.
+///
+/// Below 400 it is a success, since redirects and 304 are the client's own affair. Otherwise it is as
+/// [`http_status::classify`] says, but for one status that depends on the request.
 ///
 /// A 409 is transient for a keyed operation from attempt 2 on: an earlier attempt with the same key
 /// is still in progress (draft-ietf-httpapi-idempotency-key-header-07). Any other conflict stays.

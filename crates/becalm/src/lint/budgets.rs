@@ -140,7 +140,7 @@ pub(super) fn concurrency_alone(case: &Case<'_>) -> Option<String> {
     };
     (concurrency.floor > 0).then(|| {
         format!(
-            "the budget bounds the retries under way and not their share of the traffic: at low \
+            "the budget bounds the retries in progress and not their share of the traffic: at low \
              rates its floor of {} lets most calls retry; set ratio:0.1 beside it",
             concurrency.floor
         )

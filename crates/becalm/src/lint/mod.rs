@@ -51,7 +51,7 @@ impl fmt::Display for Lint {
 }
 
 impl Policy {
-    /// What is legal but dangerous in this policy. The default policy has none.
+    /// Lists what is legal but dangerous in this policy. The default policy has no lints.
     ///
     /// ```
     /// use becalm::{Jitter, Policy};

@@ -70,14 +70,14 @@ pub enum Event<'a> {
     Hedge {
         /// The number of the attempt.
         number: u32,
-        /// How long the first copy had been under way.
+        /// How long the first copy had been running.
         after: Duration,
     },
     /// A copy was cancelled because another one brought the success.
     Beaten {
         /// The number of the attempt that was cancelled.
         number: u32,
-        /// How long it had been under way.
+        /// How long it had been running.
         elapsed: Duration,
     },
     /// The circuit breaker changed its state.
@@ -94,7 +94,7 @@ pub enum Event<'a> {
     BlocksRuntime,
 }
 
-/// Whose event it is.
+/// The retrier and the call that an event belongs to.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct About<'a> {
@@ -140,7 +140,7 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// Something that wants to know. Called in the middle of calls: be quick and do not block.
+/// A receiver of events. becalm calls it in the middle of calls: be quick and do not block.
 ///
 /// It is given a look, not a say. Where it panics, the panic propagates and what the call held is
 /// returned.

@@ -5,7 +5,7 @@ use crate::stop::StopReason;
 
 const TARGET: &str = "becalm";
 
-/// Emits each event of a call through `tracing`, inside the span of whoever makes the call.
+/// Emits each event of a call through `tracing`, inside the span of the caller.
 ///
 /// | event | level | fields |
 /// |---|---|---|

@@ -21,7 +21,7 @@ use crate::setters::setters;
 use crate::throttle::{InvalidThrottle, Throttle};
 use text::Written;
 
-/// Everything that is decided in advance: plain data, cheap to copy, safe as it stands.
+/// The settings of a retrier: plain data, cheap to copy, safe as it stands.
 ///
 /// The default makes 4 attempts, with full jitter under an exponential ceiling of 100 ms x 2, a
 /// cap of 20 s, hints of at most 60 s, and a 10 % budget with a burst of 10. Cloning copies the
@@ -54,13 +54,14 @@ pub struct Policy {
     pub floor: Duration,
     /// How delays are drawn below the ceiling. Default [`Jitter::Full`].
     pub jitter: Jitter,
-    /// All attempts of a call, the first included: from 1. [`Policy::UNLIMITED`] leaves the bound to
+    /// How many attempts a call may make, the first included: from 1. [`Policy::UNLIMITED`] leaves the bound to
     /// deadline and budget.
     /// Default 4.
     pub attempts: u32,
     /// The longest time of the whole call, waits included. Default none.
     pub deadline: Option<Duration>,
-    /// The longest time of one attempt (async engine and drivers). Default none.
+    /// The longest time of one attempt. A blocking engine cannot cut an attempt: hand
+    /// [`Attempt::timeout`](crate::Attempt::timeout) to the client. Default none.
     pub attempt_timeout: Option<Duration>,
     /// What is done with the server's hints. Default [`HintMode::Honor`].
     pub hint: HintMode,
@@ -80,7 +81,7 @@ pub struct Policy {
     pub rate: Option<AdaptiveRate>,
     /// Starts a second copy beside a slow attempt (async engine and drivers). Default none.
     pub hedge: Option<Hedge>,
-    /// How many attempts may be under way at once. Default none.
+    /// How many attempts may be running at once. Default none.
     pub bulkhead: Option<Bulkhead>,
     /// Refuses attempts while the dependency is down. Default none.
     pub breaker: Option<Breaker>,
@@ -209,14 +210,14 @@ setters! {
     /// Starts a second copy beside a slow attempt: in async calls, not in blocking ones nor in loops
     /// written by hand.
     hedge: Option<Hedge>;
-    /// Bounds how many attempts may be under way at once.
+    /// Bounds how many attempts may be running at once.
     bulkhead: Option<Bulkhead>;
     /// Refuses attempts while the dependency is down.
     breaker: Option<Breaker>;
 }
 
 impl Policy {
-    /// Refuses what cannot be kept, naming the field and the remedy.
+    /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     ///
     /// Legal but dangerous policies pass: see [`Policy::lints`].
     pub fn validate(&self) -> Result<(), InvalidPolicy> {

@@ -141,7 +141,7 @@ pub(super) const PRESETS: &[Preset] = &[
         name: "grpc-hedging",
         source: "gRPC proposal A6, its example of a hedging policy, as of November 2026",
         differs: Some(
-            "gRPC answers a failure with the next copy at once; here the copies under way are \
+            "gRPC answers a failure with the next copy at once; here the running copies are \
              waited for, and a retry follows at once when all of them have failed.",
         ),
         policy: Policy {

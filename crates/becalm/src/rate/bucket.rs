@@ -206,7 +206,7 @@ mod tests {
     use crate::rng::{Random, SplitMix64};
     use alloc::vec::Vec;
 
-    /// The same queue, written down as a list of the marks that have not been reached.
+    /// The queue written down as a list of the marks that have not been reached.
     struct Queue {
         level: i64,
         capacity: i64,

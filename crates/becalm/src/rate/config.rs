@@ -25,14 +25,14 @@ impl AdaptiveRate {
         Self { max_wait: None }
     }
 
-    /// The same with a longest wait.
+    /// Sets the longest wait.
     #[must_use]
     pub const fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = Some(wait);
         self
     }
 
-    /// Refuses what the limiter cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidAdaptiveRate> {
         match self.max_wait {
             Some(wait) if wait > Self::LONGEST_WAIT => Err(InvalidAdaptiveRate::MaxWait),

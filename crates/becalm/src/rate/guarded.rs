@@ -1,6 +1,6 @@
 //! How do a few words change together, also where there is no mutex?
 //!
-//! Atomics that are only written by whoever holds a flag: safe code, the same with and without a
+//! Atomics that only the holder of a flag writes: safe code, the same with and without a
 //! standard library. What is done under the flag takes nanoseconds, never waits and never calls
 //! foreign code. Not for interrupt handlers: one that interrupts the holder would spin for ever.
 
@@ -34,7 +34,7 @@ impl<const N: usize> Guarded<N> {
         result
     }
 
-    /// One word, as the last change or one that is under way has left it.
+    /// One word, as the last change, or one in progress, has left it.
     pub fn peek(&self, word: usize) -> u64 {
         self.words[word].load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! When may a first try be sent, at the rate that the server's throttles leave?
+//! When may an attempt be sent, at the rate that the server's throttles leave?
 
 use core::fmt;
 use core::time::Duration;
@@ -65,7 +65,7 @@ impl fmt::Display for RateLimited {
 impl core::error::Error for RateLimited {}
 
 impl RateLimiter {
-    /// A limiter that has not seen a throttle.
+    /// Makes a limiter that has not seen a throttle.
     ///
     /// A wait out of range is taken as it is: [`AdaptiveRate::validate`] is where it is refused.
     pub fn new(config: AdaptiveRate) -> Self {
@@ -132,7 +132,7 @@ impl RateLimiter {
         if at <= now { Ok(()) } else { Err(at) }
     }
 
-    /// The call will not start: its token goes to the next that asks. The places of others stay.
+    /// Gives back the token of a call that will not start: it goes to the next that asks. The places of others stay.
     #[expect(clippy::needless_pass_by_value)] // it can be cancelled once
     pub fn cancel(&self, place: Place) {
         if let Some(mark) = place.mark {
@@ -140,7 +140,7 @@ impl RateLimiter {
         }
     }
 
-    /// An answer came that was not a throttle: a success, or a failure of another kind.
+    /// Counts an answer that was not a throttle: a success, or a failure of another kind.
     #[inline]
     pub fn on_success(&self, now: Instant) {
         let counting = now.as_nanos() < self.slot_ends.load(Ordering::Relaxed);
@@ -151,7 +151,7 @@ impl RateLimiter {
         }
     }
 
-    /// The server answered that it is throttling.
+    /// Tells that the server answered that it is throttling.
     pub fn on_throttle(&self, now: Instant) {
         self.answered(now, true);
     }
@@ -309,12 +309,12 @@ impl State {
     }
 }
 
-/// The same bits.
+/// The bits of this word as a number with a sign.
 fn signed(word: u64) -> i64 {
     i64::from_ne_bytes(word.to_ne_bytes())
 }
 
-/// The same bits.
+/// The bits of this number as a word.
 fn unsigned(word: i64) -> u64 {
     u64::from_ne_bytes(word.to_ne_bytes())
 }

@@ -1,4 +1,4 @@
-//! How fast may first tries be sent, once the server has said "too many"?
+//! How fast may attempts be sent, first tries and retries alike, once the server has said "too many"?
 //!
 //! [`AdaptiveRate`] is the configuration, plain data; [`RateLimiter`] keeps the state: the client
 //! rate limiter of the AWS SDKs' adaptive retry mode. A token bucket, whose rate CUBIC cuts at a

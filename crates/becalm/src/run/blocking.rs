@@ -35,7 +35,7 @@ impl<'r, F, C> Blocking<'r, F, C> {
         change(self.settings.get_or_insert_default());
     }
 
-    /// The classifier of this call, by its type: for errors of other crates.
+    /// Sets a named classifier for this call: for errors of other crates.
     pub fn classify_by<D>(self, classifier: D) -> Blocking<'r, F, D> {
         Blocking {
             operation: self.operation,
@@ -45,7 +45,7 @@ impl<'r, F, C> Blocking<'r, F, C> {
         }
     }
 
-    /// The classifier of this call: what each error means for a retry.
+    /// Sets the classifier of this call: the closure says what each error means for a retry.
     pub fn classify_with<T, E, D>(self, classifier: D) -> Blocking<'r, F, ByError<D>>
     where
         F: FnMut(Attempt) -> Result<T, E>,

@@ -13,7 +13,7 @@ use crate::rng::Seed;
 use crate::shared::Shared;
 use crate::time::{Sleeper, default_sleeper};
 
-/// A retrier in the making: see [`Policy::builder`].
+/// Builds a retrier: see [`Policy::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct RetrierBuilder {
@@ -28,7 +28,7 @@ pub struct RetrierBuilder {
 }
 
 impl Policy {
-    /// The retrier of this policy, with a full budget of its own.
+    /// Makes a retrier of this policy, with a full budget of its own.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Policy {
         self.builder().build()
     }
 
-    /// A retrier whose clock, observer, randomness, budget or name is set first.
+    /// Begins a retrier whose clock, observer, randomness, budget or name you set first.
     pub fn builder(self) -> RetrierBuilder {
         RetrierBuilder {
             policy: self,
@@ -53,26 +53,26 @@ impl Policy {
 }
 
 impl RetrierBuilder {
-    /// Clock and timer. Default: tokio's with the feature `tokio`, otherwise the standard
+    /// Sets the clock and timer. Default: tokio's with the feature `tokio`, otherwise the standard
     /// library's.
     pub fn sleeper(mut self, sleeper: impl Sleeper) -> Self {
         self.sleeper = Some(Arc::new(sleeper));
         self
     }
 
-    /// The timer's tick, to which delays are rounded at random. Default: the sleeper's own.
+    /// Sets the timer's tick, to which delays are rounded at random. Default: the sleeper's own.
     pub fn timer_tick(mut self, tick: Duration) -> Self {
         self.tick = Some(tick);
         self
     }
 
-    /// Who is told what happens. Default: nobody, at no cost.
+    /// Sets the observer, which is told what happens. Default: none, at no cost.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// Where the seeds of failing calls come from. Default: the operating system's entropy.
+    /// Sets where the seeds of failing calls come from. Default: the operating system's entropy.
     pub fn seed(mut self, seed: Seed) -> Self {
         self.seed = seed;
         self
@@ -85,7 +85,7 @@ impl RetrierBuilder {
         self
     }
 
-    /// The name of the dependency in events and metrics: one of few. Default: empty.
+    /// Names the dependency in events and metrics. Use few names. Default: empty.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
@@ -98,7 +98,7 @@ impl RetrierBuilder {
         self
     }
 
-    /// The retrier.
+    /// Makes the retrier.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
 use crate::time::Cancel;
 
-/// A call driven by your own loop: mutable captures, early exits, several operations.
+/// A call that your own loop drives: for mutable captures, early exits, several operations.
 ///
 /// Tell it of every attempt: [`success`](Self::success) ends the call, [`failure`](Self::failure)
 /// leads to the next attempt. An attempt of which nothing was told counts as a transient failure.
@@ -76,12 +76,12 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
     }
 
-    /// What observers get to see with each event of this call, such as its host. Default: nothing.
+    /// Attaches a value that observers see with each event of this call, such as its host. Default: nothing.
     pub fn context<X: Send + Sync + 'static>(self, context: X) -> Self {
         self.set(|builder| builder.context(context))
     }
 
-    /// The handle by which somebody else may end the waits of the call.
+    /// Lets another thread or task end the waits of the call through this handle.
     pub fn cancel(self, cancel: &Cancel) -> Self {
         self.set(|builder| builder.cancel(cancel))
     }
@@ -94,7 +94,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         self
     }
 
-    /// The next attempt, after its wait; `None` when the call has stopped.
+    /// Waits for the next attempt; `None` when the call has stopped.
     ///
     /// Dropped in the wait, it can be called again: the wait goes on where it was.
     pub async fn next(&mut self) -> Option<Attempt> {
@@ -104,13 +104,13 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         self.started(started)
     }
 
-    /// The next attempt, after its wait on this thread; `None` when the call has stopped.
+    /// Waits on this thread for the next attempt; `None` when the call has stopped.
     pub fn next_blocking(&mut self) -> Option<Attempt> {
         let started = self.decide()?.block_attempt();
         self.started(started)
     }
 
-    /// The attempt succeeded: the call is over, and the value is handed through.
+    /// Says that the attempt succeeded: the call is over, and the value is handed through.
     pub fn success<T>(mut self, value: T) -> T {
         if let (Stage::Driven(engine), Some(attempt)) = (&mut self.stage, self.attempt.take()) {
             engine.succeeded(attempt.number());
@@ -118,7 +118,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         value
     }
 
-    /// The attempt failed with this error.
+    /// Says that the attempt failed with this error.
     pub fn failure(&mut self, error: E)
     where
         E: Classify,
@@ -126,14 +126,14 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         self.failure_as(error.classify(), error);
     }
 
-    /// The attempt failed with this error of another crate, which means this.
+    /// Says that the attempt failed with this error of another crate, and what that means for a retry.
     pub fn failure_as(&mut self, failure: Failure, error: E) {
         if self.attempt.is_some() {
             self.told = Some((failure, Some(error)));
         }
     }
 
-    /// The attempt was cut by a time-out of the loop's own. An attempt of which nothing was told
+    /// Says that a time-out of the loop's own has cut the attempt. An attempt of which nothing was told
     /// counts as this.
     pub fn timed_out(&mut self) {
         if self.attempt.is_some() {
@@ -141,14 +141,14 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
     }
 
-    /// The request's body is gone: no further attempt can send it again.
+    /// Says that the request's body is gone: no further attempt can send it again.
     pub fn body_is_consumed(&mut self) {
         if let Stage::Driven(engine) = &mut self.stage {
             engine.body_is_consumed();
         }
     }
 
-    /// A layer below the attempt has said that more attempts harm: if the attempt fails, the call
+    /// Passes on that a layer below the attempt has said that more attempts harm: if the attempt fails, the call
     /// stops with [`DoNotRetry`](crate::StopReason::DoNotRetry).
     ///
     /// The engines hear it by themselves, and so does a loop from what runs in [`wrap`](Self::wrap)

@@ -64,7 +64,7 @@ impl<C> Retrier<C> {
         self.core.shared.demand()
     }
 
-    /// What is left of each kind in the policy's budget, and how often it denied a retry; nothing
+    /// How much is left of each kind in the policy's budget, and how often it denied a retry; nothing
     /// where the budget was given as an object.
     pub fn budget_gauges(&self) -> impl Iterator<Item = Gauge> {
         let now = self.core.host.sleeper.now();
@@ -111,7 +111,7 @@ impl<C> Retrier<C> {
         self.shift(|breaker| breaker.force_open(host.sleeper.now(), random));
     }
 
-    /// Closes the breaker, and counts anew.
+    /// Closes the breaker, which then counts from zero.
     pub fn force_close(&self) {
         self.shift(CircuitBreaker::force_close);
     }

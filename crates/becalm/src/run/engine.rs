@@ -25,7 +25,8 @@ use crate::shared::Shared;
 use crate::stop::StopReason;
 use crate::time::{Cancel, Instant, Sleep, Unpark};
 
-/// One call with its clock, its observer, its alarms and its records.
+/// One call with its clock, its observer, its alarms and its records: the step that every driver
+/// repeats.
 ///
 /// `H` is how it holds the retrier: `&Retrier`, or a `Retrier` of its own, which makes it `'static`.
 /// Dropped, it returns what it holds and tells the observer that the call was cancelled; drop what
@@ -107,10 +108,10 @@ pub enum Step {
     Stopped(Stopped),
 }
 
-/// What becomes of an attempt that the engine gives up: the driver drops it, by its number.
+/// How a driver drops an attempt that the engine gives up, by its number.
 pub type Cut<'a> = dyn FnMut(u32) + 'a;
 
-/// An engine in the making: see [`Engine::builder`].
+/// Builds an engine: see [`Engine::builder`].
 #[must_use = "a builder does nothing until `begin`"]
 pub struct EngineBuilder<H> {
     core: H,
@@ -118,19 +119,20 @@ pub struct EngineBuilder<H> {
 }
 
 impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
-    /// What the call sets for itself. Default: nothing.
+    /// Sets the options of the call. Default: those of its policy.
     pub fn options(mut self, options: CallOptions) -> Self {
         self.settings.options = options;
         self
     }
 
-    /// What observers get to see with each event of this call, such as its host. Default: nothing.
+    /// Attaches a value that observers see with each event of this call, such as its host. Default:
+    /// nothing.
     pub fn context<T: Send + Sync + 'static>(mut self, context: T) -> Self {
         self.settings.attached().context = Some(Arc::new(context));
         self
     }
 
-    /// The handle by which somebody else may end the call.
+    /// Lets another thread or task end the call through this handle.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.settings.attached().cancel = Some(cancel.clone());
         self
@@ -251,7 +253,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
 
 /// What a driver asks and tells.
 impl<H: AsRef<Core>> Engine<H> {
-    /// The next attempt, once it may start; the end, if there is none. Pending while attempts run
+    /// Asks for the next attempt: it comes once it may start, or the end of the call comes. Pending while attempts run
     /// or a wait does.
     ///
     /// `cut` drops the attempt of a number: its time is up, or another outcome decided the call.
@@ -339,7 +341,7 @@ impl<H: AsRef<Core>> Engine<H> {
         self.hear(inside);
     }
 
-    /// The attempt of this number has succeeded, and with it the call. Drop the attempts beside it
+    /// Tells that the attempt of this number has succeeded, and with it the call. Drop the attempts beside it
     /// first.
     pub fn succeeded(&mut self, number: u32) {
         let beaten = self.beaten(number);
@@ -363,7 +365,7 @@ impl<H: AsRef<Core>> Engine<H> {
         }
     }
 
-    /// The attempt of this number has failed: decides what follows, which the next
+    /// Tells that the attempt of this number has failed, and decides what follows, which the next
     /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
     ///
     /// Observers see `error`. `cut` drops the attempts beside it, where this failure decides the
@@ -379,18 +381,18 @@ impl<H: AsRef<Core>> Engine<H> {
         self.land(number, failure, Last::Error(()), error, cut);
     }
 
-    /// The attempt of this number has failed, and the driver wants no other: the call ends as
+    /// Tells that the attempt of this number has failed, and that the driver wants no other: the call ends as
     /// cancelled.
     pub fn failed_finally(&mut self, number: u32, failure: Failure, error: Option<&dyn Display>) {
         self.end_after(number, failure, Last::Error(()), error);
     }
 
-    /// A driver's own time-out has cut the attempt of this number.
+    /// Tells that a driver's own time-out has cut the attempt of this number.
     pub fn timed_out(&mut self, number: u32, cut: &mut Cut<'_>) {
         self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
     }
 
-    /// The driver wants no further attempt: the call ends as cancelled. Drop what runs first.
+    /// Ends the call as cancelled, because the driver wants no further attempt. Drop what runs first.
     pub fn cancel(&mut self) -> Stopped {
         if !matches!(self.stage, Stage::Stopped(_)) {
             self.end_cancelled();
@@ -409,12 +411,12 @@ impl<H: AsRef<Core>> Engine<H> {
         }
     }
 
-    /// The request's body is gone: no attempt can follow that sends it again.
+    /// Tells that the request's body is gone: no attempt can follow that sends it again.
     pub fn body_is_consumed(&mut self) {
         self.call.body_is_consumed();
     }
 
-    /// A layer below has said that more attempts harm.
+    /// Tells that a layer below has said that more attempts harm.
     pub fn forbid_retry(&mut self) {
         self.call.forbid_retry();
     }

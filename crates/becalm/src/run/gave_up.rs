@@ -9,7 +9,7 @@ use crate::hint::Hint;
 use crate::stop::StopReason;
 use crate::time::Instant;
 
-/// A call ended without success: why, after what, and with which last error.
+/// The error of a call that ended without success: the reason, the attempts, and the last error.
 ///
 /// `E` is the operation's error, or [`Rejected`](crate::Rejected) where an `Ok` may mean failure.
 /// `Display` is one sentence.
@@ -31,7 +31,7 @@ pub struct GaveUp<E> {
     error: Option<E>,
 }
 
-/// How a call ended without success, but for its error: what an [`Engine`](super::Engine) hands
+/// How a call ended without success, all but its error: what an [`Engine`](super::Engine) hands
 /// out at the end, and what a driver may attach to the answer that it gives back.
 #[derive(Clone)]
 pub struct Stopped {
@@ -201,7 +201,7 @@ impl Stopped {
         self.story.elapsed
     }
 
-    /// How long the breaker stays open that stopped this call
+    /// How long the breaker that stopped this call stays open
     /// ([`StopReason::BreakerOpen`]), counted from the end of the call; then it lets a probe
     /// through. `None` after any other reason, and while the breaker is isolated.
     pub fn next_probe(&self) -> Option<Duration> {
@@ -237,17 +237,17 @@ impl<E> GaveUp<E> {
         self.stopped.elapsed_since_first_failure()
     }
 
-    /// How long the breaker stays open that stopped this call: see [`Stopped::next_probe`].
+    /// How long the breaker that stopped this call stays open: see [`Stopped::next_probe`].
     pub fn next_probe(&self) -> Option<Duration> {
         self.stopped.next_probe()
     }
 
-    /// All of it but the error: cheap to keep beside an answer.
+    /// Everything but the error: cheap to keep beside an answer.
     pub fn stopped(&self) -> &Stopped {
         &self.stopped
     }
 
-    /// The last error there was, even if a later attempt timed out.
+    /// The last error, even if a later attempt timed out.
     pub fn error(&self) -> Option<&E> {
         self.error.as_ref()
     }
@@ -262,7 +262,7 @@ impl<E> GaveUp<E> {
         self.stopped.last().with(self.error)
     }
 
-    /// The last error there was, by value.
+    /// The last error by value, even if a later attempt timed out.
     pub fn into_error(self) -> Option<E> {
         self.error
     }

@@ -1,4 +1,4 @@
-//! What may one call set for itself? The same for the async and the blocking engine.
+//! What may one call set for itself? One answer for the async and the blocking engine.
 
 /// The options of a call, as methods of a builder that can `set` its settings.
 macro_rules! call_options {
@@ -20,40 +20,40 @@ macro_rules! call_options {
             self.operation($crate::Operation::NotIdempotent)
         }
 
-        /// Declares what repeating the operation would do.
+        /// Declares whether the operation may be repeated, and how.
         pub fn operation(mut self, operation: $crate::Operation) -> Self {
             self.set(|settings| settings.options.operation = operation);
             self
         }
 
-        /// How soon an adaptive throttle may shed this call. Default
+        /// Sets how soon an adaptive throttle may shed this call. Default
         /// [`Critical`]($crate::throttle::Priority::Critical).
         pub fn priority(mut self, priority: $crate::throttle::Priority) -> Self {
             self.set(|settings| settings.options.priority = priority);
             self
         }
 
-        /// The longest time of this call, in place of the policy's.
+        /// Sets the longest time of this call, in place of the policy's deadline.
         pub fn deadline(mut self, deadline: ::core::time::Duration) -> Self {
             self.set(|settings| settings.options.deadline = Some(deadline));
             self
         }
 
-        /// All attempts of this call, in place of the policy's.
+        /// Sets how many attempts this call may make, the first included, in place of the policy's number.
         pub fn attempts(mut self, attempts: u32) -> Self {
             self.set(|settings| settings.options.attempts = Some(attempts));
             self
         }
 
-        /// What observers get to see with each event of this call, such as its host. Default:
+        /// Attaches a value that observers see with each event of this call, such as its host. Default:
         /// nothing.
         pub fn context<X: Send + Sync + 'static>(mut self, context: X) -> Self {
             self.set(|settings| settings.attached().context = Some(::std::sync::Arc::new(context)));
             self
         }
 
-        /// The handle by which somebody else may end the call: its waits, and an attempt that is
-        /// awaited.
+        /// Lets another thread or task end the call through this handle: its waits, and an attempt that
+        /// is awaited.
         pub fn cancel(mut self, cancel: &$crate::Cancel) -> Self {
             self.set(|settings| settings.attached().cancel = Some(cancel.clone()));
             self

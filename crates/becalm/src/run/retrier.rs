@@ -48,7 +48,7 @@ impl Retrier {
         }
     }
 
-    /// A retrier that shares all state with this one, and classifies errors of other crates by this
+    /// Makes a retrier that shares all state with this one, and classifies errors of other crates by this
     /// type, whatever its calls return on success.
     ///
     /// ```
@@ -79,7 +79,7 @@ impl Retrier {
         }
     }
 
-    /// A retrier that shares all state with this one; the closure says what each error means for a
+    /// Makes a retrier that shares all state with this one; the closure says what each error means for a
     /// retry.
     ///
     /// ```
@@ -149,7 +149,7 @@ impl<C> Retrier<C> {
         Blocking::new(&self.core, operation, self.classifier.clone()).call()
     }
 
-    /// A blocking call whose options are set before it runs.
+    /// Prepares a blocking call, whose options you set before it runs.
     ///
     /// ```
     /// use becalm::{Cancel, Policy};
@@ -174,7 +174,7 @@ impl<C> Retrier<C> {
         Blocking::new(&self.core, operation, self.classifier.clone())
     }
 
-    /// A call driven by your own loop, for mutable captures and early exits: see [`CallLoop`].
+    /// Begins a call that your own loop drives, for mutable captures and early exits: see [`CallLoop`].
     pub fn call<E: fmt::Display>(&self) -> CallLoop<&Core, E> {
         self.call_with(CallOptions::new())
     }
@@ -196,7 +196,7 @@ impl<C> Retrier<C> {
         Engine::builder(self.core.clone())
     }
 
-    /// Clock and timer.
+    /// The clock and timer of this retrier.
     pub fn sleeper(&self) -> &dyn Sleeper {
         &*self.core.host.sleeper
     }
@@ -207,7 +207,7 @@ impl<C> Retrier<C> {
         self.core.host.seed.stream()
     }
 
-    /// What says what an error means, for a driver of your own.
+    /// The classifier, which says what an error means: for a driver of your own.
     pub fn classifier(&self) -> &C {
         &self.classifier
     }

@@ -63,7 +63,7 @@ impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
         }
     }
 
-    /// The classifier of this call, by its type: for errors of other crates.
+    /// Sets a named classifier for this call: for errors of other crates.
     pub fn classify_by<D>(self, classifier: D) -> Retry<'r, F, Fut, E, D> {
         let settings = match self.stage {
             Stage::New(settings) => settings,
@@ -72,7 +72,7 @@ impl<'r, F, Fut, E, C> Retry<'r, F, Fut, E, C> {
         Retry::with(self.core, settings, self.operation, classifier)
     }
 
-    /// The classifier of this call: what each error means for a retry.
+    /// Sets the classifier of this call: the closure says what each error means for a retry.
     pub fn classify_with<D>(self, classifier: D) -> Retry<'r, F, Fut, E, ByError<D>>
     where
         D: Fn(Attempt, &E) -> Failure,

@@ -128,7 +128,7 @@ impl Schedule {
         self.jitter.interval(bounds)
     }
 
-    /// What becomes of a draw from that interval.
+    /// What happens to a draw from that interval.
     fn kept(&self, drawn: u64) -> u64 {
         match self.jitter {
             Jitter::DecorrelatedClamped => drawn.min(self.rule.cap),

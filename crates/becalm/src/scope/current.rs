@@ -71,7 +71,7 @@ impl Scope {
         (result, entered.leave())
     }
 
-    /// The future in this scope, wherever it is polled: for `spawn`.
+    /// Puts a future into this scope, wherever it is polled: for `spawn`.
     ///
     /// ```no_run
     /// # async fn run() {
@@ -120,7 +120,7 @@ impl Scope {
     }
 }
 
-/// The future at the top, wherever it is polled: for what outlives the call that began it, or is
+/// Puts a future at the top, outside of all layers, wherever it is polled: for what outlives the call that began it, or is
 /// shared by several, as a connection, a session or a background refresh.
 ///
 /// Without it, dialling a shared connection runs in the scope of the call that came first: it has
@@ -245,7 +245,7 @@ impl<F> Wrapped<F> {
         self.scope
     }
 
-    /// The same future, which resolves to its output and to what the scope has become.
+    /// Lets the future resolve to its output and to the scope as it is at the end.
     pub const fn with_scope(self) -> WithScope<F> {
         WithScope { wrapped: self }
     }

@@ -12,7 +12,7 @@ use {
 
 /// The rules in force. Read only after a failure.
 ///
-/// Most are never replaced: the first ones stay for good, and whoever reads them takes no lock and
+/// Most are never replaced: the first ones stay for good, and a reader takes no lock and
 /// counts no reference. They may be those of a [twin](super::Shared::twin), too.
 #[derive(Debug)]
 pub(super) struct CurrentRules {

@@ -43,7 +43,7 @@ pub struct Shared {
     plain: AtomicU64,
     disabled: AtomicU64,
     waiting: AtomicU64,
-    /// What every call looks at: [`HEARS_CALLS`] and its kin.
+    /// What every call looks at: [`HEARS_CALLS`] and the other flags.
     wants: AtomicU64,
     foreign_budget: Option<Arc<dyn RetryBudget>>,
     guards: Guards,
@@ -65,7 +65,7 @@ const HEARS_CALLS: u64 = 1;
 const STARTS: u64 = 4;
 /// The budget or a guard wants to know when a call ends.
 const ENDS: u64 = 8;
-/// The budget counts the calls under way.
+/// The budget counts the running calls.
 const COUNTS_CALLS: u64 = 16;
 /// The budget looks at first tries.
 const HEARS_FIRST_TRIES: u64 = 32;
@@ -90,7 +90,7 @@ impl Shared {
         self
     }
 
-    /// The same, which counts what is [asked](Self::demand) of the dependency.
+    /// Also counts what is [asked](Self::demand) of the dependency.
     ///
     /// Opt-in, since it writes memory on every call, if none that other threads write.
     #[must_use]
@@ -156,7 +156,7 @@ impl Shared {
         });
     }
 
-    /// Whether a new state of this policy would behave no differently, and nothing is under way.
+    /// Whether a new state of this policy would behave no differently, and nothing is running.
     #[cfg(feature = "std")]
     pub(crate) fn is_as_new(&self, now: Instant) -> bool {
         let owes_nothing = self.foreign_budget.is_none() && self.budgets.is_idle(now);

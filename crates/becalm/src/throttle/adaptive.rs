@@ -20,7 +20,7 @@ const MILLION: u64 = 1_000_000;
 ///
 /// Counted apart for each [`Priority`], as in the book, and shed in their order. The book does not
 /// say how to keep the critical calls whole at a server that rejects all alike; counts alone do
-/// not, for whoever sends K for each that is accepted has 1 - 1/K of all priorities rejected, the
+/// not, for a client that sends K for each that is accepted has 1 - 1/K of all priorities rejected, the
 /// share from which critical calls are shed, too. So, with `excess` = requests - K accepts:
 ///
 /// - K - 1 is halved from each priority to the next, and is as configured for

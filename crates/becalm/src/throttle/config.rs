@@ -49,21 +49,21 @@ impl Throttle {
         }
     }
 
-    /// The same over another window.
+    /// Sets the time over which calls are counted.
     #[must_use]
     pub const fn within(mut self, window: Duration) -> Self {
         self.window = window;
         self
     }
 
-    /// The same with another largest probability.
+    /// Sets the largest probability of shedding a call.
     #[must_use]
     pub const fn max(mut self, probability: f64) -> Self {
         self.max = probability;
         self
     }
 
-    /// Refuses what the throttle cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidThrottle> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
         // Written so that NaN fails each of them.

@@ -70,13 +70,13 @@ impl FakeSleeper {
         }
     }
 
-    /// The same clock with a timer of this tick (the default is exact).
+    /// Gives the clock a timer of this tick (the default is exact).
     #[must_use]
     pub fn with_tick(self, tick: Duration) -> Self {
         Self { tick, ..self }
     }
 
-    /// Moves the time, and wakes who was waiting for it, in order.
+    /// Moves the time, and wakes those that waited for it, in order.
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.now = state.now.after(by);

@@ -11,7 +11,7 @@ use std::time::Instant as StdInstant;
 use super::alarms::{Alarms, wake_all};
 use super::{ClockId, Instant, Sleep, Sleeper};
 
-/// The standard library's clock; async sleeps wake from one background thread, which starts with
+/// The standard library's clock. Async sleeps wake from one background thread, which starts with
 /// the first of them, blocking sleeps park their own.
 ///
 /// Where that thread cannot be started, since the process has as many as it may, sleeps yield to the

@@ -22,7 +22,7 @@ impl TokioSleeper {
         }
     }
 
-    /// The same with another tick: 15.6 ms on Windows with its default timer resolution.
+    /// Sleeps on tokio's timer with this tick: 15.6 ms on Windows with its default timer resolution.
     #[must_use]
     pub const fn with_tick(tick: Duration) -> Self {
         Self { tick }

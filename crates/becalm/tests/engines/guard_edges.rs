@@ -1,4 +1,4 @@
-//! What becomes of calls at the edges of guards and budgets: reloads, shared budgets, told failures,
+//! What happens to calls at the edges of guards and budgets: reloads, shared budgets, told failures,
 //! deadlines?
 
 use std::future::{Future, pending};

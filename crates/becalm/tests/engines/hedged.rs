@@ -14,7 +14,7 @@ use becalm::{Attempt, Event, Failure, Instant, Observer, Policy, Retrier, Sleepe
 
 use crate::probe::{ByHand, Fault, SECOND};
 
-/// What becomes of an attempt, after how many milliseconds.
+/// What happens to an attempt, after how many milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub enum Fate {
     Good(u64),

@@ -1,4 +1,4 @@
-//! Who pays for a hedge, when, and what becomes of the token?
+//! Who pays for a hedge, when, and what happens to the token?
 
 use becalm::budget::Kind;
 use becalm::{Budget, Hedge, Policy, StopReason};

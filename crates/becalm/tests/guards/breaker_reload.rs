@@ -1,4 +1,4 @@
-//! What becomes of guards when the policy is replaced under running calls?
+//! What happens to guards when the policy is replaced under running calls?
 
 use std::future::pending;
 

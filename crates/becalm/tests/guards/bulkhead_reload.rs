@@ -1,4 +1,4 @@
-//! What becomes of those who wait for a place when the policy is replaced?
+//! What happens to those who wait for a place when the policy is replaced?
 
 use crate::probe::{ByHand, MS, fixed};
 use crate::queued::{busy, ended_of, queue, waiting, world};

@@ -1,9 +1,9 @@
 //! What does the simulator make of the same calls?
 //!
-//! The same service, the same policy, each call at the moment when it really began: what differs is
-//! that nothing takes time but the work, the queue, the waits and the fault. There are no
-//! connections, no scheduler and no other process. The figures are those of the drill, by the same
-//! arithmetic.
+//! Service and policy are those of the drill, and each call begins at the moment when it really
+//! began. What differs: nothing takes time but the work, the queue, the waits and the fault. There
+//! are no connections, no scheduler and no other process. The figures are those of the drill, by the
+//! same arithmetic.
 
 mod record;
 
@@ -84,7 +84,7 @@ fn twin(setup: &Setup, recording: &Simulated) -> Twin {
 }
 
 /// The simulator's counts by the names of the drill. The simulator does not count the attempts that
-/// are under way at once.
+/// are in flight at once.
 fn counted(recording: &Simulated) -> Recording {
     let (Some(clients), Some(service)) =
         (recording.populations.first(), recording.services.first())

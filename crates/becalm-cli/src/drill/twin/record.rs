@@ -1,4 +1,4 @@
-//! The same calls in the simulator as they stand in the JSON document.
+//! How do the simulated calls stand in the JSON document?
 
 use std::collections::BTreeMap;
 

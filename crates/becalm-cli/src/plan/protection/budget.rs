@@ -21,8 +21,7 @@ pub struct Grant {
     of: Earner,
     /// Retries that time alone grants.
     per_minute: f64,
-    /// The same as `burst` and `share` for throttled failures, where they cost another number of
-    /// tokens.
+    /// `burst` and `share` for throttled failures, where these cost another number of tokens.
     throttled: Option<Throttled>,
 }
 
@@ -165,7 +164,7 @@ impl Grant {
         match self.of {
             Earner::Time => format!("budget {kind}: at most {burst} retries in any minute"),
             Earner::CallsUnderWay => format!(
-                "budget {kind}: retries under way are at most {share} of the calls under way, or \
+                "budget {kind}: retries in progress are at most {share} of the calls in progress, or \
                  {burst} if that is more"
             ),
             of => {
@@ -229,7 +228,7 @@ mod tests {
             ),
             (
                 "concurrency:0.2,floor:3",
-                "budget concurrency: retries under way are at most 20% of the calls under way, or \
+                "budget concurrency: retries in progress are at most 20% of the calls in progress, or \
                  3 if that is more",
             ),
             (

@@ -48,7 +48,7 @@ pub const HERD: Entry = Entry {
             "horizon",
             Kind::Duration,
             "10m",
-            "when the run ends, whoever is connected by then",
+            "when the run ends, even if clients are not connected by then",
         ),
         fleet::BUCKET,
     ],

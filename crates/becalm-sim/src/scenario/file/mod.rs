@@ -79,7 +79,7 @@ const KEYS: &[&str] = &[
 ];
 const NETWORK: &[&str] = &["delay", "loss"];
 
-/// The scenario of a text. `files` reads the files that it names: recorded arrivals, measured
+/// Reads the scenario of a text. `files` reads the files that it names: recorded arrivals, measured
 /// times, policies.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ pub fn read(
     read_named(text, None, files)
 }
 
-/// The same with the name that it has where it gives none.
+/// Reads a scenario, with the name that it has if it gives none itself.
 fn read_named(text: &str, name: Option<&str>, files: Files<'_>) -> Result<Scenario, InvalidFile> {
     let document = DeTable::parse(text).map_err(|error| {
         let refusal = Refusal {
@@ -116,7 +116,7 @@ fn no_toml(text: &str, error: &toml::de::Error) -> String {
     }
 }
 
-/// The scenario of a file. Names of other files in it are relative to its folder. Without a `name`
+/// Reads the scenario of a file. Names of other files in it are relative to its folder. Without a `name`
 /// it is called as the file is, less its ending.
 ///
 /// # Errors
@@ -131,7 +131,7 @@ pub fn load(path: &Path) -> Result<Scenario, InvalidFile> {
     read_named(&text, name, &|name| fs::read_to_string(folder.join(name)))
 }
 
-/// The text of a scenario, which [`read`] reads back as the same. What has its default is left out;
+/// Writes the text of a scenario, which [`read`] reads back as the same. What has its default is left out;
 /// recorded times stand in the text itself.
 ///
 /// # Errors

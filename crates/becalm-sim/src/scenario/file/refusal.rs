@@ -31,7 +31,7 @@ impl fmt::Display for InvalidFile {
 
 impl std::error::Error for InvalidFile {}
 
-/// The same before its line is known.
+/// A refusal whose line is not known yet.
 #[derive(Debug)]
 pub(super) struct Refusal {
     /// The bytes of the text that it is about.

@@ -19,7 +19,7 @@ pub struct AllOf {
     pub grpc: Option<Grpc>,
     /// Retries are a share of the first tries of the last seconds.
     pub window: Option<Window>,
-    /// Retries under way are a share of the calls under way.
+    /// Retries in progress are a share of the calls in progress.
     pub concurrency: Option<Concurrency>,
     /// So many retries a minute.
     pub per_minute: Option<PerMinute>,

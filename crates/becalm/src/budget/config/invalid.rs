@@ -32,9 +32,9 @@ pub enum InvalidBudget {
     Share,
     /// The length of a window is out of range.
     Ttl,
-    /// The share of the calls under way is out of range.
+    /// The share of the calls in progress is out of range.
     ConcurrencyShare,
-    /// The number of retries under way is out of range.
+    /// The number of retries in progress is out of range.
     ConcurrencyFloor,
     /// The number of retries a minute is out of range.
     PerMinute,
@@ -65,11 +65,11 @@ impl fmt::Display for InvalidBudget {
             }
             Self::Ttl => "the budget's ttl must be a duration from 1s to 60s, such as 10s",
             Self::ConcurrencyShare => {
-                "the budget's share of the calls under way must be from 0.000001 to 1, or 0 beside \
+                "the budget's share of the calls in progress must be from 0.000001 to 1, or 0 beside \
                  a floor"
             }
             Self::ConcurrencyFloor => {
-                "the budget's floor of retries under way must be from 0 to 1000000, and from 1 \
+                "the budget's floor of retries in progress must be from 0 to 1000000, and from 1 \
                  where the share is 0"
             }
             Self::PerMinute => "the budget's retries a minute must be from 1 to 1000000",

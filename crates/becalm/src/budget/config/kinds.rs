@@ -5,6 +5,8 @@ use core::time::Duration;
 use super::InvalidBudget;
 use crate::setters::setters;
 
+/// Retries are a share of what earns them: of the calls that succeed, or of first tries.
+///
 /// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
 /// and what came back in it.
 ///
@@ -65,6 +67,8 @@ impl Default for Ratio {
     }
 }
 
+/// Retries cost tokens, and successes bring them back: the quota of the AWS SDKs.
+///
 /// Over any interval: what retries cost <= `capacity` + `clean_success` x clean successes + what came
 /// back in the interval.
 ///
@@ -133,6 +137,8 @@ impl Default for Tokens {
     }
 }
 
+/// No retries while failures have outweighed successes: the throttle of gRPC.
+///
 /// Over any interval: retries < `max_tokens` / 2 + `token_ratio` x successes in it.
 ///
 /// gRPC's `retryThrottling` (gRFC A6). Tokens start at `max_tokens`. A failure that may be retried,
@@ -170,11 +176,13 @@ impl Default for Grpc {
     }
 }
 
+/// Retries are a share of the first tries of the last seconds: the budget of Finagle.
+///
 /// Whenever a retry is granted: retries in the window, itself among them <= `share` x first tries in
 /// the window + `floor_per_second` x `ttl`.
 ///
 /// Finagle's `RetryBudget`, which Linkerd and tower took over. The window is ten slices of a tenth
-/// of `ttl`, the one under way the last of them; each is forgotten when it falls out. So it reaches
+/// of `ttl`, the current one the last of them; each is forgotten when it falls out. So it reaches
 /// back nine to ten tenths of `ttl`, and over any interval of nine tenths retries <= `share` x first
 /// tries in the window at its end + `floor_per_second` x `ttl` + refunds. A retry that never starts
 /// leaves the slice that it was counted in.
@@ -220,20 +228,22 @@ impl Default for Window {
     }
 }
 
-/// Whenever a retry is granted: retries under way, itself among them <= `share` x calls under way,
+/// Retries in progress are a share of the calls in progress: the budget of Envoy.
+///
+/// Whenever a retry is granted: retries in progress, itself among them <= `share` x calls in progress,
 /// or `floor` if that is more.
 ///
-/// Envoy's retry budget, and with a share of 0 its `max_retries`. A retry is under way from the start
+/// Envoy's retry budget, and with a share of 0 its `max_retries`. A retry is in progress from the start
 /// of its wait until it ends, in whatever way; nothing else comes back, nothing is saved up. It
 /// bounds what runs at once, not the traffic: at low rates the floor alone may grant every call its
 /// retry, which is linted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Concurrency {
-    /// Retries for each call under way, first tries and retries alike. From 0 to 1 in steps of a
+    /// Retries for each call in progress, first tries and retries alike. From 0 to 1 in steps of a
     /// millionth. Default 0.2, Envoy's `budget_percent`.
     pub share: f64,
-    /// Retries that may be under way whatever the traffic. From 0 to 1 000 000, and from 1 where the
+    /// Retries that may be in progress whatever the traffic. From 0 to 1 000 000, and from 1 where the
     /// share is 0. Default 3, Envoy's `min_retry_concurrency`.
     pub floor: u32,
 }
@@ -262,6 +272,8 @@ impl Default for Concurrency {
     }
 }
 
+/// So many retries in any minute: the bound of the Google SRE book for a process.
+///
 /// Over any interval of a minute: retries <= `retries` + refunds in it.
 ///
 /// The budget of a process in the Google SRE book (ch. 21, *Handling Overload*). Retries are counted
@@ -339,9 +351,9 @@ setters! {
 setters! {
     /// Setters: each returns the kind with one field changed.
     impl Concurrency;
-    /// Sets the retries for each call under way.
+    /// Sets the retries for each call in progress.
     share: f64;
-    /// Sets the retries that may be under way whatever the traffic.
+    /// Sets the retries that may be in progress whatever the traffic.
     floor: u32;
 }
 

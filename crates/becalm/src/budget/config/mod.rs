@@ -22,7 +22,7 @@ pub use kinds::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 /// | [`Tokens`] | each clean success deposits `clean` | that, and a success's own last cost | `tokens:500,cost:14,throttled:5,refund:last,clean:1` |
 /// | [`Grpc`] | each success deposits `ratio`, each failure takes 1 | nothing: a retry itself is free | `grpc:10,ratio:0.1` |
 /// | [`Window`] | each first try, for as long as it is in the window | a retry that never starts | `window:0.2,ttl:10s,floor:10` |
-/// | [`Concurrency`] | the calls under way | each retry, when it ends | `concurrency:0.2,floor:3` |
+/// | [`Concurrency`] | the calls in progress | each retry, when it ends | `concurrency:0.2,floor:3` |
 /// | [`PerMinute`] | time | a retry that never starts | `per-minute:60` |
 ///
 /// Kinds are joined by `+`: `ratio:0.1 + per-minute:60` grants what both grant. Parameters that are
@@ -35,7 +35,7 @@ pub enum Budget {
     None,
     /// Retries are a share of the calls that succeed: in an outage nothing earns them.
     Ratio(Ratio),
-    /// Retries are a share of first tries, whatever becomes of them: the Google SRE book.
+    /// Retries are a share of first tries, however they end: the Google SRE book.
     FirstTries(Ratio),
     /// Retries cost tokens, and success earns them: the AWS SDKs.
     Tokens(Tokens),
@@ -43,7 +43,7 @@ pub enum Budget {
     Grpc(Grpc),
     /// Retries are a share of the first tries of the last seconds: Finagle, Linkerd, tower.
     Window(Window),
-    /// Retries under way are a share of the calls under way: Envoy, failsafe-go.
+    /// Retries in progress are a share of the calls in progress: Envoy, failsafe-go.
     Concurrency(Concurrency),
     /// So many retries a minute, whatever the traffic: Google SRE.
     PerMinute(PerMinute),
@@ -118,17 +118,17 @@ impl Budget {
         })
     }
 
-    /// Retries under way are at most this share of the calls under way, or `floor` if that is more.
+    /// Retries in progress are at most this share of the calls in progress, or `floor` if that is more.
     pub const fn concurrency(share: f64, floor: u32) -> Self {
         Self::Concurrency(Concurrency { share, floor })
     }
 
-    /// At most so many retries in any minute.
+    /// Retries are at most this many in any minute.
     pub const fn per_minute(retries: u32) -> Self {
         Self::PerMinute(PerMinute { retries })
     }
 
-    /// Both budgets, each of which must agree to a retry.
+    /// Joins two budgets, which both must agree to a retry.
     ///
     /// A kind can be there once; [`validate`](Self::validate) refuses a second.
     ///
@@ -165,7 +165,8 @@ impl Budget {
         all
     }
 
-    /// The same with another burst of the ratio, or else of the first tries. Changes nothing on a budget that has none.
+    /// Sets the burst of the ratio, or else of the first tries. Changes nothing on a budget that has
+    /// neither.
     #[must_use]
     pub fn burst(mut self, tokens: f64) -> Self {
         if let Some(ratio) = self.ratio_mut() {
@@ -174,8 +175,8 @@ impl Budget {
         self
     }
 
-    /// The same with tokens that each second adds to the ratio, or else to the first tries. Changes
-    /// nothing on a budget that has neither.
+    /// Sets the tokens that each second adds to the ratio, or else to the first tries. Changes nothing
+    /// on a budget that has neither.
     #[must_use]
     pub fn floor_per_second(mut self, tokens: f64) -> Self {
         if let Some(ratio) = self.ratio_mut() {
@@ -192,7 +193,7 @@ impl Budget {
         }
     }
 
-    /// Refuses what the budget cannot keep.
+    /// Refuses a value that is out of range, naming the parameter and the remedy.
     ///
     /// # Errors
     ///

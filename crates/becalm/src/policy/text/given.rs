@@ -105,7 +105,7 @@ impl Given {
             .ok_or_else(|| remedy(text, known(), || list("write ", known(), " or ")))
     }
 
-    /// The same for a sentence.
+    /// The value as it stands in a sentence.
     pub fn shown(&self) -> String {
         match self {
             Self::Written(text) => text.clone(),
