@@ -1,6 +1,17 @@
 //! Which kinds of budget are there, and how much has each left?
 
+use alloc::boxed::Box;
 use core::fmt;
+
+use super::account::Account;
+use super::concurrency::ConcurrencyBudget;
+use super::config::{AllOf, Budget};
+use super::first_tries::FirstTriesBudget;
+use super::grpc::GrpcBudget;
+use super::per_minute::MinuteBudget;
+use super::ratio::RatioBudget;
+use super::tokens::TokenBudget;
+use super::window::WindowBudget;
 
 /// A kind of budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,6 +58,32 @@ impl Kind {
             Self::Window => "window",
         }
     }
+
+    /// Whether this configuration has it.
+    pub(super) const fn is_in(self, all: &AllOf) -> bool {
+        match self {
+            Self::Grpc => all.grpc.is_some(),
+            Self::Concurrency => all.concurrency.is_some(),
+            Self::Ratio => all.ratio.is_some(),
+            Self::FirstTries => all.first_tries.is_some(),
+            Self::Tokens => all.tokens.is_some(),
+            Self::PerMinute => all.per_minute.is_some(),
+            Self::Window => all.window.is_some(),
+        }
+    }
+
+    /// Its state, closed.
+    pub(super) fn closed(self) -> Box<dyn Account> {
+        match self {
+            Self::Grpc => Box::new(GrpcBudget::closed()),
+            Self::Concurrency => Box::new(ConcurrencyBudget::closed()),
+            Self::Ratio => Box::new(RatioBudget::new(Budget::None)),
+            Self::FirstTries => Box::new(FirstTriesBudget::closed()),
+            Self::Tokens => Box::new(TokenBudget::closed()),
+            Self::PerMinute => Box::new(MinuteBudget::closed()),
+            Self::Window => Box::new(WindowBudget::closed()),
+        }
+    }
 }
 
 impl fmt::Display for Kind {
@@ -61,8 +98,8 @@ impl fmt::Display for Kind {
 pub struct Gauge {
     /// The kind.
     pub kind: Kind,
-    /// What is left: tokens of a ratio, of first tries, of tokens and of gRPC (which grants down to half of them),
-    /// retries of a window and of a minute, free slots of a concurrency.
+    /// What is left: tokens of a ratio, of first tries, of tokens and of gRPC (which grants down to half
+    /// of them), retries of a window and of a minute, free slots of a concurrency.
     pub left: f64,
     /// What there is when nothing has been used. Of a window and of a concurrency it depends on the
     /// traffic.
@@ -79,6 +116,23 @@ pub(super) struct Kinds(u8);
 
 impl Kinds {
     pub const NONE: Self = Self(0);
+    /// The default.
+    pub const RATIO: Self = Self::NONE.with(Kind::Ratio, true);
+    /// Those that look at outcomes, or at what is under way.
+    pub const HEARING: Self = Self::NONE
+        .with(Kind::Grpc, true)
+        .with(Kind::Concurrency, true)
+        .with(Kind::Tokens, true);
+    /// Those that count the calls under way.
+    pub const COUNTING: Self = Self::NONE.with(Kind::Concurrency, true);
+    /// Those that look at first tries.
+    pub const FED_BY_FIRST_TRIES: Self = Self::NONE
+        .with(Kind::FirstTries, true)
+        .with(Kind::Window, true);
+    /// Those that look at the time of a first try.
+    pub const TIMING: Self = Self::NONE.with(Kind::Window, true);
+    /// Those from which a retry takes nothing.
+    pub const FREE: Self = Self::NONE.with(Kind::Grpc, true);
 
     /// The set that this byte stands for.
     pub const fn of_bits(bits: u8) -> Self {
@@ -106,9 +160,15 @@ impl Kinds {
         self.0 == 0
     }
 
+    /// Those in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Whether any kind is in both.
     pub const fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        !self.and(other).is_none()
     }
 
     pub fn iter(self) -> impl Iterator<Item = Kind> {
