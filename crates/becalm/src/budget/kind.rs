@@ -13,77 +13,61 @@ use super::ratio::RatioBudget;
 use super::tokens::TokenBudget;
 use super::window::WindowBudget;
 
-/// A kind of budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// [`Grpc`](super::Grpc).
-    Grpc,
-    /// [`Concurrency`](super::Concurrency).
-    Concurrency,
-    /// [`Ratio`](super::Ratio).
-    Ratio,
-    /// [`Ratio`](super::Ratio) of first tries.
-    FirstTries,
-    /// [`Tokens`](super::Tokens).
-    Tokens,
-    /// [`PerMinute`](super::PerMinute).
-    PerMinute,
-    /// [`Window`](super::Window).
-    Window,
+/// A row for each kind: its name in events, metrics and texts, its part of a configuration, and its
+/// state, closed.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $name:literal, $part:ident, $closed:expr;)*) => {
+        /// A kind of budget.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// All kinds, in the order in which they are asked: what is cheap to ask and to return
+            /// comes first.
+            pub const ALL: [Self; 7] = [$(Self::$kind),*];
+
+            /// The name in events and metrics, as in the text of a budget: one of a closed set.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            /// Whether this configuration has it.
+            pub(super) const fn is_in(self, all: &AllOf) -> bool {
+                match self {
+                    $(Self::$kind => all.$part.is_some(),)*
+                }
+            }
+
+            /// Its state, closed.
+            pub(super) fn closed(self) -> Box<dyn Account> {
+                match self {
+                    $(Self::$kind => Box::new($closed),)*
+                }
+            }
+        }
+    };
 }
 
-impl Kind {
-    /// All kinds, in the order in which they are asked: what is cheap to ask and to return comes
-    /// first.
-    pub const ALL: [Self; 7] = [
-        Self::Grpc,
-        Self::Concurrency,
-        Self::Ratio,
-        Self::FirstTries,
-        Self::Tokens,
-        Self::PerMinute,
-        Self::Window,
-    ];
-
-    /// The name in events and metrics, as in the text of a budget: one of a closed set.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::Concurrency => "concurrency",
-            Self::Ratio => "ratio",
-            Self::FirstTries => "first-tries",
-            Self::Tokens => "tokens",
-            Self::PerMinute => "per-minute",
-            Self::Window => "window",
-        }
-    }
-
-    /// Whether this configuration has it.
-    pub(super) const fn is_in(self, all: &AllOf) -> bool {
-        match self {
-            Self::Grpc => all.grpc.is_some(),
-            Self::Concurrency => all.concurrency.is_some(),
-            Self::Ratio => all.ratio.is_some(),
-            Self::FirstTries => all.first_tries.is_some(),
-            Self::Tokens => all.tokens.is_some(),
-            Self::PerMinute => all.per_minute.is_some(),
-            Self::Window => all.window.is_some(),
-        }
-    }
-
-    /// Its state, closed.
-    pub(super) fn closed(self) -> Box<dyn Account> {
-        match self {
-            Self::Grpc => Box::new(GrpcBudget::closed()),
-            Self::Concurrency => Box::new(ConcurrencyBudget::closed()),
-            Self::Ratio => Box::new(RatioBudget::new(Budget::None)),
-            Self::FirstTries => Box::new(FirstTriesBudget::closed()),
-            Self::Tokens => Box::new(TokenBudget::closed()),
-            Self::PerMinute => Box::new(MinuteBudget::closed()),
-            Self::Window => Box::new(WindowBudget::closed()),
-        }
-    }
+kinds! {
+    /// [`Grpc`](super::Grpc).
+    Grpc: "grpc", grpc, GrpcBudget::closed();
+    /// [`Concurrency`](super::Concurrency).
+    Concurrency: "concurrency", concurrency, ConcurrencyBudget::closed();
+    /// [`Ratio`](super::Ratio).
+    Ratio: "ratio", ratio, RatioBudget::new(Budget::None);
+    /// [`Ratio`](super::Ratio) of first tries.
+    FirstTries: "first-tries", first_tries, FirstTriesBudget::closed();
+    /// [`Tokens`](super::Tokens).
+    Tokens: "tokens", tokens, TokenBudget::closed();
+    /// [`PerMinute`](super::PerMinute).
+    PerMinute: "per-minute", per_minute, MinuteBudget::closed();
+    /// [`Window`](super::Window).
+    Window: "window", window, WindowBudget::closed();
 }
 
 impl fmt::Display for Kind {
