@@ -3,40 +3,24 @@
 //! `"300us"`, `"250ms"`, `"1.5s"`, `"2m"`, `"1h"`, `"1m30s"`: the same grammar in flags, policy
 //! files and messages.
 
+use crate::reasons::reasons;
 use core::fmt;
 use core::time::Duration;
 
-/// Why a text is not a duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidDuration {
+reasons! {
+    /// Why a text is not a duration.
+    InvalidDuration;
     /// The text holds no number.
-    Empty,
+    Empty: "the duration is empty; write a number and a unit, such as 250ms";
     /// A number has no unit behind it.
-    MissingUnit,
+    MissingUnit: "the duration has no unit; write 250ms, 1.5s or 2m";
     /// The unit is none of `ns`, `us`, `ms`, `s`, `m`, `h`, `d`.
-    UnknownUnit,
+    UnknownUnit: "the unit is not one of ns, us, ms, s, m, h, d";
     /// Something that is not a decimal number stands where a number must.
-    NotANumber,
+    NotANumber: "the duration does not start with a number; write 250ms, 1.5s or 2m";
     /// The value is beyond what a [`Duration`] of `u64` nanoseconds holds (about 584 years).
-    TooLong,
+    TooLong: "the duration is too long; the longest is about 584 years";
 }
-
-impl fmt::Display for InvalidDuration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "the duration is empty; write a number and a unit, such as 250ms",
-            Self::MissingUnit => "the duration has no unit; write 250ms, 1.5s or 2m",
-            Self::UnknownUnit => "the unit is not one of ns, us, ms, s, m, h, d",
-            Self::NotANumber => {
-                "the duration does not start with a number; write 250ms, 1.5s or 2m"
-            }
-            Self::TooLong => "the duration is too long; the longest is about 584 years",
-        })
-    }
-}
-
-impl core::error::Error for InvalidDuration {}
 
 /// Reads a duration such as `"250ms"`, `"1.5s"` or `"1m30s"`.
 ///

@@ -5,11 +5,11 @@
 //! after U(0, p) and each gap is drawn from U(p(1 - f), p(1 + f)), so that a fleet is spread from
 //! the start and drifts apart where something has aligned it.
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::duration::nanos;
 use crate::jitter::{Bounds, Jitter};
+use crate::reasons::reasons;
 use crate::rng::Random;
 use crate::time::Instant;
 
@@ -142,29 +142,16 @@ const fn around(ceiling: u64, cap: u64) -> Bounds {
     }
 }
 
-/// Why an interval or a splay is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidInterval {
+reasons! {
+    /// Why an interval or a splay is refused.
+    InvalidInterval;
     /// The period is 0.
-    Zero,
+    Zero: "the period is 0; set how long it is from one tick to the next";
     /// The period is longer than 292 years.
-    TooLong,
+    TooLong: "the period is longer than 292 years; set a shorter one";
     /// The share is not above 0 and at most 1.
-    Share,
+    Share: "the share must be above 0 and at most 1; 0.1 spreads by a tenth";
 }
-
-impl fmt::Display for InvalidInterval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Zero => "the period is 0; set how long it is from one tick to the next",
-            Self::TooLong => "the period is longer than 292 years; set a shorter one",
-            Self::Share => "the share must be above 0 and at most 1; 0.1 spreads by a tenth",
-        })
-    }
-}
-
-impl core::error::Error for InvalidInterval {}
 
 #[cfg(feature = "std")]
 pub use ticker::Ticker;

@@ -66,6 +66,7 @@ pub mod policy;
 mod policy_file;
 pub mod preset;
 pub mod rate;
+mod reasons;
 #[cfg(feature = "std")]
 mod registry;
 pub mod rng;

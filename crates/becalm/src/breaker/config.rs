@@ -1,8 +1,8 @@
 //! How is a circuit breaker configured?
 
-use core::fmt;
 use core::time::Duration;
 
+use crate::reasons::reasons;
 use crate::setters::setters;
 
 /// The configuration of a circuit breaker: plain data.
@@ -190,34 +190,37 @@ impl Breaker {
     }
 }
 
-/// Why a breaker is refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidBreaker {
+reasons! {
+    /// Why a breaker is refused. `Display` names the field and the remedy.
+    InvalidBreaker;
     /// The number of consecutive failures is out of range.
-    Consecutive,
+    Consecutive:
+        "the breaker's consecutive failures must be from 1 to 1000000; leave the breaker out \
+         for none";
     /// The share is out of range.
-    Share,
+    Share: "the breaker's share must be from 0.000001 to 1; leave the breaker out for none";
     /// The window of calls is out of range.
-    Calls,
+    Calls: "the breaker's window must be from 1 to 100000000 calls";
     /// The window of time is out of range.
-    Time,
+    Time: "the breaker's window must be from 10ms to 24h";
     /// `min_calls` is 0.
-    MinCalls,
+    MinCalls: "the breaker's min is 0; a share needs at least 1 call";
     /// `min_calls` is more than the window ever holds.
-    MinCallsAboveWindow,
+    MinCallsAboveWindow:
+        "the breaker's min is above its window of calls, so it would never open; lower min or \
+         raise calls";
     /// `slow` is 0.
-    Slow,
+    Slow: "the breaker's slow is 0, so every call would fail; leave it out";
     /// `open` is out of range.
-    Open,
+    Open: "the breaker's open must be at least 1ms; use 5s";
     /// `open_max` is out of range.
-    OpenMax,
+    OpenMax: "the breaker's open-max must be from open to 24h";
     /// `jitter` is out of range.
-    Jitter,
+    Jitter: "the breaker's jitter must be from 0 to 1; use 0.5";
     /// `probes` is out of range.
-    Probes,
+    Probes: "the breaker's probes must be from 1 to 10000; use 1";
     /// `successes` is out of range.
-    Successes,
+    Successes: "the breaker's successes must be from 1 to 10000; use 2";
 }
 
 impl InvalidBreaker {
@@ -238,32 +241,3 @@ impl InvalidBreaker {
         }
     }
 }
-
-impl fmt::Display for InvalidBreaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Consecutive => {
-                "the breaker's consecutive failures must be from 1 to 1000000; leave the breaker \
-                 out for none"
-            }
-            Self::Share => {
-                "the breaker's share must be from 0.000001 to 1; leave the breaker out for none"
-            }
-            Self::Calls => "the breaker's window must be from 1 to 100000000 calls",
-            Self::Time => "the breaker's window must be from 10ms to 24h",
-            Self::MinCalls => "the breaker's min is 0; a share needs at least 1 call",
-            Self::MinCallsAboveWindow => {
-                "the breaker's min is above its window of calls, so it would never open; lower \
-                 min or raise calls"
-            }
-            Self::Slow => "the breaker's slow is 0, so every call would fail; leave it out",
-            Self::Open => "the breaker's open must be at least 1ms; use 5s",
-            Self::OpenMax => "the breaker's open-max must be from open to 24h",
-            Self::Jitter => "the breaker's jitter must be from 0 to 1; use 0.5",
-            Self::Probes => "the breaker's probes must be from 1 to 10000; use 1",
-            Self::Successes => "the breaker's successes must be from 1 to 10000; use 2",
-        })
-    }
-}
-
-impl core::error::Error for InvalidBreaker {}

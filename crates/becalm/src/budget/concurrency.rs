@@ -1,7 +1,10 @@
 //! How are the retries under way kept to a share of the calls under way, as in Envoy?
 
-use super::config::Concurrency;
+use super::account::{Account, Fill, Level};
+use super::config::AllOf;
 use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
+use crate::classify::Failure;
+use crate::time::Instant;
 
 /// In millionths, the unit of the share.
 const ONE: u64 = 1_000_000;
@@ -28,49 +31,63 @@ impl ConcurrencyBudget {
         }
     }
 
-    pub fn open(&self, config: Concurrency) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let share = (config.share * 1e6 + 0.5) as u64;
-        self.share.store(share.min(ONE), Ordering::Relaxed);
-        self.floor.store(config.floor.into(), Ordering::Relaxed);
-    }
-
-    pub fn call_began(&self) {
-        self.active.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn call_ended(&self) {
-        decrement(&self.active);
-    }
-
-    /// Takes a slot, if one is free.
-    pub fn take(&self) -> bool {
-        let limit = self.limit();
-        change(&self.taken, |taken| (taken < limit).then(|| taken + 1))
-    }
-
-    /// A retry that held a slot has ended, or never starts.
-    pub fn give_back(&self) {
-        decrement(&self.taken);
-    }
-
     /// Slots in all: whole ones, so that `taken < limit` is exact.
     fn limit(&self) -> u64 {
         let share = self.share.load(Ordering::Relaxed);
         let of_calls = share.saturating_mul(self.active.load(Ordering::Relaxed)) / ONE;
         of_calls.max(self.floor.load(Ordering::Relaxed))
     }
+}
 
-    /// Slots that are free, and all.
-    pub fn level(&self) -> (u64, u64) {
-        let limit = self.limit();
-        let taken = self.taken.load(Ordering::Relaxed);
-        (limit.saturating_sub(taken), limit)
+impl Account for ConcurrencyBudget {
+    /// Its slots stay: they are held by retries that are really under way.
+    fn open(&self, _generation: u32, all: &AllOf, _fill: Fill, _now: Instant) {
+        let Some(config) = all.concurrency else {
+            return;
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let share = (config.share * 1e6 + 0.5) as u64;
+        self.share.store(share.min(ONE), Ordering::Relaxed);
+        self.floor.store(config.floor.into(), Ordering::Relaxed);
     }
 
-    /// Whether no call is under way and no slot is taken.
-    pub fn is_idle(&self) -> bool {
-        self.active.load(Ordering::Relaxed) == 0 && self.taken.load(Ordering::Relaxed) == 0
+    fn close(&self, now: Instant) -> Fill {
+        Fill::of(self.level(now).fill)
+    }
+
+    /// Takes a slot, if one is free.
+    fn take(&self, _generation: u32, _now: Instant, _failure: &Failure) -> Option<u32> {
+        let limit = self.limit();
+        change(&self.taken, |taken| (taken < limit).then(|| taken + 1)).then_some(1)
+    }
+
+    fn put_back(&self, _generation: u32, _taken: u32) {
+        decrement(&self.taken);
+    }
+
+    fn level(&self, _now: Instant) -> Level {
+        let most = self.limit();
+        let left = most.saturating_sub(self.taken.load(Ordering::Relaxed));
+        #[expect(clippy::cast_precision_loss)] // a gauge
+        let (left, most) = (left as f64, most as f64);
+        let fill = if left < most { left / most } else { 1.0 };
+        Level { left, most, fill }
+    }
+
+    fn call_began(&self) {
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn call_ended(&self) {
+        decrement(&self.active);
+    }
+
+    fn ended(&self, _generation: u32, _taken: u32, _succeeded: bool) {
+        decrement(&self.taken);
+    }
+
+    fn is_held(&self) -> bool {
+        self.active.load(Ordering::Relaxed) > 0 || self.taken.load(Ordering::Relaxed) > 0
     }
 }
 

@@ -1,10 +1,12 @@
 //! When have failures outweighed successes so far that gRPC makes no more retries?
 
+use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::config::Grpc;
+use super::config::AllOf;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::classify::{Class, Failure};
 use crate::hint::Hint;
+use crate::time::Instant;
 
 /// A token, in the unit of the word: A6 knows three decimals.
 const TOKEN: u32 = 1000;
@@ -29,15 +31,16 @@ impl GrpcBudget {
             ratio: AtomicU64::new(0),
         }
     }
+}
 
-    /// Denies everything until it is opened, and tells the tokens' part of their maximum.
-    pub fn close(&self) -> f64 {
-        fill(self.tokens.close(), of(&self.most))
-    }
-
-    /// Opens with this part of the maximum. That is how gRPC's C-core reloads: old / old maximum x
-    /// new maximum.
-    pub fn open(&self, generation: u32, config: Grpc, tokens: f64) {
+impl Account for GrpcBudget {
+    /// One that was open before has the same part of the maximum as then. That is how gRPC's C-core
+    /// reloads: old / old maximum x new maximum.
+    fn open(&self, generation: u32, all: &AllOf, fill: Fill, _now: Instant) {
+        let Some(config) = all.grpc else {
+            return;
+        };
+        let tokens = fill.own.unwrap_or_else(|| of_usable(fill.usable));
         let most = config.max_tokens.saturating_mul(TOKEN);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // 0.29 x 1000 is a bit less than 290
@@ -47,8 +50,34 @@ impl GrpcBudget {
         self.tokens.open(generation, part(most, tokens));
     }
 
-    /// An attempt has failed.
-    pub fn failed(&self, failure: &Failure) {
+    fn close(&self, _now: Instant) -> Fill {
+        let tokens = fill(self.tokens.close(), of(&self.most));
+        Fill {
+            usable: usable(tokens),
+            own: Some(tokens),
+        }
+    }
+
+    /// Takes nothing: what counts has failed before.
+    fn take(&self, _generation: u32, _now: Instant, _failure: &Failure) -> Option<u32> {
+        // A closed one holds nothing, which is not more than half of anything.
+        (self.tokens.amount() > of(&self.most) / 2).then_some(0)
+    }
+
+    fn put_back(&self, _generation: u32, _taken: u32) {}
+
+    /// Its fill is what is left above the half at which retries end.
+    fn level(&self, _now: Instant) -> Level {
+        let (amount, most) = (self.tokens.amount(), of(&self.most));
+        let tokens = |thousandths: u32| f64::from(thousandths) / f64::from(TOKEN);
+        Level {
+            left: tokens(amount),
+            most: tokens(most),
+            fill: usable(fill(amount, most)),
+        }
+    }
+
+    fn failed(&self, failure: &Failure) {
         let may_be_retried = matches!(failure.class, Class::Transient | Class::Throttled);
         if may_be_retried || failure.hint == Some(Hint::Stop) {
             self.tokens.change(None, |tokens| {
@@ -57,40 +86,21 @@ impl GrpcBudget {
         }
     }
 
-    /// A call has succeeded.
-    #[inline]
-    pub fn succeeded(&self) {
+    fn call_succeeded(&self, _is_clean: bool) {
         self.tokens.change(None, |tokens| {
             let next = tokens.saturating_add(of(&self.ratio)).min(of(&self.most));
             (next != tokens).then_some(next)
         });
     }
-
-    /// Whether retries and hedges are made.
-    pub fn allows(&self) -> bool {
-        // A closed one holds nothing, which is not more than half of anything.
-        self.tokens.amount() > of(&self.most) / 2
-    }
-
-    /// Tokens left, and at most.
-    pub fn level(&self) -> (f64, f64) {
-        let tokens = |thousandths: u32| f64::from(thousandths) / f64::from(TOKEN);
-        (tokens(self.tokens.amount()), tokens(of(&self.most)))
-    }
-
-    /// What is left above the half at which retries end: 1 if all, 0 if nothing.
-    pub fn fill(&self) -> f64 {
-        usable(fill(self.tokens.amount(), of(&self.most)))
-    }
 }
 
 /// The usable part for this part of the maximum.
-pub(super) fn usable(tokens: f64) -> f64 {
+fn usable(tokens: f64) -> f64 {
     (2.0 * tokens - 1.0).max(0.0)
 }
 
 /// The part of the maximum that has this usable part.
-pub(super) fn of_usable(fill: f64) -> f64 {
+fn of_usable(fill: f64) -> f64 {
     f64::midpoint(1.0, fill)
 }
 

@@ -4,9 +4,11 @@
 //! kinds keep their state; [`Budgets`] is the state of whatever is configured, [`RatioBudget`]
 //! that of the default kind alone.
 
+mod account;
 mod balance;
 mod concurrency;
 mod config;
+mod first_tries;
 mod grpc;
 mod kind;
 mod once;

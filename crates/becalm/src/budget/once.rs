@@ -6,14 +6,14 @@
 #[derive(Debug)]
 pub(super) struct Once<T> {
     #[cfg(feature = "std")]
-    made: std::sync::OnceLock<std::boxed::Box<T>>,
+    made: std::sync::OnceLock<T>,
     #[cfg(not(feature = "std"))]
     made: T,
 }
 
 #[cfg(feature = "std")]
 impl<T> Once<T> {
-    pub fn new(_make: fn() -> T) -> Self {
+    pub fn new(_make: impl FnOnce() -> T) -> Self {
         Self {
             made: std::sync::OnceLock::new(),
         }
@@ -21,17 +21,17 @@ impl<T> Once<T> {
 
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        self.made.get().map(|made| &**made)
+        self.made.get()
     }
 
-    pub fn get_or_make(&self, make: fn() -> T) -> &T {
-        self.made.get_or_init(|| std::boxed::Box::new(make()))
+    pub fn get_or_make(&self, make: impl FnOnce() -> T) -> &T {
+        self.made.get_or_init(make)
     }
 }
 
 #[cfg(not(feature = "std"))]
 impl<T> Once<T> {
-    pub fn new(make: fn() -> T) -> Self {
+    pub fn new(make: impl FnOnce() -> T) -> Self {
         Self { made: make() }
     }
 
@@ -40,7 +40,7 @@ impl<T> Once<T> {
         Some(&self.made)
     }
 
-    pub fn get_or_make(&self, _make: fn() -> T) -> &T {
+    pub fn get_or_make(&self, _make: impl FnOnce() -> T) -> &T {
         &self.made
     }
 }

@@ -3,10 +3,12 @@
 //! Counted in 61 slices of a second. Any interval of a minute touches at most 61 of them, so the
 //! bound that holds for those holds for it.
 
+use super::account::{Account, Fill, Level};
 use super::balance;
-use super::config::PerMinute;
+use super::config::AllOf;
 use super::slices::{Slice, Slices};
 use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::classify::Failure;
 use crate::time::Instant;
 
 const SECOND: u64 = 1_000_000_000;
@@ -30,43 +32,49 @@ impl MinuteBudget {
         }
     }
 
-    /// Takes over this configuration in a new generation, filled to this part.
-    pub fn open(&self, generation: u32, config: PerMinute, fill: f64, now: Instant) {
+    fn generation(&self) -> u32 {
+        u32::try_from(self.generation.load(Ordering::Acquire)).unwrap_or_default()
+    }
+}
+
+impl Account for MinuteBudget {
+    fn open(&self, generation: u32, all: &AllOf, fill: Fill, now: Instant) {
+        let Some(config) = all.per_minute else {
+            return;
+        };
         let slice = Slice::at(generation, now.as_nanos(), SECOND);
         self.most.store(config.retries.into(), Ordering::Relaxed);
         self.retries.renew(slice, false);
         // What is not left counts as made just now.
-        let made = config.retries - balance::part(config.retries, fill);
+        let made = config.retries - balance::part(config.retries, fill.usable);
         self.retries.set(slice, made.into());
         self.generation.store(generation.into(), Ordering::Release);
     }
 
+    fn close(&self, now: Instant) -> Fill {
+        Fill::of(self.level(now).fill)
+    }
+
     /// Counts a retry, if the minute allows it; tells the number of its slice.
-    pub fn withdraw(&self, generation: u32, now: Instant) -> Option<u32> {
+    fn take(&self, generation: u32, now: Instant, _failure: &Failure) -> Option<u32> {
         let slice = Slice::at(generation, now.as_nanos(), SECOND);
         let allowed = |retries| retries <= self.most.load(Ordering::Relaxed);
         self.retries.add_if(slice, allowed).map(Slice::number)
     }
 
-    /// The retry that was counted in this slice never starts.
-    pub fn refund(&self, generation: u32, slice: u32) {
+    fn put_back(&self, generation: u32, slice: u32) {
         if self.generation() == generation {
             self.retries.remove(Slice::numbered(generation, slice));
         }
     }
 
-    /// Retries that are left, and all.
-    pub fn level(&self, now: Instant) -> (u32, u32) {
+    fn level(&self, now: Instant) -> Level {
         // A retry that is counted after this fence finds out if the budget is closed.
         fence(Ordering::SeqCst);
         let slice = Slice::at(self.generation(), now.as_nanos(), SECOND);
         let most = self.most.load(Ordering::Relaxed);
         let left = most.saturating_sub(self.retries.sum(slice));
         let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        (count(left), count(most))
-    }
-
-    fn generation(&self) -> u32 {
-        u32::try_from(self.generation.load(Ordering::Acquire)).unwrap_or_default()
+        Level::of(count(left), count(most))
     }
 }

@@ -8,8 +8,11 @@
 //! What earns a token is the caller's business: successes for [`Budget::Ratio`], first tries for
 //! [`Budget::FirstTries`].
 
+use super::account::{Account, Fill, Level};
+use super::config::AllOf;
 use super::{Budget, Ratio, Withdrawal};
 use crate::atomic::{AtomicI64, Ordering, load_signed_to_exchange};
+use crate::classify::Failure;
 use crate::time::Instant;
 
 /// A token, in the unit of the word.
@@ -57,7 +60,7 @@ impl RatioBudget {
             floor: AtomicI64::new(0),
             bounded: AtomicI64::new(0),
         };
-        new.open(budget.all_of().ratio, 1.0, Instant::ZERO);
+        new.open_as(budget.all_of().ratio, 1.0, Instant::ZERO);
         new
     }
 
@@ -69,18 +72,11 @@ impl RatioBudget {
     /// must be kept apart by the caller.
     pub fn reconfigure(&self, budget: Budget, now: Instant) {
         let fill = self.close(now);
-        self.open(budget.all_of().ratio, fill, now);
-    }
-
-    /// Denies everything until it is opened, and tells how full it was.
-    pub(super) fn close(&self, now: Instant) -> f64 {
-        // Taken and closed in one step: a withdrawal in between would be minted again.
-        let word = self.word.swap(CLOSED, Ordering::AcqRel);
-        self.fill_of(word, now)
+        self.open_as(budget.all_of().ratio, fill.usable, now);
     }
 
     /// Opens a closed budget, filled to this part; without a ratio it grants everything.
-    pub(super) fn open(&self, ratio: Option<Ratio>, fill: f64, now: Instant) {
+    pub(super) fn open_as(&self, ratio: Option<Ratio>, fill: f64, now: Instant) {
         let nothing = Ratio {
             ratio: 0.0,
             burst: 0.0,
@@ -158,23 +154,15 @@ impl RatioBudget {
 
     /// A retry that was paid for never starts.
     pub fn refund(&self, withdrawal: &Withdrawal) {
-        let micros = i64::try_from(withdrawal.micros()).unwrap_or(0);
-        self.give_back(micros);
+        self.give_back(i64::try_from(withdrawal.micros()).unwrap_or(0));
     }
 
     /// Millionths come back.
-    pub(super) fn give_back(&self, micros: i64) {
+    fn give_back(&self, micros: i64) {
         if micros > 0 {
             // Above the burst this is capped when it is next read.
             self.word.fetch_add(micros, Ordering::AcqRel);
         }
-    }
-
-    /// Tokens left, tokens that a full budget holds, and how full it is.
-    pub(super) fn level(&self, now: Instant) -> (f64, f64, f64) {
-        #[expect(clippy::cast_precision_loss)]
-        let most = self.burst.load(Ordering::Relaxed) as f64 / TOKEN as f64;
-        (self.tokens(now), most, self.fill(now))
     }
 
     /// Tokens left, from 0 to the burst; infinite where nothing is bounded.
@@ -252,6 +240,36 @@ impl RatioBudget {
         self.word
             .compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Acquire)
             .map(|_| ())
+    }
+}
+
+impl Account for RatioBudget {
+    fn open(&self, _generation: u32, all: &AllOf, fill: Fill, now: Instant) {
+        self.open_as(all.ratio, fill.usable, now);
+    }
+
+    fn close(&self, now: Instant) -> Fill {
+        // Taken and closed in one step: a withdrawal in between would be minted again.
+        let word = self.word.swap(CLOSED, Ordering::AcqRel);
+        Fill::of(self.fill_of(word, now))
+    }
+
+    fn take(&self, _generation: u32, now: Instant, _failure: &Failure) -> Option<u32> {
+        self.withdraw(now).map(|_| 1)
+    }
+
+    fn put_back(&self, _generation: u32, _taken: u32) {
+        self.give_back(TOKEN);
+    }
+
+    fn level(&self, now: Instant) -> Level {
+        #[expect(clippy::cast_precision_loss)]
+        let most = self.burst.load(Ordering::Relaxed) as f64 / TOKEN as f64;
+        Level {
+            left: self.tokens(now),
+            most,
+            fill: self.fill(now),
+        }
     }
 }
 

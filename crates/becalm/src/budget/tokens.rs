@@ -1,9 +1,11 @@
 //! How do retries cost tokens that success earns, as in the AWS SDKs?
 
+use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::config::Tokens;
+use super::config::AllOf;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::classify::{Class, Failure};
+use crate::time::Instant;
 
 /// The quota: one word of tokens, and what things cost.
 ///
@@ -32,23 +34,36 @@ impl TokenBudget {
         }
     }
 
-    /// Denies everything until it is opened, and tells how full it was.
-    pub fn close(&self) -> f64 {
-        fill(self.available.close(), of(&self.capacity))
+    #[inline]
+    fn deposit(&self, generation: Option<u32>, tokens: impl Fn() -> u32) {
+        self.available.change(generation, |available| {
+            let next = available.saturating_add(tokens()).min(of(&self.capacity));
+            (next != available).then_some(next)
+        });
     }
+}
 
-    pub fn open(&self, generation: u32, config: Tokens, fill: f64) {
+impl Account for TokenBudget {
+    fn open(&self, generation: u32, all: &AllOf, fill: Fill, _now: Instant) {
+        let Some(config) = all.tokens else {
+            return;
+        };
         let store = |field: &AtomicU64, value: u32| field.store(value.into(), Ordering::Relaxed);
         store(&self.capacity, config.capacity);
         store(&self.cost, config.cost);
         store(&self.throttled_cost, config.throttled_cost);
         store(&self.clean_success, config.clean_success);
         store(&self.refund_last, config.refund_last.into());
-        self.available.open(generation, part(config.capacity, fill));
+        self.available
+            .open(generation, part(config.capacity, fill.usable));
     }
 
-    /// Takes what a retry after this failure costs, all of it or nothing.
-    pub fn withdraw(&self, generation: u32, failure: &Failure) -> Option<u32> {
+    fn close(&self, _now: Instant) -> Fill {
+        Fill::of(fill(self.available.close(), of(&self.capacity)))
+    }
+
+    /// In whole tokens, all of them or nothing.
+    fn take(&self, generation: u32, _now: Instant, failure: &Failure) -> Option<u32> {
         let mut cost = 0;
         let taken = self.available.change(Some(generation), |available| {
             cost = match failure.class {
@@ -60,33 +75,24 @@ impl TokenBudget {
         taken.then_some(cost)
     }
 
-    /// What a retry took comes back: it never starts.
-    pub fn refund(&self, generation: u32, cost: u32) {
-        self.deposit(Some(generation), || cost);
+    fn put_back(&self, generation: u32, taken: u32) {
+        self.deposit(Some(generation), || taken);
     }
 
-    /// A call has succeeded whose last retry took this.
-    pub fn succeeded_after_retries(&self, generation: u32, last_cost: u32) {
-        self.deposit(Some(generation), || last_cost * of(&self.refund_last));
+    fn level(&self, _now: Instant) -> Level {
+        Level::of(self.available.amount(), of(&self.capacity))
     }
 
-    /// A call has succeeded without a retry.
-    #[inline]
-    pub fn succeeded_at_once(&self) {
-        self.deposit(None, || of(&self.clean_success));
+    fn call_succeeded(&self, is_clean: bool) {
+        if is_clean {
+            self.deposit(None, || of(&self.clean_success));
+        }
     }
 
-    #[inline]
-    fn deposit(&self, generation: Option<u32>, tokens: impl Fn() -> u32) {
-        self.available.change(generation, |available| {
-            let next = available.saturating_add(tokens()).min(of(&self.capacity));
-            (next != available).then_some(next)
-        });
-    }
-
-    /// Tokens left, and at most.
-    pub fn level(&self) -> (u32, u32) {
-        (self.available.amount(), of(&self.capacity))
+    fn ended(&self, generation: u32, taken: u32, succeeded: bool) {
+        if succeeded {
+            self.deposit(Some(generation), || taken * of(&self.refund_last));
+        }
     }
 }
 

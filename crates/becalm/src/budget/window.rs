@@ -5,10 +5,12 @@
 
 use core::time::Duration;
 
+use super::account::{Account, Fill, Level};
 use super::balance;
-use super::config::Window;
+use super::config::AllOf;
 use super::slices::{Slice, Slices};
 use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::classify::Failure;
 use crate::time::Instant;
 
 /// A retry, in the unit of share and reserve.
@@ -43,69 +45,8 @@ impl WindowBudget {
         }
     }
 
-    /// Takes over this configuration in a new generation, filled to this part. First tries are kept
-    /// if the window is as long as it was.
-    pub fn open(&self, generation: u32, config: Window, fill: f64, now: Instant) {
-        let micros = slice_micros(config.ttl);
-        let keep = micros == self.epoch.load(Ordering::Relaxed) & u64::from(u32::MAX);
-        let slice = Slice::at(generation, now.as_nanos(), micros * TICK);
-        self.share
-            .store(millionths(config.share), Ordering::Relaxed);
-        let floor = millionths(config.floor_per_second);
-        let reserve = floor.saturating_mul(micros * SLICES) / 1_000_000;
-        self.reserve.store(reserve, Ordering::Relaxed);
-        self.first_tries.renew(slice, keep);
-        self.retries.renew(slice, false);
-        // What is not left counts as made just now.
-        let limit = u32::try_from(self.limit(slice) / RETRY).unwrap_or(u32::MAX);
-        let made = limit - balance::part(limit, fill);
-        self.retries.set(slice, made.into());
-        let epoch = u64::from(generation) << 32 | micros;
-        self.epoch.store(epoch, Ordering::Release);
-    }
-
-    /// A first try begins.
-    pub fn deposit(&self, now: Instant) {
-        self.first_tries.add(self.slice(now));
-    }
-
-    /// Counts a retry, if the window allows it; tells the number of its slice.
-    pub fn withdraw(&self, generation: u32, now: Instant) -> Option<u32> {
-        let slice = self.slice(now);
-        if self.generation() != generation {
-            return None;
-        }
-        let allowed = |retries: u64| retries.saturating_mul(RETRY) <= self.limit(slice);
-        self.retries.add_if(slice, allowed).map(Slice::number)
-    }
-
-    /// The retry that was counted in this slice never starts.
-    pub fn refund(&self, generation: u32, slice: u32) {
-        if self.generation() == generation {
-            self.retries.remove(Slice::numbered(generation, slice));
-        }
-    }
-
-    /// Retries that are left, and all that the window allows.
-    pub fn level(&self, now: Instant) -> (u64, u64) {
-        let slice = self.slice(now);
-        let limit = self.limit(slice) / RETRY;
-        (limit.saturating_sub(self.retries.sum(slice)), limit)
-    }
-
-    /// How full it is: 1 while no retry is in the window.
-    pub fn fill(&self, now: Instant) -> f64 {
-        if self.is_idle(now) {
-            return 1.0;
-        }
-        let (left, limit) = self.level(now);
-        #[expect(clippy::cast_precision_loss)]
-        let fill = left as f64 / limit.max(1) as f64;
-        fill
-    }
-
     /// Whether no retry is in the window.
-    pub fn is_idle(&self, now: Instant) -> bool {
+    fn is_idle(&self, now: Instant) -> bool {
         // A retry that is counted after this fence finds out if the budget is closed.
         fence(Ordering::SeqCst);
         self.retries.sum(self.slice(now)) == 0
@@ -126,6 +67,67 @@ impl WindowBudget {
 
     fn generation(&self) -> u32 {
         generation_of(self.epoch.load(Ordering::Acquire))
+    }
+}
+
+impl Account for WindowBudget {
+    /// First tries are kept if the window is as long as it was.
+    fn open(&self, generation: u32, all: &AllOf, fill: Fill, now: Instant) {
+        let Some(config) = all.window else {
+            return;
+        };
+        let micros = slice_micros(config.ttl);
+        let keep = micros == self.epoch.load(Ordering::Relaxed) & u64::from(u32::MAX);
+        let slice = Slice::at(generation, now.as_nanos(), micros * TICK);
+        self.share
+            .store(millionths(config.share), Ordering::Relaxed);
+        let floor = millionths(config.floor_per_second);
+        let reserve = floor.saturating_mul(micros * SLICES) / 1_000_000;
+        self.reserve.store(reserve, Ordering::Relaxed);
+        self.first_tries.renew(slice, keep);
+        self.retries.renew(slice, false);
+        // What is not left counts as made just now.
+        let limit = u32::try_from(self.limit(slice) / RETRY).unwrap_or(u32::MAX);
+        let made = limit - balance::part(limit, fill.usable);
+        self.retries.set(slice, made.into());
+        let epoch = u64::from(generation) << 32 | micros;
+        self.epoch.store(epoch, Ordering::Release);
+    }
+
+    fn close(&self, now: Instant) -> Fill {
+        Fill::of(self.level(now).fill)
+    }
+
+    /// Counts a retry, if the window allows it; tells the number of its slice.
+    fn take(&self, generation: u32, now: Instant, _failure: &Failure) -> Option<u32> {
+        let slice = self.slice(now);
+        if self.generation() != generation {
+            return None;
+        }
+        let allowed = |retries: u64| retries.saturating_mul(RETRY) <= self.limit(slice);
+        self.retries.add_if(slice, allowed).map(Slice::number)
+    }
+
+    fn put_back(&self, generation: u32, slice: u32) {
+        if self.generation() == generation {
+            self.retries.remove(Slice::numbered(generation, slice));
+        }
+    }
+
+    /// It is full while no retry is in the window.
+    fn level(&self, now: Instant) -> Level {
+        let slice = self.slice(now);
+        let most = self.limit(slice) / RETRY;
+        let is_idle = self.is_idle(now);
+        let left = most.saturating_sub(self.retries.sum(slice));
+        #[expect(clippy::cast_precision_loss)] // a gauge
+        let (left, most) = (left as f64, most as f64);
+        let fill = if is_idle { 1.0 } else { left / most.max(1.0) };
+        Level { left, most, fill }
+    }
+
+    fn first_try(&self, now: Instant) {
+        self.first_tries.add(self.slice(now));
     }
 }
 

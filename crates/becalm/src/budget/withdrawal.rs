@@ -20,11 +20,8 @@ pub(super) struct Receipt {
     /// Of the set's parameters, when it was taken.
     pub generation: u32,
     pub paid: Kinds,
-    /// In whole tokens.
-    pub tokens: u32,
-    /// The slices in which the retry was counted.
-    pub window_slice: u32,
-    pub minute_slice: u32,
+    /// By kind: what that must know to put back what it gave.
+    pub taken: [u32; Kind::ALL.len()],
 }
 
 impl Withdrawal {
@@ -35,9 +32,7 @@ impl Withdrawal {
             receipt: Receipt {
                 generation: 0,
                 paid: Kinds::NONE,
-                tokens: 0,
-                window_slice: 0,
-                minute_slice: 0,
+                taken: [0; Kind::ALL.len()],
             },
         }
     }
@@ -45,7 +40,7 @@ impl Withdrawal {
     pub(super) const fn of_receipt(receipt: Receipt) -> Self {
         // A retry is a token of every kind but one, which has its own price.
         let tokens = if receipt.paid.has(Kind::Tokens) {
-            receipt.tokens as u64
+            receipt.taken[Kind::Tokens as usize] as u64
         } else if receipt.paid.is_none() {
             0
         } else {

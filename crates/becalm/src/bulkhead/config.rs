@@ -1,10 +1,10 @@
 //! How is a bulkhead configured?
 
-use core::fmt;
 use core::time::Duration;
 
 use super::aimd::Aimd;
 use super::gradient::Gradient;
+use crate::reasons::reasons;
 
 /// The most places, running or waiting, that a bulkhead may have: beyond it is no bound.
 const MOST: u32 = 1_000_000;
@@ -188,62 +188,33 @@ impl Limit {
     }
 }
 
-/// Why a bulkhead is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidBulkhead {
+reasons! {
+    /// Why a bulkhead is refused.
+    InvalidBulkhead;
     /// The fixed limit is out of range.
-    Calls,
+    Calls: "the bulkhead's calls must be from 1 to 1000000; leave it out for no bound";
     /// The bounds of an adaptive limit are out of range or out of order.
-    Bounds,
+    Bounds:
+        "the bulkhead's min must be at least 1, its number from min to max, and its max at most \
+         1000000";
     /// The backoff is out of range.
-    Backoff,
+    Backoff: "the bulkhead's backoff must be from 0.1 to 0.99; use 0.9";
     /// The time from which a call is slow is zero.
-    Slow,
+    Slow: "the bulkhead's slow must be above zero; leave it out to count drops alone";
     /// The tolerance is out of range.
-    Tolerance,
+    Tolerance: "the bulkhead's tolerance must be from 1 to 10; use 1.25";
     /// The window is out of range.
-    Window,
+    Window: "the bulkhead's window must be from 1ms to 1m; use 100ms";
     /// The time between probes is out of range.
-    Probe,
+    Probe: "the bulkhead's probe must be from 10 windows to 1 day; use 1m";
     /// The number of waiting places is out of range.
-    Waiting,
+    Waiting: "the bulkhead's waiting must be at most 1000000 calls";
     /// The longest wait is zero.
-    MaxWait,
+    MaxWait: "the bulkhead's max-wait must be above zero; use waiting:0 where nobody may wait";
     /// There is a longest wait, and no place to wait in.
-    NobodyWaits,
+    NobodyWaits:
+        "the bulkhead has a max-wait but no place to wait in; add waiting, or leave out max-wait";
 }
-
-impl fmt::Display for InvalidBulkhead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Calls => {
-                "the bulkhead's calls must be from 1 to 1000000; leave it out for no bound"
-            }
-            Self::Bounds => {
-                "the bulkhead's min must be at least 1, its number from min to max, and its max at \
-                 most 1000000"
-            }
-            Self::Backoff => "the bulkhead's backoff must be from 0.1 to 0.99; use 0.9",
-            Self::Slow => {
-                "the bulkhead's slow must be above zero; leave it out to count drops alone"
-            }
-            Self::Tolerance => "the bulkhead's tolerance must be from 1 to 10; use 1.25",
-            Self::Window => "the bulkhead's window must be from 1ms to 1m; use 100ms",
-            Self::Probe => "the bulkhead's probe must be from 10 windows to 1 day; use 1m",
-            Self::Waiting => "the bulkhead's waiting must be at most 1000000 calls",
-            Self::MaxWait => {
-                "the bulkhead's max-wait must be above zero; use waiting:0 where nobody may wait"
-            }
-            Self::NobodyWaits => {
-                "the bulkhead has a max-wait but no place to wait in; add waiting, or leave out \
-                 max-wait"
-            }
-        })
-    }
-}
-
-impl core::error::Error for InvalidBulkhead {}
 
 #[cfg(test)]
 mod tests {

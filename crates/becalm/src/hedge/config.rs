@@ -1,6 +1,6 @@
 //! How is hedging configured?
 
-use core::fmt;
+use crate::reasons::reasons;
 use core::time::Duration;
 
 /// When copies of a slow attempt start, and how many: plain data.
@@ -183,38 +183,21 @@ impl QuantileDelay {
     }
 }
 
-/// Why a hedge is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidHedge {
+reasons! {
+    /// Why a hedge is refused.
+    InvalidHedge;
     /// The fixed delay is out of range.
-    After,
+    After: "the hedge's delay must be at most 1h";
     /// The quantile is out of range.
-    Quantile,
+    Quantile: "the hedge's quantile must be from 0.5 to 0.999 (p50 to p99.9)";
     /// The shortest delay is out of range.
-    Min,
+    Min: "the hedge's shortest delay, min, must be at most 1h";
     /// The longest delay is out of range, or shorter than the shortest.
-    Max,
+    Max: "the hedge's longest delay, max, must be from its min to 1h";
     /// The number of samples is out of range.
-    Samples,
+    Samples: "the hedge's samples must be from 1 to 1000000";
     /// The window is out of range.
-    Window,
+    Window: "the hedge's window must be from 1s to 10m";
     /// The number of copies is out of range.
-    Copies,
+    Copies: "the hedge's copies must be from 1 to 4 beside the first attempt";
 }
-
-impl fmt::Display for InvalidHedge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::After => "the hedge's delay must be at most 1h",
-            Self::Quantile => "the hedge's quantile must be from 0.5 to 0.999 (p50 to p99.9)",
-            Self::Min => "the hedge's shortest delay, min, must be at most 1h",
-            Self::Max => "the hedge's longest delay, max, must be from its min to 1h",
-            Self::Samples => "the hedge's samples must be from 1 to 1000000",
-            Self::Window => "the hedge's window must be from 1s to 10m",
-            Self::Copies => "the hedge's copies must be from 1 to 4 beside the first attempt",
-        })
-    }
-}
-
-impl core::error::Error for InvalidHedge {}

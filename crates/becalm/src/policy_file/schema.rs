@@ -141,7 +141,7 @@ impl<T: Written> Schema for T {
 fn text<T: Written>() -> Json {
     let kinds = T::KINDS.iter().map(|kind| {
         let entry = |(name, slot): (&str, &Slot<T>)| match slot {
-            Slot::Percentile(_) => format!(r"{name}\s*:?\s*[0-9]+(\.[0-9]*)?"),
+            Slot::Percentile(..) => format!(r"{name}\s*:?\s*[0-9]+(\.[0-9]*)?"),
             slot => format!(r"{name}\s*:\s*{}", value_in_text(slot)),
         };
         let first = kind.first.as_ref();
@@ -169,11 +169,11 @@ fn text<T: Written>() -> Json {
 
 fn value_in_text<T>(slot: &Slot<T>) -> String {
     match slot {
-        Slot::Whole(_) => r"\+?[0-9]+".into(),
-        Slot::Number(_) | Slot::Percentile(_) => NUMBER.into(),
-        Slot::Rate(_) => format!(r"{NUMBER}(/[smh])?"),
-        Slot::Duration(_) => DURATION.into(),
-        Slot::Word(words) => {
+        Slot::Whole(..) => r"\+?[0-9]+".into(),
+        Slot::Number(..) | Slot::Percentile(..) => NUMBER.into(),
+        Slot::Rate(..) => format!(r"{NUMBER}(/[smh])?"),
+        Slot::Duration(..) => DURATION.into(),
+        Slot::Word(words, _) => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
             format!("({})", words.join("|"))
         }
@@ -210,11 +210,11 @@ fn table<T: Written>(key: &str, kind: &Kind<T>) -> Json {
 /// With the range and the default of the page, where it states them.
 fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
     let mut value = match slot {
-        Slot::Whole(_) => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-        Slot::Number(_) | Slot::Percentile(_) => json!({ "type": "number" }),
-        Slot::Rate(_) => json!({ "type": ["number", "string"], "pattern": r"^[0-9.]+(/[smh])?$" }),
-        Slot::Duration(_) => json!({ "$ref": "#/$defs/duration" }),
-        Slot::Word(words) => {
+        Slot::Whole(..) => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+        Slot::Number(..) | Slot::Percentile(..) => json!({ "type": "number" }),
+        Slot::Rate(..) => json!({ "type": ["number", "string"], "pattern": r"^[0-9.]+(/[smh])?$" }),
+        Slot::Duration(..) => json!({ "$ref": "#/$defs/duration" }),
+        Slot::Word(words, _) => {
             json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() })
         }
     };
@@ -223,7 +223,7 @@ fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
     }
     let cells = row("## Parameters of the protection", &[key, name]);
     let (from, to, default) = (&cells[2], &cells[3], &cells[4]);
-    if !matches!(slot, Slot::Word(_)) {
+    if !matches!(slot, Slot::Word(..)) {
         let to = match to.as_str() {
             "any" => "up".into(),
             to => format!("to {}", plain(to)),
@@ -238,10 +238,10 @@ fn value_in_table<T>(key: &str, name: &str, slot: &Slot<T>) -> Json {
             continue;
         };
         match (slot, serde_json::from_str::<Json>(code)) {
-            (Slot::Whole(_) | Slot::Number(_) | Slot::Percentile(_), Ok(number)) => {
+            (Slot::Whole(..) | Slot::Number(..) | Slot::Percentile(..), Ok(number)) => {
                 value[keyword] = number;
             }
-            (Slot::Duration(_) | Slot::Word(_), _) if keyword == "default" => {
+            (Slot::Duration(..) | Slot::Word(..), _) if keyword == "default" => {
                 value[keyword] = code.into();
             }
             _ => {}

@@ -21,64 +21,30 @@ const AT_ONCE: Policy = Policy {
     ..BARE
 };
 
-pub(super) const PRESETS: &[Preset] = &[
-    Preset {
-        name: "envoy",
-        source: "Envoy 1.40.0, num_retries 1",
-        differs: None,
-        policy: ENVOY,
-    },
-    Preset {
-        name: "istio",
-        source: "Istio's default HTTP retry policy, as of November 2026",
-        differs: Some("Istio retries on another host."),
-        policy: Policy {
-            attempts: 3,
-            ..ENVOY
-        },
-    },
-    Preset {
-        name: "linkerd-profile",
-        source: "Linkerd service profiles, as of November 2026",
-        differs: Some(
-            "There a call earns its share when it ends and is not to be retried, here when it begins.",
-        ),
-        policy: Policy {
-            budget: FINAGLE_BUDGET,
-            ..AT_ONCE
-        },
-    },
-    Preset {
-        name: "linkerd-annotation",
-        source: "Linkerd retry annotations, as of November 2026",
-        differs: None,
-        policy: Policy {
-            attempts: 2,
-            ..AT_ONCE
-        },
-    },
-    Preset {
-        name: "gateway-api",
-        source: "Kubernetes Gateway API, GEP-1731 and GEP-3388, as of November 2026",
-        differs: Some(
-            "The specification leaves attempts and backoff to the implementation, so becalm's \
-             defaults stand in.",
-        ),
-        policy: Policy {
-            budget: FINAGLE_BUDGET,
-            ..BECALM
-        },
-    },
-    Preset {
-        name: "tower",
-        source: "tower 0.5.3, retry layer with TpsBudget",
-        differs: Some(
-            "tower leaves attempts and backoff to the caller, so becalm's defaults stand in; its \
-             window of 10 s is over after 6 s, so that its floor of 10 a second grants 16.7.",
-        ),
-        policy: Policy {
-            budget: FINAGLE_BUDGET,
-            ..BECALM
-        },
-    },
-];
+presets! {
+    "envoy" of "Envoy 1.40.0, num_retries 1":
+        ENVOY {};
+
+    "istio" of "Istio's default HTTP retry policy, as of November 2026":
+        ENVOY { attempts: 3 }
+        but "Istio retries on another host.";
+
+    "linkerd-profile" of "Linkerd service profiles, as of November 2026":
+        AT_ONCE { budget: FINAGLE_BUDGET }
+        but "There a call earns its share when it ends and is not to be retried, here when it \
+             begins.";
+
+    "linkerd-annotation" of "Linkerd retry annotations, as of November 2026":
+        AT_ONCE { attempts: 2 };
+
+    "gateway-api" of "Kubernetes Gateway API, GEP-1731 and GEP-3388, as of November 2026":
+        BECALM { budget: FINAGLE_BUDGET }
+        but "The specification leaves attempts and backoff to the implementation, so becalm's \
+             defaults stand in.";
+
+    "tower" of "tower 0.5.3, retry layer with TpsBudget":
+        BECALM { budget: FINAGLE_BUDGET }
+        but "tower leaves attempts and backoff to the caller, so becalm's defaults stand in; \
+             its window of 10 s is over after 6 s, so that its floor of 10 a second grants \
+             16.7.";
+}

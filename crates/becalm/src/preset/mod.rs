@@ -12,6 +12,24 @@
 //!
 //! One is becalm's own advice: `contention`, for transactions that stand in each other's way.
 
+/// A row for each system: its name and where its figures stand, the policy from which it starts and
+/// what it sets of that, and how it behaves otherwise.
+macro_rules! presets {
+    (@) => { None };
+    (@ $differs:literal) => { Some($differs) };
+    ($(
+        $name:literal of $source:literal:
+        $start:ident { $($field:ident: $value:expr),* $(,)? } $(but $differs:literal)?;
+    )*) => {
+        pub(super) const PRESETS: &[Preset] = &[$(Preset {
+            name: $name,
+            source: $source,
+            differs: presets!(@ $($differs)?),
+            policy: Policy { $($field: $value,)* ..$start },
+        },)*];
+    };
+}
+
 mod cloud;
 mod library;
 mod mesh;

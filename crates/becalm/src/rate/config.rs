@@ -1,6 +1,6 @@
 //! How is the adaptive rate configured?
 
-use core::fmt;
+use crate::reasons::reasons;
 use core::time::Duration;
 
 /// The configuration of the adaptive rate: plain data.
@@ -41,22 +41,9 @@ impl AdaptiveRate {
     }
 }
 
-/// Why an adaptive rate is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidAdaptiveRate {
+reasons! {
+    /// Why an adaptive rate is refused.
+    InvalidAdaptiveRate;
     /// The longest wait is out of range.
-    MaxWait,
+    MaxWait: "the adaptive rate's max-wait must be at most a day; leave it out for no bound";
 }
-
-impl fmt::Display for InvalidAdaptiveRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MaxWait => {
-                "the adaptive rate's max-wait must be at most a day; leave it out for no bound"
-            }
-        })
-    }
-}
-
-impl core::error::Error for InvalidAdaptiveRate {}

@@ -1,6 +1,6 @@
 //! How is the adaptive throttle configured?
 
-use core::fmt;
+use crate::reasons::reasons;
 use core::time::Duration;
 
 /// The configuration of the adaptive throttle: plain data.
@@ -79,29 +79,15 @@ impl Throttle {
     }
 }
 
-/// Why an adaptive throttle is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidThrottle {
+reasons! {
+    /// Why an adaptive throttle is refused.
+    InvalidThrottle;
     /// The requests per accept are out of range.
-    Accepts,
+    Accepts:
+        "the throttle's accepts must be from 1 to 1000 requests per accept; below 1 it would \
+         shed calls of a healthy server";
     /// The window is out of range.
-    Window,
+    Window: "the throttle's window must be from 1s to 1h";
     /// The largest probability is out of range.
-    Max,
+    Max: "the throttle's max must be from 0.01 to 1";
 }
-
-impl fmt::Display for InvalidThrottle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Accepts => {
-                "the throttle's accepts must be from 1 to 1000 requests per accept; below 1 it \
-                 would shed calls of a healthy server"
-            }
-            Self::Window => "the throttle's window must be from 1s to 1h",
-            Self::Max => "the throttle's max must be from 0.01 to 1",
-        })
-    }
-}
-
-impl core::error::Error for InvalidThrottle {}

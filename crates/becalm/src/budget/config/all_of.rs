@@ -1,6 +1,6 @@
 //! Which kinds must agree to a retry?
 
-use super::{Concurrency, Grpc, InvalidBudget, PerMinute, Ratio, Tokens, Window};
+use super::{Budget, Concurrency, Grpc, InvalidBudget, PerMinute, Ratio, Tokens, Window};
 
 /// Several kinds, each at most once, all of which must grant a retry.
 ///
@@ -46,16 +46,36 @@ impl AllOf {
     }
 
     /// These kinds and those.
-    pub(super) fn joined(mut self, other: Self) -> Self {
-        self.twice |= other.twice;
-        join(&mut self.ratio, other.ratio, &mut self.twice);
-        join(&mut self.first_tries, other.first_tries, &mut self.twice);
-        join(&mut self.tokens, other.tokens, &mut self.twice);
-        join(&mut self.grpc, other.grpc, &mut self.twice);
-        join(&mut self.window, other.window, &mut self.twice);
-        join(&mut self.concurrency, other.concurrency, &mut self.twice);
-        join(&mut self.per_minute, other.per_minute, &mut self.twice);
+    pub(super) fn with(mut self, other: Budget) -> Self {
+        self.twice |= match other {
+            Budget::None => false,
+            Budget::Ratio(kind) => self.ratio.replace(kind).is_some(),
+            Budget::FirstTries(kind) => self.first_tries.replace(kind).is_some(),
+            Budget::Tokens(kind) => self.tokens.replace(kind).is_some(),
+            Budget::Grpc(kind) => self.grpc.replace(kind).is_some(),
+            Budget::Window(kind) => self.window.replace(kind).is_some(),
+            Budget::Concurrency(kind) => self.concurrency.replace(kind).is_some(),
+            Budget::PerMinute(kind) => self.per_minute.replace(kind).is_some(),
+            Budget::AllOf(all) => {
+                self = all.each().fold(self, Self::with);
+                all.twice
+            }
+        };
         self
+    }
+
+    /// The kinds one by one, in the order in which they are written.
+    pub(crate) fn each(self) -> impl Iterator<Item = Budget> {
+        let kinds = [
+            self.ratio.map(Budget::Ratio),
+            self.first_tries.map(Budget::FirstTries),
+            self.tokens.map(Budget::Tokens),
+            self.grpc.map(Budget::Grpc),
+            self.window.map(Budget::Window),
+            self.concurrency.map(Budget::Concurrency),
+            self.per_minute.map(Budget::PerMinute),
+        ];
+        kinds.into_iter().flatten()
     }
 
     /// Whether nothing is bounded.
@@ -69,24 +89,7 @@ impl AllOf {
         } else if self.is_empty() {
             Err(InvalidBudget::Empty)
         } else {
-            self.validate_each()
+            self.each().try_for_each(Budget::validate)
         }
-    }
-
-    pub(super) fn validate_each(self) -> Result<(), InvalidBudget> {
-        self.ratio.map_or(Ok(()), Ratio::validate)?;
-        self.first_tries.map_or(Ok(()), Ratio::validate)?;
-        self.tokens.map_or(Ok(()), Tokens::validate)?;
-        self.grpc.map_or(Ok(()), Grpc::validate)?;
-        self.window.map_or(Ok(()), Window::validate)?;
-        self.concurrency.map_or(Ok(()), Concurrency::validate)?;
-        self.per_minute.map_or(Ok(()), PerMinute::validate)
-    }
-}
-
-fn join<T>(mine: &mut Option<T>, other: Option<T>, twice: &mut bool) {
-    *twice |= mine.is_some() && other.is_some();
-    if other.is_some() {
-        *mine = other;
     }
 }

@@ -144,25 +144,13 @@ impl Budget {
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::None, budget) | (budget, Self::None) => budget,
-            (one, other) => Self::AllOf(one.all_of().joined(other.all_of())),
+            (one, other) => Self::AllOf(one.all_of().with(other)),
         }
     }
 
     /// The kinds that must agree: none for [`Budget::None`], one for a simple budget.
     pub fn all_of(self) -> AllOf {
-        let mut all = AllOf::default();
-        match self {
-            Self::None => {}
-            Self::Ratio(ratio) => all.ratio = Some(ratio),
-            Self::FirstTries(ratio) => all.first_tries = Some(ratio),
-            Self::Tokens(tokens) => all.tokens = Some(tokens),
-            Self::Grpc(grpc) => all.grpc = Some(grpc),
-            Self::Window(window) => all.window = Some(window),
-            Self::Concurrency(concurrency) => all.concurrency = Some(concurrency),
-            Self::PerMinute(per_minute) => all.per_minute = Some(per_minute),
-            Self::AllOf(these) => all = these,
-        }
-        all
+        AllOf::default().with(self)
     }
 
     /// Sets the burst of the ratio, or else of the first tries. Changes nothing on a budget that has
@@ -200,8 +188,14 @@ impl Budget {
     /// [`InvalidBudget`] names the kind and the parameter.
     pub fn validate(self) -> Result<(), InvalidBudget> {
         match self {
+            Self::None => Ok(()),
+            Self::Ratio(kind) | Self::FirstTries(kind) => kind.validate(),
+            Self::Tokens(kind) => kind.validate(),
+            Self::Grpc(kind) => kind.validate(),
+            Self::Window(kind) => kind.validate(),
+            Self::Concurrency(kind) => kind.validate(),
+            Self::PerMinute(kind) => kind.validate(),
             Self::AllOf(all) => all.validate(),
-            simple => simple.all_of().validate_each(),
         }
     }
 }

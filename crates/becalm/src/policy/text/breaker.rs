@@ -1,52 +1,10 @@
 //! How is a breaker written?
 
-use core::fmt;
 use core::time::Duration;
 
+use super::grammar::{field, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::breaker::{Breaker, Span, Trip};
-use crate::duration::Human;
-
-/// What opens it and the open time; the others where they are not the default.
-impl fmt::Display for Breaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let default = Self::default();
-        match self.trip {
-            Trip::Consecutive(failures) => {
-                write!(f, "consecutive:{failures}")?;
-                if self.min_calls != default.min_calls {
-                    write!(f, ",min:{}", self.min_calls)?;
-                }
-            }
-            Trip::Share { share, window } => {
-                write!(f, "share:{share},")?;
-                match window {
-                    Span::Calls(calls) => write!(f, "calls:{calls}")?,
-                    Span::Time(time) => write!(f, "within:{}", Human(time))?,
-                }
-                write!(f, ",min:{}", self.min_calls)?;
-            }
-        }
-        if let Some(slow) = self.slow {
-            write!(f, ",slow:{}", Human(slow))?;
-        }
-        write!(f, ",open:{}", Human(self.open))?;
-        if self.open_max != default.open_max {
-            write!(f, ",open-max:{}", Human(self.open_max))?;
-        }
-        #[expect(clippy::float_cmp, reason = "the very value")]
-        if self.jitter != default.jitter {
-            write!(f, ",jitter:{}", self.jitter)?;
-        }
-        if self.probes != default.probes {
-            write!(f, ",probes:{}", self.probes)?;
-        }
-        if self.successes != default.successes {
-            write!(f, ",successes:{}", self.successes)?;
-        }
-        Ok(())
-    }
-}
 
 impl Written for Breaker {
     const NOUN: &'static str = "breaker";
@@ -56,16 +14,23 @@ impl Written for Breaker {
             name: "consecutive",
             example: "consecutive:5",
             start: || Self::consecutive(0),
-            first: Some(Slot::Whole(|it, failures| {
-                it.trip = Trip::Consecutive(failures);
-            })),
+            first: Some(Slot::Whole(
+                |it, failures| it.trip = Trip::Consecutive(failures),
+                |it| match it.trip {
+                    Trip::Consecutive(failures) => Some(failures),
+                    Trip::Share { .. } => None,
+                },
+            )),
             parameters: &[MIN, REST],
         },
         Kind {
             name: "share",
             example: "share:0.5",
             start: Self::default,
-            first: Some(Slot::Number(|it, share| *it = Self::share(share, WITHIN))),
+            first: Some(Slot::Number(
+                |it, share| *it = Self::share(share, WITHIN),
+                |it| Some(share(it)?.0),
+            )),
             parameters: &[WINDOW, MIN, REST],
         },
     ];
@@ -83,31 +48,68 @@ const WITHIN: Span = Span::Time(Duration::from_secs(10));
 const WINDOW: &[Parameter<Breaker>] = &[
     (
         "within",
-        Slot::Duration(|it, time| set_window(it, Span::Time(time))),
+        Slot::Duration(
+            |it, time| set_window(it, Span::Time(time)),
+            |it| match share(it)?.1 {
+                Span::Time(time) => Some(time),
+                Span::Calls(_) => None,
+            },
+        ),
     ),
     (
         "calls",
-        Slot::Whole(|it, calls| set_window(it, Span::Calls(calls))),
+        Slot::Whole(
+            |it, calls| set_window(it, Span::Calls(calls)),
+            |it| match share(it)?.1 {
+                Span::Calls(calls) => Some(calls),
+                Span::Time(_) => None,
+            },
+        ),
     ),
 ];
 
-const MIN: &[Parameter<Breaker>] = &[("min", Slot::Whole(|it, calls| it.min_calls = calls))];
+const MIN: &[Parameter<Breaker>] = &[(
+    "min",
+    Slot::Whole(
+        |it, calls| it.min_calls = calls,
+        |it| match it.trip {
+            Trip::Consecutive(_) => unless(Breaker::default().min_calls, it.min_calls),
+            Trip::Share { .. } => Some(it.min_calls),
+        },
+    ),
+)];
 
 const REST: &[Parameter<Breaker>] = &[
-    ("slow", Slot::Duration(|it, time| it.slow = Some(time))),
+    ("slow", field!(Duration, optional slow)),
     // One above the default of what follows raises that.
     (
         "open",
-        Slot::Duration(|it, time| {
-            it.open = time;
-            it.open_max = it.open_max.max(time);
-        }),
+        Slot::Duration(
+            |it, time| {
+                it.open = time;
+                it.open_max = it.open_max.max(time);
+            },
+            |it| Some(it.open),
+        ),
     ),
-    ("open-max", Slot::Duration(|it, time| it.open_max = time)),
-    ("jitter", Slot::Number(|it, share| it.jitter = share)),
-    ("probes", Slot::Whole(|it, probes| it.probes = probes)),
-    ("successes", Slot::Whole(|it, probes| it.successes = probes)),
+    (
+        "open-max",
+        field!(Duration, open_max unless Breaker::default()),
+    ),
+    ("jitter", field!(Number, jitter unless Breaker::default())),
+    ("probes", field!(Whole, probes unless Breaker::default())),
+    (
+        "successes",
+        field!(Whole, successes unless Breaker::default()),
+    ),
 ];
+
+fn share(breaker: &Breaker) -> Option<(f64, Span)> {
+    match breaker.trip {
+        Trip::Share { share, window } => Some((share, window)),
+        Trip::Consecutive(_) => None,
+    }
+}
 
 fn set_window(breaker: &mut Breaker, window: Span) {
     if let Trip::Share { share, .. } = breaker.trip {

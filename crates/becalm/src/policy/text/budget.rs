@@ -2,142 +2,33 @@
 
 use core::fmt;
 
-use super::given::PER;
+use super::grammar::unless;
 use super::reader::read_text;
+use super::writer;
 use super::{InvalidPolicy, Kind, Slot, Unreadable, Written};
 use crate::budget::{AllOf, Budget, Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
-use crate::duration::Human;
 
-/// Sets a field of a kind.
-macro_rules! set {
-    ($kind:ident, $field:ident) => {
-        |it, value| {
-            if let Budget::$kind(kind) = it {
-                kind.$field = value;
-            }
-        }
-    };
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            // Left out, its floor has a default of its own.
-            Self::Ratio(ratio) => {
-                write!(f, "ratio:{ratio},floor:{}", Floor(ratio.floor_per_second))
-            }
-            Self::FirstTries(ratio) => {
-                write!(f, "first-tries:{ratio}")?;
-                match ratio.floor_per_second {
-                    0.0 => Ok(()),
-                    floor => write!(f, ",floor:{}", Floor(floor)),
+/// The slot of a field of a kind.
+macro_rules! of {
+    ($kind:ident, $slot:ident, $field:ident) => {
+        Slot::$slot(
+            |it, value| {
+                if let Budget::$kind(kind) = it {
+                    kind.$field = value;
                 }
-            }
-            budget => budget.all_of().fmt(f),
-        }
-    }
+            },
+            |it| match it {
+                Budget::$kind(kind) => Some(kind.$field),
+                _ => None,
+            },
+        )
+    };
 }
 
 /// The kinds, joined by ` + `.
 impl fmt::Display for AllOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ratio = self.ratio.map(Budget::Ratio);
-        let first_tries = self.first_tries.map(Budget::FirstTries);
-        let parts: [Option<&dyn fmt::Display>; 7] = [
-            ratio.as_ref().map(|ratio| ratio as _),
-            first_tries.as_ref().map(|ratio| ratio as _),
-            self.tokens.as_ref().map(|tokens| tokens as _),
-            self.grpc.as_ref().map(|grpc| grpc as _),
-            self.window.as_ref().map(|window| window as _),
-            self.concurrency
-                .as_ref()
-                .map(|concurrency| concurrency as _),
-            self.per_minute.as_ref().map(|per_minute| per_minute as _),
-        ];
-        for (index, part) in parts.into_iter().flatten().enumerate() {
-            if index > 0 {
-                f.write_str(" + ")?;
-            }
-            part.fmt(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// Behind the name of what earns it, and before the floor.
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},burst:{}", self.ratio, self.burst)
-    }
-}
-
-/// Tokens a second, written for a second, a minute or an hour: the first in which it is short and
-/// reads back as it is.
-struct Floor(f64);
-
-impl fmt::Display for Floor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(per_second) = *self;
-        #[expect(
-            clippy::float_cmp, // it must read back to the last bit
-            clippy::cast_possible_truncation,
-            clippy::cast_precision_loss,
-            clippy::cast_sign_loss
-        )]
-        let short = PER.into_iter().find_map(|(unit, seconds)| {
-            let thousandths = (per_second * seconds * 1000.0 + 0.5) as u64;
-            let tokens = thousandths as f64 / 1000.0;
-            (tokens / seconds == per_second).then_some((tokens, unit))
-        });
-        let (tokens, unit) = short.unwrap_or((per_second, ""));
-        write!(f, "{tokens}{unit}")
-    }
-}
-
-impl fmt::Display for Tokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            capacity,
-            cost,
-            throttled_cost,
-            refund_last,
-            clean_success,
-        } = self;
-        let refund = if *refund_last { LAST } else { NOTHING };
-        write!(
-            f,
-            "tokens:{capacity},cost:{cost},throttled:{throttled_cost},refund:{refund},clean:{clean_success}"
-        )
-    }
-}
-
-impl fmt::Display for Grpc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "grpc:{},ratio:{}", self.max_tokens, self.token_ratio)
-    }
-}
-
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (share, ttl) = (self.share, Human(self.ttl));
-        write!(
-            f,
-            "window:{share},ttl:{ttl},floor:{}",
-            self.floor_per_second
-        )
-    }
-}
-
-impl fmt::Display for Concurrency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "concurrency:{},floor:{}", self.share, self.floor)
-    }
-}
-
-impl fmt::Display for PerMinute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "per-minute:{}", self.retries)
+        Budget::AllOf(*self).fmt(f)
     }
 }
 
@@ -153,69 +44,84 @@ impl Written for Budget {
             name: "ratio",
             example: "ratio:0.1",
             start: || Self::Ratio(Ratio::default()),
-            first: Some(Slot::Number(set!(Ratio, ratio))),
+            first: Some(of!(Ratio, Number, ratio)),
             parameters: &[&[
-                ("burst", Slot::Number(set!(Ratio, burst))),
-                ("floor", Slot::Rate(set!(Ratio, floor_per_second))),
+                ("burst", of!(Ratio, Number, burst)),
+                ("floor", of!(Ratio, Rate, floor_per_second)),
             ]],
         },
         Kind {
             name: "first-tries",
             example: "first-tries:0.1",
             start: || Self::FirstTries(Ratio::OF_FIRST_TRIES),
-            first: Some(Slot::Number(set!(FirstTries, ratio))),
+            first: Some(of!(FirstTries, Number, ratio)),
             parameters: &[&[
-                ("burst", Slot::Number(set!(FirstTries, burst))),
-                ("floor", Slot::Rate(set!(FirstTries, floor_per_second))),
+                ("burst", of!(FirstTries, Number, burst)),
+                (
+                    "floor",
+                    Slot::Rate(
+                        |it, rate| *it = it.floor_per_second(rate),
+                        |it| match it {
+                            Self::FirstTries(tries) => unless(0.0, tries.floor_per_second),
+                            _ => None,
+                        },
+                    ),
+                ),
             ]],
         },
         Kind {
             name: "tokens",
             example: "tokens:500",
             start: || Self::Tokens(Tokens::default()),
-            first: Some(Slot::Whole(set!(Tokens, capacity))),
+            first: Some(of!(Tokens, Whole, capacity)),
             parameters: &[&[
-                ("cost", Slot::Whole(set!(Tokens, cost))),
-                ("throttled", Slot::Whole(set!(Tokens, throttled_cost))),
+                ("cost", of!(Tokens, Whole, cost)),
+                ("throttled", of!(Tokens, Whole, throttled_cost)),
                 (
                     "refund",
-                    Slot::Word(&[
-                        (LAST, |it| set_refund(it, true)),
-                        (NOTHING, |it| set_refund(it, false)),
-                    ]),
+                    Slot::Word(
+                        &[
+                            (LAST, |it| set_refund(it, true)),
+                            (NOTHING, |it| set_refund(it, false)),
+                        ],
+                        |it| match it {
+                            Self::Tokens(tokens) if tokens.refund_last => Some(LAST),
+                            _ => Some(NOTHING),
+                        },
+                    ),
                 ),
-                ("clean", Slot::Whole(set!(Tokens, clean_success))),
+                ("clean", of!(Tokens, Whole, clean_success)),
             ]],
         },
         Kind {
             name: "grpc",
             example: "grpc:10",
             start: || Self::Grpc(Grpc::default()),
-            first: Some(Slot::Whole(set!(Grpc, max_tokens))),
-            parameters: &[&[("ratio", Slot::Number(set!(Grpc, token_ratio)))]],
+            first: Some(of!(Grpc, Whole, max_tokens)),
+            parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
         },
         Kind {
             name: "window",
             example: "window:0.2",
             start: || Self::Window(Window::default()),
-            first: Some(Slot::Number(set!(Window, share))),
+            first: Some(of!(Window, Number, share)),
             parameters: &[&[
-                ("ttl", Slot::Duration(set!(Window, ttl))),
-                ("floor", Slot::Number(set!(Window, floor_per_second))),
+                ("ttl", of!(Window, Duration, ttl)),
+                ("floor", of!(Window, Number, floor_per_second)),
             ]],
         },
         Kind {
             name: "concurrency",
             example: "concurrency:0.2",
             start: || Self::Concurrency(Concurrency::default()),
-            first: Some(Slot::Number(set!(Concurrency, share))),
-            parameters: &[&[("floor", Slot::Whole(set!(Concurrency, floor)))]],
+            first: Some(of!(Concurrency, Number, share)),
+            parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
         },
         Kind {
             name: "per-minute",
             example: "per-minute:60",
             start: || Self::PerMinute(PerMinute::default()),
-            first: Some(Slot::Whole(set!(PerMinute, retries))),
+            first: Some(of!(PerMinute, Whole, retries)),
             parameters: &[],
         },
     ];
@@ -224,6 +130,18 @@ impl Written for Budget {
 
     fn check(&self) -> Result<(), InvalidPolicy> {
         self.validate().map_err(InvalidPolicy::Budget)
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds = self.all_of().each();
+        match kinds.next() {
+            None => f.write_str("none")?,
+            Some(first) => writer::write(&first, f)?,
+        }
+        kinds.try_for_each(|kind| {
+            f.write_str(" + ")?;
+            writer::write(&kind, f)
+        })
     }
 
     /// Kinds are joined by `+`.

@@ -1,78 +1,24 @@
 //! How is a bulkhead written?
 
-use core::fmt;
-
+use super::grammar::{field, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
-use crate::duration::Human;
 
-/// Sets a field of an adaptive limit.
-macro_rules! set {
-    ($kind:ident, $field:ident) => {
-        |it, value| {
-            if let Limit::$kind(limit) = &mut it.limit {
-                limit.$field = value;
-            }
-        }
-    };
-}
-
-impl fmt::Display for Bulkhead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.limit)?;
-        if self.waiting > 0 {
-            write!(f, ",waiting:{}", self.waiting)?;
-        }
-        if let Some(longest) = self.max_wait {
-            write!(f, ",max-wait:{}", Human(longest))?;
-        }
-        match self.order {
-            Order::Fifo => Ok(()),
-            order => write!(f, ",order:{order}"),
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(limit) => write!(f, "calls:{limit}"),
-            Self::Aimd(Aimd {
-                initial,
-                min,
-                max,
-                backoff,
-                slow,
-            }) => {
-                write!(f, "aimd:{initial},min:{min},max:{max},backoff:{backoff}")?;
-                match slow {
-                    Some(slow) => write!(f, ",slow:{}", Human(*slow)),
-                    None => Ok(()),
+/// The slot of a field of an adaptive limit.
+macro_rules! of_limit {
+    ($kind:ident, $slot:ident, $field:ident) => {
+        Slot::$slot(
+            |it, value| {
+                if let Limit::$kind(limit) = &mut it.limit {
+                    limit.$field = value.into();
                 }
-            }
-            Self::Gradient(Gradient {
-                initial,
-                min,
-                max,
-                tolerance,
-                window,
-                probe,
-            }) => {
-                write!(f, "gradient:{initial},min:{min},max:{max}")?;
-                write!(f, ",tolerance:{tolerance}")?;
-                write!(f, ",window:{},probe:{}", Human(*window), Human(*probe))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fifo => "fifo",
-            Self::Lifo => "lifo",
-        })
-    }
+            },
+            |it| match it.limit {
+                Limit::$kind(limit) => limit.$field.into(),
+                _ => None,
+            },
+        )
+    };
 }
 
 impl Written for Bulkhead {
@@ -83,21 +29,27 @@ impl Written for Bulkhead {
             name: "calls",
             example: "calls:50",
             start: || Self::calls(0),
-            first: Some(Slot::Whole(|it, calls| it.limit = Limit::Fixed(calls))),
+            first: Some(Slot::Whole(
+                |it, calls| it.limit = Limit::Fixed(calls),
+                |it| match it.limit {
+                    Limit::Fixed(calls) => Some(calls),
+                    _ => None,
+                },
+            )),
             parameters: &[QUEUE],
         },
         Kind {
             name: "gradient",
             example: "gradient:20",
             start: || Self::limited(Limit::Gradient(Gradient::default())),
-            first: Some(Slot::Whole(set!(Gradient, initial))),
+            first: Some(of_limit!(Gradient, Whole, initial)),
             parameters: &[GRADIENT, QUEUE],
         },
         Kind {
             name: "aimd",
             example: "aimd:20",
             start: || Self::limited(Limit::Aimd(Aimd::default())),
-            first: Some(Slot::Whole(set!(Aimd, initial))),
+            first: Some(of_limit!(Aimd, Whole, initial)),
             parameters: &[AIMD, QUEUE],
         },
     ];
@@ -108,39 +60,32 @@ impl Written for Bulkhead {
 }
 
 const GRADIENT: &[Parameter<Bulkhead>] = &[
-    ("min", Slot::Whole(set!(Gradient, min))),
-    ("max", Slot::Whole(set!(Gradient, max))),
-    ("tolerance", Slot::Number(set!(Gradient, tolerance))),
-    ("window", Slot::Duration(set!(Gradient, window))),
-    ("probe", Slot::Duration(set!(Gradient, probe))),
+    ("min", of_limit!(Gradient, Whole, min)),
+    ("max", of_limit!(Gradient, Whole, max)),
+    ("tolerance", of_limit!(Gradient, Number, tolerance)),
+    ("window", of_limit!(Gradient, Duration, window)),
+    ("probe", of_limit!(Gradient, Duration, probe)),
 ];
 
 const AIMD: &[Parameter<Bulkhead>] = &[
-    ("min", Slot::Whole(set!(Aimd, min))),
-    ("max", Slot::Whole(set!(Aimd, max))),
-    ("backoff", Slot::Number(set!(Aimd, backoff))),
-    (
-        "slow",
-        Slot::Duration(|it, time| {
-            if let Limit::Aimd(aimd) = &mut it.limit {
-                aimd.slow = Some(time);
-            }
-        }),
-    ),
+    ("min", of_limit!(Aimd, Whole, min)),
+    ("max", of_limit!(Aimd, Whole, max)),
+    ("backoff", of_limit!(Aimd, Number, backoff)),
+    ("slow", of_limit!(Aimd, Duration, slow)),
 ];
 
 const QUEUE: &[Parameter<Bulkhead>] = &[
-    ("waiting", Slot::Whole(|it, places| it.waiting = places)),
-    (
-        "max-wait",
-        Slot::Duration(|it, time| it.max_wait = Some(time)),
-    ),
+    ("waiting", field!(Whole, waiting unless Bulkhead::calls(0))),
+    ("max-wait", field!(Duration, optional max_wait)),
     (
         "order",
-        Slot::Word(&[
-            ("fifo", |it| it.order = Order::Fifo),
-            ("lifo", |it| it.order = Order::Lifo),
-        ]),
+        Slot::Word(
+            &[
+                ("fifo", |it| it.order = Order::Fifo),
+                ("lifo", |it| it.order = Order::Lifo),
+            ],
+            |it| (it.order == Order::Lifo).then_some("lifo"),
+        ),
     ),
 ];
 

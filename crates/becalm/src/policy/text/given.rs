@@ -27,7 +27,7 @@ pub(crate) enum Given {
 }
 
 /// What stands behind a rate, and the seconds that it is for.
-pub(super) const PER: [(&str, f64); 3] = [("", 1.0), ("/m", 60.0), ("/h", 3600.0)];
+const PER: [(&str, f64); 3] = [("", 1.0), ("/m", 60.0), ("/h", 3600.0)];
 
 /// Each of these reads the value, or says what to write instead.
 impl Given {
@@ -123,5 +123,33 @@ impl Given {
             _ => "",
         };
         format!("write {what}{quotes}")
+    }
+}
+
+/// So many a second, written for a second, a minute or an hour: the first in which it is short and
+/// reads back as it is.
+pub(super) fn of_rate(per_second: f64) -> String {
+    #[expect(
+        clippy::float_cmp, // it must read back to the last bit
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )]
+    let short = PER.into_iter().find_map(|(unit, seconds)| {
+        let thousandths = (per_second * seconds * 1000.0 + 0.5) as u64;
+        let count = thousandths as f64 / 1000.0;
+        (count / seconds == per_second).then_some((count, unit))
+    });
+    let (count, unit) = short.unwrap_or((per_second, ""));
+    format!("{count}{unit}")
+}
+
+/// Moves the point in the decimal digits: a multiplication by 100 would not read back.
+pub(super) fn of_percentile(quantile: f64) -> String {
+    let text = quantile.to_string();
+    match text.strip_prefix("0.") {
+        Some(digits) if digits.len() <= 2 => format!("{digits:0<2}"),
+        Some(digits) => format!("{}.{}", &digits[..2], &digits[2..]),
+        None => format!("({text})"), // never valid
     }
 }

@@ -1,9 +1,12 @@
 //! What may be written of a part of a policy?
 
-use alloc::string::String;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
 use core::time::Duration;
 
 use super::Given;
+use super::given::{of_percentile, of_rate};
+use crate::duration::Human;
 
 /// One of the kinds: the word that the text begins with.
 pub(crate) struct Kind<T: 'static> {
@@ -20,16 +23,17 @@ pub(crate) struct Kind<T: 'static> {
 
 pub(crate) type Parameter<T> = (&'static str, Slot<T>);
 
-/// The type of a value, and what it sets.
+/// The type of a value, what it sets, and what is written of it: nothing where it need not be, or
+/// where it is another kind.
 pub(crate) enum Slot<T: 'static> {
-    Whole(fn(&mut T, u32)),
-    Number(fn(&mut T, f64)),
+    Whole(fn(&mut T, u32), fn(&T) -> Option<u32>),
+    Number(fn(&mut T, f64), fn(&T) -> Option<f64>),
     /// So many a second, written for a second, a minute or an hour: `10/h`.
-    Rate(fn(&mut T, f64)),
+    Rate(fn(&mut T, f64), fn(&T) -> Option<f64>),
     /// Written in hundredths, set as a share.
-    Percentile(fn(&mut T, f64)),
-    Duration(fn(&mut T, Duration)),
-    Word(&'static [Word<T>]),
+    Percentile(fn(&mut T, f64), fn(&T) -> Option<f64>),
+    Duration(fn(&mut T, Duration), fn(&T) -> Option<Duration>),
+    Word(&'static [Word<T>], fn(&T) -> Option<&'static str>),
 }
 
 /// One of a few words, and what it sets.
@@ -64,13 +68,49 @@ impl<T> Slot<T> {
     /// Sets the value; the error says what to write instead.
     pub fn set(&self, it: &mut T, given: &Given) -> Result<(), String> {
         match self {
-            Self::Whole(set) => set(it, given.whole()?),
-            Self::Number(set) => set(it, given.number()?),
-            Self::Rate(set) => set(it, given.rate()?),
-            Self::Percentile(set) => set(it, given.percentile()?),
-            Self::Duration(set) => set(it, given.duration()?),
-            Self::Word(words) => given.word(words)?(it),
+            Self::Whole(set, _) => set(it, given.whole()?),
+            Self::Number(set, _) => set(it, given.number()?),
+            Self::Rate(set, _) => set(it, given.rate()?),
+            Self::Percentile(set, _) => set(it, given.percentile()?),
+            Self::Duration(set, _) => set(it, given.duration()?),
+            Self::Word(words, _) => given.word(words)?(it),
         }
         Ok(())
     }
+
+    /// The value as it is written.
+    pub fn shown(&self, it: &T) -> Option<String> {
+        match self {
+            Self::Whole(_, get) => get(it).map(|whole| whole.to_string()),
+            Self::Number(_, get) => get(it).map(|number| number.to_string()),
+            Self::Rate(_, get) => get(it).map(of_rate),
+            Self::Percentile(_, get) => get(it).map(of_percentile),
+            Self::Duration(_, get) => get(it).map(|time| Human(time).to_string()),
+            Self::Word(_, get) => get(it).map(ToOwned::to_owned),
+        }
+    }
 }
+
+/// The value, unless it is what is left out.
+pub(super) fn unless<V: PartialEq>(default: V, value: V) -> Option<V> {
+    (value != default).then_some(value)
+}
+
+/// The slot of a field: one that is always written, one that is there or not, or one that is written
+/// where it is not the default.
+macro_rules! field {
+    ($slot:ident, $field:ident) => {
+        Slot::$slot(|it, value| it.$field = value, |it| Some(it.$field))
+    };
+    ($slot:ident, optional $field:ident) => {
+        Slot::$slot(|it, value| it.$field = Some(value), |it| it.$field)
+    };
+    ($slot:ident, $field:ident unless $default:expr) => {
+        Slot::$slot(
+            |it, value| it.$field = value,
+            |it| unless($default.$field, it.$field),
+        )
+    };
+}
+
+pub(super) use field;

@@ -1,52 +1,11 @@
 //! How is a hedge written?
 
-use alloc::format;
-use core::fmt;
 use core::time::Duration;
 
+use super::grammar::{field, unless};
 use super::reader::read_text;
 use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
-use crate::duration::Human;
 use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
-
-impl fmt::Display for Hedge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.delay {
-            HedgeDelay::After(delay) => write!(f, "after:{}", Human(*delay))?,
-            HedgeDelay::Quantile(delay) => write!(f, "{delay}")?,
-        }
-        write!(f, ",copies:{}", self.copies)
-    }
-}
-
-/// What differs from the default, and the shortest delay always.
-impl fmt::Display for QuantileDelay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_percentile(f, self.quantile)?;
-        write!(f, ",min:{}", Human(self.min))?;
-        if let Some(max) = self.max {
-            write!(f, ",max:{}", Human(max))?;
-        }
-        let default = Self::default();
-        if self.min_samples != default.min_samples {
-            write!(f, ",samples:{}", self.min_samples)?;
-        }
-        if self.window != default.window {
-            write!(f, ",window:{}", Human(self.window))?;
-        }
-        Ok(())
-    }
-}
-
-/// Moves the point in the decimal digits: a multiplication by 100 would not read back.
-fn write_percentile(f: &mut fmt::Formatter<'_>, quantile: f64) -> fmt::Result {
-    let text = format!("{quantile}");
-    match text.strip_prefix("0.") {
-        Some(digits) if digits.len() <= 2 => write!(f, "p{digits:0<2}"),
-        Some(digits) => write!(f, "p{}.{}", &digits[..2], &digits[2..]),
-        None => write!(f, "p({text})"), // never valid
-    }
-}
 
 impl Written for Hedge {
     const NOUN: &'static str = "hedge";
@@ -56,16 +15,23 @@ impl Written for Hedge {
             name: "after",
             example: "after:50ms",
             start: || Self::after(Duration::ZERO),
-            first: Some(Slot::Duration(|it, time| {
-                it.delay = HedgeDelay::After(time);
-            })),
+            first: Some(Slot::Duration(
+                |it, time| it.delay = HedgeDelay::After(time),
+                |it| match it.delay {
+                    HedgeDelay::After(time) => Some(time),
+                    HedgeDelay::Quantile(_) => None,
+                },
+            )),
             parameters: &[COPIES],
         },
         Kind {
             name: PERCENTILE,
             example: "p95",
             start: || Self::at_quantile(0.0),
-            first: Some(Slot::Percentile(|it, share| *it = Self::at_quantile(share))),
+            first: Some(Slot::Percentile(
+                |it, share| *it = Self::at_quantile(share),
+                |it| Some(latencies(it)?.quantile),
+            )),
             parameters: &[LATENCIES, COPIES],
         },
     ];
@@ -87,16 +53,41 @@ impl Written for Hedge {
 const PERCENTILE: &str = "p";
 
 const LATENCIES: &[Parameter<Hedge>] = &[
-    ("min", Slot::Duration(|it, time| *it = it.min(time))),
-    ("max", Slot::Duration(|it, time| *it = it.max(time))),
+    (
+        "min",
+        Slot::Duration(|it, time| *it = it.min(time), |it| Some(latencies(it)?.min)),
+    ),
+    (
+        "max",
+        Slot::Duration(|it, time| *it = it.max(time), |it| latencies(it)?.max),
+    ),
     (
         "samples",
-        Slot::Whole(|it, samples| *it = it.min_samples(samples)),
+        Slot::Whole(
+            |it, samples| *it = it.min_samples(samples),
+            |it| {
+                let samples = latencies(it)?.min_samples;
+                unless(QuantileDelay::default().min_samples, samples)
+            },
+        ),
     ),
-    ("window", Slot::Duration(|it, time| *it = it.window(time))),
+    (
+        "window",
+        Slot::Duration(
+            |it, time| *it = it.window(time),
+            |it| unless(QuantileDelay::default().window, latencies(it)?.window),
+        ),
+    ),
 ];
 
-const COPIES: &[Parameter<Hedge>] = &[("copies", Slot::Whole(|it, copies| it.copies = copies))];
+fn latencies(hedge: &Hedge) -> Option<QuantileDelay> {
+    match hedge.delay {
+        HedgeDelay::Quantile(delay) => Some(delay),
+        HedgeDelay::After(_) => None,
+    }
+}
+
+const COPIES: &[Parameter<Hedge>] = &[("copies", field!(Whole, copies))];
 
 #[cfg(test)]
 mod tests {

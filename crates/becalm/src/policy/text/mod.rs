@@ -2,8 +2,7 @@
 //!
 //! Each part of a policy that is written so declares its grammar: its kinds, their parameters, and
 //! what each sets. One reader serves them all; it refuses what is unknown, repeated, missing or of
-//! another type, and suggests what was probably meant. Beside its grammar each part says how it is
-//! displayed.
+//! another type, and suggests what was probably meant. One writer displays them all.
 
 mod breaker;
 mod budget;
@@ -18,6 +17,7 @@ mod table;
 mod throttle;
 mod unreadable;
 mod words;
+mod writer;
 
 pub(crate) use given::Given;
 pub(crate) use grammar::{Kind, Parameter, Slot};
@@ -27,10 +27,12 @@ pub(crate) use table::KIND;
 pub(crate) use table::{has_tables, read_table};
 pub use unreadable::{Fault, Unreadable};
 
+use core::fmt;
+
 use super::InvalidPolicy;
 
 /// A part of a policy that is written as a text, and most of them as a table too.
-pub(crate) trait Written: Sized + 'static {
+pub(crate) trait Written: Sized + PartialEq + 'static {
     /// What the part is called in a sentence.
     const NOUN: &'static str;
 
@@ -47,14 +49,24 @@ pub(crate) trait Written: Sized + 'static {
         reader::read_text(text)
     }
 
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writer::write(self, f)
+    }
+
     /// Refuses what cannot be kept.
     fn check(&self) -> Result<(), InvalidPolicy> {
         Ok(())
     }
 }
 
-macro_rules! from_text {
+macro_rules! texts {
     ($($part:ty,)*) => {$(
+        impl fmt::Display for $part {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.write(f)
+            }
+        }
+
         impl core::str::FromStr for $part {
             type Err = Unreadable;
 
@@ -67,7 +79,7 @@ macro_rules! from_text {
     )*};
 }
 
-from_text! {
+texts! {
     crate::Backoff,
     crate::Breaker,
     crate::Budget,

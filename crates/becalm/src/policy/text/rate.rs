@@ -1,29 +1,14 @@
 //! How is an adaptive rate written?
 
-use core::fmt;
-
+use super::grammar::field;
 use super::{InvalidPolicy, Kind, Slot, Written};
-use crate::duration::Human;
 use crate::rate::AdaptiveRate;
-
-impl fmt::Display for AdaptiveRate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cubic")?;
-        match self.max_wait {
-            Some(wait) => write!(f, ",max-wait:{}", Human(wait)),
-            None => Ok(()),
-        }
-    }
-}
 
 impl Written for AdaptiveRate {
     const NOUN: &'static str = "adaptive rate";
 
     const KINDS: &'static [Kind<Self>] = &[Kind {
-        parameters: &[&[(
-            "max-wait",
-            Slot::Duration(|it, time| it.max_wait = Some(time)),
-        )]],
+        parameters: &[&[("max-wait", field!(Duration, optional max_wait))]],
         ..Kind::word("cubic", Self::cubic)
     }];
 

@@ -1,20 +1,8 @@
 //! How is an adaptive throttle written?
 
-use core::fmt;
-
+use super::grammar::{field, unless};
 use super::{InvalidPolicy, Kind, Slot, Written};
-use crate::duration::Human;
 use crate::throttle::Throttle;
-
-impl fmt::Display for Throttle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "accepts:{},within:{}", self.k, Human(self.window))?;
-        if self.max.to_bits() == Self::default().max.to_bits() {
-            return Ok(());
-        }
-        write!(f, ",max:{}", self.max)
-    }
-}
 
 impl Written for Throttle {
     const NOUN: &'static str = "throttle";
@@ -23,10 +11,10 @@ impl Written for Throttle {
         name: "accepts",
         example: "accepts:2",
         start: Self::default,
-        first: Some(Slot::Number(|it, requests| it.k = requests)),
+        first: Some(field!(Number, k)),
         parameters: &[&[
-            ("within", Slot::Duration(|it, time| it.window = time)),
-            ("max", Slot::Number(|it, probability| it.max = probability)),
+            ("within", field!(Duration, window)),
+            ("max", field!(Number, max unless Throttle::default())),
         ]],
     }];
 

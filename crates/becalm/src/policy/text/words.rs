@@ -1,11 +1,9 @@
 //! Which words name a growth, a jitter, a hint mode, a way with nested retries and a priority?
 
-use core::fmt;
 use core::time::Duration;
 
 use super::{Kind, Slot, Written};
 use crate::backoff::Backoff;
-use crate::duration::Human;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::scope::Nested;
@@ -22,25 +20,27 @@ impl Written for Jitter {
         Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
         Kind {
             example: "proportional:0.25",
-            first: Some(Slot::Number(|it, share| *it = Self::Proportional(share))),
+            first: Some(Slot::Number(
+                |it, share| *it = Self::Proportional(share),
+                |it| match it {
+                    Self::Proportional(share) => Some(*share),
+                    _ => None,
+                },
+            )),
             ..Kind::word("proportional", || Self::Proportional(0.0))
         },
         Kind {
             example: "additive:1s",
-            first: Some(Slot::Duration(|it, width| *it = Self::Additive(width))),
+            first: Some(Slot::Duration(
+                |it, width| *it = Self::Additive(width),
+                |it| match it {
+                    Self::Additive(width) => Some(*width),
+                    _ => None,
+                },
+            )),
             ..Kind::word("additive", || Self::Additive(Duration::ZERO))
         },
     ];
-}
-
-impl fmt::Display for Jitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Proportional(share) => write!(f, "proportional:{share}"),
-            Self::Additive(width) => write!(f, "additive:{}", Human(*width)),
-            word => f.write_str(name(word)),
-        }
-    }
 }
 
 /// What is one of a few words.
@@ -50,12 +50,6 @@ macro_rules! words {
             const NOUN: &'static str = $noun;
 
     const KINDS: &'static [Kind<Self>] = &[$(Kind::word($word, || $it),)*];
-        }
-
-        impl fmt::Display for $part {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(name(self))
-            }
         }
     )*};
 }
@@ -84,10 +78,4 @@ words! {
         "sheddable-plus" => Priority::SheddablePlus,
         "sheddable" => Priority::Sheddable,
     ;
-}
-
-/// The word of this; a function has none.
-fn name<T: Written + PartialEq>(it: &T) -> &'static str {
-    let mut same = T::KINDS.iter().filter(|kind| (kind.start)() == *it);
-    same.next().map_or("custom", |kind| kind.name)
 }

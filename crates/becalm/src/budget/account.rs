@@ -1,0 +1,89 @@
+//! What must a kind of budget be able to do?
+
+use core::fmt;
+
+use super::balance;
+use super::config::AllOf;
+use crate::classify::Failure;
+use crate::time::Instant;
+
+/// The state of one kind of budget, for all threads at once.
+///
+/// A new kind is a file with one of these, its row in [`Kind`](super::Kind), and its parameters with
+/// their text in `config/`.
+pub(super) trait Account: fmt::Debug + Send + Sync {
+    /// Takes over its own part of this configuration in a new generation, filled as said.
+    fn open(&self, generation: u32, all: &AllOf, fill: Fill, now: Instant);
+
+    /// Tells how full it is, and denies everything until it is opened; or is denied by a head that is
+    /// closed already.
+    fn close(&self, now: Instant) -> Fill;
+
+    /// Takes what a retry after this failure costs, and tells what it must know to put that back;
+    /// `None` where it denies, and then it has taken nothing.
+    fn take(&self, generation: u32, now: Instant, failure: &Failure) -> Option<u32>;
+
+    /// Puts back what a retry took that never starts.
+    fn put_back(&self, generation: u32, taken: u32);
+
+    /// How much is left.
+    fn level(&self, now: Instant) -> Level;
+
+    /// A first try begins.
+    fn first_try(&self, _now: Instant) {}
+
+    /// A call begins of whose end it will hear.
+    fn call_began(&self) {}
+
+    /// Such a call has ended.
+    fn call_ended(&self) {}
+
+    /// An attempt has failed.
+    fn failed(&self, _failure: &Failure) {}
+
+    /// A call has succeeded; a clean success had no retry.
+    fn call_succeeded(&self, _is_clean: bool) {}
+
+    /// A retry that had taken something here has ended, and did start.
+    fn ended(&self, _generation: u32, _taken: u32, _succeeded: bool) {}
+
+    /// Whether something is under way that it will hear of whatever is configured by then.
+    fn is_held(&self) -> bool {
+        false
+    }
+}
+
+/// How full a kind was, or is to be, from 0 to 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fill {
+    /// The part of its retries that it would still grant: what another kind can take over.
+    pub usable: f64,
+    /// The same in the measure of the kind that was closed, where it has one of its own.
+    pub own: Option<f64>,
+}
+
+impl Fill {
+    pub const fn of(usable: f64) -> Self {
+        Self { usable, own: None }
+    }
+}
+
+/// What a kind has left, and how much there is at most; how full it is, from 0 (nothing is granted)
+/// to 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Level {
+    pub left: f64,
+    pub most: f64,
+    pub fill: f64,
+}
+
+impl Level {
+    /// Of whole ones.
+    pub fn of(left: u32, most: u32) -> Self {
+        Self {
+            left: left.into(),
+            most: most.into(),
+            fill: balance::fill(left, most),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! How is it said why something is refused?
+
+/// The reasons for which something is refused, each with its sentence: what is at fault and the
+/// remedy.
+macro_rules! reasons {
+    (
+        $(#[$about:meta])*
+        $name:ident;
+        $($(#[$doc:meta])* $reason:ident: $sentence:literal;)*
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$doc])* $reason,)*
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$reason => $sentence,)*
+                })
+            }
+        }
+
+        impl core::error::Error for $name {}
+    };
+}
+
+pub(crate) use reasons;
