@@ -11,6 +11,7 @@ use crate::call::Attempt;
 pin_project_lite::pin_project! {
     /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation
     /// without a hedge.
+    #[project = CopiesProjection]
     #[derive(Debug)]
     pub struct Copies<Fut> {
         #[pin]
@@ -48,8 +49,7 @@ impl<Fut> Copies<Fut> {
         if let Place::Free = *this.place {
             this.place.set(Place::Taken { attempt, future });
         } else {
-            let hedges = this.hedges.get_or_insert_default();
-            hedges.push((attempt, Box::pin(future)));
+            this.add_hedge(attempt, future);
         }
     }
 
@@ -73,6 +73,15 @@ impl<Fut> Copies<Fut> {
         let mut this = self.project();
         this.place.set(Place::Free);
         *this.hedges = None;
+    }
+}
+
+impl<Fut> CopiesProjection<'_, Fut> {
+    #[cold]
+    #[inline(never)]
+    fn add_hedge(&mut self, attempt: Attempt, future: Fut) {
+        let hedges = self.hedges.get_or_insert_default();
+        hedges.push((attempt, Box::pin(future)));
     }
 }
 

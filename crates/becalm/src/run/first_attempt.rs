@@ -97,17 +97,23 @@ impl<'r> FirstAttempt<'r> {
 
     /// It has succeeded.
     #[inline]
-    pub fn succeeded(mut self) {
+    pub fn succeeded(&mut self) {
         self.is_held = false;
         self.begun.succeeded(self.core);
     }
 
     /// It has failed, or pends, and its scope has become this: the engine of what follows.
     #[cold]
-    pub fn hand_over(mut self, inside: Scope) -> Engine<&'r Core> {
+    pub fn hand_over(&mut self, inside: Scope) -> Engine<&'r Core> {
         let mut engine = Engine::of_begun(self.core, self.take());
         engine.returned(inside);
         engine
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dropped(&mut self) {
+        drop(Engine::of_begun(self.core, self.take()));
     }
 
     fn take(&mut self) -> Begun {
@@ -122,7 +128,7 @@ impl Drop for FirstAttempt<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.is_held {
-            drop(Engine::of_begun(self.core, self.take()));
+            self.dropped();
         }
     }
 }

@@ -96,7 +96,8 @@ where
         let mut this = self.as_mut().project();
         if let Stage::New(None) = this.stage {
             if let Some(entered) = plain::enter(this.core) {
-                *this.stage = Stage::Over; // here, where it is known that nothing has to be dropped
+                // It held nothing, which saves looking what there is to drop.
+                core::mem::forget(core::mem::replace(this.stage, Stage::Over));
                 let future = (this.operation)(FirstTry::plain_attempt());
                 let copies = this.copies.as_mut();
                 copies.start(FirstTry::plain_attempt(), future);
