@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     if !given("--users") {
         measured.push(simulator(effort));
     }
-    if given("--users") || !effort.means_something() {
+    if given("--users") || !effort.means_something() && !given("--simulation") {
         measured.push(users(effort));
     }
     let (report, kept) = report(measured);

@@ -23,8 +23,8 @@ use crate::ours::{Becalm, exponential, retrier};
 use crate::peers::{AsyncPeer, BARE, Backon, Bare, backon_exponential};
 use crate::versions::with_version;
 
-/// What a failure and a success after it took, of what backon takes, in July's terms: measured before
-/// one engine drove every call, which must not make it slower.
+/// How many times backon's time a failure and the success after it took before one engine drove
+/// every call, which must not make it slower.
 const RECOVERY_BEFORE: f64 = 33.0;
 
 /// The rows of the four tables.
@@ -40,7 +40,7 @@ pub fn cases() -> Vec<Case> {
         spawned(backon.clone(), Backon::NOTE, peer),
     ]);
     let refused = move || becalm.retry(|_| refuse()).classify_with(permanent);
-    let peer = || Retryable::retry(refuse, backon_exponential()).when(|_| false);
+    let peer = || Retryable::retry(refuse, backon_exponential()).when(|_: &Failed| false);
     cases.extend([
         failing(BARE.to_owned(), "", refuse),
         failing(ours, Becalm::NOTE, refused),
