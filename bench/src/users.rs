@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use backon::Retryable;
 use becalm::rng::Seed;
-use becalm::{Attempt, Failure, Policy};
+use becalm::{Attempt, Failure, GaveUp, Policy};
 use tokio::task::LocalSet;
 
 use crate::bars::Bar;
-use crate::drive::{TokioLoop, complete, runtime};
+use crate::drive::{Drive, TokioLoop, complete, runtime};
 use crate::measure::{Case, Group, find};
 use crate::operation::{Failed, Flaky, Outcome, succeed};
 use crate::ours::{Becalm, exponential, retrier};
@@ -29,7 +29,12 @@ const RECOVERY_BEFORE: f64 = 33.0;
 
 /// The rows of the four tables.
 pub fn cases() -> Vec<Case> {
-    let mut cases = vec![success::<Bare>(), success::<Becalm>(), success::<Backon>()];
+    let mut cases = vec![
+        success::<Bare>(),
+        success::<Becalm>(),
+        by_hand(),
+        success::<Backon>(),
+    ];
     let (becalm, ours) = (retrier(exponential()), with_version(Becalm::PACKAGE));
     let backon = with_version(Backon::PACKAGE);
     let retried = move || becalm.retry(|_| succeed());
@@ -95,22 +100,41 @@ pub fn bars(cases: &[Case]) -> Vec<Bar> {
 }
 
 fn success<P: AsyncPeer>() -> Case {
-    let drive = TokioLoop {
+    P::usual(succeed, in_runtime(P::PACKAGE)).note(P::NOTE)
+}
+
+/// The loop that a user writes.
+fn by_hand() -> Case {
+    let becalm = retrier(exponential());
+    let call = move || async move {
+        let mut call = becalm.call();
+        while let Some(_attempt) = call.next().await {
+            match succeed().await {
+                Ok(value) => return Ok(call.success(value)),
+                Err(error) => call.failure(error),
+            }
+        }
+        Err::<u64, GaveUp<Failed>>(call.gave_up())
+    };
+    let drive = in_runtime(Becalm::PACKAGE);
+    drive.drive(call).note("shared budget, a loop by hand")
+}
+
+fn in_runtime(package: &str) -> TokioLoop {
+    TokioLoop {
         group: Group::SuccessInRuntime,
-        name: with_version(P::PACKAGE),
+        name: with_version(package),
         flaky: None,
         is_paused: false,
-    };
-    P::usual(succeed, drive).note(P::NOTE)
+    }
 }
 
 fn recovery<P: AsyncPeer>() -> Option<Case> {
     let flaky = Flaky::failing(1);
     let drive = TokioLoop {
         group: Group::RecoveryInRuntime,
-        name: with_version(P::PACKAGE),
         flaky: Some(flaky),
-        is_paused: false,
+        ..in_runtime(P::PACKAGE)
     };
     P::without_wait(flaky.asynchronous(), drive).map(|case| case.note(P::NOTE))
 }

@@ -236,6 +236,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
         engine
     }
 
+    #[inline]
     fn of(
         core: H,
         call: Call<Held<H>>,
