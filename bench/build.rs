@@ -1,5 +1,6 @@
-//! Which compiler built the figures? The table says so.
+//! Which compiler built the figures, and with which profile? The table says so.
 use std::env;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
@@ -13,5 +14,13 @@ fn main() {
     println!(
         "cargo::rustc-env=COMPILER={}",
         number.unwrap_or("of an unknown version")
+    );
+    // .../<profile>/build/<package>/out
+    let out = env::var_os("OUT_DIR").map(PathBuf::from);
+    let profile = out.as_deref().and_then(|out| out.ancestors().nth(3));
+    let profile = profile.and_then(|path| path.file_name()?.to_str());
+    println!(
+        "cargo::rustc-env=PROFILE_NAME={}",
+        profile.unwrap_or("of an unknown profile")
     );
 }

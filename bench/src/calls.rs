@@ -80,8 +80,13 @@ fn blocking_recovery<P: BlockingPeer>() -> Case {
 
 fn wait<P: AsyncPeer>() -> Case {
     let flaky = Flaky::failing(1);
-    let name = with_version(P::PACKAGE);
-    P::waiting(flaky.asynchronous(), TokioLoop { name, flaky }).note(P::NOTE)
+    let drive = TokioLoop {
+        group: Group::RecoveryTimer,
+        name: with_version(P::PACKAGE),
+        flaky: Some(flaky),
+        is_paused: true,
+    };
+    P::waiting(flaky.asynchronous(), drive).note(P::NOTE)
 }
 
 fn retries_twice<P: AsyncPeer>() {

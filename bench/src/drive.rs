@@ -88,13 +88,17 @@ impl DriveBlocking for Loop {
     }
 }
 
-/// Times it inside a tokio runtime whose clock is paused: a wait costs what the timer costs and
+/// Times it inside a tokio runtime. While its clock is paused, a wait costs what the timer costs and
 /// takes no time.
 pub struct TokioLoop {
+    /// The table.
+    pub group: Group,
     /// The row.
     pub name: String,
-    /// The operation: its attempts are checked after each batch.
-    pub flaky: Flaky,
+    /// The operation, where it fails: its attempts are checked after each batch.
+    pub flaky: Option<Flaky>,
+    /// Whether the clock is paused.
+    pub is_paused: bool,
 }
 
 impl Drive for TokioLoop {
@@ -106,9 +110,9 @@ impl Drive for TokioLoop {
         F: Future<Output = Result<u64, E>>,
         E: Debug,
     {
-        let runtime = runtime(true);
-        Case::timed(Group::RecoveryTimer, self.name, "", move |calls| {
-            checked(Some(self.flaky), calls, || {
+        let runtime = runtime(self.is_paused);
+        Case::timed(self.group, self.name, "", move |calls| {
+            checked(self.flaky, calls, || {
                 runtime.block_on(async {
                     for _ in 0..calls {
                         succeeded(&call().await);

@@ -38,7 +38,7 @@ impl Compared {
 }
 
 /// In the order of the report.
-pub const HEADINGS: [Heading; 22] = [
+pub const HEADINGS: [Heading; 26] = [
     Heading {
         group: Group::SuccessAsync,
         title: "An async call that succeeds at once",
@@ -148,6 +148,35 @@ pub const HEADINGS: [Heading; 22] = [
                       its first poll, within reach of a timer.",
         unit: "ns per call",
         compared: Compared::Over("over the bare call"),
+    },
+    Heading {
+        group: Group::SuccessInRuntime,
+        title: "In a default build: an async call that succeeds at once, inside a runtime",
+        explanation: "What a current-thread runtime of tokio blocks on.",
+        unit: "ns per call",
+        compared: Compared::Over("over the bare call"),
+    },
+    Heading {
+        group: Group::SuccessInTask,
+        title: "In a default build: the same in a spawned task",
+        explanation: "There becalm notes the task's number, so that no other task is taken for a part of \
+                      the call.",
+        unit: "ns per call",
+        compared: Compared::Over("over the bare call"),
+    },
+    Heading {
+        group: Group::PermanentFailure,
+        title: "In a default build: an async call whose first failure is permanent",
+        explanation: "Not found, say. becalm keeps a record of the attempt for the error.",
+        unit: "ns per call",
+        compared: Compared::Over("over the bare call"),
+    },
+    Heading {
+        group: Group::RecoveryInRuntime,
+        title: "In a default build: an async call that fails once, without a wait",
+        explanation: "Inside a runtime; the timer is replaced by one that is always ready.",
+        unit: "ns per call",
+        compared: Compared::Over("over a bare loop"),
     },
     Heading {
         group: Group::HoldFew,

@@ -3,11 +3,21 @@
 use std::fs;
 use std::thread::available_parallelism;
 
-/// Cores, processor, compiler.
+/// The profile of the tables that are of a default build.
+pub const USERS: &str = "users";
+/// The profile that this program was built with.
+pub const PROFILE: &str = env!("PROFILE_NAME");
+
+/// Cores, processor, compiler, profile.
 pub fn describe() -> String {
     let cores = available_parallelism().map_or(1, usize::from);
     let compiler = env!("COMPILER");
-    format!("{cores} cores, {}, rustc {compiler}, fat LTO.", processor())
+    let built = match PROFILE {
+        "release" => "fat LTO",
+        USERS => "Cargo's own settings for a release",
+        other => other,
+    };
+    format!("{cores} cores, {}, rustc {compiler}, {built}.", processor())
 }
 
 /// As far as the system tells, otherwise the architecture.

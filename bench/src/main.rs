@@ -1,8 +1,9 @@
 //! How does becalm compare with its peers, in one run on one machine?
 //!
 //! `cargo run --release` prints the tables. `--write` puts them into `README.md` as well; `--check`
-//! fails when a promise is not kept; `--simulation` measures the simulator alone; `--quick` runs
-//! everything once to see that it runs, and its figures mean nothing.
+//! fails when a promise is not kept; `--simulation` measures the simulator alone; `--users`, built with
+//! the profile of that name, measures what users have; `--quick` runs everything once to see that it
+//! runs, and its figures mean nothing.
 #![forbid(unsafe_code)]
 
 mod bars;
@@ -26,6 +27,7 @@ mod stack;
 mod table;
 mod throttles;
 mod together;
+mod users;
 mod versions;
 
 // The simulator's results in an optimised build, which are to be those of its own debug tests.
@@ -40,10 +42,12 @@ use crate::bars::Bar;
 use crate::measure::{Case, Effort};
 use crate::simulation::memory;
 
-const FLAGS: [&str; 4] = ["--quick", "--check", "--write", "--simulation"];
+const FLAGS: [&str; 5] = ["--quick", "--check", "--write", "--simulation", "--users"];
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 /// What stands in `README.md` above the tables.
 const RESULTS: &str = "## Results\n";
+/// And above those of a default build.
+const USERS_RESULTS: &str = "## Results in a default build\n";
 
 fn main() -> ExitCode {
     let flags: Vec<String> = env::args().skip(1).collect();
@@ -65,17 +69,30 @@ fn main() -> ExitCode {
     } else {
         Effort::FULL
     };
+    if given("--users") && effort.means_something() && machine::PROFILE != machine::USERS {
+        eprintln!("--users is about what users build: cargo run --profile users");
+        return ExitCode::from(2);
+    }
 
-    let mut measured = if given("--simulation") {
-        Vec::new()
-    } else {
-        vec![library(effort)]
-    };
-    measured.push(simulator(effort));
+    let mut measured = Vec::new();
+    if !given("--simulation") && !given("--users") {
+        measured.push(library(effort));
+    }
+    if !given("--users") {
+        measured.push(simulator(effort));
+    }
+    if given("--users") || !effort.means_something() && !given("--simulation") {
+        measured.push(users(effort));
+    }
     let (report, kept) = report(measured);
     print!("{report}");
+    let results = if given("--users") {
+        USERS_RESULTS
+    } else {
+        RESULTS
+    };
     if given("--write")
-        && let Err(error) = write_readme(&report)
+        && let Err(error) = write_readme(results, &report)
     {
         eprintln!("{README} could not be written: {error}");
         return ExitCode::FAILURE;
@@ -111,6 +128,13 @@ fn library(effort: Effort) -> Measured {
     (cases, bars)
 }
 
+fn users(effort: Effort) -> Measured {
+    let mut cases = users::cases();
+    measure::run(&mut cases, effort);
+    let bars = users::bars(&cases);
+    (cases, bars)
+}
+
 fn simulator(effort: Effort) -> Measured {
     let mut cases = simulation::cases();
     measure::run(&mut cases, effort);
@@ -136,8 +160,11 @@ fn report(measured: Vec<Measured>) -> (String, bool) {
     (report, bars.iter().all(Bar::met))
 }
 
-fn write_readme(report: &str) -> io::Result<()> {
+/// Puts the report below that heading.
+fn write_readme(heading: &str, report: &str) -> io::Result<()> {
     let readme = fs::read_to_string(README)?;
-    let above = readme.split(RESULTS).next().unwrap_or_default();
-    fs::write(README, format!("{above}{RESULTS}\n{}\n", report.trim_end()))
+    let (above, old) = readme.split_once(heading).unwrap_or((&readme, ""));
+    let below = old.find("\n## ").map_or("", |at| &old[at..]);
+    let report = report.trim_end();
+    fs::write(README, format!("{above}{heading}\n{report}\n{below}"))
 }

@@ -83,6 +83,14 @@ pub enum Group {
     ThrottleTogether,
     /// A call with every protection that succeeds at once.
     Stack,
+    /// An async call that succeeds at once, inside a runtime, in a default build.
+    SuccessInRuntime,
+    /// An async call that succeeds at once in a spawned task, in a default build.
+    SuccessInTask,
+    /// An async call whose first failure is permanent, in a default build.
+    PermanentFailure,
+    /// An async call that fails once, with no wait, in a default build.
+    RecoveryInRuntime,
     /// A simulation that holds ten events pending.
     HoldFew,
     /// A simulation that holds a thousand events pending.

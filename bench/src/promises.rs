@@ -29,10 +29,13 @@ fn calls(cases: &[Case]) -> Vec<Bar> {
     let uses = [exponential(), exponential().deadline(DEADLINE)].map(clock::uses_per_success);
 
     vec![
+        // It was 2 ns. One engine drives all calls, which keeps the fast path in one file at the price of
+        // a word or two to store, and the scope notes whose task it is in: a question to tokio at each
+        // attempt, without which other tasks of the thread would be taken for parts of this call.
         Bar::at_most(
             "an async success over the bare call, with budget and nested-retry detection",
             success.above(bare),
-            2.0,
+            5.0,
             "ns",
         ),
         Bar::at_most(

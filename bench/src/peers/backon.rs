@@ -11,7 +11,8 @@ use crate::operation::{AsyncOperation, BlockingOperation};
 /// Exponential backoff with its own jitter.
 pub struct Backon;
 
-fn exponential() -> ExponentialBuilder {
+/// The policy that every library is given here.
+pub fn exponential() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(BASE)
         .with_max_delay(CAP)

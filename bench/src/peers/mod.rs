@@ -23,7 +23,7 @@ mod tryhard;
 use std::time::Duration;
 
 pub use self::backoff::Backoff;
-pub use self::backon::Backon;
+pub use self::backon::{Backon, exponential as backon_exponential};
 pub use self::bare::Bare;
 pub use self::google_gax::GoogleGax;
 pub use self::mettle::{Mettle, MettleDeadline};

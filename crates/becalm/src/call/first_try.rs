@@ -90,6 +90,7 @@ impl FirstTry {
     }
 
     /// The first try of a plain call.
+    #[inline]
     pub fn plain(shared: &Shared) -> Self {
         let may_repeat = shared.repeats(None);
         Self {

@@ -135,6 +135,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// A call whose first try is running already.
     #[cfg(feature = "std")]
+    #[inline]
     pub(crate) fn of_flight(
         handle: H,
         options: CallOptions,

@@ -279,7 +279,8 @@ impl Guards {
                 return Ok(wait);
             }
         }
-        let permit = match self.active(BREAKER, &self.breaker) {
+        let breaker = (active & BREAKER != 0).then(|| self.breaker.get());
+        let permit = match breaker.flatten() {
             None => None,
             Some(breaker) => match breaker.admit(&now) {
                 Ok(permit) => Some(permit),

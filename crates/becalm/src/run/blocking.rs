@@ -87,10 +87,12 @@ impl<F, C> Blocking<'_, F, C> {
             return go_on(engine, attempt, result, &mut operation, &classifier);
         }
         let settings = settings.unwrap_or_default();
-        let (first, entered, attempt) = match FirstAttempt::begin(core, settings) {
-            Ok(begun) => begun,
+        let mut first = FirstAttempt::new(core, settings);
+        let attempt = match first.begin() {
+            Ok(attempt) => attempt,
             Err(engine) => return drive(*engine, None, &mut operation, &classifier),
         };
+        let entered = first.enter();
         let result = operation(attempt);
         let inside = entered.leave();
         if let Ok(value) = result {

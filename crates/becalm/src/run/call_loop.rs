@@ -5,8 +5,9 @@ use core::future::Future;
 
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
+use super::first_attempt::plain;
 use super::gave_up::{GaveUp, Last, Stopped};
-use crate::call::{Attempt, TIMED_OUT};
+use crate::call::{Attempt, FirstTry, TIMED_OUT};
 use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
 use crate::time::Cancel;
@@ -45,7 +46,7 @@ use crate::time::Cancel;
 /// [hedge](crate::Hedge) is made. A retry inside the loop's body knows of this one, and is heard by
 /// it, only if it runs in [`CallLoop::wrap`] or [`CallLoop::enter`].
 #[must_use = "a call makes its attempts in `next`"]
-pub struct CallLoop<H: AsRef<Core>, E: Display> {
+pub struct CallLoop<H: AsRef<Core> + Clone, E: Display> {
     stage: Stage<H>,
     /// The attempt that runs.
     attempt: Option<Attempt>,
@@ -55,12 +56,12 @@ pub struct CallLoop<H: AsRef<Core>, E: Display> {
     error: Option<E>,
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would be an allocation of each call"
-)]
+// A box would be an allocation of every call that is not plain.
+#[expect(clippy::large_enum_variant)]
 enum Stage<H: AsRef<Core>> {
     New(EngineBuilder<H>),
+    /// The first attempt of a plain call runs.
+    Plain(H),
     Driven(Engine<H>),
     Stopped(Stopped),
     Over,
@@ -98,6 +99,9 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     ///
     /// Dropped in the wait, it can be called again: the wait goes on where it was.
     pub async fn next(&mut self) -> Option<Attempt> {
+        if self.begin_plain() {
+            return self.attempt;
+        }
         let engine = self.decide()?;
         let next = core::future::poll_fn(|context| engine.poll_attempt(context, &mut |_| ()));
         let started = next.await;
@@ -106,14 +110,23 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
 
     /// Waits on this thread for the next attempt; `None` when the call has stopped.
     pub fn next_blocking(&mut self) -> Option<Attempt> {
+        if self.begin_plain() {
+            return self.attempt;
+        }
         let started = self.decide()?.block_attempt();
         self.started(started)
     }
 
     /// Says that the attempt succeeded: the call is over, and the value is handed through.
     pub fn success<T>(mut self, value: T) -> T {
-        if let (Stage::Driven(engine), Some(attempt)) = (&mut self.stage, self.attempt.take()) {
-            engine.succeeded(attempt.number());
+        match (&mut self.stage, self.attempt.take()) {
+            (Stage::Driven(engine), Some(attempt)) => engine.succeeded(attempt.number()),
+            (Stage::Plain(core), Some(_)) => {
+                Scope::handled();
+                plain::succeeded(core.as_ref());
+                self.stage = Stage::Over;
+            }
+            _ => (),
         }
         value
     }
@@ -143,7 +156,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
 
     /// Says that the request's body is gone: no further attempt can send it again.
     pub fn body_is_consumed(&mut self) {
-        if let Stage::Driven(engine) = &mut self.stage {
+        if let Some(engine) = self.stage.engine() {
             engine.body_is_consumed();
         }
     }
@@ -155,7 +168,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// or [`enter`](Self::enter). Elsewhere it hears it where the layer's own [`GaveUp`] is the error;
     /// where the body has mapped that into an error of its own, it says so here.
     pub fn forbid_retry(&mut self) {
-        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
+        if let (Some(engine), Some(_)) = (self.stage.engine(), self.attempt) {
             engine.forbid_retry();
         }
     }
@@ -209,7 +222,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     }
 
     fn has_run_in(&mut self, inside: Scope) {
-        if let (Stage::Driven(engine), Some(_)) = (&mut self.stage, self.attempt) {
+        if matches!(self.stage, Stage::Plain(_)) && !inside.has_news() {
+            return;
+        }
+        if let (Some(engine), Some(_)) = (self.stage.engine(), self.attempt) {
             engine.hear(inside);
         }
     }
@@ -217,6 +233,7 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// The scope of the attempt that runs, or ran last: what runs in it knows of this call.
     pub fn scope(&self) -> Scope {
         match &self.stage {
+            Stage::Plain(core) => plain::scope(core.as_ref()),
             Stage::Driven(engine) => engine.scope_of(engine.attempts().max(1)),
             Stage::New(_) | Stage::Stopped(_) | Stage::Over => Scope::current(),
         }
@@ -225,26 +242,34 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// The end of the call: why it stopped, after what. If it has not stopped yet, it does now, as
     /// [`Cancelled`](crate::StopReason::Cancelled).
     pub fn gave_up(mut self) -> GaveUp<E> {
+        self.end_attempt();
         let stopped = match core::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Stopped(stopped) => stopped,
-            Stage::New(_) | Stage::Over => Stopped::not_begun(),
-            Stage::Driven(mut engine) => {
-                self.end_attempt(&mut engine);
-                engine.cancel()
-            }
+            Stage::Driven(mut engine) => engine.cancel(),
+            Stage::New(_) | Stage::Plain(_) | Stage::Over => Stopped::not_begun(),
         };
         stopped.with_error(self.error.take())
     }
 
+    /// Begins the call, if it is plain: nothing is made for its first attempt.
+    fn begin_plain(&mut self) -> bool {
+        let Stage::New(builder) = &self.stage else {
+            return false;
+        };
+        let Some(core) = builder.plain() else {
+            return false;
+        };
+        self.stage = Stage::Plain(core.clone());
+        self.attempt = Some(FirstTry::plain_attempt());
+        true
+    }
+
     /// The engine, told of the attempt that ran; `None` where the call is over.
     fn decide(&mut self) -> Option<&mut Engine<H>> {
-        self.stage = match core::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::New(builder) => Stage::Driven(builder.begin()),
-            begun => begun,
-        };
-        let Stage::Driven(engine) = &mut self.stage else {
-            return None;
-        };
+        if let Stage::New(_) = self.stage {
+            self.stage.make_engine();
+        }
+        let engine = self.stage.engine()?;
         if let Some(attempt) = self.attempt.take() {
             match self.told.take() {
                 None | Some((_, None)) => engine.timed_out(attempt.number(), &mut |_| ()),
@@ -266,10 +291,13 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     }
 }
 
-impl<H: AsRef<Core>, E: Display> CallLoop<H, E> {
+impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// What was told of the attempt counts, though nobody asks what follows.
-    fn end_attempt(&mut self, engine: &mut Engine<H>) {
+    fn end_attempt(&mut self) {
         let Some(attempt) = self.attempt.take() else {
+            return;
+        };
+        let Some(engine) = self.stage.engine() else {
             return;
         };
         match self.told.take() {
@@ -287,10 +315,32 @@ impl<H: AsRef<Core>, E: Display> CallLoop<H, E> {
 }
 
 /// A failure that was told counts, and so does a body that unwinds.
-impl<H: AsRef<Core>, E: Display> Drop for CallLoop<H, E> {
+impl<H: AsRef<Core> + Clone, E: Display> Drop for CallLoop<H, E> {
+    #[inline]
     fn drop(&mut self) {
-        if let Stage::Driven(mut engine) = core::mem::replace(&mut self.stage, Stage::Over) {
-            self.end_attempt(&mut engine);
+        if self.attempt.is_some() {
+            self.end_attempt();
         }
+    }
+}
+
+impl<H: AsRef<Core> + Clone> Stage<H> {
+    /// The engine of a call that is begun and not over: from here on it has one.
+    fn engine(&mut self) -> Option<&mut Engine<H>> {
+        if let Self::Plain(_) = self {
+            self.make_engine();
+        }
+        match self {
+            Self::Driven(engine) => Some(engine),
+            _ => None,
+        }
+    }
+
+    fn make_engine(&mut self) {
+        *self = match core::mem::replace(self, Self::Over) {
+            Self::New(builder) => Self::Driven(builder.begin()),
+            Self::Plain(core) => Self::Driven(plain::hand_over(core)),
+            begun => begun,
+        };
     }
 }

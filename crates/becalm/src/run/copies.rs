@@ -11,13 +11,17 @@ use crate::call::Attempt;
 pin_project_lite::pin_project! {
     /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation
     /// without a hedge.
+    #[project = CopiesProjection]
     #[derive(Debug)]
     pub struct Copies<Fut> {
         #[pin]
         place: Place<Fut>,
-        hedges: Vec<(Attempt, Pin<Box<Fut>>)>,
+        // One word, for the calls without a hedge.
+        hedges: Option<Box<Hedges<Fut>>>,
     }
 }
+
+type Hedges<Fut> = Vec<(Attempt, Pin<Box<Fut>>)>;
 
 pin_project_lite::pin_project! {
     #[project = PlaceProjection]
@@ -34,7 +38,7 @@ impl<Fut> Copies<Fut> {
     pub const fn none() -> Self {
         Self {
             place: Place::Free,
-            hedges: Vec::new(),
+            hedges: None,
         }
     }
 
@@ -45,7 +49,7 @@ impl<Fut> Copies<Fut> {
         if let Place::Free = *this.place {
             this.place.set(Place::Taken { attempt, future });
         } else {
-            this.hedges.push((attempt, Box::pin(future)));
+            this.add_hedge(attempt, future);
         }
     }
 
@@ -58,8 +62,9 @@ impl<Fut> Copies<Fut> {
                 return;
             }
         }
-        this.hedges
-            .retain(|(attempt, _)| attempt.number() != number);
+        if let Some(hedges) = this.hedges {
+            hedges.retain(|(attempt, _)| attempt.number() != number);
+        }
     }
 
     /// Drops all of them.
@@ -67,7 +72,16 @@ impl<Fut> Copies<Fut> {
     pub fn clear(self: Pin<&mut Self>) {
         let mut this = self.project();
         this.place.set(Place::Free);
-        this.hedges.clear();
+        *this.hedges = None;
+    }
+}
+
+impl<Fut> CopiesProjection<'_, Fut> {
+    #[cold]
+    #[inline(never)]
+    fn add_hedge(&mut self, attempt: Attempt, future: Fut) {
+        let hedges = self.hedges.get_or_insert_default();
+        hedges.push((attempt, Box::pin(future)));
     }
 }
 
@@ -99,15 +113,16 @@ impl<Fut: Future> Copies<Fut> {
                 }
             }
         }
-        for at in 0..this.hedges.len() {
-            let (attempt, future) = &mut this.hedges[at];
+        let hedges = this.hedges.as_mut()?;
+        for at in 0..hedges.len() {
+            let (attempt, future) = &mut hedges[at];
             let attempt = *attempt;
             if attempt.number() <= polled {
                 continue;
             }
             let polled = engine.inside(attempt.number(), || future.as_mut().poll(context));
             if let Poll::Ready(output) = polled {
-                this.hedges.swap_remove(at);
+                hedges.swap_remove(at);
                 return Some((attempt, output));
             }
         }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use super::alarm::Alarm;
 use super::core::{Attached, Core, Host, Identity, Stream};
-use super::first_attempt::{Begun, Halted, Settings};
+use super::first_attempt::{Begun, Halted, Settings, plain};
 use super::gave_up::{Last, Record, Stopped, Story};
-use crate::call::{Attempt, Call, CallOptions, Start, TIMED_OUT};
+use crate::call::{Attempt, Call, CallOptions, Flight, Start, TIMED_OUT};
 use crate::classify::Failure;
 use crate::guard::Admission;
 use crate::observe::{Event, Shown};
@@ -115,36 +115,37 @@ pub type Cut<'a> = dyn FnMut(u32) + 'a;
 #[must_use = "a builder does nothing until `begin`"]
 pub struct EngineBuilder<H> {
     core: H,
-    settings: Settings,
+    settings: Option<Settings>,
 }
 
 impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
     /// Sets the options of the call. Default: those of its policy.
     pub fn options(mut self, options: CallOptions) -> Self {
-        self.settings.options = options;
+        self.settings().options = options;
         self
     }
 
     /// Attaches a value that observers see with each event of this call, such as its host. Default:
     /// nothing.
     pub fn context<T: Send + Sync + 'static>(mut self, context: T) -> Self {
-        self.settings.attached().context = Some(Arc::new(context));
+        self.settings().attached().context = Some(Arc::new(context));
         self
     }
 
     /// Lets another thread or task end the call through this handle.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.settings.attached().cancel = Some(cancel.clone());
+        self.settings().attached().cancel = Some(cancel.clone());
         self
     }
 
     /// Begins the call: its deadline starts, in the scope that is current here.
     pub fn begin(self) -> Engine<H> {
         let Self { core, settings } = self;
-        match Begun::new(core.as_ref(), settings) {
-            Ok((begun, attempt)) => {
+        let mut begun = Begun::new(core.as_ref(), settings.unwrap_or_default());
+        match begun.begin(core.as_ref()) {
+            Ok(attempt) => {
                 // Made first: should an observer panic, it returns what the attempt holds.
-                let transition = begun.flight.pass.transition();
+                let transition = begun.pass.transition();
                 let mut engine = Engine::of_begun(core, begun);
                 if let Some(transition) = transition {
                     let host = &engine.core.as_ref().host;
@@ -157,8 +158,18 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                 engine.stage = Stage::Begun(attempt);
                 engine
             }
-            Err(halted) => Engine::of_halted(core, *halted),
+            Err(halted) => Engine::of_halted(core, begun, halted),
         }
+    }
+
+    /// What its [plain] call stands on, if that is what would begin here.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<&H> {
+        (self.settings.is_none() && plain::begins(self.core.as_ref())).then_some(&self.core)
+    }
+
+    fn settings(&mut self) -> &mut Settings {
+        self.settings.get_or_insert_default()
     }
 }
 
@@ -179,7 +190,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
     pub fn builder(core: H) -> EngineBuilder<H> {
         EngineBuilder {
             core,
-            settings: Settings::default(),
+            settings: None,
         }
     }
 
@@ -188,12 +199,13 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
         let Begun {
             settings,
             first,
-            flight,
+            pass,
             is_enrolled,
             identity,
             is_running,
         } = begun;
         let held = Held(core.clone());
+        let flight = Flight::first(first.started, pass);
         let call = Call::of_flight(held, settings.options, first, flight, is_enrolled);
         let mut engine = Self::of(core, call, first.started, identity, settings.attached);
         engine.executing = is_running.then_some(1);
@@ -202,17 +214,17 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
 
     /// The first attempt has to wait, or may not be.
     #[cold]
-    pub(super) fn of_halted(core: H, halted: Halted) -> Self {
-        let Halted {
+    pub(super) fn of_halted(core: H, begun: Begun, halted: Halted) -> Self {
+        let Begun {
             settings,
             first,
             identity,
-            admission,
-        } = halted;
+            ..
+        } = begun;
         let held = Held(core.clone());
-        let (admission, refused) = match admission {
-            Ok(admission) => (admission, None),
-            Err(refused) => (Admission::default(), Some(refused)),
+        let (admission, refused) = match halted {
+            Halted::Waits(admission) => (admission, None),
+            Halted::Refused(refused) => (Admission::default(), Some(refused)),
         };
         let call = Call::of_admission(held, settings.options, first, admission);
         let mut engine = Self::of(core, call, first.started, identity, settings.attached);
@@ -226,6 +238,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
         engine
     }
 
+    #[inline]
     fn of(
         core: H,
         call: Call<Held<H>>,

@@ -7,17 +7,18 @@ use core::task::Waker;
 
 use super::core::{Attached, Core, Identity, Stream};
 use super::engine::Engine;
-use crate::call::{Attempt, CallOptions, FirstTry, Flight};
+use crate::call::{Attempt, CallOptions, FirstTry};
 use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::observe::Event;
 use crate::scope::{Entered, Scope};
 use crate::stop::StopReason;
+use crate::throttle::Priority;
 use crate::time::Cancel;
 
 /// A [plain](FirstTry) call, of which there is nothing to note: at the top, it sets nothing for
 /// itself, and there is nothing to look after but the ratio budget.
 pub(super) mod plain {
-    use super::{Begun, Core, Engine, Entered, FirstTry};
+    use super::{Begun, Core, Engine, Entered, FirstTry, Scope, Settings};
 
     /// Enters the scope of its first attempt, if this call is plain.
     #[inline]
@@ -27,7 +28,18 @@ pub(super) mod plain {
 
     /// Enters that scope again.
     pub fn enter_again(core: &Core) -> Entered {
-        Entered::new(FirstTry::plain(&core.shared).inside(&core.shared, 1))
+        Entered::new(scope(core))
+    }
+
+    /// Whether a call is plain that begins here and sets nothing for itself.
+    #[inline]
+    pub fn begins(core: &Core) -> bool {
+        Scope::current().is_none() && FirstTry::begin_plain(&core.shared).is_some()
+    }
+
+    /// The scope of its first attempt.
+    pub fn scope(core: &Core) -> Scope {
+        FirstTry::plain(&core.shared).inside(&core.shared, 1)
     }
 
     /// Its first attempt has succeeded.
@@ -37,56 +49,77 @@ pub(super) mod plain {
     }
 
     /// The engine of what follows its first attempt.
-    pub fn hand_over(core: &Core) -> Engine<&Core> {
-        Engine::of_begun(core, Begun::plain(core))
+    #[cold]
+    pub fn hand_over<H: AsRef<Core> + Clone>(core: H) -> Engine<H> {
+        let begun = Begun::new(core.as_ref(), Settings::default());
+        Engine::of_begun(core, begun)
     }
 }
 
-/// The first attempt of a call that is not plain, while it is executed.
+/// The first attempt of a call that is not plain, while it is executed. Made where it stays, since
+/// moving it costs more than the rest of a success.
 pub(super) struct FirstAttempt<'r> {
     core: &'r Core,
-    /// Taken when it is handed over.
-    begun: Option<Begun>,
+    begun: Begun,
+    /// It is neither over nor handed over.
+    is_held: bool,
 }
 
 impl<'r> FirstAttempt<'r> {
-    /// Begins a call that sets this for itself, in the scope of its first attempt. The engine, where
-    /// that has to wait or may not be.
+    /// Of a call that sets this for itself.
     #[inline]
-    pub fn begin(
-        core: &'r Core,
-        settings: Settings,
-    ) -> Result<(Self, Entered, Attempt), Box<Engine<&'r Core>>> {
-        let (begun, attempt) = Begun::new(core, settings)
-            .map_err(|halted| Box::new(Engine::of_halted(core, *halted)))?;
-        let inside = begun.first.inside(&core.shared, 1);
-        let mut first = Self {
+    pub fn new(core: &'r Core, settings: Settings) -> Self {
+        Self {
             core,
-            begun: Some(begun),
-        };
-        if let Some(begun) = &mut first.begun {
-            begun.announce(core);
+            begun: Begun::new(core, settings),
+            is_held: false,
         }
-        Ok((first, Entered::new(inside), attempt))
+    }
+
+    /// Begins the call. The engine, where its first attempt has to wait or may not be.
+    #[inline(never)] // keeps a plain call small
+    pub fn begin(&mut self) -> Result<Attempt, Box<Engine<&'r Core>>> {
+        match self.begun.begin(self.core) {
+            Ok(attempt) => {
+                self.is_held = true;
+                self.begun.announce(self.core);
+                Ok(attempt)
+            }
+            Err(halted) => Err(Box::new(Engine::of_halted(self.core, self.take(), halted))),
+        }
+    }
+
+    /// Enters the scope of the attempt.
+    #[inline]
+    pub fn enter(&self) -> Entered {
+        Entered::new(self.begun.first.inside(&self.core.shared, 1))
     }
 
     /// It has succeeded.
     #[inline]
-    pub fn succeeded(mut self) {
-        if let Some(begun) = &mut self.begun {
-            begun.succeeded(self.core);
-        }
-        self.begun = None;
+    pub fn succeeded(&mut self) {
+        self.is_held = false;
+        self.begun.succeeded(self.core);
     }
 
     /// It has failed, or pends, and its scope has become this: the engine of what follows.
-    pub fn hand_over(mut self, inside: Scope) -> Engine<&'r Core> {
-        let mut engine = match self.begun.take() {
-            Some(begun) => Engine::of_begun(self.core, begun),
-            None => plain::hand_over(self.core),
-        };
+    #[cold]
+    pub fn hand_over(&mut self, inside: Scope) -> Engine<&'r Core> {
+        let mut engine = Engine::of_begun(self.core, self.take());
         engine.returned(inside);
         engine
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dropped(&mut self) {
+        drop(Engine::of_begun(self.core, self.take()));
+    }
+
+    fn take(&mut self) -> Begun {
+        self.is_held = false;
+        let none = Begun::new(self.core, Settings::default());
+        core::mem::replace(&mut self.begun, none)
     }
 }
 
@@ -94,8 +127,8 @@ impl<'r> FirstAttempt<'r> {
 impl Drop for FirstAttempt<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(begun) = self.begun.take() {
-            drop(Engine::of_begun(self.core, begun));
+        if self.is_held {
+            self.dropped();
         }
     }
 }
@@ -117,11 +150,11 @@ impl Settings {
     }
 }
 
-/// A first attempt that runs.
+/// A first attempt, from the moment that its call is made.
 pub(super) struct Begun {
     pub settings: Settings,
     pub first: FirstTry,
-    pub flight: Flight,
+    pub pass: Pass,
     /// The budget is to be told of the call's end.
     pub is_enrolled: bool,
     pub identity: Option<Identity>,
@@ -129,76 +162,54 @@ pub(super) struct Begun {
     pub is_running: bool,
 }
 
-/// A first attempt that has to wait, with what it has gained already, or may not be.
-pub(super) struct Halted {
-    pub settings: Settings,
-    pub first: FirstTry,
-    pub identity: Option<Identity>,
-    pub admission: Result<Admission, Refused>,
+/// Why a first attempt does not start at once.
+pub(super) enum Halted {
+    /// It has to wait, with what it has gained already.
+    Waits(Admission),
+    Refused(Refused),
 }
 
 impl Begun {
-    /// Of a plain call.
-    #[cold]
-    fn plain(core: &Core) -> Self {
+    /// Of a call that sets this for itself, and is plain but for that.
+    #[inline]
+    pub fn new(core: &Core, settings: Settings) -> Self {
         Self {
-            settings: Settings::default(),
+            settings,
             first: FirstTry::plain(&core.shared),
-            flight: Flight::first(None, Pass::default()),
+            pass: Pass::default(),
             is_enrolled: false,
             identity: None,
             is_running: false,
         }
     }
 
-    /// Asks the guards, and begins the first attempt.
+    /// Begins the call, asks the guards, and begins the first attempt.
     #[inline]
-    pub fn new(core: &Core, settings: Settings) -> Result<(Self, Attempt), Box<Halted>> {
+    pub fn begin(&mut self, core: &Core) -> Result<Attempt, Halted> {
         let Core { shared, host } = core;
-        let above = Scope::current();
-        let first = FirstTry::begin(shared, &settings.options, above, || host.sleeper.now());
-        let identity = || {
-            let attached = settings.attached.as_deref();
-            let is_observed = host.observer.is_some();
-            is_observed.then(|| Identity::new(attached))
-        };
-        let is_cancelled = settings.cancel().is_some_and(Cancel::is_cancelled);
-        let attempt = match first.attempt(&settings.options) {
+        let options = &self.settings.options;
+        self.first = FirstTry::begin(shared, options, Scope::current(), || host.sleeper.now());
+        if host.observer.is_some() {
+            self.identity = Some(Identity::new(self.settings.attached.as_deref()));
+        }
+        let is_cancelled = self.settings.cancel().is_some_and(Cancel::is_cancelled);
+        let attempt = match self.first.attempt(options) {
             _ if is_cancelled => Err(StopReason::Cancelled),
             attempt => attempt,
         };
-        let mut admission = Admission::default();
-        let gate = attempt
-            .map_err(Refused::from)
-            .and_then(|attempt| Ok((attempt, ask(core, &settings, &first, &mut admission)?)));
-        let (attempt, flight) = match gate {
-            Ok((attempt, Gate::Open(pass))) => (attempt, Flight::first(first.started, pass)),
-            halted => {
-                return Err(Box::new(Halted {
-                    identity: identity(),
-                    settings,
-                    first,
-                    admission: halted.map(|_| admission),
-                }));
-            }
-        };
-        let is_probe = flight.pass.is_probe();
-        let begun = Self {
-            is_enrolled: shared.first_attempt(is_probe, first.start()),
-            identity: identity(),
-            settings,
-            first,
-            flight,
-            is_running: false,
-        };
-        Ok((begun, attempt))
+        let attempt = attempt.map_err(|reason| Halted::Refused(reason.into()))?;
+        if !shared.guards().are_idle() {
+            self.pass = ask(core, options.priority, &self.first)?;
+        }
+        self.is_enrolled = shared.first_attempt(self.pass.is_probe(), self.first.start());
+        Ok(attempt)
     }
 
     /// Tells the observer of the attempt that starts, and of the breaker that is half-open with it.
     #[inline]
     pub fn announce(&mut self, core: &Core) {
         if let Some(identity) = &self.identity {
-            if let Some(transition) = self.flight.pass.transition() {
+            if let Some(transition) = self.pass.transition() {
                 core.host.tell_transition(Some(identity), transition);
             }
             // Told first: should that panic, the attempt never starts.
@@ -209,24 +220,20 @@ impl Begun {
         self.is_running = true;
     }
 
-    #[inline(never)] // keeps a plain call small
+    #[inline(never)]
     fn succeeded(&mut self, core: &Core) {
         let Core { shared, host } = core;
         Scope::handled();
         let known = shared.reads_clock_at_end().then(|| host.sleeper.now());
-        shared.succeeded(self.flight.pass.is_probe(), known);
+        shared.succeeded(self.pass.is_probe(), known);
         if self.is_enrolled {
             shared.call_ended();
         }
-        let mut stream = None;
-        let mut random = Stream {
-            seed: &host.seed,
-            stream: &mut stream,
-        };
         let now = || known.unwrap_or_else(|| host.sleeper.now());
-        let draw = || crate::rng::Random::next_u64(&mut random);
-        let pass = std::mem::take(&mut self.flight.pass);
-        if let Some(transition) = shared.guards().finish(pass, Ended::Success, now, draw) {
+        let draw = || host.seed.draw();
+        let guards = shared.guards();
+        if let Some(transition) = guards.finish_in_place(&mut self.pass, Ended::Success, now, draw)
+        {
             host.tell_transition(self.identity.as_ref(), transition);
         }
     }
@@ -234,19 +241,10 @@ impl Begun {
 
 /// What the guards say to a first attempt.
 #[inline]
-fn ask(
-    core: &Core,
-    settings: &Settings,
-    first: &FirstTry,
-    admission: &mut Admission,
-) -> Result<Gate, Refused> {
+fn ask(core: &Core, priority: Priority, first: &FirstTry) -> Result<Pass, Halted> {
     let Core { shared, host } = core;
-    let guards = shared.guards();
-    if guards.are_idle() {
-        return Ok(Gate::Open(Pass::default()));
-    }
     let asking = Asking {
-        priority: settings.options.priority,
+        priority,
         is_first_try: true,
         deadline: first.deadline,
         waker: Some(Waker::noop()), // asked again where it has to wait
@@ -257,5 +255,11 @@ fn ask(
         seed: &host.seed,
         stream: &mut stream,
     };
-    guards.admit(admission, asking, now, &mut random)
+    let mut admission = Admission::default();
+    let guards = shared.guards();
+    match guards.admit(&mut admission, asking, now, &mut random) {
+        Ok(Gate::Open(pass)) => Ok(pass),
+        Ok(_) => Err(Halted::Waits(admission)),
+        Err(refused) => Err(Halted::Refused(refused)),
+    }
 }

@@ -176,7 +176,7 @@ impl<C> Retrier<C> {
 
     /// Begins a call that your own loop drives, for mutable captures and early exits: see [`CallLoop`].
     pub fn call<E: fmt::Display>(&self) -> CallLoop<&Core, E> {
-        self.call_with(CallOptions::new())
+        CallLoop::new(Engine::builder(&self.core))
     }
 
     /// A [`call`](Self::call) with options of its own.

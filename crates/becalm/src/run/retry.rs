@@ -32,7 +32,7 @@ pin_project_lite::pin_project! {
 enum Stage<'r> {
     New(Option<Settings>),
     /// The first attempt of a plain call pends.
-    Plain(Attempt),
+    Plain,
     Driven(Box<Engine<&'r Core>>),
     Over,
 }
@@ -96,10 +96,12 @@ where
         let mut this = self.as_mut().project();
         if let Stage::New(None) = this.stage {
             if let Some(entered) = plain::enter(this.core) {
-                let attempt = FirstTry::plain_attempt();
-                let future = (this.operation)(attempt);
-                this.copies.as_mut().start(attempt, future);
-                return self.run_plain(entered, attempt, context);
+                // It held nothing, which saves looking what there is to drop.
+                core::mem::forget(core::mem::replace(this.stage, Stage::Over));
+                let future = (this.operation)(FirstTry::plain_attempt());
+                let copies = this.copies.as_mut();
+                copies.start(FirstTry::plain_attempt(), future);
+                return self.run_plain(entered, context);
             }
         }
         self.proceed(context)
@@ -112,23 +114,22 @@ where
     Fut: Future<Output = Result<T, E>>,
     C: Judge<E>,
 {
+    /// Polls the first attempt of a plain call, whose stage is over unless this goes on.
     #[inline]
     fn run_plain(
         mut self: Pin<&mut Self>,
         entered: Entered,
-        attempt: Attempt,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
         if let Poll::Ready(Ok(value)) = polled {
-            *this.stage = Stage::Over;
             this.copies.clear();
             plain::succeeded(this.core);
             return Poll::Ready(Ok(value));
         }
-        self.plain_goes_on(polled, inside, attempt, context)
+        self.plain_goes_on(polled, inside, context)
     }
 
     #[cold]
@@ -137,17 +138,16 @@ where
         mut self: Pin<&mut Self>,
         polled: Poll<Result<T, E>>,
         inside: Scope,
-        attempt: Attempt,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
         if polled.is_pending() && !inside.has_news() {
-            *this.stage = Stage::Plain(attempt);
+            *this.stage = Stage::Plain;
             return Poll::Pending;
         }
-        let mut engine = plain::hand_over(this.core);
+        let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
-        self.first_ended(engine, polled, attempt, context)
+        self.first_ended(engine, polled, FirstTry::plain_attempt(), context)
     }
 
     #[inline(never)]
@@ -158,9 +158,9 @@ where
         let this = self.as_mut().project();
         match core::mem::replace(this.stage, Stage::Over) {
             Stage::New(settings) => self.begin(settings.unwrap_or_default(), context),
-            Stage::Plain(attempt) => {
+            Stage::Plain => {
                 let entered = plain::enter_again(this.core);
-                self.run_plain(entered, attempt, context)
+                self.run_plain(entered, context)
             }
             Stage::Driven(engine) => {
                 *this.stage = Stage::Driven(engine);
@@ -178,13 +178,15 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        let (first, entered, attempt) = match FirstAttempt::begin(this.core, settings) {
-            Ok(begun) => begun,
+        let mut first = FirstAttempt::new(this.core, settings);
+        let attempt = match first.begin() {
+            Ok(attempt) => attempt,
             Err(engine) => {
                 *this.stage = Stage::Driven(engine);
                 return self.drive(context, 0);
             }
         };
+        let entered = first.enter();
         let future = (this.operation)(attempt);
         this.copies.as_mut().start(attempt, future);
         let polled = this.copies.as_mut().poll_first(context);

@@ -116,11 +116,13 @@ impl Scope {
     ///
     /// Tokio's clock and the process's are one clock while they agree; under a paused one they
     /// are two.
+    #[inline]
     pub fn deadline(self, clock: ClockId) -> Option<Instant> {
-        if self.deadline == Instant::ZERO {
-            return Some(self.deadline);
+        if self.deadline == Instant::NEVER {
+            return None;
         }
-        (self.deadline != Instant::NEVER && self.clock().agrees(clock)).then_some(self.deadline)
+        let is_seen = self.deadline == Instant::ZERO || self.clock().agrees(clock);
+        is_seen.then_some(self.deadline)
     }
 
     /// This scope after a layer inside it has told why it stopped: `DoNotRetry` stays, of the others
