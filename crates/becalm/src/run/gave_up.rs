@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::classify::{Class, Classify, Effect, Failure};
+use crate::classify::{Class, Classify, Effect, Failure, Rejected};
 use crate::duration::Human;
 use crate::hint::Hint;
 use crate::stop::StopReason;
@@ -46,6 +46,8 @@ pub enum Last<E> {
     Error(E),
     /// The attempt timeout or the deadline cut it.
     AttemptTimeout,
+    /// It ran when the call was cancelled.
+    Cancelled,
     /// There was no attempt.
     NotStarted,
 }
@@ -286,12 +288,30 @@ impl<E> GaveUp<E> {
     }
 }
 
+impl<T, E> GaveUp<Rejected<T, E>> {
+    /// The answer as it came, where the last attempt had one that means failure; otherwise the
+    /// give-up with the operation's own error.
+    ///
+    /// # Errors
+    ///
+    /// The last attempt brought no answer.
+    pub fn into_answer(self) -> Result<T, GaveUp<E>> {
+        let is_last = matches!(self.stopped.last(), Last::Error(()));
+        match self.error {
+            Some(Rejected::Value(answer)) if is_last => Ok(answer),
+            Some(Rejected::Error(error)) => Err(self.stopped.with_error(Some(error))),
+            _ => Err(self.stopped.with_error(None)),
+        }
+    }
+}
+
 impl Last<()> {
     /// An error that a driver did not hand over is as one that never was.
     fn with<E>(self, error: Option<E>) -> Last<E> {
         match self {
             Last::Error(()) => error.map_or(Last::NotStarted, Last::Error),
             Last::AttemptTimeout => Last::AttemptTimeout,
+            Last::Cancelled => Last::Cancelled,
             Last::NotStarted => Last::NotStarted,
         }
     }
@@ -326,7 +346,7 @@ impl fmt::Display for Stopped {
         }
         f.write_str(match self.last() {
             Last::AttemptTimeout => ": the attempt timed out",
-            Last::Error(()) | Last::NotStarted => "",
+            Last::Error(()) | Last::Cancelled | Last::NotStarted => "",
         })
     }
 }

@@ -1,7 +1,6 @@
 //! Who runs the operation, and waits? The engine step, and the drivers on it: async, blocking, and
 //! the loop by hand.
 
-mod alarm;
 mod blocking;
 mod builder;
 mod call_loop;

@@ -1,0 +1,175 @@
+//! What comes next in a call: a wait, an attempt, an alarm?
+
+use core::task::{Context, Poll, Waker, ready};
+use core::time::Duration;
+
+use super::super::core::{Core, Stream};
+use super::super::gave_up::Last;
+use super::alarm::Alarm;
+use super::{Cut, Engine, Stage, Step};
+use crate::call::{Attempt, Start, TIMED_OUT};
+use crate::observe::Event;
+use crate::stop::StopReason;
+use crate::time::{Cancel, Instant};
+
+impl<H: AsRef<Core>> Engine<H> {
+    pub(super) fn poll_timer(&mut self, at: Instant, context: &mut Context<'_>) -> Poll<()> {
+        if self.timer.as_ref().is_none_or(|(ends, _)| *ends != at) {
+            let timer = self.host().sleeper.sleep_until(at);
+            self.timer = Some((at, timer));
+        }
+        if let Some((_, sleep)) = &mut self.timer {
+            ready!(sleep.as_mut().poll(context));
+        }
+        self.timer = None;
+        Poll::Ready(())
+    }
+
+    /// Goes on as far as possible. The time is known to have come to `reached`.
+    pub(super) fn advance(
+        &mut self,
+        waker: &Waker,
+        reached: Option<Instant>,
+        cut: &mut Cut<'_>,
+    ) -> Step {
+        if self.cancel_handle().is_some_and(Cancel::is_cancelled) && !self.is_over() {
+            self.cut_all(cut);
+            self.end_cancelled();
+        }
+        loop {
+            match self.stage {
+                Stage::Begun(attempt) => {
+                    self.stage = Stage::Running;
+                    return Step::Start(attempt);
+                }
+                Stage::Waiting { until, asked } => {
+                    // A wait of no length is over with the turn that it gave to others.
+                    let is_ahead =
+                        !self.delay.is_zero() && reached.is_none_or(|reached| reached < until);
+                    if !asked || is_ahead {
+                        self.stage = Stage::Waiting { until, asked: true };
+                        return Step::Wait(until);
+                    }
+                    self.stage = Stage::Starting;
+                }
+                Stage::Starting => return self.start(waker),
+                Stage::Running => {
+                    let Some((at, alarm)) = self.alarm() else {
+                        return Step::Wait(Instant::NEVER);
+                    };
+                    if reached.is_none_or(|reached| reached < at) {
+                        return Step::Wait(at);
+                    }
+                    if let Some(hedge) = self.ring(alarm, cut) {
+                        return Step::Start(hedge);
+                    }
+                }
+                Stage::Stopped(_) | Stage::Over => {
+                    let stopped = self.take_stopped();
+                    return stopped.map_or(Step::Wait(Instant::NEVER), Step::Stopped);
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Stopped(_) | Stage::Over)
+    }
+
+    /// Starts the attempt that was decided, if the guards let it.
+    pub(super) fn start(&mut self, waker: &Waker) -> Step {
+        self.hedge_due = None;
+        let host = &*self.core.as_ref().host;
+        let now = host.sleeper.now();
+        let waited = now.since(*self.wait_began.get_or_insert(now));
+        let (identity, stream) = (self.identity.as_ref(), &mut self.random);
+        let mut random = Stream {
+            seed: &host.seed,
+            stream,
+        };
+        let announce = |attempt: Attempt, transition: &mut Option<_>| {
+            if let Some(transition) = transition.take() {
+                host.tell_transition(identity, transition);
+            }
+            let number = attempt.number();
+            host.observe(identity, Event::Attempt { number, waited });
+        };
+        let started = self
+            .call
+            .start_announced(now, Some(waker), &mut random, announce);
+        match started {
+            Ok(Start::Go(attempt)) => {
+                self.timer = None;
+                self.stage = Stage::Running;
+                Step::Start(attempt)
+            }
+            Ok(Start::Wait(until)) => Step::Wait(until),
+            Err(reason) => {
+                self.stop(reason, Some(now), None);
+                self.advance(waker, None, &mut |_| ())
+            }
+        }
+    }
+
+    /// What happens next while attempts run, and when.
+    pub(super) fn alarm(&mut self) -> Option<(Instant, Alarm)> {
+        let (call, host) = (&mut self.call, &self.core.as_ref().host);
+        let hedge_due = *self.hedge_due.get_or_insert_with(|| {
+            let due = call.hedge_at_lazily(|| host.sleeper.now());
+            due.unwrap_or(Instant::NEVER)
+        });
+        Alarm::next(call, hedge_due)
+    }
+
+    /// An alarm has gone off. Returns the hedge that starts, if it was that.
+    pub(super) fn ring(&mut self, alarm: Alarm, cut: &mut Cut<'_>) -> Option<Attempt> {
+        match alarm {
+            Alarm::Hedge => return self.start_hedge(),
+            Alarm::Timeout(number) => {
+                cut(number);
+                self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
+            }
+            Alarm::Deadline => {
+                self.cut_all(cut);
+                let now = self.host().sleeper.now();
+                self.note_running(Last::AttemptTimeout, now);
+                let host = &*self.core.as_ref().host;
+                let mut random = Stream {
+                    seed: &host.seed,
+                    stream: &mut self.random,
+                };
+                self.call.cut(now, &mut random);
+                self.tell_transition();
+                self.shared().count_stop(StopReason::DeadlineExceeded);
+                self.stop(StopReason::DeadlineExceeded, Some(now), None);
+            }
+        }
+        None
+    }
+
+    /// Starts the hedge that is due, if budget and guards let it.
+    pub(super) fn start_hedge(&mut self) -> Option<Attempt> {
+        let host = &*self.core.as_ref().host;
+        let now = host.sleeper.now();
+        self.hedge_due = None;
+        let primary = self.call.flights().next().and_then(|first| first.started);
+        let after = primary.map_or(Duration::ZERO, |started| now.since(started));
+        let (identity, stream) = (self.identity.as_ref(), &mut self.random);
+        let mut random = Stream {
+            seed: &host.seed,
+            stream,
+        };
+        self.call
+            .start_hedge_announced(now, &mut random, |attempt, transition| {
+                if let Some(transition) = transition.take() {
+                    host.tell_transition(identity, transition);
+                }
+                let number = attempt.number();
+                host.observe(identity, Event::Hedge { number, after });
+            })
+    }
+
+    pub(super) fn cut_all(&self, cut: &mut Cut<'_>) {
+        self.call.flights().for_each(|flight| cut(flight.number));
+    }
+}

@@ -1,0 +1,190 @@
+//! How does an attempt end, and the call?
+
+use core::fmt::Display;
+use core::time::Duration;
+
+use super::super::core::{Core, Stream};
+use super::super::gave_up::{Last, Record, Story};
+use super::{Cut, Engine, Stage};
+use crate::call::TIMED_OUT;
+use crate::classify::Failure;
+use crate::observe::{Event, Shown};
+use crate::scope::tell_current;
+use crate::stop::StopReason;
+use crate::time::Instant;
+
+impl<H: AsRef<Core>> Engine<H> {
+    /// An attempt has failed; the others are cut where nothing can follow but a decision.
+    pub(super) fn land(
+        &mut self,
+        number: u32,
+        failure: Failure,
+        last: Last<()>,
+        error: Option<&dyn Display>,
+        cut: &mut Cut<'_>,
+    ) {
+        if self.call.is_decided_by(number, &failure) {
+            let flights = self.call.flights().map(|flight| flight.number);
+            flights.filter(|other| *other != number).for_each(cut);
+        }
+        let now = self.host().sleeper.now();
+        // It measured the attempt that is over, and must not measure the wait.
+        (self.timer, self.hedge_due) = (None, None);
+        let record = self.record(number, &failure);
+        self.story().note(record, failure, last, now);
+        let host = &*self.core.as_ref().host;
+        let mut random = Stream {
+            seed: &host.seed,
+            stream: &mut self.random,
+        };
+        let decided = self.call.on_failure_of(number, now, &failure, &mut random);
+        self.tell_transition();
+        let joined = self.call.joined_failure();
+        if let Some(joined) = joined {
+            self.story().join(joined);
+        }
+        match decided {
+            Ok(Some(delay)) => {
+                (self.delay, self.wait_began) = (delay, Some(now));
+                let until = now.after(delay);
+                self.stage = Stage::Waiting {
+                    until,
+                    asked: false,
+                };
+                let Failure { class, effect, .. } = joined.unwrap_or(failure);
+                self.observe(Event::Retry {
+                    next: self.call.attempt_number().saturating_add(1),
+                    delay,
+                    class,
+                    effect,
+                    error: error.map(Shown),
+                });
+            }
+            // Another copy may still bring the success.
+            Ok(None) => (),
+            Err(reason) => self.stop(reason, Some(now), error),
+        }
+    }
+
+    /// The attempt of this number has ended so, and nobody asks what follows.
+    pub(in crate::run) fn end_after(
+        &mut self,
+        number: u32,
+        failure: Failure,
+        last: Last<()>,
+        error: Option<&dyn Display>,
+    ) {
+        let now = self.host().sleeper.now();
+        let record = self.record(number, &failure);
+        self.story().note(record, failure, last, now);
+        let host = &*self.core.as_ref().host;
+        let mut random = Stream {
+            seed: &host.seed,
+            stream: &mut self.random,
+        };
+        self.call.ends_with(number, now, &failure, &mut random);
+        self.tell_transition();
+        self.shared().count_stop(StopReason::Cancelled);
+        self.stop(StopReason::Cancelled, Some(now), error);
+    }
+
+    /// Ends the call as cancelled, whatever runs.
+    pub(super) fn end_cancelled(&mut self) {
+        let counts = self.started.is_some() || self.story.is_some() || self.call.is_under_way();
+        let now = counts.then(|| self.host().sleeper.now());
+        if let Some(now) = now {
+            self.note_running(Last::Cancelled, now);
+            self.cancel_at(now);
+        } else {
+            self.call.release();
+        }
+        self.shared().count_stop(StopReason::Cancelled);
+        self.stop(StopReason::Cancelled, now, None);
+    }
+
+    /// Notes the attempts that run, where nothing will follow them: what they did is not known.
+    pub(super) fn note_running(&mut self, last: Last<()>, now: Instant) {
+        let flights: Vec<u32> = self.call.flights().map(|flight| flight.number).collect();
+        for (at, number) in flights.into_iter().enumerate() {
+            let record = self.record(number, &TIMED_OUT);
+            if at == 0 {
+                self.story().note(record, TIMED_OUT, last, now);
+            } else {
+                self.story().note_beside(record);
+            }
+        }
+    }
+
+    /// What the call holds is returned, and the guards learn how long what runs had lasted.
+    pub(super) fn cancel_at(&mut self, now: Instant) {
+        let host = &*self.core.as_ref().host;
+        let mut random = Stream {
+            seed: &host.seed,
+            stream: &mut self.random,
+        };
+        match self.executing.take() {
+            Some(number) => self.call.panicked_of(number, now, &mut random),
+            None => self.call.cancel(now, &mut random),
+        }
+    }
+
+    pub(super) fn story(&mut self) -> &mut Story {
+        let started = self.started;
+        self.story.get_or_insert_with(|| Story::new(started))
+    }
+
+    pub(super) fn record(&self, number: u32, failure: &Failure) -> Record {
+        Record {
+            number,
+            delay: self.delay,
+            class: failure.class,
+            effect: failure.effect,
+        }
+    }
+
+    /// The call is over. First the state is settled, then the layer above is told, then the
+    /// observer.
+    #[cold]
+    pub(super) fn stop(
+        &mut self,
+        reason: StopReason,
+        now: Option<Instant>,
+        error: Option<&dyn Display>,
+    ) {
+        self.timer = None;
+        let (attempts, next_probe) = (self.call.attempt_number(), self.call.next_probe());
+        let story = self.story.take();
+        let story = story.unwrap_or_else(|| Story::new(self.started));
+        // What is said about time counts from now.
+        let timed = self.started.is_some() || next_probe.is_some();
+        let now = now.or_else(|| timed.then(|| self.host().sleeper.now()));
+        let stopped = story.end(reason, attempts, next_probe, now);
+        let (attempts, elapsed) = (stopped.attempts(), stopped.elapsed_since_first_failure());
+        self.stage = Stage::Stopped(stopped);
+        tell_current(reason);
+        self.observe(Event::Stopped {
+            reason,
+            attempts,
+            elapsed,
+            error: error.map(Shown),
+        });
+    }
+
+    /// The copies that lose to the attempt of this number, and how long they had run: for an
+    /// observer.
+    pub(super) fn beaten(&self, winner: u32) -> Vec<(u32, Duration)> {
+        if self.identity.is_none() || self.call.flights().nth(1).is_none() {
+            return Vec::new();
+        }
+        let now = self.host().sleeper.now();
+        let losers = self.call.flights().filter(|flight| flight.number != winner);
+        losers
+            .filter_map(|flight| Some((flight.number, now.since(flight.started?))))
+            .collect()
+    }
+
+    /// The body of the attempt of this number unwinds.
+    pub(in crate::run) fn unwinds(&mut self, number: u32) {
+        self.executing = Some(number);
+    }
+}
