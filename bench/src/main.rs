@@ -162,8 +162,11 @@ fn report(measured: Vec<Measured>) -> (String, bool) {
 
 /// Puts the report below that heading.
 fn write_readme(heading: &str, report: &str) -> io::Result<()> {
-    let readme = fs::read_to_string(README)?;
-    let (above, old) = readme.split_once(heading).unwrap_or((&readme, ""));
+    let mut readme = fs::read_to_string(README)?;
+    if !readme.contains(heading) {
+        readme = format!("{readme}\n{heading}");
+    }
+    let (above, old) = readme.split_once(heading).unwrap_or_default();
     let below = old.find("\n## ").map_or("", |at| &old[at..]);
     let report = report.trim_end();
     fs::write(README, format!("{above}{heading}\n{report}\n{below}"))
