@@ -131,7 +131,7 @@ impl Budgets {
             .filter_map(move |kind| Some((kind, self.account(kind)?)))
     }
 
-    /// The same of kinds among which the ratio is not.
+    /// The accounts of these kinds, among which the ratio is not.
     #[inline]
     fn others(&self, kinds: Kinds) -> impl Iterator<Item = (Kind, &dyn Account)> {
         // Most budgets have no other, and are not searched for any.
