@@ -47,7 +47,7 @@ pub(super) trait Account: fmt::Debug + Send + Sync {
     /// A retry that had taken something here has ended, and did start.
     fn ended(&self, _generation: u32, _taken: u32, _succeeded: bool) {}
 
-    /// Whether something is under way that it will hear of whatever is configured by then.
+    /// Whether something is in progress that it will hear of whatever is configured by then.
     fn is_held(&self) -> bool {
         false
     }
@@ -58,7 +58,7 @@ pub(super) trait Account: fmt::Debug + Send + Sync {
 pub(super) struct Fill {
     /// The part of its retries that it would still grant: what another kind can take over.
     pub usable: f64,
-    /// The same in the measure of the kind that was closed, where it has one of its own.
+    /// How full it was in a measure of its own, if the kind that was closed has one.
     pub own: Option<f64>,
 }
 

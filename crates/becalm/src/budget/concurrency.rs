@@ -1,4 +1,4 @@
-//! How are the retries under way kept to a share of the calls under way, as in Envoy?
+//! How are the retries in progress kept to a share of the calls in progress, as in Envoy?
 
 use super::account::{Account, Fill, Level};
 use super::config::AllOf;
@@ -9,7 +9,7 @@ use crate::time::Instant;
 /// In millionths, the unit of the share.
 const ONE: u64 = 1_000_000;
 
-/// Slots for retries, each held from the start of its wait until it ends, and the calls under way.
+/// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.
 ///
 /// Both are counts of what is, so they stay as they are when the limit changes.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl ConcurrencyBudget {
 }
 
 impl Account for ConcurrencyBudget {
-    /// Its slots stay: they are held by retries that are really under way.
+    /// Its slots stay: they are held by retries that are really in progress.
     fn open(&self, _generation: u32, all: &AllOf, _fill: Fill, _now: Instant) {
         let Some(config) = all.concurrency else {
             return;

@@ -102,12 +102,12 @@ impl Kinds {
     pub const NONE: Self = Self(0);
     /// The default.
     pub const RATIO: Self = Self::NONE.with(Kind::Ratio, true);
-    /// Those that look at outcomes, or at what is under way.
+    /// Those that look at outcomes, or at what is in progress.
     pub const HEARING: Self = Self::NONE
         .with(Kind::Grpc, true)
         .with(Kind::Concurrency, true)
         .with(Kind::Tokens, true);
-    /// Those that count the calls under way.
+    /// Those that count the running calls.
     pub const COUNTING: Self = Self::NONE.with(Kind::Concurrency, true);
     /// Those that look at first tries.
     pub const FED_BY_FIRST_TRIES: Self = Self::NONE

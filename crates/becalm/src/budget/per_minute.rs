@@ -12,7 +12,7 @@ use crate::classify::Failure;
 use crate::time::Instant;
 
 const SECOND: u64 = 1_000_000_000;
-/// A minute, and the slice under way. The model checker has a minute of two seconds: the same code.
+/// A minute, and the current slice. The model checker has a minute of two seconds: the same code.
 const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 61 };
 
 /// The retries of the last minute, and how many may be made in one.

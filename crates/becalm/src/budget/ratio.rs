@@ -19,7 +19,7 @@ use crate::time::Instant;
 const TOKEN: i64 = 1_000_000;
 const NANOS_PER_HOUR: u128 = 3_600_000_000_000;
 const SECONDS_PER_HOUR: f64 = 3600.0;
-/// No balance at all, whatever the floor has accrued: a reload is under way.
+/// No balance at all, whatever the floor has accrued: a reload is in progress.
 const CLOSED: i64 = i64::MIN / 2;
 
 /// Retries are a share of deposits: lock-free, shared by clones of a retrier.
@@ -91,7 +91,7 @@ impl RatioBudget {
         self.floor.store(floor, Ordering::Relaxed);
         self.bounded.store(bounded, Ordering::Release);
         let accrued = self.accrued(now);
-        // An exchange, so that whoever overwrites it has seen the parameters above.
+        // An exchange, so that the one that overwrites it has seen the parameters above.
         self.full.swap(burst - accrued, Ordering::AcqRel);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
         let balance = (burst as f64 * fill) as i64;
@@ -138,7 +138,7 @@ impl RatioBudget {
             let next = if balance < burst {
                 word - TOKEN
             } else {
-                // Full: counted anew from here, and from the end of the millionth under way, or
+                // Full: counted anew from here, and from the end of the current millionth, or
                 // the interval that starts here would be paid for the whole of it.
                 burst - TOKEN - self.accrued_and_under_way(now)
             };
@@ -219,7 +219,7 @@ impl RatioBudget {
         self.accrued_by(now, 0)
     }
 
-    /// The same, with the millionth of which a part has been added.
+    /// What the floor has accrued, with the millionth of which a part has been added.
     fn accrued_and_under_way(&self, now: Instant) -> i64 {
         self.accrued_by(now, NANOS_PER_HOUR - 1)
     }

@@ -73,14 +73,14 @@ impl Budgets {
     /// A kind that stays keeps its fill fraction, rounded down to what it counts in. A kind that is
     /// added starts as full as the emptiest of those before it, and full if there was none. Retries
     /// that a window or a minute has no room left for count as made just now. A concurrency keeps its
-    /// slots: they are held by retries that are really under way.
+    /// slots: they are held by retries that are really in progress.
     ///
     /// Safe beside running calls: a retry that asks in the moment of the reload is denied, and what
     /// is deposited in it may be lost. Two reloads at once must be kept apart by the caller.
     pub fn reconfigure(&self, budget: &Budget, now: Instant) {
         let old = self.head();
         self.head.store(old.closed().0, Ordering::SeqCst);
-        // Whoever pays after this finds the head closed.
+        // A retry that pays after this finds the head closed.
         fence(Ordering::SeqCst);
         let mut fills = [None; Kind::ALL.len()];
         for (kind, account) in self.accounts(old.kinds()) {
@@ -131,7 +131,7 @@ impl Budgets {
             .filter_map(move |kind| Some((kind, self.account(kind)?)))
     }
 
-    /// The same of kinds among which the ratio is not.
+    /// The accounts of these kinds, among which the ratio is not.
     #[inline]
     fn others(&self, kinds: Kinds) -> impl Iterator<Item = (Kind, &dyn Account)> {
         // Most budgets have no other, and are not searched for any.
@@ -158,12 +158,12 @@ impl Budgets {
         &self.ratio
     }
 
-    /// Whether the calls under way are counted.
+    /// Whether running calls are counted.
     pub(crate) fn counts_calls(&self) -> bool {
         self.head().kinds().meets(Kinds::COUNTING)
     }
 
-    /// Whether calls or retries are under way that a kind has counted, which may be in force no more.
+    /// Whether calls or retries are in progress that a kind has counted, which may be in force no more.
     pub(crate) fn has_calls(&self) -> bool {
         self.others(Kinds::COUNTING)
             .any(|(_, account)| account.is_held())
@@ -298,7 +298,7 @@ impl RetryBudget for Budgets {
         fills.fold(1.0, f64::min)
     }
 
-    /// Also while calls or retries are under way that a concurrency counted before a reload.
+    /// Also while calls or retries are in progress that a concurrency counted before a reload.
     #[inline]
     fn hears_calls(&self) -> bool {
         self.head().kinds().meets(Kinds::HEARING) || self.has_calls()
@@ -339,7 +339,7 @@ impl RetryBudget for Budgets {
     }
 }
 
-/// The generation of the parameters, the kinds in force, and whether a reload is under way.
+/// The generation of the parameters, the kinds in force, and whether a reload is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head(u64);
 

@@ -87,7 +87,7 @@ presets! {
             attempts: 4, hint: HintMode::Honor, max_hint: A_YEAR, budget: Budget::grpc(10, 0.1),
             hedge: Some(Hedge::after(ms(500)).copies(3)),
         }
-        but "gRPC answers a failure with the next copy at once; here the copies under way are \
+        but "gRPC answers a failure with the next copy at once; here the running copies are \
              waited for, and a retry follows at once when all of them have failed.";
 
     "grpc-connection" of "gRPC connection backoff, as of November 2026":
