@@ -34,7 +34,7 @@ fn the_command_is_told_the_time_that_is_left() {
         .collect();
     assert!(left[0] >= left[1], "{left:?}");
     assert!(
-        left.iter().all(|left| (1..3_600_000).contains(left)),
+        left.iter().all(|left| (1..=3_600_000).contains(left)),
         "{left:?}"
     );
 }

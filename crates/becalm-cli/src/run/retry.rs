@@ -120,7 +120,12 @@ impl Course<'_> {
             }
             match self.engine.step(Waker::noop(), &mut |_| ()) {
                 Step::Start(attempt) => {
-                    if self.attempt(attempt)? {
+                    self.attempt(attempt)?;
+                    if let Some(signal) = self.host.told_to_end() {
+                        self.tell(None);
+                        break End::Cancelled(signal);
+                    }
+                    if self.land() {
                         self.tell(Some(Decision::Done));
                         break End::Success;
                     }
@@ -139,8 +144,8 @@ impl Course<'_> {
         self.finish(end)
     }
 
-    /// Executes the command once, and tells the engine what came of it. Whether that was success.
-    fn attempt(&mut self, attempt: Attempt) -> Result<bool, RunError> {
+    /// Executes the command once.
+    fn attempt(&mut self, attempt: Attempt) -> Result<(), RunError> {
         // What the attempt before has written is not what counts: it goes before the next starts.
         let last_exit = self.last.take().map(|last| last.ending.code());
         let environment = Environment {
@@ -163,17 +168,8 @@ impl Course<'_> {
         };
         let (ending, seen) = self.run.execution.run(&environment, self.host, terms)?;
         let (verdict, hint) = self.run.verdict(ending, &seen);
-        let number = attempt.number();
-        match verdict {
-            Verdict::Failure(failure) => {
-                self.refuse_a_retry_without_its_input();
-                let shown = Some(&ending as _);
-                self.engine.failed(number, failure, shown, &mut |_| ());
-            }
-            _ => self.engine.succeeded(number),
-        }
         self.last = Some(Ended {
-            number,
+            number: attempt.number(),
             ending,
             seen,
             started,
@@ -182,7 +178,23 @@ impl Course<'_> {
             hint,
             is_told: false,
         });
-        Ok(verdict == Verdict::Success)
+        Ok(())
+    }
+
+    /// Tells the engine what came of the attempt. Whether that was success.
+    fn land(&mut self) -> bool {
+        let Some(ended) = &self.last else {
+            return false;
+        };
+        let (number, ending) = (ended.number, ended.ending);
+        let Verdict::Failure(failure) = ended.verdict else {
+            self.engine.succeeded(number);
+            return true;
+        };
+        self.refuse_a_retry_without_its_input();
+        self.engine
+            .failed(number, failure, Some(&ending), &mut |_| ());
+        false
     }
 
     /// A line of the report on the attempt that has ended, and on what follows it; `None` if becalm
