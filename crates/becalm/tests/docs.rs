@@ -318,12 +318,19 @@ fn d4_what_the_pages_for_contributors_name_exists() {
         let quoted = text.split('`').skip(1).step_by(2);
         let (mut files, mut tests) = (0, 0);
         for name in quoted.filter(|name| !name.contains([' ', '(']) && !name.contains("NAME")) {
-            if name.contains('/') || name.ends_with(".md") {
+            if name.contains('/')
+                || std::path::Path::new(name)
+                    .extension()
+                    .is_some_and(|it| it == "md")
+            {
                 assert!(root.join(name).exists(), "{page}: there is no {name}");
                 files += 1;
             } else if name.matches('_').count() > 3 {
-                let test = format!("fn {name}(");
-                assert!(sources.contains(&test), "{page}: there is no test {name}");
+                let heading = format!("fn {name}(");
+                assert!(
+                    sources.contains(&heading),
+                    "{page}: there is no test {name}"
+                );
                 tests += 1;
             }
         }

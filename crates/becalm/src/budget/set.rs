@@ -49,6 +49,10 @@ pub struct Budgets {
 /// By kind; that of the ratio is never made.
 type Others = [Once<Box<dyn Account>>; Kind::ALL.len()];
 
+#[allow(
+    clippy::unnecessary_box_returns,
+    reason = "what is made once is one word where it is empty"
+)]
 fn others() -> Box<Others> {
     Box::new(Kind::ALL.map(|kind| Once::new(|| kind.closed())))
 }
