@@ -151,7 +151,12 @@ fn c22_a_reload_beside_a_withdrawal_leaves_no_budget_that_takes_itself_for_full(
             let other = Arc::clone(&budget);
             let there = thread::spawn(move || other.withdraw(at(5)).is_some());
             budget.reconfigure(of(after), at(6));
-            there.join().unwrap();
+            let granted = there.join().unwrap();
+            let left = micros(&budget, at(6));
+            assert!(
+                left >= 1_000_000,
+                "{left} left, {granted}, {before} to {after}"
+            );
             assert!(budget.withdraw(at(6)).is_some());
             for _ in 0..6 {
                 budget.deposit();

@@ -106,7 +106,7 @@ async fn c11_a_feed_goes_on_after_restarts_until_it_is_complete() {
     let events: Vec<String> = events.try_iter().collect();
     let all = |text: &'static str| events.iter().filter(move |told| told.contains(text));
     assert!(
-        all("503").count() == 1 && all("Stopped").count() == 0,
+        all("503 Service").count() == 1 && all("Stopped").count() == 0,
         "{events:?}"
     );
     // What the registration of 1012 asks of clients: 5 to 30 s.

@@ -37,6 +37,8 @@ pub struct RatioBudget {
     /// From this word on the budget is known to be full, without a look at the clock. A past
     /// `accrued` makes it too high, never too low.
     full: AtomicI64,
+    /// The word that the last reload closed.
+    closed: AtomicI64,
     ratio: AtomicI64,
     /// What a full budget holds.
     burst: AtomicI64,
@@ -55,6 +57,7 @@ impl RatioBudget {
         let new = Self {
             word: AtomicI64::new(0),
             full: AtomicI64::new(0),
+            closed: AtomicI64::new(CLOSED),
             ratio: AtomicI64::new(0),
             burst: AtomicI64::new(0),
             floor: AtomicI64::new(0),
@@ -95,8 +98,13 @@ impl RatioBudget {
         self.full.swap(burst - accrued, Ordering::AcqRel);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
         let balance = (burst as f64 * fill) as i64;
-        self.word
-            .swap(balance.saturating_sub(accrued), Ordering::AcqRel);
+        let mut word = balance.saturating_sub(accrued);
+        // A withdrawal that has read the old parameters, and found the budget full, must not find the
+        // old word again. Above the burst it is capped when it is next read.
+        if balance == burst && word == self.closed.load(Ordering::Relaxed) {
+            word += 1;
+        }
+        self.word.swap(word, Ordering::AcqRel);
     }
 
     /// What earns retries has happened.
@@ -251,6 +259,7 @@ impl Account for RatioBudget {
     fn close(&self, now: Instant) -> Fill {
         // Taken and closed in one step: a withdrawal in between would be minted again.
         let word = self.word.swap(CLOSED, Ordering::AcqRel);
+        self.closed.store(word, Ordering::Relaxed);
         Fill::of(self.fill_of(word, now))
     }
 
