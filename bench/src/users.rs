@@ -182,7 +182,10 @@ fn refuse() -> impl Future<Output = Outcome> + Send + 'static {
     ready(Err(black_box(Failed)))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "a classifier is given a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "a classifier is given a reference"
+)]
 fn permanent(_: Attempt, _: &Failed) -> Failure {
     Failure::permanent()
 }
