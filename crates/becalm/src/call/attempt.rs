@@ -86,6 +86,10 @@ impl Attempt {
     }
 }
 
+#[allow(
+    clippy::missing_fields_in_debug,
+    reason = "the label is shown as what it says"
+)]
 impl fmt::Debug for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attempt")
