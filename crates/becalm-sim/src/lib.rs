@@ -1,6 +1,6 @@
 //! What will a policy do to a service, before it does it?
 //!
-//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::Call`],
+//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::call::Call`],
 //! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
 //! Nothing here decides about a retry.
 //!

@@ -4,7 +4,7 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm::{Budget, Nested, Policy};
+use becalm::{Budget, Policy, scope::Nested};
 use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::{Arrivals, Scenario, Service};

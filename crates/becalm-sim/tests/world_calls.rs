@@ -2,7 +2,10 @@
 
 mod worlds;
 
-use becalm::{Budget, Bulkhead, Hedge, Nested, Operation, Policy, Priority, StopReason, Throttle};
+use becalm::{
+    Budget, Bulkhead, Hedge, Operation, Policy, StopReason, Throttle, scope::Nested,
+    throttle::Priority,
+};
 use becalm_sim::record::{Recording, Stop, total};
 use becalm_sim::scenario::{
     Arrivals, Discipline, Downstream, Effect, Population, Scenario, Service, Sharing, Stale,

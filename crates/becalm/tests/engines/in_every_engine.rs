@@ -12,8 +12,8 @@ use becalm::run::Engine;
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, CallOptions, Cancel, Classify, Effect, GaveUp, Hint, Nested, Policy, Retrier, Scope,
-    StopReason,
+    Attempt, Cancel, Classify, Effect, GaveUp, Hint, Policy, Retrier, Scope, StopReason,
+    call::CallOptions, scope::Nested,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
