@@ -1,7 +1,7 @@
 //! Retries that cannot start a storm.
 //!
 //! A retry is a decision about shared load. This crate takes that decision without IO
-//! ([`Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
+//! ([`call::Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
 //! blocking engine ([`Retrier`]).
 //!
 //! ```
