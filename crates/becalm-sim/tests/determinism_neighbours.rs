@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use becalm::{Budget, Policy, time::Instant};
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 use becalm_sim::world::{Caller, Step, run_traced};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use becalm::{Jitter, Policy, preset::Preset, throttle::Priority};
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Scenario, Stale, file};
 use proptest::prelude::*;
 

@@ -5,8 +5,8 @@ mod worlds;
 use becalm::rng::{Random, SplitMix64};
 use becalm::{Breaker, Budget};
 use becalm::{Bulkhead, Hedge, Policy, Throttle, call::Decision, throttle::Priority};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::{Recording, total};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Cache, Discipline, Downstream, Effect, Limit, Population, Routing, Scenario, Service,
     Sharing, Stale,

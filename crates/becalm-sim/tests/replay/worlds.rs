@@ -6,7 +6,7 @@ use becalm::{
     Breaker, Budget, Bulkhead, Failure, Hedge, Jitter, Policy, StopReason, call::Decision,
     classify::Verdict,
 };
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Downstream, Effect, Limit, Population, Scenario, Service, Sharing, Stale, Trigger,
 };
