@@ -6,8 +6,8 @@
 
 use alloc::boxed::Box;
 
-use crate::atomic::{AtomicU64, Ordering};
 use crate::stop::StopReason;
+use crate::sync::{AtomicU64, Ordering};
 
 /// How often calls stopped, by reason. Written only when a call stops.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ const SHARDS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct DemandCounts(Box<[Shard; SHARDS]>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))] // two cache lines: neighbours must not share one
 struct Shard {
     first_tries: AtomicU64,
@@ -81,11 +81,7 @@ struct Shard {
 
 impl DemandCounts {
     pub fn new() -> Self {
-        Self(Box::new(core::array::from_fn(|_| Shard {
-            first_tries: AtomicU64::new(0),
-            attempts: AtomicU64::new(0),
-            wanted: AtomicU64::new(0),
-        })))
+        Self(Box::default())
     }
 
     pub fn attempt(&self, is_first_try: bool) {

@@ -8,11 +8,11 @@ use core::time::Duration;
 use super::change::told;
 use super::config::{Breaker, InvalidBreaker};
 use super::counts::Counts;
-use super::rules::{Kind, Rules};
+use super::rules::{Figure, Kind, Rules};
 use super::word::Word;
 use super::{Outcome, Permit, Refused, Role, State, Transition};
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU64, Ordering};
 use crate::time::Instant;
 
 /// The circuit breaker that all calls to one dependency share: lock-free, no clock, no IO, no
@@ -77,7 +77,7 @@ impl CircuitBreaker {
     /// measure, and hands in zero for `took`.
     #[inline]
     pub fn reads_clock(&self) -> bool {
-        self.rules.kind() == Kind::Time || self.rules.slow() != u64::MAX
+        self.rules.kind() == Kind::Time || self.rules.get(Figure::Slow) != u64::MAX
     }
 
     /// Asks to let a call pass; `now` is called unless the breaker is closed.
@@ -211,7 +211,7 @@ impl CircuitBreaker {
 impl CircuitBreaker {
     #[inline]
     fn is_slow(&self, took: Duration) -> bool {
-        let slow = self.rules.slow();
+        let slow = self.rules.get(Figure::Slow);
         slow != u64::MAX && nanos(took) >= slow
     }
 }

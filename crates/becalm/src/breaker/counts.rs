@@ -7,10 +7,9 @@
 //! more success only lowers the share, so the slice is *settled* once it was looked at with enough
 //! calls in the window; and a window of calls can tell which call will be enough.
 
-use super::rules::{Kind, Rules};
-use crate::atomic::{AtomicU64, Ordering};
+use super::rules::{Figure, Kind, Rules};
+use crate::sync::{AtomicU64, Counter, Ordering, SLICES, TimeSlices, Window, Word, change};
 use crate::time::Instant;
-use crate::window::{Counter, SLICES, TimeSlices, Window, exchange, look};
 
 /// The failures and calls of the closed state.
 #[derive(Debug)]
@@ -63,9 +62,9 @@ impl Counts {
             hints: Hints {
                 failed: AtomicU64::new(0),
                 settled: AtomicU64::new(0),
-                slices: TimeSlices::of_window(rules.span()),
+                slices: TimeSlices::of_window(rules.get(Figure::Span)),
             },
-            window: Window::new(),
+            window: Window::default(),
         };
         // No slice of no epoch is settled yet.
         counts.hints.settled.store(u64::MAX, Ordering::Release);
@@ -75,7 +74,7 @@ impl Counts {
     /// Follows a reload; to be followed by a new epoch.
     pub(super) fn follow(&self, rules: &Rules) {
         if rules.kind() == Kind::Time {
-            self.hints.slices.set_window(rules.span());
+            self.hints.slices.set_window(rules.get(Figure::Span));
         }
     }
 
@@ -88,7 +87,7 @@ impl Counts {
             Kind::Calls => {
                 let failed = self.hints.failed.load(Ordering::Acquire);
                 let since = (progress & COUNT).saturating_sub(failed & COUNT);
-                is_of(failed, epoch) && failed & COUNT > 0 && since < rules.span()
+                is_of(failed, epoch) && failed & COUNT > 0 && since < rules.get(Figure::Span)
             }
             Kind::Time => {
                 let slice = self.hints.slices.at(now);
@@ -106,11 +105,11 @@ impl Counts {
         failed: bool,
         is_current: impl Fn() -> bool,
     ) -> Option<Tripped> {
-        let seen = look(&self.progress.0);
+        let seen = self.progress.0.look();
         if !failed && (seen & COUNT == 0 || !is_of(seen, epoch)) {
             return None;
         }
-        self.change_row(rules, epoch, failed, seen, is_current)
+        self.change_row(rules, epoch, failed, is_current)
     }
 
     #[cold]
@@ -119,25 +118,20 @@ impl Counts {
         rules: &Rules,
         epoch: u32,
         failed: bool,
-        mut seen: u64,
         is_current: impl Fn() -> bool,
     ) -> Option<Tripped> {
         let version = rules.version();
-        loop {
+        let (_, row) = change(&self.progress.0, |seen| {
             let failures = match (is_of(seen, epoch), failed) {
                 (true, true) => (seen & COUNT).saturating_add(1).min(COUNT),
                 (true, false) => 0,
                 (false, true) if is_current() => 1,
                 (false, _) => return None,
             };
-            match exchange(&self.progress.0, seen, pack(epoch, failures)) {
-                Ok(()) => {
-                    let trips = failed && rules.trips_in_a_row(failures);
-                    return version.filter(|_| trips).map(|version| Tripped { version });
-                }
-                Err(now) => seen = now,
-            }
-        }
+            Some(pack(epoch, failures))
+        })?;
+        let trips = failed && rules.trips_in_a_row(row & COUNT);
+        version.filter(|_| trips).map(|version| Tripped { version })
     }
 
     /// Counts in a window of calls.
@@ -151,8 +145,8 @@ impl Counts {
     ) -> Option<Tripped> {
         let call = self.number(epoch, &is_current)?;
         if failed {
-            self.mark(call, rules.span(), epoch, &is_current);
-        } else if self.is_settled(call, rules.span(), epoch) {
+            self.mark(call, rules.get(Figure::Span), epoch, &is_current);
+        } else if self.is_settled(call, rules.get(Figure::Span), epoch) {
             return None;
         }
         self.judge_calls(rules, epoch)
@@ -161,25 +155,15 @@ impl Counts {
     /// The number of this call in its epoch, from 1.
     #[inline]
     fn number(&self, epoch: u32, is_current: impl Fn() -> bool) -> Option<u64> {
-        let mut seen = look(&self.progress.0);
-        loop {
-            let call = if is_of(seen, epoch) {
+        let (_, counted) = change(&self.progress.0, |seen| {
+            let call = match is_of(seen, epoch) {
                 // After 10^12 calls the window begins anew.
-                if seen & COUNT == COUNT {
-                    1
-                } else {
-                    (seen & COUNT) + 1
-                }
-            } else if is_current() {
-                1
-            } else {
-                return None;
+                true if seen & COUNT < COUNT => (seen & COUNT) + 1,
+                is_ours => (is_ours || is_current()).then_some(1)?,
             };
-            match exchange(&self.progress.0, seen, pack(epoch, call)) {
-                Ok(()) => return Some(call),
-                Err(now) => seen = now,
-            }
-        }
+            Some(pack(epoch, call))
+        })?;
+        Some(counted & COUNT)
     }
 
     #[inline]
@@ -196,17 +180,10 @@ impl Counts {
     fn mark(&self, call: u64, length: u64, epoch: u32, is_current: impl Fn() -> bool) {
         let slice = CallSlices::of_window(length).of_call(call);
         self.window.add(Counter::Marked, epoch, slice, &is_current);
-        let mut seen = look(&self.hints.failed);
-        loop {
-            let known = is_of(seen, epoch) && seen & COUNT >= call;
-            if known || !is_current() {
-                return;
-            }
-            match exchange(&self.hints.failed, seen, pack(epoch, call)) {
-                Ok(()) => return,
-                Err(now) => seen = now,
-            }
-        }
+        change(&self.hints.failed, |seen| {
+            let is_known = is_of(seen, epoch) && seen & COUNT >= call;
+            (!is_known && is_current()).then(|| pack(epoch, call))
+        });
     }
 
     #[cold]
@@ -217,7 +194,7 @@ impl Counts {
         if !is_of(seen, epoch) || call == 0 {
             return None;
         }
-        let slices = CallSlices::of_window(rules.span());
+        let slices = CallSlices::of_window(rules.get(Figure::Span));
         let slice = slices.of_call(call);
         let first = slice.saturating_sub(slices.count - 1);
         let forgotten = slices.calls_before(first);
@@ -233,10 +210,10 @@ impl Counts {
         } else {
             slices.calls_before(slice + 1)
         };
-        let settled = if calls >= rules.min_calls() {
+        let settled = if calls >= rules.get(Figure::MinCalls) {
             last
         } else {
-            last.min(forgotten + rules.min_calls() - 1)
+            last.min(forgotten + rules.get(Figure::MinCalls) - 1)
         };
         self.hints
             .settled
@@ -283,7 +260,7 @@ impl Counts {
         if rules.trips_by_share(sums.marked, calls) {
             return Some(Tripped { version });
         }
-        if calls >= rules.min_calls() {
+        if calls >= rules.get(Figure::MinCalls) {
             self.hints
                 .settled
                 .store(pack(epoch, slice), Ordering::SeqCst);

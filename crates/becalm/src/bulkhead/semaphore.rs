@@ -15,9 +15,9 @@ use super::learner::Learner;
 #[cfg(any(feature = "std", becalm_loom))]
 use super::queue::Queue;
 use super::{Bulkhead, Sample};
-use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
+use crate::sync::{AtomicU64, Ordering, change};
 #[cfg(any(feature = "std", becalm_loom))]
-use crate::atomic::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The places of a bulkhead: what all calls to one dependency share.
 ///
@@ -201,61 +201,35 @@ impl Places {
     }
 }
 
-/// After a lost race, leaves the cache line to the winner for a moment.
-#[inline]
-fn step_aside(seen: u64) -> u64 {
-    for _ in 0..4 {
-        core::hint::spin_loop();
-    }
-    seen
-}
-
 impl Core {
     fn places(&self) -> Places {
         Places::of_word(self.word.load(Ordering::Acquire))
     }
 
-    /// Changes the word as told; `Err` with what is there, if told not to.
+    /// Changes the word as told, and tells what it was; `None` if told not to.
     #[inline]
-    fn change(&self, change: impl Fn(Places) -> Option<Places>) -> Result<Places, Places> {
-        let mut word = load_to_exchange(&self.word);
-        loop {
-            let before = Places::of_word(word);
-            let after = change(before).ok_or(before)?.word();
-            let exchanged =
-                self.word
-                    .compare_exchange_weak(word, after, Ordering::AcqRel, Ordering::Acquire);
-            match exchanged {
-                Ok(_) => return Ok(before),
-                Err(seen) => word = step_aside(seen),
-            }
-        }
+    fn change(&self, next: impl Fn(Places) -> Option<Places>) -> Option<Places> {
+        let next = |word| next(Places::of_word(word)).map(Places::word);
+        change(&self.word, next).map(|(before, _)| Places::of_word(before))
     }
 
     #[inline]
     fn try_take(&self) -> bool {
-        self.change(|places| {
-            if places.is_awaited {
-                None
-            } else {
-                places.taken()
-            }
-        })
-        .is_ok()
+        let taken = |places: Places| places.taken().filter(|_| !places.is_awaited);
+        self.change(taken).is_some()
     }
 
     #[inline]
     pub(super) fn give_back(&self) {
-        if let Ok(before) = self.change(Places::given_back) {
-            if before.is_awaited {
-                self.hand_out();
-            }
+        let before = self.change(Places::given_back);
+        if before.is_some_and(|before| before.is_awaited) {
+            self.hand_out();
         }
     }
 
     fn set_limit(&self, limit: u32) {
         let limit = Places::free(limit).limit;
-        let _ = self.change(|places| Some(Places { limit, ..places }));
+        self.change(|places| Some(Places { limit, ..places }));
     }
 
     fn learn(&self, sample: Sample) {
@@ -305,7 +279,7 @@ impl Core {
                 return;
             }
             let is_awaited = queue.waiting() > 1;
-            let _ = self.change(|places| {
+            self.change(|places| {
                 Some(Places {
                     in_flight: places.in_flight.saturating_add(1),
                     is_awaited,
@@ -329,8 +303,7 @@ impl Core {
             let mut taken = places.taken()?;
             taken.is_awaited = !is_last;
             Some(taken)
-        })
-        .ok()?;
+        })?;
         queue.grant_next()
     }
 
@@ -343,12 +316,12 @@ impl Core {
                 ..places
             }))
         });
-        before.is_ok_and(|before| before.taken().is_some())
+        before.is_some_and(|before| before.taken().is_some())
     }
 
     /// The queue has become empty, other than by handing out. For a caller who holds its lock.
     pub(super) fn unmark(&self) {
-        let _ = self.change(|places| {
+        self.change(|places| {
             Some(Places {
                 is_awaited: false,
                 ..places

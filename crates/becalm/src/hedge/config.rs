@@ -1,6 +1,6 @@
 //! How is hedging configured?
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
 use core::time::Duration;
 
 /// When copies of a slow attempt start, and how many: plain data.
@@ -149,15 +149,10 @@ impl Hedge {
     /// [`InvalidHedge`] names the field and what it may be.
     pub fn validate(self) -> Result<(), InvalidHedge> {
         match self.delay {
-            HedgeDelay::After(delay) if delay > LONGEST => return Err(InvalidHedge::After),
-            HedgeDelay::After(_) => {}
-            HedgeDelay::Quantile(delay) => delay.validate()?,
-        }
-        if (1..=4).contains(&self.copies) {
-            Ok(())
-        } else {
-            Err(InvalidHedge::Copies)
-        }
+            HedgeDelay::After(delay) => require([(delay <= LONGEST, InvalidHedge::After)]),
+            HedgeDelay::Quantile(delay) => delay.validate(),
+        }?;
+        require([((1..=4).contains(&self.copies), InvalidHedge::Copies)])
     }
 }
 
@@ -166,20 +161,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 impl QuantileDelay {
     fn validate(self) -> Result<(), InvalidHedge> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(600);
-        // Written so that NaN fails.
-        if !(0.5..=0.999).contains(&self.quantile) {
-            Err(InvalidHedge::Quantile)
-        } else if self.min > LONGEST {
-            Err(InvalidHedge::Min)
-        } else if self.max.is_some_and(|max| max < self.min || max > LONGEST) {
-            Err(InvalidHedge::Max)
-        } else if !(1..=1_000_000).contains(&self.min_samples) {
-            Err(InvalidHedge::Samples)
-        } else if !windows.contains(&self.window) {
-            Err(InvalidHedge::Window)
-        } else {
-            Ok(())
-        }
+        let max = self.max.unwrap_or(LONGEST);
+        let samples = 1..=1_000_000;
+        require([
+            (
+                (0.5..=0.999).contains(&self.quantile),
+                InvalidHedge::Quantile,
+            ),
+            (self.min <= LONGEST, InvalidHedge::Min),
+            ((self.min..=LONGEST).contains(&max), InvalidHedge::Max),
+            (samples.contains(&self.min_samples), InvalidHedge::Samples),
+            (windows.contains(&self.window), InvalidHedge::Window),
+        ])
     }
 }
 

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::config::{Hedge, HedgeDelay, QuantileDelay};
 use super::latency::Latencies;
-use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::time::Instant;
 
 /// No delay: do not hedge.

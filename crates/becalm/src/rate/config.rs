@@ -1,6 +1,6 @@
 //! How is the adaptive rate configured?
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
 use core::time::Duration;
 
 /// The configuration of the adaptive rate: plain data.
@@ -34,10 +34,8 @@ impl AdaptiveRate {
 
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidAdaptiveRate> {
-        match self.max_wait {
-            Some(wait) if wait > Self::LONGEST_WAIT => Err(InvalidAdaptiveRate::MaxWait),
-            _ => Ok(()),
-        }
+        let is_in_range = self.max_wait <= Some(Self::LONGEST_WAIT);
+        require([(is_in_range, InvalidAdaptiveRate::MaxWait)])
     }
 }
 

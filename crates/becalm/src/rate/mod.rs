@@ -7,7 +7,6 @@
 mod bucket;
 mod config;
 mod cubic;
-mod guarded;
 mod limiter;
 mod measure;
 

@@ -9,7 +9,7 @@
 //! word and writes none. `docs/layers.md` has the figures: to heed always costs nine calls of a
 //! hundred where one instance of ten is broken; to heed never amplifies an overload by 1.20, not 1.12.
 
-use crate::atomic::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 
 /// The share of a retrier's recent attempts that a layer below told so.
 #[derive(Debug)]

@@ -8,7 +8,6 @@ mod twin;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::atomic::{AtomicU64, Ordering};
 use crate::budget::{Budgets, Gauge, RetryBudget, Withdrawal};
 use crate::classify::Failure;
 use crate::decide::Rules;
@@ -20,6 +19,7 @@ use crate::keyed::{Idle, spend_down_to};
 use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::{ClockId, Heard, Nested, Scope};
 use crate::stop::StopReason;
+use crate::sync::{AtomicU64, Ordering};
 use crate::time::Instant;
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;

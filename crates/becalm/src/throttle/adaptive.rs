@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::{Priority, Throttle};
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{Counter, SLICES, Sums, TimeSlices, Window};
 use crate::time::Instant;
-use crate::window::{Counter, SLICES, Sums, TimeSlices, Window};
 
 /// K is counted in millionths.
 const MILLION: u64 = 1_000_000;
@@ -96,7 +96,7 @@ impl AdaptiveThrottle {
             window: AtomicU64::new(window),
             epoch: AtomicU64::new(0),
             slices: TimeSlices::of_window(window),
-            counts: core::array::from_fn(|_| Window::new()),
+            counts: Default::default(),
         };
         new.reconfigure(config);
         new
