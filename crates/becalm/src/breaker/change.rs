@@ -85,19 +85,19 @@ impl CircuitBreaker {
         let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
         let needed = self.rules.get(Figure::Successes);
         let (from, to) = self.shift(|word| {
-            let back = Word {
-                probing: word.probing.saturating_sub(1),
-                succeeded: word.succeeded + u16::from(has_succeeded),
-                ..word
-            };
-            let closes = has_succeeded && u64::from(back.succeeded) >= needed;
-            is_ours(word).then(|| {
-                if closes {
-                    word.next(State::Closed, word.level)
-                } else {
-                    back
-                }
-            })
+            let succeeded = word.succeeded + u16::from(has_succeeded);
+            if !is_ours(word) {
+                None
+            } else if has_succeeded && u64::from(succeeded) >= needed {
+                Some(word.next(State::Closed, word.level))
+            } else {
+                let probing = word.probing.saturating_sub(1);
+                Some(Word {
+                    probing,
+                    succeeded,
+                    ..word
+                })
+            }
         })?;
         (to.kind == State::Closed).then(|| told(from, to, None))
     }
@@ -150,6 +150,12 @@ impl CircuitBreaker {
         shifted.map(|(from, to)| (Word::unpack(from), Word::unpack(to)))
     }
 
+    /// Changes to this state with the level that `level` says, or not at all.
+    pub(super) fn go(&self, to: State, level: impl Fn(Word) -> Option<u8>) -> Option<Transition> {
+        let (from, to) = self.shift(|word| level(word).map(|level| word.next(to, level)))?;
+        Some(told(from, to, None))
+    }
+
     /// Tells what is due in this epoch, unless that is over or a later time is told already.
     fn tell(&self, epoch: u32, at: Instant) {
         let due = Due::new(epoch, at);
@@ -175,7 +181,7 @@ impl CircuitBreaker {
 }
 
 /// What its maker is told of a change.
-pub(super) fn told(from: Word, to: Word, open_for: Option<Duration>) -> Transition {
+fn told(from: Word, to: Word, open_for: Option<Duration>) -> Transition {
     Transition {
         from: from.kind,
         to: to.kind,

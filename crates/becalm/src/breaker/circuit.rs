@@ -5,9 +5,8 @@
 
 use core::time::Duration;
 
-use super::change::told;
 use super::config::{Breaker, InvalidBreaker};
-use super::counts::Counts;
+use super::counts::{Closed, Counts};
 use super::rules::{Figure, Kind, Rules};
 use super::word::Word;
 use super::{Outcome, Permit, Refused, Role, State, Transition};
@@ -131,14 +130,18 @@ impl CircuitBreaker {
         if role != Role::Call {
             return self.record_probe(epoch, failed, now, random);
         }
-        let (failed, rules) = (failed?, &self.rules);
-        let is_current = || Word::closed_epoch(self.state.load(Ordering::SeqCst)) == Some(epoch);
+        let (failed, rules, state) = (failed?, &self.rules, &self.state);
+        let of = Closed {
+            rules,
+            state,
+            epoch,
+        };
         let tripped = match rules.kind() {
-            Kind::Consecutive => self.counts.in_a_row(rules, epoch, failed, is_current),
-            Kind::Calls => self.counts.by_calls(rules, epoch, failed, is_current),
+            Kind::Consecutive => self.counts.in_a_row(&of, failed),
+            Kind::Calls => self.counts.by_calls(&of, failed),
             Kind::Time => {
                 let now = now();
-                let tripped = self.counts.by_time(rules, epoch, failed, now, is_current)?;
+                let tripped = self.counts.by_time(&of, failed, now)?;
                 return self.trip(epoch, tripped, now, random);
             }
         }?;
@@ -176,8 +179,9 @@ impl CircuitBreaker {
     /// Closes it, out of an isolation too, and forgets how often it has opened. Does nothing while
     /// it is closed.
     pub fn force_close(&self) -> Option<Transition> {
-        self.shift(|word| (word.kind != State::Closed).then(|| word.next(State::Closed, 0)))
-            .map(|(from, to)| told(from, to, None))
+        self.go(State::Closed, |word| {
+            (word.kind != State::Closed).then_some(0)
+        })
     }
 
     /// Whether a new one would behave no differently: closed, without a failure in its window, and
@@ -193,18 +197,16 @@ impl CircuitBreaker {
     /// Lets nothing pass until [`end_isolation`](Self::end_isolation) or
     /// [`force_close`](Self::force_close).
     pub fn isolate(&self) -> Option<Transition> {
-        self.shift(|word| {
-            (word.kind != State::Isolated).then(|| word.next(State::Isolated, word.level))
+        self.go(State::Isolated, |word| {
+            (word.kind != State::Isolated).then_some(word.level)
         })
-        .map(|(from, to)| told(from, to, None))
     }
 
     /// Ends an isolation: half-open, so that probes decide. Does nothing while it is not isolated.
     pub fn end_isolation(&self) -> Option<Transition> {
-        self.shift(|word| {
-            (word.kind == State::Isolated).then(|| word.next(State::HalfOpen, word.level))
+        self.go(State::HalfOpen, |word| {
+            (word.kind == State::Isolated).then_some(word.level)
         })
-        .map(|(from, to)| told(from, to, None))
     }
 }
 

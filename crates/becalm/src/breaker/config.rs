@@ -150,7 +150,7 @@ impl Breaker {
     /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     pub fn validate(&self) -> Result<(), InvalidBreaker> {
         let day = Duration::from_secs(86_400);
-        let shares = 1e-6..=1.0;
+        let (shares, times) = (1e-6..=1.0, Duration::from_millis(10)..=day);
         match self.trip {
             Trip::Consecutive(failures) => require([(
                 (1..=1_000_000).contains(&failures),
@@ -169,10 +169,7 @@ impl Breaker {
                 window: Span::Time(time),
             } => require([
                 (shares.contains(&share), InvalidBreaker::Share),
-                (
-                    (Duration::from_millis(10)..=day).contains(&time),
-                    InvalidBreaker::Time,
-                ),
+                (times.contains(&time), InvalidBreaker::Time),
             ]),
         }?;
         let is_above_zero = self.slow != Some(Duration::ZERO);

@@ -8,6 +8,7 @@
 //! calls in the window; and a window of calls can tell which call will be enough.
 
 use super::rules::{Figure, Kind, Rules};
+use super::word;
 use crate::sync::{AtomicU64, Counter, Ordering, SLICES, TimeSlices, Window, Word, change};
 use crate::time::Instant;
 
@@ -55,6 +56,20 @@ pub(super) struct Tripped {
     pub version: u64,
 }
 
+/// The closed state in which a call was admitted.
+pub(super) struct Closed<'a> {
+    pub rules: &'a Rules,
+    pub state: &'a AtomicU64,
+    pub epoch: u32,
+}
+
+impl Closed<'_> {
+    /// Whether it lasts.
+    fn is_current(&self) -> bool {
+        word::Word::closed_epoch(self.state.load(Ordering::SeqCst)) == Some(self.epoch)
+    }
+}
+
 impl Counts {
     pub(super) fn new(rules: &Rules) -> Self {
         let counts = Self {
@@ -98,70 +113,53 @@ impl Counts {
 
     /// Counts failures in a row.
     #[inline]
-    pub(super) fn in_a_row(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
+    pub(super) fn in_a_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
         let seen = self.progress.0.look();
-        if !failed && (seen & COUNT == 0 || !is_of(seen, epoch)) {
+        if !failed && (seen & COUNT == 0 || !is_of(seen, of.epoch)) {
             return None;
         }
-        self.change_row(rules, epoch, failed, is_current)
+        self.change_row(of, failed)
     }
 
     #[cold]
-    fn change_row(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
-        let version = rules.version();
+    fn change_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+        let version = of.rules.version();
         let (_, row) = change(&self.progress.0, |seen| {
-            let failures = match (is_of(seen, epoch), failed) {
+            let failures = match (is_of(seen, of.epoch), failed) {
                 (true, true) => (seen & COUNT).saturating_add(1).min(COUNT),
                 (true, false) => 0,
-                (false, true) if is_current() => 1,
+                (false, true) if of.is_current() => 1,
                 (false, _) => return None,
             };
-            Some(pack(epoch, failures))
+            Some(pack(of.epoch, failures))
         })?;
-        let trips = failed && rules.trips_in_a_row(row & COUNT);
+        let trips = failed && of.rules.trips_in_a_row(row & COUNT);
         version.filter(|_| trips).map(|version| Tripped { version })
     }
 
     /// Counts in a window of calls.
     #[inline]
-    pub(super) fn by_calls(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
-        let call = self.number(epoch, &is_current)?;
+    pub(super) fn by_calls(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+        let length = of.rules.get(Figure::Span);
+        let call = self.number(of)?;
         if failed {
-            self.mark(call, rules.get(Figure::Span), epoch, &is_current);
-        } else if self.is_settled(call, rules.get(Figure::Span), epoch) {
+            self.mark(call, length, of);
+        } else if self.is_settled(call, length, of.epoch) {
             return None;
         }
-        self.judge_calls(rules, epoch)
+        self.judge_calls(of.rules, of.epoch)
     }
 
     /// The number of this call in its epoch, from 1.
     #[inline]
-    fn number(&self, epoch: u32, is_current: impl Fn() -> bool) -> Option<u64> {
+    fn number(&self, of: &Closed<'_>) -> Option<u64> {
         let (_, counted) = change(&self.progress.0, |seen| {
-            let call = match is_of(seen, epoch) {
+            let call = match is_of(seen, of.epoch) {
                 // After 10^12 calls the window begins anew.
                 true if seen & COUNT < COUNT => (seen & COUNT) + 1,
-                is_ours => (is_ours || is_current()).then_some(1)?,
+                is_ours => (is_ours || of.is_current()).then_some(1)?,
             };
-            Some(pack(epoch, call))
+            Some(pack(of.epoch, call))
         })?;
         Some(counted & COUNT)
     }
@@ -177,12 +175,13 @@ impl Counts {
     }
 
     #[cold]
-    fn mark(&self, call: u64, length: u64, epoch: u32, is_current: impl Fn() -> bool) {
+    fn mark(&self, call: u64, length: u64, of: &Closed<'_>) {
         let slice = CallSlices::of_window(length).of_call(call);
-        self.window.add(Counter::Marked, epoch, slice, &is_current);
+        self.window
+            .add(Counter::Marked, of.epoch, slice, || of.is_current());
         change(&self.hints.failed, |seen| {
-            let is_known = is_of(seen, epoch) && seen & COUNT >= call;
-            (!is_known && is_current()).then(|| pack(epoch, call))
+            let is_known = is_of(seen, of.epoch) && seen & COUNT >= call;
+            (!is_known && of.is_current()).then(|| pack(of.epoch, call))
         });
     }
 
@@ -230,25 +229,19 @@ impl Counts {
     /// Counts in a window of time. What went well and what failed are counted apart, so that each
     /// call changes one word.
     #[inline]
-    pub(super) fn by_time(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        now: Instant,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
+    pub(super) fn by_time(&self, of: &Closed<'_>, failed: bool, now: Instant) -> Option<Tripped> {
         let slice = self.hints.slices.at(now);
         let counter = if failed {
             Counter::Marked
         } else {
             Counter::Calls
         };
-        self.window.add(counter, epoch, slice, is_current);
-        if !failed && self.hints.settled.load(Ordering::SeqCst) == pack(epoch, slice) {
+        self.window
+            .add(counter, of.epoch, slice, || of.is_current());
+        if !failed && self.hints.settled.load(Ordering::SeqCst) == pack(of.epoch, slice) {
             return None;
         }
-        self.judge_time(rules, epoch, slice)
+        self.judge_time(of.rules, of.epoch, slice)
     }
 
     #[cold]

@@ -18,7 +18,9 @@ pub(super) trait Account: fmt::Debug + Send + Sync {
 
     /// Tells how full it is, and denies everything until it is opened; or is denied by a head that is
     /// closed already.
-    fn close(&self, now: Instant) -> Fill;
+    fn close(&self, now: Instant) -> Fill {
+        Fill::of(self.level(now).fill)
+    }
 
     /// Takes what a retry after this failure costs, and tells what it must know to put that back;
     /// `None` where it denies, and then it has taken nothing.

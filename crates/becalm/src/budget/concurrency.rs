@@ -115,10 +115,6 @@ impl Account for ConcurrencyBudget {
         self.floor.store(config.floor.into(), Ordering::Relaxed);
     }
 
-    fn close(&self, now: Instant) -> Fill {
-        Fill::of(self.level(now).fill)
-    }
-
     /// Takes a slot, if one is free.
     fn take(&self, _generation: u32, _now: Instant, _failure: &Failure) -> Option<u32> {
         let limit = self.limit();

@@ -279,7 +279,7 @@ impl fmt::Display for Kind {
 
 /// A set of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Kinds(u8);
+pub(super) struct Kinds(pub u8);
 
 impl Kinds {
     pub const NONE: Self = Self(0);
@@ -304,15 +304,6 @@ impl Kinds {
             at += 1;
         }
         kinds
-    }
-
-    /// The set that this byte stands for.
-    pub const fn of_bits(bits: u8) -> Self {
-        Self(bits)
-    }
-
-    pub const fn bits(self) -> u8 {
-        self.0
     }
 
     #[must_use]

@@ -66,11 +66,12 @@ impl Ratio {
     }
 
     pub(super) fn validate(self) -> Result<(), InvalidBudget> {
+        let floors = 0.0..=1e4;
         require([
             ((1e-6..=1e3).contains(&self.ratio), InvalidBudget::Ratio),
             ((1.0..=1e6).contains(&self.burst), InvalidBudget::Burst),
             (
-                (0.0..=1e4).contains(&self.floor_per_second),
+                floors.contains(&self.floor_per_second),
                 InvalidBudget::Floor,
             ),
         ])

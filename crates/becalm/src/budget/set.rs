@@ -296,12 +296,6 @@ impl RetryBudget for Budgets {
         // What most policies have, without a list of kinds to go through.
         if head.kinds() == Kinds::RATIO {
             self.withdraw_ratio(head, now)
-        } else if head.kinds().is_none() {
-            // Nothing is taken, so there is nothing that a reload could make wrong.
-            Some(Withdrawal::of_receipt(Receipt {
-                generation: head.generation(),
-                ..Receipt::default()
-            }))
         } else {
             self.withdraw_of(head, now, failure)
         }
@@ -366,7 +360,7 @@ impl Head {
     const CLOSED: u64 = 1 << 8;
 
     fn new(generation: u32, kinds: Kinds) -> Self {
-        Self(u64::from(generation) << 32 | u64::from(kinds.bits()))
+        Self(u64::from(generation) << 32 | u64::from(kinds.0))
     }
 
     fn closed(self) -> Self {
@@ -383,6 +377,6 @@ impl Head {
 
     #[expect(clippy::cast_possible_truncation)] // the lowest byte
     fn kinds(self) -> Kinds {
-        Kinds::of_bits(self.0 as u8)
+        Kinds(self.0 as u8)
     }
 }

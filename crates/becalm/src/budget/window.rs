@@ -51,11 +51,12 @@ impl Window {
         let floor_alone = self.share == 0.0 && self.floor_per_second > 0.0;
         let is_share = (1e-6..=1e3).contains(&self.share) || floor_alone;
         let ttls = Duration::from_secs(1)..=Duration::from_secs(60);
+        let floors = 0.0..=1e4;
         require([
             (is_share, InvalidBudget::Share),
             (ttls.contains(&self.ttl), InvalidBudget::Ttl),
             (
-                (0.0..=1e4).contains(&self.floor_per_second),
+                floors.contains(&self.floor_per_second),
                 InvalidBudget::Floor,
             ),
         ])
@@ -175,10 +176,6 @@ impl<const SLICES: usize> Account for WindowBudget<SLICES> {
         self.retries.set(slice, made.into());
         let epoch = u64::from(generation) << 32 | micros;
         self.epoch.store(epoch, Ordering::Release);
-    }
-
-    fn close(&self, now: Instant) -> Fill {
-        Fill::of(self.level(now).fill)
     }
 
     /// Counts a retry, if the window allows it; tells the number of its slice.

@@ -1,13 +1,16 @@
 //! How is a bulkhead configured?
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::aimd::Aimd;
 use super::gradient::Gradient;
 use crate::reasons::{reasons, require};
+use crate::setters::setters;
 
 /// The most places, running or waiting, that a bulkhead may have: beyond it is no bound.
 const MOST: u32 = 1_000_000;
+const BACKOFFS: RangeInclusive<f64> = 0.1..=0.99;
 
 /// How many calls may run at once, and what happens to those beyond: plain data.
 ///
@@ -90,28 +93,20 @@ impl Bulkhead {
             order: Order::Fifo,
         }
     }
+}
 
+setters! {
+    /// Setters: each returns the bulkhead with one field changed.
+    impl Bulkhead;
     /// Sets how many calls may wait for a place.
-    #[must_use]
-    pub const fn waiting(mut self, places: u32) -> Self {
-        self.waiting = places;
-        self
-    }
-
+    waiting: u32;
     /// Sets the longest wait for a place.
-    #[must_use]
-    pub const fn max_wait(mut self, longest: Duration) -> Self {
-        self.max_wait = Some(longest);
-        self
-    }
-
+    max_wait: Option<Duration>;
     /// Sets the order in which waiting calls get a place.
-    #[must_use]
-    pub const fn order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
+    order: Order;
+}
 
+impl Bulkhead {
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidBulkhead> {
         self.limit.validate()?;
@@ -158,10 +153,7 @@ impl Limit {
             Self::Fixed(limit) => require([((1..=MOST).contains(&limit), InvalidBulkhead::Calls)]),
             Self::Aimd(aimd) => require([
                 bounds(aimd.initial, aimd.min, aimd.max),
-                (
-                    (0.1..=0.99).contains(&aimd.backoff),
-                    InvalidBulkhead::Backoff,
-                ),
+                (BACKOFFS.contains(&aimd.backoff), InvalidBulkhead::Backoff),
                 (aimd.slow != Some(Duration::ZERO), InvalidBulkhead::Slow),
             ]),
             Self::Gradient(Gradient {
@@ -172,14 +164,12 @@ impl Limit {
                 window,
                 probe,
             }) => {
+                let tolerances = 1.0..=10.0;
                 let windows = Duration::from_millis(1)..=Duration::from_secs(60);
                 let probes = window.saturating_mul(10)..=Duration::from_secs(86_400);
                 require([
                     bounds(initial, min, max),
-                    (
-                        (1.0..=10.0).contains(&tolerance),
-                        InvalidBulkhead::Tolerance,
-                    ),
+                    (tolerances.contains(&tolerance), InvalidBulkhead::Tolerance),
                     (windows.contains(&window), InvalidBulkhead::Window),
                     (probes.contains(&probe), InvalidBulkhead::Probe),
                 ])

@@ -35,7 +35,9 @@ mod waiter;
 pub use aimd::Aimd;
 pub use config::{Bulkhead, InvalidBulkhead, Limit, Order};
 pub use gradient::Gradient;
+#[doc(hidden)]
 pub use sample::{Outcome, Sample};
 pub use semaphore::Semaphore;
 #[cfg(any(feature = "std", becalm_loom))]
+#[doc(hidden)]
 pub use waiter::{Full, Waiter};

@@ -66,7 +66,7 @@ impl Semaphore {
     /// keeps what it has learned, within the new bounds.
     pub fn reconfigure(&self, bulkhead: Bulkhead) {
         self.take_over(bulkhead);
-        self.core.hand_out();
+        self.core.hand_out(false);
     }
 
     /// Takes over another configuration, and leaves it to [`let_go`](Self::let_go) to wake anybody.
@@ -84,11 +84,7 @@ impl Semaphore {
     /// is not in force any more.
     #[cfg(feature = "std")]
     pub(crate) fn let_go(&self, is_in_force: bool) {
-        if is_in_force {
-            self.core.hand_out();
-        } else {
-            self.core.hand_to_all();
-        }
+        self.core.hand_out(!is_in_force);
     }
 
     /// Takes a place if one is free and nobody waits for it.
@@ -223,7 +219,7 @@ impl Core {
     pub(super) fn give_back(&self) {
         let before = self.change(Places::given_back);
         if before.is_some_and(|before| before.is_awaited) {
-            self.hand_out();
+            self.hand_out(false);
         }
     }
 
@@ -244,7 +240,7 @@ impl Core {
     /// There are no queues without a lock.
     #[cfg(not(any(feature = "std", becalm_loom)))]
     #[expect(clippy::unused_self)]
-    fn hand_out(&self) {}
+    fn hand_out(&self, _to_all: bool) {}
 }
 
 #[cfg(any(feature = "std", becalm_loom))]
@@ -257,11 +253,12 @@ impl Core {
         }
     }
 
-    /// Hands free places to those who wait, in turn.
+    /// Hands free places to those who wait, in turn; to all of them, if so told, places that are not
+    /// free.
     #[cold]
-    pub(super) fn hand_out(&self) {
+    pub(super) fn hand_out(&self, to_all: bool) {
         loop {
-            let next = self.hand_one(&mut self.queue());
+            let next = self.hand_one(&mut self.queue(), to_all);
             // Woken without the lock: a waker may run anything.
             match next {
                 Some(waker) => waker.wake(),
@@ -270,39 +267,19 @@ impl Core {
         }
     }
 
-    /// Hands a place to everybody who waits, free or not.
-    #[cfg(feature = "std")]
-    fn hand_to_all(&self) {
-        loop {
-            let mut queue = self.queue();
-            if queue.is_empty() {
-                return;
-            }
-            let is_awaited = queue.waiting() > 1;
-            self.change(|places| {
-                Some(Places {
-                    in_flight: places.in_flight.saturating_add(1),
-                    is_awaited,
-                    ..places
-                })
-            });
-            let next = queue.grant_next();
-            drop(queue);
-            if let Some(waker) = next {
-                waker.wake();
-            }
-        }
-    }
-
-    fn hand_one(&self, queue: &mut Queue) -> Option<core::task::Waker> {
-        if queue.is_empty() {
-            return None;
-        }
-        let is_last = queue.waiting() == 1;
+    fn hand_one(&self, queue: &mut Queue, to_all: bool) -> Option<core::task::Waker> {
+        let is_awaited = match queue.waiting() {
+            0 => return None,
+            waiting => waiting > 1,
+        };
         self.change(|places| {
-            let mut taken = places.taken()?;
-            taken.is_awaited = !is_last;
-            Some(taken)
+            let is_free = to_all || places.in_flight < places.limit;
+            let in_flight = places.in_flight.saturating_add(1);
+            is_free.then_some(Places {
+                in_flight,
+                is_awaited,
+                ..places
+            })
         })?;
         queue.grant_next()
     }

@@ -16,7 +16,7 @@ use crate::time::Instant;
 /// Off until the first throttle; then it stays on. At a throttle the rate falls to 0.7 of what was
 /// measured (or of the limit, if that is less); afterwards it grows along CUBIC's curve, up to
 /// twice the measured rate and never below one token in two seconds. The bucket holds the tokens of
-/// one second, and at least one. A call that finds none owns the next: see [`Place`].
+/// one second, and at least one. A call that finds none owns the next.
 ///
 /// Law: over any interval, calls that start at their place's time are at most the integral of the
 /// rate, the bucket's size at the interval's begin, one, and the ready places that were cancelled
@@ -85,7 +85,7 @@ impl RateLimiter {
         self.max_wait.store(wait, Ordering::Relaxed);
     }
 
-    /// An attempt asks for its token. It may start at [`Place::at`], which is not after `now` if a
+    /// An attempt asks for its token. It may start at `Place::at`, which is not after `now` if a
     /// token is there.
     ///
     /// The AWS SDKs ask for every attempt, retries included; a guard before the first try asks

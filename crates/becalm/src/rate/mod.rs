@@ -10,6 +10,7 @@ mod cubic;
 mod limiter;
 mod measure;
 
+#[doc(hidden)]
 pub use bucket::Place;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
 pub use limiter::{RateLimited, RateLimiter};
