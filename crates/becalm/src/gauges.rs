@@ -10,14 +10,10 @@ use crate::stop::StopReason;
 use crate::sync::{AtomicU64, Ordering};
 
 /// How often calls stopped, by reason. Written only when a call stops.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StopCounts([AtomicU64; StopReason::ALL.len()]);
 
 impl StopCounts {
-    pub fn new() -> Self {
-        Self(core::array::from_fn(|_| AtomicU64::new(0)))
-    }
-
     pub fn count(&self, reason: StopReason) {
         if let Some(count) = self.of(reason) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +64,7 @@ impl Demand {
 const SHARDS: usize = 16;
 
 /// Counts of demand, sharded by thread so that calls on two threads write no common cache line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DemandCounts(Box<[Shard; SHARDS]>);
 
 #[derive(Debug, Default)]
@@ -80,10 +76,6 @@ struct Shard {
 }
 
 impl DemandCounts {
-    pub fn new() -> Self {
-        Self(Box::default())
-    }
-
     pub fn attempt(&self, is_first_try: bool) {
         let shard = &self.0[shard()];
         shard.attempts.fetch_add(1, Ordering::Relaxed);

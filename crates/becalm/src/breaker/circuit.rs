@@ -208,9 +208,7 @@ impl CircuitBreaker {
             (word.kind == State::Isolated).then_some(word.level)
         })
     }
-}
 
-impl CircuitBreaker {
     #[inline]
     fn is_slow(&self, took: Duration) -> bool {
         let slow = self.rules.get(Figure::Slow);

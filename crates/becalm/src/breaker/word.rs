@@ -30,13 +30,7 @@ const KIND: u64 = 3;
 const KINDS: [State; 4] = [State::Closed, State::Open, State::HalfOpen, State::Isolated];
 
 impl Word {
-    pub(super) const START: Self = Self {
-        kind: State::Closed,
-        epoch: 0,
-        level: 0,
-        probing: 0,
-        succeeded: 0,
-    };
+    pub(super) const START: Self = Self::unpack(0);
 
     /// The epoch, if this word is of a closed breaker: all that the closed path looks at.
     #[inline]

@@ -68,7 +68,7 @@ impl Shared {
             wants: AtomicU64::new(0),
             foreign_budget,
             guards: Guards::new(&rules.policy),
-            stops: StopCounts::new(),
+            stops: StopCounts::default(),
             heard: Heard::nothing(),
             demand: None,
             observed,

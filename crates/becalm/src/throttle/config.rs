@@ -1,6 +1,7 @@
 //! How is the adaptive throttle configured?
 
 use crate::reasons::{reasons, require};
+use crate::setters::setters;
 use core::time::Duration;
 
 /// The configuration of the adaptive throttle: plain data.
@@ -54,13 +55,6 @@ impl Throttle {
         self
     }
 
-    /// Sets the largest probability of shedding a call.
-    #[must_use]
-    pub const fn max(mut self, probability: f64) -> Self {
-        self.max = probability;
-        self
-    }
-
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidThrottle> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
@@ -70,6 +64,13 @@ impl Throttle {
             ((0.01..=1.0).contains(&self.max), InvalidThrottle::Max),
         ])
     }
+}
+
+setters! {
+    /// Setters: each returns the throttle with one field changed.
+    impl Throttle;
+    /// Sets the largest probability of shedding a call.
+    max: f64;
 }
 
 reasons! {
