@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::config::{Breaker, Span, Trip};
 use crate::duration::nanos;
 use crate::rng::uniform;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, MILLION, Ordering, millionths};
 
 /// How failures are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,29 +139,5 @@ impl Rules {
         #[expect(clippy::cast_possible_truncation, reason = "a part of the ceiling")]
         let swing = (u128::from(ceiling) * jitter / u128::from(MILLION)) as u64;
         uniform(&mut || bits, ceiling.saturating_sub(swing), ceiling)
-    }
-}
-
-const MILLION: u64 = 1_000_000;
-
-/// Rounded to the nearest, so that 0.3 is exactly 300 000.
-fn millionths(share: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let millionths = (share * 1e6 + 0.5) as u64;
-    millionths.min(MILLION)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 0.000249 x 10^6 is a little less than 249 in binary.
-    #[test]
-    fn a_share_is_kept_to_the_millionth_that_was_written() {
-        for share in 1..=MILLION {
-            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
-            let written = share as f64 / 1e6;
-            assert_eq!(millionths(written), share);
-        }
     }
 }

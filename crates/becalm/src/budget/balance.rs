@@ -71,10 +71,3 @@ pub(super) fn fill(amount: u32, most: u32) -> f64 {
     }
     f64::from(amount.min(most)) / f64::from(most)
 }
-
-/// Rounded to the nearest, so that 0.3 is exactly 300 000.
-pub(super) fn millionths(number: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let millionths = (number * 1e6 + 0.5) as u64;
-    millionths.min(10_000_000_000)
-}

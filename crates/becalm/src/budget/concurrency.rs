@@ -1,13 +1,12 @@
 //! How are the retries in progress kept to a share of the calls in progress, as in Envoy?
 
 use super::account::{Account, Fill, Level};
-use super::balance::millionths;
 use super::kind::{Budget, InvalidBudget, of};
 use crate::classify::Failure;
 use crate::policy::text::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
-use crate::sync::{AtomicU64, Ordering, change};
+use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
 use crate::time::Instant;
 
 /// Retries in progress are a share of the calls in progress: the budget of Envoy.
@@ -80,9 +79,6 @@ pub(super) const TEXT: Text<Budget> = Text {
     parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
 };
 
-/// In millionths, the unit of the share.
-const ONE: u64 = 1_000_000;
-
 /// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.
 ///
 /// Both are counts of what is, so they stay as they are when the limit changes.
@@ -99,7 +95,7 @@ impl ConcurrencyBudget {
     /// Slots in all: whole ones, so that `taken < limit` is exact.
     fn limit(&self) -> u64 {
         let share = self.share.load(Ordering::Relaxed);
-        let of_calls = share.saturating_mul(self.active.load(Ordering::Relaxed)) / ONE;
+        let of_calls = share.saturating_mul(self.active.load(Ordering::Relaxed)) / MILLION;
         of_calls.max(self.floor.load(Ordering::Relaxed))
     }
 }
@@ -110,7 +106,7 @@ impl Account for ConcurrencyBudget {
         let Some(Budget::Concurrency(config)) = own else {
             return;
         };
-        let share = millionths(config.share).min(ONE);
+        let share = millionths(config.share).min(MILLION);
         self.share.store(share, Ordering::Relaxed);
         self.floor.store(config.floor.into(), Ordering::Relaxed);
     }

@@ -15,7 +15,7 @@ use crate::classify::Failure;
 use crate::policy::text::{Kind as Text, Slot, unless};
 use crate::reasons::require;
 use crate::setters::setters;
-use crate::sync::{AtomicI64, Ordering, change};
+use crate::sync::{AtomicI64, Ordering, change, millionths};
 use crate::time::Instant;
 
 /// Retries are a share of what earns them: of the calls that succeed, or of first tries.
@@ -442,11 +442,8 @@ impl Account for RatioBudget {
     }
 }
 
-/// Millionths, rounded to the nearest, so that a ratio of 0.3 is exactly 300 000.
 fn micros(tokens: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation)]
-    let micros = (tokens * 1e6 + 0.5) as i64;
-    micros.clamp(0, 100_000_000_000_000)
+    i64::try_from(millionths(tokens)).unwrap_or(i64::MAX)
 }
 
 #[cfg(all(test, not(becalm_loom)))]

@@ -227,19 +227,14 @@ impl Budgets {
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
         if self.ratio.withdraw(now).is_none() {
-            self.denied[Kind::Ratio as usize].fetch_add(1, Ordering::Relaxed);
-            return None;
+            return self.deny(Kind::Ratio);
         }
         let receipt = Receipt {
             generation: head.generation(),
             paid: Kinds::RATIO,
             ..Receipt::default()
         };
-        if self.head() != head {
-            self.give_back(&receipt);
-            return None;
-        }
-        Some(Withdrawal::of_receipt(receipt))
+        self.grant(head, receipt)
     }
 
     /// Asks every kind that is in force.
@@ -251,12 +246,22 @@ impl Budgets {
         for (kind, account) in self.accounts(head.kinds()) {
             let Some(taken) = account.take(receipt.generation, now, failure) else {
                 self.give_back(&receipt);
-                self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
-                return None;
+                return self.deny(kind);
             };
             receipt.taken[kind as usize] = taken;
             receipt.paid = receipt.paid.with(kind, !Kinds::FREE.has(kind));
         }
+        self.grant(head, receipt)
+    }
+
+    fn deny(&self, kind: Kind) -> Option<Withdrawal> {
+        self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Grants what has been paid for, unless a reload has come in between.
+    #[inline]
+    fn grant(&self, head: Head, receipt: Receipt) -> Option<Withdrawal> {
         if self.head() != head {
             self.give_back(&receipt);
             return None;

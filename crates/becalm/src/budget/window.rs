@@ -6,14 +6,14 @@
 use core::time::Duration;
 
 use super::account::{Account, Fill, Level};
-use super::balance::{self, millionths};
+use super::balance;
 use super::kind::{Budget, InvalidBudget, of};
 use super::slices::{Slice, Slices};
 use crate::classify::Failure;
 use crate::policy::text::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};
 use crate::time::Instant;
 
 /// Retries are a share of the first tries of the last seconds: the budget of Finagle.
@@ -105,7 +105,7 @@ pub(super) const TEXT: Text<Budget> = Text {
 };
 
 /// A retry, in the unit of share and reserve.
-const RETRY: u64 = 1_000_000;
+const RETRY: u64 = MILLION;
 /// Slices in the `ttl`.
 const OF_TTL: u64 = 10;
 /// Slices that are looked at. The model checker looks at fewer: the same code, in a shorter window.

@@ -1,6 +1,7 @@
 //! How is hedging configured?
 
 use crate::reasons::{reasons, require};
+use crate::sync::{MILLION, millionths};
 use core::time::Duration;
 
 /// When copies of a slow attempt start, and how many: plain data.
@@ -78,9 +79,9 @@ impl QuantileDelay {
     /// the quantile, for fewer say nothing about it. 100 for a p95, 500 for a p99.
     pub fn samples_needed(&self) -> u32 {
         // Millionths, so that 1 - 0.95 is exactly a twentieth.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let above = ((1.0 - self.quantile) * 1e6 + 0.5) as u32;
-        self.min_samples.max(5_000_000_u32.div_ceil(above.max(1)))
+        let needed = (5 * MILLION).div_ceil(millionths(1.0 - self.quantile).max(1));
+        let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+        self.min_samples.max(needed)
     }
 }
 

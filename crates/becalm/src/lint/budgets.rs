@@ -6,6 +6,7 @@ use alloc::string::String;
 use super::Case;
 use crate::budget::{Budget, Kind, Window};
 use crate::policy::Policy;
+use crate::sync::millionths;
 
 pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
     (case.is_unlimited() && case.policy.budget == Budget::None).then(|| {
@@ -145,10 +146,8 @@ pub(super) fn budget_never_grants(case: &Case<'_>) -> Option<String> {
 
 /// What the floor comes to in the window, in millionths of a retry as the window counts it.
 fn floor_of(window: &Window) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let floor = (window.floor_per_second * 1e6 + 0.5) as u64;
     let micros = u64::try_from(window.ttl.as_micros()).unwrap_or(u64::MAX);
-    floor.saturating_mul(micros / 10 * 10) / 1_000_000
+    millionths(window.floor_per_second).saturating_mul(micros / 10 * 10) / 1_000_000
 }
 
 pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {

@@ -1,4 +1,7 @@
-//! How is a word changed by what it holds? By the one loop of compare and exchange.
+//! How is a word changed by what it holds? By the one loop of compare and exchange, after the
+//! `measure_and_replace` of the crate `governor`.
+//!
+//! All of it is sequentially consistent, since some of its users go by the order of two words.
 
 use super::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 

@@ -6,6 +6,7 @@
 mod atomic;
 mod change;
 mod guarded;
+mod millionths;
 mod once;
 mod window;
 
@@ -14,5 +15,6 @@ pub(crate) use atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use atomic::{Mutex, MutexGuard};
 pub(crate) use change::{Word, change};
 pub(crate) use guarded::{Flag, Guarded, Packed};
+pub(crate) use millionths::{MILLION, millionths};
 pub(crate) use once::Once;
 pub(crate) use window::{Counter, SLICES, Sums, TimeSlices, Window};

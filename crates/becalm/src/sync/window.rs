@@ -64,7 +64,11 @@ impl Window {
         slice: u64,
         is_current: impl Fn() -> bool,
     ) {
-        self.ring(counter).add(tag(epoch, slice), slice, is_current);
+        let ring = match counter {
+            Counter::Calls => &self.calls,
+            Counter::Marked => &self.marked,
+        };
+        ring.add(tag(epoch, slice), slice, is_current);
     }
 
     /// What the ten slices up to this one hold of this epoch. Who asks for a slice that others have
@@ -89,13 +93,6 @@ impl Window {
         (slice.saturating_sub(slices - 1)..=slice)
             .filter_map(|slice| self.marked.read(tag(epoch, slice), slice))
             .sum()
-    }
-
-    fn ring(&self, counter: Counter) -> &Ring {
-        match counter {
-            Counter::Calls => &self.calls,
-            Counter::Marked => &self.marked,
-        }
     }
 }
 
