@@ -88,9 +88,7 @@ impl Counts {
 
     /// Follows a reload; to be followed by a new epoch.
     pub(super) fn follow(&self, rules: &Rules) {
-        if rules.kind() == Kind::Time {
-            self.hints.slices.set_window(rules.get(Figure::Span));
-        }
+        self.hints.slices.set_window(rules.get(Figure::Span));
     }
 
     /// Whether something in the window has failed.

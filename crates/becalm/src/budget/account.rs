@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use super::balance;
 use super::kind::Budget;
 use crate::classify::Failure;
 use crate::time::Instant;
@@ -78,15 +77,4 @@ pub(super) struct Level {
     pub left: f64,
     pub most: f64,
     pub fill: f64,
-}
-
-impl Level {
-    /// Of whole ones.
-    pub fn of(left: u32, most: u32) -> Self {
-        Self {
-            left: left.into(),
-            most: most.into(),
-            fill: balance::fill(left, most),
-        }
-    }
 }

@@ -224,10 +224,13 @@ impl Account for TokenBudget {
     }
 
     fn level(&self, _now: Instant) -> Level {
-        Level::of(
-            self.available.amount(),
-            self.capacity.load(Ordering::Relaxed),
-        )
+        let left = self.available.amount();
+        let most = self.capacity.load(Ordering::Relaxed);
+        Level {
+            left: left.into(),
+            most: most.into(),
+            fill: fill(left, most),
+        }
     }
 
     fn call_succeeded(&self, is_clean: bool) {
