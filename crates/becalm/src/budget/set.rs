@@ -223,7 +223,7 @@ impl Budgets {
         }
     }
 
-    /// Asks the ratio, where it is the only kind in force.
+    /// Asks the ratio, where no other kind is in force.
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
         if self.ratio.withdraw(now).is_none() {
@@ -231,7 +231,7 @@ impl Budgets {
         }
         let receipt = Receipt {
             generation: head.generation(),
-            paid: Kinds::RATIO,
+            paid: head.kinds(),
             ..Receipt::default()
         };
         self.grant(head, receipt)
@@ -298,8 +298,9 @@ impl RetryBudget for Budgets {
         if head.is_closed() {
             return None;
         }
-        // What most policies have, without a list of kinds to go through.
-        if head.kinds() == Kinds::RATIO {
+        // What most policies have, without a list of kinds to go through; the ratio grants everything
+        // where there is none.
+        if head.kinds().and(Kinds::RATIO) == head.kinds() {
             self.withdraw_ratio(head, now)
         } else {
             self.withdraw_of(head, now, failure)
