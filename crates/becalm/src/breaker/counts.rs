@@ -88,7 +88,9 @@ impl Counts {
 
     /// Follows a reload; to be followed by a new epoch.
     pub(super) fn follow(&self, rules: &Rules) {
-        self.hints.slices.set_window(rules.get(Figure::Span));
+        if rules.kind() == Kind::Time {
+            self.hints.slices.set_window(rules.get(Figure::Span));
+        }
     }
 
     /// Whether something in the window has failed.
