@@ -226,7 +226,8 @@ impl Budgets {
     /// Asks the ratio, where no other kind is in force.
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
-        if self.ratio.withdraw(now).is_none() {
+        let is_asked = !head.kinds().is_none();
+        if is_asked && self.ratio.withdraw(now).is_none() {
             return self.deny(Kind::Ratio);
         }
         let receipt = Receipt {
@@ -298,8 +299,7 @@ impl RetryBudget for Budgets {
         if head.is_closed() {
             return None;
         }
-        // What most policies have, without a list of kinds to go through; the ratio grants everything
-        // where there is none.
+        // What most policies have, without a list of kinds to go through.
         if head.kinds().and(Kinds::RATIO) == head.kinds() {
             self.withdraw_ratio(head, now)
         } else {
