@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use becalm::time::ClockId;
-use becalm::{Instant, Scope, StopReason, Told};
+use becalm::{Scope, StopReason, scope::Told, time::Instant};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};

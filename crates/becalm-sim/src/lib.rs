@@ -1,6 +1,6 @@
 //! What will a policy do to a service, before it does it?
 //!
-//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::Call`],
+//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::call::Call`],
 //! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
 //! Nothing here decides about a retry.
 //!
@@ -11,7 +11,7 @@
 //!
 //! use becalm::{Budget, Policy};
 //! use becalm_sim::catalogue::Candidate;
-//! use becalm_sim::engine::Distribution;
+//! use becalm_sim::scenario::Distribution;
 //! use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 //! use becalm_sim::study::{Plan, Verdict};
 //! use becalm_sim::verdict::{self, Brief};

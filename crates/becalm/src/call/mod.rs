@@ -40,7 +40,10 @@ use flight::{Flights, Paid};
 /// `H` is how it holds the shared state: `&Shared`, `&Retrier`, a `Retrier` of its own.
 ///
 /// ```
-/// use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared};
+/// use becalm::{Failure, Policy, Scope};
+/// use becalm::call::{Call, CallOptions, Decision};
+/// use becalm::shared::Shared;
+/// use becalm::time::Instant;
 /// use core::time::Duration;
 ///
 /// let shared = Shared::new(Policy::default(), Duration::ZERO)?;
@@ -56,7 +59,7 @@ use flight::{Flights, Paid};
 /// }
 /// assert!(!call.is_under_way());
 /// assert_eq!(call.start(now, &mut random).unwrap().number(), 2);
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
 // First what every attempt asks, then what few do: a driver of very many calls spends most of its

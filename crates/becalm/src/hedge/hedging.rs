@@ -27,7 +27,7 @@ const RENEWALS: u64 = 64;
 ///
 /// ```
 /// use becalm::hedge::{Hedge, Hedging};
-/// use becalm::Instant;
+/// use becalm::time::Instant;
 /// use std::time::Duration;
 ///
 /// let hedging = Box::new(Hedging::new(Hedge::at_quantile(0.95)));

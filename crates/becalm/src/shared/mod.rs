@@ -27,7 +27,7 @@ pub(crate) use current_rules::HeldRules;
 /// The state that all calls to one dependency share.
 ///
 /// Drivers without a standard library, and simulators, make one and begin
-/// [`Call`](crate::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
+/// [`Call`](crate::call::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
 #[derive(Debug)]
 pub struct Shared {
     budgets: Budgets,

@@ -11,7 +11,9 @@ use std::time::Duration;
 use becalm::run::Engine;
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
-use becalm::{Attempt, CallOptions, Cancel, GaveUp, Nested, Policy, Retrier, Scope, StopReason};
+use becalm::{
+    Attempt, Cancel, GaveUp, Policy, Retrier, Scope, StopReason, call::CallOptions, scope::Nested,
+};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
 
