@@ -137,11 +137,11 @@ impl CircuitBreaker {
             epoch,
         };
         let tripped = match rules.kind() {
-            Kind::Consecutive => self.counts.in_a_row(&of, failed),
-            Kind::Calls => self.counts.by_calls(&of, failed),
+            Kind::Consecutive => self.counts.in_a_row(of, failed),
+            Kind::Calls => self.counts.by_calls(of, failed),
             Kind::Time => {
                 let now = now();
-                let tripped = self.counts.by_time(&of, failed, now)?;
+                let tripped = self.counts.by_time(of, failed, now)?;
                 return self.trip(epoch, tripped, now, random);
             }
         }?;

@@ -56,18 +56,18 @@ pub(super) struct Tripped {
     pub version: u64,
 }
 
-/// The closed state in which a call was admitted.
+/// The closed state in which a call was admitted. Taken apart before a cold path, so that the hot one
+/// keeps it in registers.
+#[derive(Clone, Copy)]
 pub(super) struct Closed<'a> {
     pub rules: &'a Rules,
     pub state: &'a AtomicU64,
     pub epoch: u32,
 }
 
-impl Closed<'_> {
-    /// Whether it lasts.
-    fn is_current(&self) -> bool {
-        word::Word::closed_epoch(self.state.load(Ordering::SeqCst)) == Some(self.epoch)
-    }
+/// Whether the closed state of this epoch lasts.
+fn is_current(state: &AtomicU64, epoch: u32) -> bool {
+    word::Word::closed_epoch(state.load(Ordering::SeqCst)) == Some(epoch)
 }
 
 impl Counts {
@@ -88,7 +88,9 @@ impl Counts {
 
     /// Follows a reload; to be followed by a new epoch.
     pub(super) fn follow(&self, rules: &Rules) {
-        self.hints.slices.set_window(rules.get(Figure::Span));
+        if rules.kind() == Kind::Time {
+            self.hints.slices.set_window(rules.get(Figure::Span));
+        }
     }
 
     /// Whether something in the window has failed.
@@ -111,37 +113,43 @@ impl Counts {
 
     /// Counts failures in a row.
     #[inline]
-    pub(super) fn in_a_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+    pub(super) fn in_a_row(&self, of: Closed<'_>, failed: bool) -> Option<Tripped> {
         let seen = self.progress.0.look();
         if !failed && (seen & COUNT == 0 || !is_of(seen, of.epoch)) {
             return None;
         }
-        self.change_row(of, failed)
+        self.change_row(of.rules, of.state, of.epoch, failed)
     }
 
     #[cold]
-    fn change_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
-        let version = of.rules.version();
+    fn change_row(
+        &self,
+        rules: &Rules,
+        state: &AtomicU64,
+        epoch: u32,
+        failed: bool,
+    ) -> Option<Tripped> {
+        let version = rules.version();
         let (_, row) = change(&self.progress.0, |seen| {
-            let failures = match (is_of(seen, of.epoch), failed) {
+            let failures = match (is_of(seen, epoch), failed) {
                 (true, true) => (seen & COUNT).saturating_add(1).min(COUNT),
                 (true, false) => 0,
-                (false, true) if of.is_current() => 1,
+                (false, true) if is_current(state, epoch) => 1,
                 (false, _) => return None,
             };
-            Some(pack(of.epoch, failures))
+            Some(pack(epoch, failures))
         })?;
-        let trips = failed && of.rules.trips_in_a_row(row & COUNT);
+        let trips = failed && rules.trips_in_a_row(row & COUNT);
         version.filter(|_| trips).map(|version| Tripped { version })
     }
 
     /// Counts in a window of calls.
     #[inline]
-    pub(super) fn by_calls(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+    pub(super) fn by_calls(&self, of: Closed<'_>, failed: bool) -> Option<Tripped> {
         let length = of.rules.get(Figure::Span);
         let call = self.number(of)?;
         if failed {
-            self.mark(call, length, of);
+            self.mark(call, length, of.state, of.epoch);
         } else if self.is_settled(call, length, of.epoch) {
             return None;
         }
@@ -150,12 +158,12 @@ impl Counts {
 
     /// The number of this call in its epoch, from 1.
     #[inline]
-    fn number(&self, of: &Closed<'_>) -> Option<u64> {
+    fn number(&self, of: Closed<'_>) -> Option<u64> {
         let (_, counted) = change(&self.progress.0, |seen| {
             let call = match is_of(seen, of.epoch) {
                 // After 10^12 calls the window begins anew.
                 true if seen & COUNT < COUNT => (seen & COUNT) + 1,
-                is_ours => (is_ours || of.is_current()).then_some(1)?,
+                is_ours => (is_ours || is_current(of.state, of.epoch)).then_some(1)?,
             };
             Some(pack(of.epoch, call))
         })?;
@@ -173,13 +181,13 @@ impl Counts {
     }
 
     #[cold]
-    fn mark(&self, call: u64, length: u64, of: &Closed<'_>) {
+    fn mark(&self, call: u64, length: u64, state: &AtomicU64, epoch: u32) {
         let slice = CallSlices::of_window(length).of_call(call);
         self.window
-            .add(Counter::Marked, of.epoch, slice, || of.is_current());
+            .add(Counter::Marked, epoch, slice, || is_current(state, epoch));
         change(&self.hints.failed, |seen| {
-            let is_known = is_of(seen, of.epoch) && seen & COUNT >= call;
-            (!is_known && of.is_current()).then(|| pack(of.epoch, call))
+            let is_known = is_of(seen, epoch) && seen & COUNT >= call;
+            (!is_known && is_current(state, epoch)).then(|| pack(epoch, call))
         });
     }
 
@@ -227,7 +235,7 @@ impl Counts {
     /// Counts in a window of time. What went well and what failed are counted apart, so that each
     /// call changes one word.
     #[inline]
-    pub(super) fn by_time(&self, of: &Closed<'_>, failed: bool, now: Instant) -> Option<Tripped> {
+    pub(super) fn by_time(&self, of: Closed<'_>, failed: bool, now: Instant) -> Option<Tripped> {
         let slice = self.hints.slices.at(now);
         let counter = if failed {
             Counter::Marked
@@ -235,7 +243,7 @@ impl Counts {
             Counter::Calls
         };
         self.window
-            .add(counter, of.epoch, slice, || of.is_current());
+            .add(counter, of.epoch, slice, || is_current(of.state, of.epoch));
         if !failed && self.hints.settled.load(Ordering::SeqCst) == pack(of.epoch, slice) {
             return None;
         }

@@ -302,9 +302,12 @@ impl RatioBudget {
         let paid = change(&self.word, |word| {
             // Read after the word: if a reload changes them in between, the exchange fails.
             is_bounded = self.bounded.load(Ordering::Acquire) != 0;
+            if !is_bounded {
+                return None;
+            }
             let burst = self.burst.load(Ordering::Relaxed);
             let balance = word.saturating_add(self.accrued(now));
-            if !is_bounded || balance < TOKEN {
+            if balance < TOKEN {
                 None
             } else if balance < burst {
                 Some(word - TOKEN)

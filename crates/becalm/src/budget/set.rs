@@ -223,15 +223,16 @@ impl Budgets {
         }
     }
 
-    /// Asks the ratio, where it is the only kind in force.
+    /// Asks the ratio, where no other kind is in force.
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
-        if self.ratio.withdraw(now).is_none() {
+        let is_asked = !head.kinds().is_none();
+        if is_asked && self.ratio.withdraw(now).is_none() {
             return self.deny(Kind::Ratio);
         }
         let receipt = Receipt {
             generation: head.generation(),
-            paid: Kinds::RATIO,
+            paid: head.kinds(),
             ..Receipt::default()
         };
         self.grant(head, receipt)
@@ -299,7 +300,7 @@ impl RetryBudget for Budgets {
             return None;
         }
         // What most policies have, without a list of kinds to go through.
-        if head.kinds() == Kinds::RATIO {
+        if head.kinds().and(Kinds::RATIO) == head.kinds() {
             self.withdraw_ratio(head, now)
         } else {
             self.withdraw_of(head, now, failure)

@@ -135,8 +135,10 @@ impl<const SLICES: usize> WindowBudget<SLICES> {
 
     /// What the window up to this slice allows, in millionths of a retry.
     fn limit(&self, slice: Slice) -> u64 {
-        let share = self.share.load(Ordering::Relaxed);
-        let of_calls = share.saturating_mul(self.first_tries.sum(slice));
+        let of_calls = match self.share.load(Ordering::Relaxed) {
+            0 => 0,
+            share => share.saturating_mul(self.first_tries.sum(slice)),
+        };
         of_calls.saturating_add(self.reserve.load(Ordering::Relaxed))
     }
 
