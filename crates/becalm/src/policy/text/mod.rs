@@ -32,7 +32,7 @@ use core::fmt;
 use super::InvalidPolicy;
 
 /// A part of a policy that is written as a text, and most of them as a table too.
-pub(crate) trait Written: Sized + PartialEq + 'static {
+pub(crate) trait Written: fmt::Display + PartialEq + Sized + 'static {
     /// What the part is called in a sentence.
     const NOUN: &'static str;
 
