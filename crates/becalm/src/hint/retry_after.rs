@@ -89,7 +89,8 @@ pub(super) fn decimal(text: &str, unit: fn(u64) -> Duration) -> Option<Duration>
     Some(total.saturating_add(Duration::from_nanos(u64::from(below))))
 }
 
-fn is_digits(text: &str) -> bool {
+/// At least one, and nothing else.
+pub(crate) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
