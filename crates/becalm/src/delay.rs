@@ -38,7 +38,7 @@ impl DelayRule {
             ladder
         };
         Self {
-            backoff: policy.backoff,
+            backoff: policy.backoff.clone(),
             jitter: policy.jitter,
             base,
             throttled_base: policy.throttled_base.map_or(base, nanos),

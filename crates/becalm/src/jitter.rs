@@ -46,6 +46,11 @@ pub(crate) struct Bounds {
 }
 
 impl Jitter {
+    /// Whether it looks at the delay before, and not at the ceiling.
+    pub(crate) const fn is_decorrelated(self) -> bool {
+        matches!(self, Self::Decorrelated | Self::DecorrelatedClamped)
+    }
+
     /// The interval from which the delay is drawn, both ends included, before any clamp.
     #[inline]
     pub(crate) fn interval(self, at: Bounds) -> (u64, u64) {
