@@ -16,10 +16,7 @@ pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        attempts, budget, ..
-    } = case.policy;
-    (*budget == Budget::None).then(|| match *attempts {
+    (case.budget == Budget::None).then(|| match case.attempts {
         Policy::UNLIMITED => "without a budget an outage multiplies the load without limit; set \
                               budget ratio:0.1"
             .into(),

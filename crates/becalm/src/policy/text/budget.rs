@@ -2,16 +2,26 @@
 
 use core::fmt;
 
-use super::grammar::{of, unless};
+use super::grammar::unless;
 use super::reader::read_text;
 use super::writer;
 use super::{InvalidPolicy, Kind, Slot, Unreadable, Written};
 use crate::budget::{AllOf, Budget, Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
 
 /// The slot of a field of a kind.
-macro_rules! of_kind {
-    ($kind:ident, $slot:ident, $field:ident $(, unless $default:expr)?) => {
-        of!($slot, |it| *it, Budget::$kind(kind) => kind.$field $(, unless $default)?)
+macro_rules! of {
+    ($kind:ident, $slot:ident, $field:ident) => {
+        Slot::$slot(
+            |it, value| {
+                if let Budget::$kind(kind) = it {
+                    kind.$field = value;
+                }
+            },
+            |it| match it {
+                Budget::$kind(kind) => Some(kind.$field),
+                _ => None,
+            },
+        )
     };
 }
 
@@ -34,22 +44,28 @@ impl Written for Budget {
             name: "ratio",
             example: "ratio:0.1",
             start: || Self::Ratio(Ratio::default()),
-            first: Some(of_kind!(Ratio, Number, ratio)),
+            first: Some(of!(Ratio, Number, ratio)),
             parameters: &[&[
-                ("burst", of_kind!(Ratio, Number, burst)),
-                ("floor", of_kind!(Ratio, Rate, floor_per_second)),
+                ("burst", of!(Ratio, Number, burst)),
+                ("floor", of!(Ratio, Rate, floor_per_second)),
             ]],
         },
         Kind {
             name: "first-tries",
             example: "first-tries:0.1",
             start: || Self::FirstTries(Ratio::OF_FIRST_TRIES),
-            first: Some(of_kind!(FirstTries, Number, ratio)),
+            first: Some(of!(FirstTries, Number, ratio)),
             parameters: &[&[
-                ("burst", of_kind!(FirstTries, Number, burst)),
+                ("burst", of!(FirstTries, Number, burst)),
                 (
                     "floor",
-                    of_kind!(FirstTries, Rate, floor_per_second, unless 0.0),
+                    Slot::Rate(
+                        |it, rate| *it = it.floor_per_second(rate),
+                        |it| match it {
+                            Self::FirstTries(tries) => unless(0.0, tries.floor_per_second),
+                            _ => None,
+                        },
+                    ),
                 ),
             ]],
         },
@@ -57,10 +73,10 @@ impl Written for Budget {
             name: "tokens",
             example: "tokens:500",
             start: || Self::Tokens(Tokens::default()),
-            first: Some(of_kind!(Tokens, Whole, capacity)),
+            first: Some(of!(Tokens, Whole, capacity)),
             parameters: &[&[
-                ("cost", of_kind!(Tokens, Whole, cost)),
-                ("throttled", of_kind!(Tokens, Whole, throttled_cost)),
+                ("cost", of!(Tokens, Whole, cost)),
+                ("throttled", of!(Tokens, Whole, throttled_cost)),
                 (
                     "refund",
                     Slot::Word(
@@ -74,38 +90,38 @@ impl Written for Budget {
                         },
                     ),
                 ),
-                ("clean", of_kind!(Tokens, Whole, clean_success)),
+                ("clean", of!(Tokens, Whole, clean_success)),
             ]],
         },
         Kind {
             name: "grpc",
             example: "grpc:10",
             start: || Self::Grpc(Grpc::default()),
-            first: Some(of_kind!(Grpc, Whole, max_tokens)),
-            parameters: &[&[("ratio", of_kind!(Grpc, Number, token_ratio))]],
+            first: Some(of!(Grpc, Whole, max_tokens)),
+            parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
         },
         Kind {
             name: "window",
             example: "window:0.2",
             start: || Self::Window(Window::default()),
-            first: Some(of_kind!(Window, Number, share)),
+            first: Some(of!(Window, Number, share)),
             parameters: &[&[
-                ("ttl", of_kind!(Window, Duration, ttl)),
-                ("floor", of_kind!(Window, Number, floor_per_second)),
+                ("ttl", of!(Window, Duration, ttl)),
+                ("floor", of!(Window, Number, floor_per_second)),
             ]],
         },
         Kind {
             name: "concurrency",
             example: "concurrency:0.2",
             start: || Self::Concurrency(Concurrency::default()),
-            first: Some(of_kind!(Concurrency, Number, share)),
-            parameters: &[&[("floor", of_kind!(Concurrency, Whole, floor))]],
+            first: Some(of!(Concurrency, Number, share)),
+            parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
         },
         Kind {
             name: "per-minute",
             example: "per-minute:60",
             start: || Self::PerMinute(PerMinute::default()),
-            first: Some(of_kind!(PerMinute, Whole, retries)),
+            first: Some(of!(PerMinute, Whole, retries)),
             parameters: &[],
         },
     ];
