@@ -36,7 +36,8 @@ macro_rules! names {
             type Err = $crate::names::UnknownName;
 
             fn from_str(name: &str) -> Result<Self, Self::Err> {
-                $crate::names::named(name, $noun, Self::ALL, Self::as_str)
+                let place = $crate::names::place_of(name, $noun, &[$($name,)*])?;
+                Ok(Self::ALL[place])
             }
         }
 
@@ -83,19 +84,16 @@ impl fmt::Display for UnknownName {
 
 impl core::error::Error for UnknownName {}
 
-/// The member of a closed set that has this name.
-pub(crate) fn named<T: Copy>(
+/// Where in a closed set this name stands.
+pub(crate) fn place_of(
     name: &str,
     set: &'static str,
-    all: &[T],
-    name_of: fn(T) -> &'static str,
-) -> Result<T, UnknownName> {
-    let mut members = all.iter().copied();
-    members
-        .find(|member| name_of(*member) == name)
-        .ok_or_else(|| UnknownName {
-            name: name.into(),
-            set,
-            nearest: suggest::nearest(name, all.iter().map(|member| name_of(*member))),
-        })
+    names: &[&'static str],
+) -> Result<usize, UnknownName> {
+    let place = names.iter().position(|known| *known == name);
+    place.ok_or_else(|| UnknownName {
+        name: name.into(),
+        set,
+        nearest: suggest::nearest(name, names.iter().copied()),
+    })
 }

@@ -10,7 +10,6 @@
 
 use core::time::Duration;
 
-use super::retry_after::is_digits;
 use crate::time::UnixTime;
 
 const WEEKDAYS: &str = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
@@ -173,6 +172,11 @@ fn second_of_day(text: &str) -> Option<u64> {
 /// Exactly this many decimal digits.
 fn number(text: &str, digits: usize) -> Option<u64> {
     (text.len() == digits && is_digits(text)).then(|| text.parse().ok())?
+}
+
+/// At least one, and nothing else.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -150,42 +150,51 @@ impl<'a> Reader<'a> {
 
     fn bare_item(&mut self) -> Option<Value<'a>> {
         match *self.0.first()? {
-            b'-' | b'0'..=b'9' => self.number(),
-            b'"' => self.string(),
-            b'*' | b'a'..=b'z' | b'A'..=b'Z' => Some(Value::Token(self.take_while(is_token))),
-            b':' => self.byte_sequence(),
-            b'?' => self.boolean(),
-            b'@' => self.date(),
-            b'%' => self.display_string(),
-            _ => None,
+            b'-' | b'0'..=b'9' => return self.number(),
+            b'*' | b'a'..=b'z' | b'A'..=b'Z' => {
+                return Some(Value::Token(self.take_while(is_token)));
+            }
+            _ => {}
         }
+        match self.next()? {
+            b'?' => return self.boolean(),
+            b'"' => self.string()?,
+            b':' => self.byte_sequence()?,
+            b'@' => matches!(self.number()?, Value::Integer(_)).then_some(())?,
+            b'%' => self.display_string()?,
+            _ => return None,
+        }
+        Some(Value::Other)
     }
 
     /// At most 15 digits, or 12 before and 3 after the point.
     fn number(&mut self) -> Option<Value<'a>> {
-        let is_negative = self.eat(b'-');
+        let sign = if self.eat(b'-') { -1 } else { 1 };
         let whole = self.take_while(|byte| byte.is_ascii_digit());
         if self.eat(b'.') {
             let fraction = self.take_while(|byte| byte.is_ascii_digit());
             let fits = (1..=12).contains(&whole.len()) && (1..=3).contains(&fraction.len());
             return fits.then_some(Value::Other);
         }
-        if !(1..=15).contains(&whole.len()) {
-            return None;
-        }
-        let absolute: i64 = core::str::from_utf8(whole).ok()?.parse().ok()?;
-        Some(Value::Integer(if is_negative {
-            -absolute
-        } else {
-            absolute
-        }))
+        let digits = core::str::from_utf8(whole).ok()?;
+        let number: i64 = digits.parse().ok().filter(|_| digits.len() <= 15)?;
+        Some(Value::Integer(sign * number))
     }
 
-    fn string(&mut self) -> Option<Value<'a>> {
-        self.expect(b'"')?;
+    fn boolean(&mut self) -> Option<Value<'a>> {
+        match self.next()? {
+            b'0' => Some(Value::Boolean(false)),
+            b'1' => Some(Value::Boolean(true)),
+            _ => None,
+        }
+    }
+
+    // What follows is checked and skipped.
+
+    fn string(&mut self) -> Option<()> {
         loop {
             match self.next()? {
-                b'"' => return Some(Value::Other),
+                b'"' => return Some(()),
                 b'\\' => matches!(self.next()?, b'"' | b'\\').then_some(())?,
                 b' '..=b'~' => {}
                 _ => return None,
@@ -195,8 +204,7 @@ impl<'a> Reader<'a> {
 
     /// Whether it can be decoded; nobody does. Padding may be left out, in part too, and pad bits are
     /// not looked at (section 4.2.7).
-    fn byte_sequence(&mut self) -> Option<Value<'a>> {
-        self.expect(b':')?;
+    fn byte_sequence(&mut self) -> Option<()> {
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
         let digits = self.take_while(is_base64).len();
         let padding = self.take_while(|byte| byte == b'=').len();
@@ -206,34 +214,16 @@ impl<'a> Reader<'a> {
             1 => false,
             past => padding <= 4 - past,
         };
-        is_whole.then_some(Value::Other)
-    }
-
-    fn boolean(&mut self) -> Option<Value<'a>> {
-        self.expect(b'?')?;
-        match self.next()? {
-            b'0' => Some(Value::Boolean(false)),
-            b'1' => Some(Value::Boolean(true)),
-            _ => None,
-        }
-    }
-
-    fn date(&mut self) -> Option<Value<'a>> {
-        self.expect(b'@')?;
-        match self.number()? {
-            Value::Integer(_) => Some(Value::Other),
-            _ => None,
-        }
+        is_whole.then_some(())
     }
 
     /// Whether its escapes spell UTF-8 (section 4.2.10); nobody decodes it.
-    fn display_string(&mut self) -> Option<Value<'a>> {
-        self.expect(b'%')?;
+    fn display_string(&mut self) -> Option<()> {
         self.expect(b'"')?;
         let (mut character, mut len) = ([0; 4], 0);
         loop {
             let byte = match self.next()? {
-                b'"' => return (len == 0).then_some(Value::Other),
+                b'"' => return (len == 0).then_some(()),
                 b'%' => self.hex()? * 16 + self.hex()?,
                 byte @ b' '..=b'~' => byte,
                 _ => return None,
