@@ -131,7 +131,11 @@ where
             make: Box::new(make),
             bound,
             stale_after: STALE_AFTER,
-            entries: RwLock::new(Entries::default()),
+            entries: RwLock::new(Entries {
+                values: Vec::new(),
+                places: HashMap::new(),
+                hand: 0,
+            }),
         }
     }
 
@@ -279,16 +283,6 @@ impl<K, V> Entry<K, V> {
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entry<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (&self.key, &self.value).fmt(f)
-    }
-}
-
-impl<K, V> Default for Entries<K, V> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            places: HashMap::new(),
-            hand: 0,
-        }
     }
 }
 

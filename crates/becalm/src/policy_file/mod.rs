@@ -44,11 +44,10 @@ use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
-use crate::policy::text::Given;
+use crate::policy::text::{Given, remedy};
 use crate::preset::Preset;
 use crate::rate::AdaptiveRate;
 use crate::scope::Nested;
-use crate::suggest;
 use crate::throttle::Throttle;
 use value::{Attempts, Value, ValueOf};
 
@@ -143,10 +142,9 @@ fn set<T: Value>(slot: &mut Option<T>, key: &str, given: Given) -> Result<(), St
 }
 
 fn unknown(key: &str) -> String {
-    match suggest::nearest(key, KEYS.iter().copied()) {
-        Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
-        None => format!("unknown key `{key}`; the keys are {}", KEYS.join(", ")),
-    }
+    let all = || format!("the keys are {}", KEYS.join(", "));
+    let remedy = remedy(key, KEYS.iter().copied(), all);
+    format!("unknown key `{key}`; {remedy}")
 }
 
 struct Table;

@@ -42,8 +42,8 @@ use core::time::Duration;
 use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
+use crate::policy::text::remedy;
 use crate::policy::{Fault, Policy, Unreadable};
-use crate::suggest::nearest;
 
 /// The default retry policy of a well-known system.
 ///
@@ -72,14 +72,10 @@ impl Preset {
     pub fn by_name(name: &str) -> Result<&'static Self, Unreadable> {
         let found = Self::all().find(|preset| preset.name == name);
         found.ok_or_else(|| {
-            let remedy = match nearest(name, Self::all().map(Self::name)) {
-                Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => "`becalm presets` lists them".into(),
-            };
-            Unreadable::new(
-                Fault::Kind,
-                format!("there is no preset `{name}`; {remedy}"),
-            )
+            let all = || "`becalm presets` lists them".into();
+            let remedy = remedy(name, Self::all().map(Self::name), all);
+            let sentence = format!("there is no preset `{name}`; {remedy}");
+            Unreadable::new(Fault::Kind, sentence)
         })
     }
 

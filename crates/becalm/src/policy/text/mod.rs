@@ -25,6 +25,7 @@ pub(crate) use grammar::{Kind, Parameter, Slot};
 pub(crate) use table::KIND;
 #[cfg(feature = "serde")]
 pub(crate) use table::{has_tables, read_table};
+pub(crate) use unreadable::remedy;
 pub use unreadable::{Fault, Unreadable};
 
 use core::fmt;
