@@ -17,6 +17,7 @@ use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::rate::AdaptiveRate;
+use crate::reasons::require;
 use crate::scope::Nested;
 use crate::setters::setters;
 use crate::throttle::Throttle;
@@ -229,41 +230,34 @@ impl Policy {
         let throttled_base = self.throttled_base.unwrap_or(base);
         let decorrelated = self.jitter.is_decorrelated();
         let has_base = decorrelated || !matches!(self.backoff, Backoff::Custom(_));
-        let no_base = decorrelated && base.min(throttled_base).is_zero();
-        let no_room = self.jitter == Jitter::Decorrelated && base.max(throttled_base) >= cap;
+        let grows = !decorrelated || !base.min(throttled_base).is_zero();
+        let has_room = self.jitter != Jitter::Decorrelated || base.max(throttled_base) < cap;
         let (share, width) = match self.jitter {
             Jitter::Proportional(share) => (share, cap),
             Jitter::Additive(width) => (1.0, width),
             _ => (1.0, cap),
         };
-        // Not a number is in no range.
-        let has_multiplier = (1.0..f64::INFINITY).contains(&self.multiplier);
-        let has_share = share > 0.0 && share <= 1.0;
-        let refusals = [
-            (self.attempts == 0, Refused::Attempts),
-            (!has_multiplier, Refused::Multiplier),
-            (cap.is_zero(), Refused::Cap),
-            (has_base && base > cap, Refused::BaseAboveCap),
+        let multipliers = 1.0..f64::INFINITY;
+        let (deadline, timeout) = (self.deadline, self.attempt_timeout);
+        require([
+            (self.attempts > 0, Refused::Attempts),
+            (multipliers.contains(&self.multiplier), Refused::Multiplier),
+            (!cap.is_zero(), Refused::Cap),
+            (!has_base || base <= cap, Refused::BaseAboveCap),
             (
-                has_base && throttled_base > cap,
+                !has_base || throttled_base <= cap,
                 Refused::ThrottledBaseAboveCap,
             ),
-            (self.floor >= cap, Refused::FloorNotBelowCap),
-            (no_base, Refused::DecorrelatedWithoutBase),
-            (no_room, Refused::DecorrelatedWithoutRoom),
-            (self.deadline == Some(Duration::ZERO), Refused::Deadline),
-            (
-                self.attempt_timeout == Some(Duration::ZERO),
-                Refused::AttemptTimeout,
-            ),
-            (self.max_waiting == Some(0), Refused::MaxWaiting),
-            (!has_share, Refused::JitterShare),
-            (width.is_zero() || width > cap, Refused::JitterWidth),
-        ];
-        match refusals.into_iter().find(|(is_so, _)| *is_so) {
-            Some((_, reason)) => Err(reason),
-            None => self.validate_protection(),
-        }
+            (self.floor < cap, Refused::FloorNotBelowCap),
+            (grows, Refused::DecorrelatedWithoutBase),
+            (has_room, Refused::DecorrelatedWithoutRoom),
+            (deadline != Some(Duration::ZERO), Refused::Deadline),
+            (timeout != Some(Duration::ZERO), Refused::AttemptTimeout),
+            (self.max_waiting != Some(0), Refused::MaxWaiting),
+            (share > 0.0 && share <= 1.0, Refused::JitterShare),
+            (!width.is_zero() && width <= cap, Refused::JitterWidth),
+        ])?;
+        self.validate_protection()
     }
 
     fn validate_protection(&self) -> Result<(), InvalidPolicy> {
