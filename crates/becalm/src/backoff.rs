@@ -74,7 +74,7 @@ impl Backoff {
 ///
 /// Only IEEE multiplication is used, which every platform rounds alike, so a seed gives the same
 /// delays everywhere (the platform's `powf` would not).
-fn scale(base: u64, factor: f64) -> u64 {
+pub(crate) fn scale(base: u64, factor: f64) -> u64 {
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     #[expect(clippy::cast_sign_loss)]
     let scaled = (base as f64 * factor) as u64; // float to integer casts saturate; NaN is 0

@@ -29,12 +29,7 @@ pub(crate) fn dictionary<'a>(
     mut member: impl FnMut(&'a [u8], Value<'a>),
 ) -> Option<()> {
     members(text, |rest| {
-        let key = rest.key()?;
-        let value = if rest.eat(b'=') {
-            rest.member_value()?
-        } else {
-            Value::Boolean(true)
-        };
+        let (key, value) = rest.pair(Reader::member_value)?;
         rest.parameters(|_, _| {})?;
         member(key, value);
         Some(())
@@ -117,6 +112,15 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    /// A key with its value: true, where none is written.
+    fn pair(&mut self, value: fn(&mut Self) -> Option<Value<'a>>) -> Option<(&'a [u8], Value<'a>)> {
+        let key = self.key()?;
+        if self.eat(b'=') {
+            return Some((key, value(self)?));
+        }
+        Some((key, Value::Boolean(true)))
+    }
+
     fn member_value(&mut self) -> Option<Value<'a>> {
         if !self.eat(b'(') {
             return self.bare_item();
@@ -137,12 +141,7 @@ impl<'a> Reader<'a> {
     fn parameters(&mut self, mut parameter: impl FnMut(&'a [u8], Value<'a>)) -> Option<()> {
         while self.eat(b';') {
             self.skip(b" ");
-            let key = self.key()?;
-            let value = if self.eat(b'=') {
-                self.bare_item()?
-            } else {
-                Value::Boolean(true)
-            };
+            let (key, value) = self.pair(Self::bare_item)?;
             parameter(key, value);
         }
         Some(())

@@ -93,14 +93,10 @@ impl<T: Written> Value for T {
                 joined.ok_or_else(|| instead("the list is empty; write \"none\""))?
             }
             _ => {
-                let mut kinds = T::KINDS.iter().filter(|kind| kind.first.is_some());
-                let kind = kinds.next().or(T::KINDS.first());
+                let kind = T::KINDS.iter().min_by_key(|kind| kind.first.is_none());
                 let example = kind.map_or("", |kind| kind.example);
-                let table = if has_tables::<T>() {
-                    ", or as a table"
-                } else {
-                    ""
-                };
+                let table = has_tables::<T>().then_some(", or as a table");
+                let table = table.unwrap_or_default();
                 let sentence = format!("write it in quotes, such as \"{example}\"{table}");
                 return Err(instead(sentence));
             }
