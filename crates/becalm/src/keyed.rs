@@ -95,7 +95,7 @@ pub(crate) fn spend_down_to(budget: &dyn RetryBudget, fill: f64, now: Instant) {
 /// });
 /// let host = hosts.get("10.0.0.7");
 /// assert!(host.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub struct Keyed<K, V> {
     make: Box<Make<K, V>>,

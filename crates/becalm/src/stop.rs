@@ -18,7 +18,7 @@ names! {
     NotIdempotent = "not_idempotent", "the operation may have taken effect and is not idempotent";
     /// The request's body has been consumed and cannot be sent again.
     BodyNotReplayable = "body_not_replayable", "the body cannot be sent again";
-    /// A layer above repeats this work already: see [`Nested`](crate::Nested).
+    /// A layer above repeats this work already: see [`Nested`](crate::scope::Nested).
     NestedRetry = "nested_retry", "a layer above repeats it already";
     /// All attempts of the policy were used (or retries are switched off).
     AttemptsExhausted = "attempts_exhausted", "all attempts were used";

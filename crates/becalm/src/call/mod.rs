@@ -11,6 +11,7 @@ mod hedging;
 mod options;
 mod start;
 
+pub use crate::decide::Decision;
 pub use attempt::Attempt;
 pub(crate) use first_try::FirstTry;
 #[cfg(feature = "std")]
@@ -25,7 +26,7 @@ use crate::breaker::Transition;
 #[cfg(feature = "std")]
 use crate::classify::{Class, Effect};
 use crate::classify::{Failure, Verdict};
-use crate::decide::{Decision, Rules, Standing, decide};
+use crate::decide::{Rules, Standing, decide};
 use crate::guard::{Admission, Ended};
 use crate::hint::Hint;
 use crate::rng::Random;
@@ -40,7 +41,10 @@ use flight::{Flights, Paid};
 /// `H` is how it holds the shared state: `&Shared`, `&Retrier`, a `Retrier` of its own.
 ///
 /// ```
-/// use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared};
+/// use becalm::{Failure, Policy, Scope};
+/// use becalm::call::{Call, CallOptions, Decision};
+/// use becalm::shared::Shared;
+/// use becalm::time::Instant;
 /// use core::time::Duration;
 ///
 /// let shared = Shared::new(Policy::default(), Duration::ZERO)?;
@@ -56,7 +60,7 @@ use flight::{Flights, Paid};
 /// }
 /// assert!(!call.is_under_way());
 /// assert_eq!(call.start(now, &mut random).unwrap().number(), 2);
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
 // First what every attempt asks, then what few do: a driver of very many calls spends most of its

@@ -7,6 +7,7 @@ use super::gave_up::GaveUp;
 use super::options::call_options;
 use crate::call::{Attempt, FirstTry};
 use crate::classify::{ByError, Failure, Judge};
+use crate::scope::Scope;
 
 /// A blocking call whose options are being set: see
 /// [`Retrier::blocking`](super::Retrier::blocking).
@@ -82,9 +83,7 @@ impl<F, C> Blocking<'_, F, C> {
                 plain::succeeded(core);
                 return Ok(value);
             }
-            let mut engine = plain::hand_over(core);
-            engine.returned(inside);
-            return go_on(engine, attempt, result, &mut operation, &classifier);
+            return plain_failed(core, result, inside, &mut operation, &classifier);
         }
         let settings = settings.unwrap_or_default();
         let mut first = FirstAttempt::new(core, settings);
@@ -95,27 +94,27 @@ impl<F, C> Blocking<'_, F, C> {
         let entered = first.enter();
         let result = operation(attempt);
         let inside = entered.leave();
-        if let Ok(value) = result {
-            first.succeeded();
-            return Ok(value);
+        match result {
+            Ok(value) => {
+                first.succeeded();
+                Ok(value)
+            }
+            Err(error) => {
+                let mut engine = first.hand_over(inside);
+                fail(&mut engine, attempt, &error, &classifier);
+                drive(engine, Some(error), &mut operation, &classifier)
+            }
         }
-        go_on(
-            first.hand_over(inside),
-            attempt,
-            result,
-            &mut operation,
-            &classifier,
-        )
     }
 }
 
-/// Goes on after a first attempt that has failed.
+/// Goes on after a failure, which comes as the whole result: a success then stays in registers.
 #[cold]
 #[inline(never)]
-fn go_on<F, T, E, C>(
-    mut engine: Engine<&Core>,
-    attempt: Attempt,
+fn plain_failed<F, T, E, C>(
+    core: &Core,
     result: Result<T, E>,
+    inside: Scope,
     operation: &mut F,
     classifier: &C,
 ) -> Result<T, GaveUp<C::Error>>
@@ -123,10 +122,20 @@ where
     F: FnMut(Attempt) -> Result<T, E>,
     C: Judge<E>,
 {
-    if let Err(error) = &result {
-        fail(&mut engine, attempt, error, classifier);
+    let error = match result {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let attempt = FirstTry::plain_attempt();
+    let failure = classifier.judge(attempt, &error);
+    if let Some(stopped) = plain::stopped(core, failure, inside) {
+        return Err(stopped.with_error(Some(classifier.keep(error))));
     }
-    drive(engine, result.err(), operation, classifier)
+    let mut engine = plain::hand_over(core);
+    engine.returned(inside);
+    let shown = Some(classifier.shown(&error));
+    engine.failed(attempt.number(), failure, shown, &mut |_| ());
+    drive(engine, Some(error), operation, classifier)
 }
 
 /// Runs attempts as the engine says, and tells it what came of them.

@@ -13,7 +13,7 @@ use crate::budget::{Budgets, Gauge, RetryBudget, Withdrawal};
 use crate::classify::Failure;
 use crate::decide::Rules;
 use crate::duration::nanos;
-use crate::gauges::{Demand, DemandCounts, StopCounts};
+use crate::gauges::{DemandCounts, StopCounts};
 use crate::guard::Guards;
 #[cfg(feature = "std")]
 use crate::keyed::{Idle, spend_down_to};
@@ -24,10 +24,12 @@ use crate::time::Instant;
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;
 
+pub use crate::gauges::Demand;
+
 /// The state that all calls to one dependency share.
 ///
 /// Drivers without a standard library, and simulators, make one and begin
-/// [`Call`](crate::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
+/// [`Call`](crate::call::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
 #[derive(Debug)]
 pub struct Shared {
     budgets: Budgets,

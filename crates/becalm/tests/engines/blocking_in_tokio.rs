@@ -4,7 +4,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use becalm::{AdaptiveRate, Bulkhead, CallOptions, Policy, Retrier, StopReason};
+use becalm::{Bulkhead, Policy, Retrier, StopReason, call::CallOptions, rate::AdaptiveRate};
 
 use crate::probe::{Fault, MS, SECOND, fixed};
 
