@@ -37,7 +37,6 @@
 
 extern crate alloc;
 
-mod atomic;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
@@ -79,9 +78,9 @@ mod setters;
 pub mod shared;
 pub mod stop;
 pub mod suggest;
+mod sync;
 pub mod throttle;
 pub mod time;
-mod window;
 
 pub use backoff::Backoff;
 pub use breaker::Breaker;

@@ -4,12 +4,12 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::Budget;
-use crate::atomic::AtomicU64;
 use crate::budget::{Budgets, RetryBudget};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
 use crate::scope::{ClockId, Heard};
+use crate::sync::AtomicU64;
 
 use super::current_rules::CurrentRules;
 use super::{Shared, next_id};
@@ -68,7 +68,7 @@ impl Shared {
             wants: AtomicU64::new(0),
             foreign_budget,
             guards: Guards::new(&rules.policy),
-            stops: StopCounts::new(),
+            stops: StopCounts::default(),
             heard: Heard::nothing(),
             demand: None,
             observed,
