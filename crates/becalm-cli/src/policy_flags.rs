@@ -235,7 +235,7 @@ impl PolicyFlags {
         set(&mut policy.bulkhead, self.bulkhead.map(|OrNone(it)| it));
         set(&mut policy.throttle, self.throttle.map(|OrNone(it)| it));
         set(&mut policy.rate, self.rate.map(|OrNone(it)| it));
-        set(&mut policy.backoff, self.backoff);
+        set(&mut policy.backoff, self.backoff.clone());
         set(&mut policy.base, self.base);
         set(
             &mut policy.throttled_base,

@@ -9,7 +9,7 @@ use becalm_report::format::glued;
 /// How the policy waits, in the words of its flags.
 pub fn delays(policy: &Policy) -> String {
     let base = Human(policy.base);
-    let mut line = match policy.backoff {
+    let mut line = match &policy.backoff {
         Backoff::Exponential => format!("exponential from {base} x {}", policy.multiplier),
         other => format!("{other} from {base}"),
     };

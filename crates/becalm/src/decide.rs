@@ -112,10 +112,8 @@ fn longest_before_deadline(at: &Standing) -> Option<u64> {
     if at.deadline == Instant::NEVER {
         return Some(u64::MAX);
     }
-    at.deadline
-        .as_nanos()
-        .checked_sub(at.now.as_nanos())?
-        .checked_sub(1)
+    let left = at.deadline.as_nanos().checked_sub(at.now.as_nanos())?;
+    left.checked_sub(1)
 }
 
 fn wait<R: Random + ?Sized>(
@@ -125,38 +123,31 @@ fn wait<R: Random + ?Sized>(
     random: &mut R,
 ) -> Result<Wait, StopReason> {
     let room = longest_before_deadline(at);
+    let throttled = failure.class == Class::Throttled;
     match hint(rules, failure) {
         Some(Hint::Exactly(delay)) => {
-            let delay = nanos(delay);
-            let room = fitting(rules, delay, room)?;
-            let delay = round_to_tick(delay, delay, room, rules.tick, random);
+            let (delay, room) = fitting(rules, delay, room)?;
             Ok(Wait {
-                delay,
+                delay: round_to_tick(delay, delay, room, rules.tick, random),
                 step: 0,
                 previous: None,
             })
         }
         Some(Hint::AtLeast(hint)) => {
-            let hint = nanos(hint);
-            let room = fitting(rules, hint, room)?;
-            let ceiling = rules
-                .delay
-                .ceiling(at.step, failure.class == Class::Throttled);
-            let high = room.min(hint.saturating_add(ceiling.max(hint / 10)));
-            let drawn = uniform(random, hint, high);
+            let (hint, room) = fitting(rules, hint, room)?;
+            let over = rules.delay.ceiling(at.step, throttled).max(hint / 10);
+            let drawn = uniform(random, hint, room.min(hint.saturating_add(over)));
             let delay = round_to_tick(drawn, hint, room, rules.tick, random);
             Ok(hinted(at, delay))
         }
         Some(Hint::Spread { after, over }) => {
-            let after = nanos(after);
-            let room = fitting(rules, after, room)?;
+            let (after, room) = fitting(rules, after, room)?;
             let high = room.min(after.saturating_add(nanos(over)));
             let drawn = uniform(random, after, high);
             let delay = round_to_tick(drawn, after, high, rules.tick, random);
             Ok(hinted(at, delay))
         }
         Some(Hint::Stop | Hint::Below(_)) | None => {
-            let throttled = failure.class == Class::Throttled;
             let drawn = rules.delay.draw(at.step, throttled, at.previous, random);
             let (floor, cap) = (rules.delay.floor, rules.delay.cap);
             let delay = round_to_tick(drawn, floor, cap, rules.tick, random);
@@ -196,12 +187,12 @@ fn hint(rules: &Rules, failure: &Failure) -> Option<Hint> {
     }
 }
 
-/// The room for a hint that fits: at most the longest accepted one, and over before the deadline.
-fn fitting(rules: &Rules, hint: u64, room: Option<u64>) -> Result<u64, StopReason> {
-    match room {
-        Some(room) if hint <= rules.max_hint && hint <= room => Ok(room),
-        _ => Err(StopReason::HintTooLong),
-    }
+/// The hint in nanoseconds and the room for it, if it fits: at most the longest accepted one, and over
+/// before the deadline.
+fn fitting(rules: &Rules, hint: Duration, room: Option<u64>) -> Result<(u64, u64), StopReason> {
+    let hint = nanos(hint);
+    let room = room.filter(|room| hint <= rules.max_hint && hint <= *room);
+    room.map(|room| (hint, room)).ok_or(StopReason::HintTooLong)
 }
 
 #[cfg(test)]

@@ -27,22 +27,15 @@ pub(crate) struct DelayRule {
 impl DelayRule {
     pub fn of(policy: &Policy) -> Self {
         let (base, cap) = (nanos(policy.base), nanos(policy.cap));
-        let ladder = || {
-            let mut ladder = [0; LADDER];
-            for (step, rung) in (0..).zip(&mut ladder) {
-                *rung = policy
-                    .backoff
-                    .growth(base, policy.multiplier, step)
-                    .min(cap);
-            }
-            ladder
-        };
+        let (backoff, multiplier) = (&policy.backoff, policy.multiplier);
+        let ceiling = |step| backoff.growth(base, multiplier, step).min(cap);
+        let ladder = || core::array::from_fn(|step| u32::try_from(step).map_or(cap, ceiling));
         Self {
-            backoff: policy.backoff,
+            backoff: backoff.clone(),
             jitter: policy.jitter,
             base,
             throttled_base: policy.throttled_base.map_or(base, nanos),
-            multiplier: policy.multiplier,
+            multiplier,
             cap,
             floor: nanos(policy.floor),
             ladder: (!matches!(policy.backoff, Backoff::Custom(_))).then(ladder),

@@ -4,6 +4,7 @@
 //! files and messages.
 
 use crate::reasons::reasons;
+use alloc::format;
 use core::fmt;
 use core::time::Duration;
 
@@ -80,14 +81,11 @@ fn parse_part(text: &str) -> Result<(u128, &str), InvalidDuration> {
         "d" => 86_400 * 1_000_000_000,
         _ => return Err(InvalidDuration::UnknownUnit),
     };
-    let mut nanos: u128 = 0;
-    for digit in whole.bytes() {
-        nanos = nanos * 10 + u128::from(digit - b'0');
-        if nanos > u128::from(u64::MAX) {
-            return Err(InvalidDuration::TooLong);
-        }
-    }
-    nanos *= scale;
+    let whole: u64 = match whole {
+        "" => 0,
+        digits => digits.parse().map_err(|_| InvalidDuration::TooLong)?,
+    };
+    let mut nanos = u128::from(whole) * scale;
     let mut place = scale;
     for digit in fraction.bytes() {
         place /= 10;
@@ -116,24 +114,16 @@ impl fmt::Display for Human {
                 return write!(f, "{}{unit}", nanos / scale);
             }
         }
-        let (unit, scale) = match nanos {
+        let (unit, scale): (_, u128) = match nanos {
             1_000_000_000.. => ("s", 1_000_000_000),
             1_000_000.. => ("ms", 1_000_000),
             1_000.. => ("us", 1_000),
             _ => ("ns", 1),
         };
-        write!(f, "{}", nanos / scale)?;
-        let mut fraction = nanos % scale;
-        if fraction > 0 {
-            f.write_str(".")?;
-            let mut place = scale;
-            while fraction > 0 {
-                place /= 10;
-                write!(f, "{}", fraction / place)?;
-                fraction %= place;
-            }
-        }
-        f.write_str(unit)
+        let places = scale.ilog10() as usize;
+        let number = format!("{}.{:0places$}", nanos / scale, nanos % scale);
+        let number = number.trim_end_matches('0').trim_end_matches('.');
+        write!(f, "{number}{unit}")
     }
 }
 

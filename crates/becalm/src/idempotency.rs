@@ -1,5 +1,6 @@
 //! May an operation that perhaps took effect be repeated?
 
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
 
@@ -114,21 +115,11 @@ impl FromStr for IdempotencyKey {
     type Err = InvalidKey;
 
     fn from_str(text: &str) -> Result<Self, InvalidKey> {
-        let mut bits = 0_u128;
-        if text.len() != 36 {
-            return Err(InvalidKey);
-        }
-        for (at, byte) in text.bytes().enumerate() {
-            if matches!(at, 8 | 13 | 18 | 23) {
-                if byte != b'-' {
-                    return Err(InvalidKey);
-                }
-            } else {
-                let digit = char::from(byte).to_digit(16).ok_or(InvalidKey)?;
-                bits = bits << 4 | u128::from(digit);
-            }
-        }
-        Ok(Self::from_u128(bits))
+        let digits: String = text.split('-').collect();
+        let key = u128::from_str_radix(&digits, 16).map(Self::from_u128);
+        key.ok()
+            .filter(|key| key.to_string().eq_ignore_ascii_case(text))
+            .ok_or(InvalidKey)
     }
 }
 

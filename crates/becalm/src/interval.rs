@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use crate::duration::nanos;
 use crate::jitter::{Bounds, Jitter};
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
 use crate::rng::Random;
 use crate::time::Instant;
 
@@ -62,18 +62,17 @@ impl JitteredInterval {
     ///
     /// A period or a share out of range is refused.
     pub fn with_share(period: Duration, share: f64) -> Result<Self, InvalidInterval> {
-        if period.is_zero() {
-            Err(InvalidInterval::Zero)
-        } else if nanos(period) > u64::MAX / 2 {
+        let period = nanos(period);
+        require([
+            (period > 0, InvalidInterval::Zero),
             // The longest gap, twice the period, must not meet the end of the clock.
-            Err(InvalidInterval::TooLong)
-        } else {
-            Ok(Self {
-                period: nanos(period),
-                jitter: proportional(share)?,
-                due: None,
-            })
-        }
+            (period <= u64::MAX / 2, InvalidInterval::TooLong),
+        ])?;
+        Ok(Self {
+            period,
+            jitter: proportional(share)?,
+            due: None,
+        })
     }
 
     /// How long it is from `now` to the next tick. Ask once for each tick, after it.
@@ -124,12 +123,8 @@ pub fn splay_with<R: Random + ?Sized>(
 }
 
 fn proportional(share: f64) -> Result<Jitter, InvalidInterval> {
-    // Written so that NaN fails it.
-    if share > 0.0 && share <= 1.0 {
-        Ok(Jitter::Proportional(share))
-    } else {
-        Err(InvalidInterval::Share)
-    }
+    require([(share > 0.0 && share <= 1.0, InvalidInterval::Share)])?;
+    Ok(Jitter::Proportional(share))
 }
 
 const fn around(ceiling: u64, cap: u64) -> Bounds {

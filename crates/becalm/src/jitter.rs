@@ -6,6 +6,7 @@
 
 use core::time::Duration;
 
+use crate::backoff::scale;
 use crate::duration::nanos;
 use crate::rng::{Random, uniform};
 
@@ -46,6 +47,11 @@ pub(crate) struct Bounds {
 }
 
 impl Jitter {
+    /// Whether it looks at the delay before, and not at the ceiling.
+    pub(crate) const fn is_decorrelated(self) -> bool {
+        matches!(self, Self::Decorrelated | Self::DecorrelatedClamped)
+    }
+
     /// The interval from which the delay is drawn, both ends included, before any clamp.
     #[inline]
     pub(crate) fn interval(self, at: Bounds) -> (u64, u64) {
@@ -71,7 +77,7 @@ impl Jitter {
             Self::Full => (0, ceiling),
             Self::Equal => (ceiling.div_ceil(2), ceiling),
             Self::Proportional(share) => {
-                let swing = fraction(ceiling, share);
+                let swing = scale(ceiling, share).min(ceiling);
                 (ceiling - swing, cap.min(ceiling.saturating_add(swing)))
             }
             Self::Additive(width) => {
@@ -94,14 +100,6 @@ impl Jitter {
             _ => drawn,
         }
     }
-}
-
-/// `value x share` for a share in [0, 1].
-fn fraction(value: u64, share: f64) -> u64 {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
-    #[expect(clippy::cast_sign_loss)]
-    let part = (value as f64 * share) as u64;
-    part.min(value)
 }
 
 #[cfg(test)]
@@ -259,7 +257,7 @@ mod tests {
             let low = match jitter {
                 Jitter::Equal => at.cap / 2,
                 Jitter::Decorrelated => at.base,
-                Jitter::Proportional(share) => at.cap - fraction(at.cap, share),
+                Jitter::Proportional(share) => at.cap - scale(at.cap, share).min(at.cap),
                 Jitter::Additive(width) => at.cap - nanos(width),
                 _ => 0,
             };

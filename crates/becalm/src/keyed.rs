@@ -131,7 +131,11 @@ where
             make: Box::new(make),
             bound,
             stale_after: STALE_AFTER,
-            entries: RwLock::new(Entries::default()),
+            entries: RwLock::new(Entries {
+                values: Vec::new(),
+                places: HashMap::new(),
+                hand: 0,
+            }),
         }
     }
 
@@ -243,10 +247,13 @@ impl<K, V> Keyed<K, V> {
 
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Keyed<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.read();
+        let values = entries.values.iter();
+        let values: Vec<_> = values.map(|entry| (&entry.key, &entry.value)).collect();
         f.debug_struct("Keyed")
             .field("bound", &self.bound)
             .field("overflow", &self.overflow)
-            .field("values", &self.read().values)
+            .field("values", &values)
             .finish_non_exhaustive()
     }
 }
@@ -272,22 +279,6 @@ impl<K, V> Entry<K, V> {
             key,
             value,
             asked: AtomicU64::new(now.as_nanos()),
-        }
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entry<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (&self.key, &self.value).fmt(f)
-    }
-}
-
-impl<K, V> Default for Entries<K, V> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            places: HashMap::new(),
-            hand: 0,
         }
     }
 }

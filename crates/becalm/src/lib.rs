@@ -59,6 +59,7 @@ pub mod jitter;
 pub mod keyed;
 pub mod lint;
 pub mod lone;
+mod names;
 pub mod observe;
 pub mod policy;
 #[cfg(feature = "serde")]

@@ -1,90 +1,48 @@
 //! Why did a call stop?
 
-use alloc::string::String;
-use core::fmt;
-use core::str::FromStr;
+pub use crate::names::UnknownName;
 
-use crate::suggest;
+use crate::names::names;
 
-/// The closed set of reasons for which a call ends without success.
-///
-/// When several hold, the first in the order of the retry reasons below is named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum StopReason {
+names! {
+    /// The closed set of reasons for which a call ends without success.
+    ///
+    /// When several hold, the first in the order of the retry reasons below is named. `Display` is
+    /// the end of a sentence that starts with "gave up because".
+    StopReason: "stop reason";
     /// The failure is permanent.
-    Permanent,
+    Permanent = "permanent", "the failure is permanent";
     /// The server said so, to this layer or to one below.
-    DoNotRetry,
+    DoNotRetry = "do_not_retry", "the server or a layer below said not to retry";
     /// The operation may have taken effect and is neither idempotent nor keyed.
-    NotIdempotent,
+    NotIdempotent = "not_idempotent", "the operation may have taken effect and is not idempotent";
     /// The request's body has been consumed and cannot be sent again.
-    BodyNotReplayable,
+    BodyNotReplayable = "body_not_replayable", "the body cannot be sent again";
     /// A layer above repeats this work already: see [`Nested`](crate::scope::Nested).
-    NestedRetry,
+    NestedRetry = "nested_retry", "a layer above repeats it already";
     /// All attempts of the policy were used (or retries are switched off).
-    AttemptsExhausted,
+    AttemptsExhausted = "attempts_exhausted", "all attempts were used";
     /// The server's own delay is beyond the longest accepted one, or beyond the deadline.
-    HintTooLong,
+    HintTooLong = "hint_too_long", "the server asked for a longer wait than is accepted";
     /// The wait would pass the deadline, or the deadline cut the attempt.
-    DeadlineExceeded,
+    DeadlineExceeded = "deadline_exceeded", "the deadline leaves no time";
     /// The circuit breaker is open, here or, for more than a fifth of the attempts, in a layer below.
-    BreakerOpen,
+    BreakerOpen = "breaker_open", "the circuit breaker is open";
     /// Too many calls are waiting already.
-    TooManyWaiting,
+    TooManyWaiting = "too_many_waiting", "too many calls are waiting to retry";
     /// The retry budget is spent, here or, for more than a fifth of the attempts, in a layer below.
-    BudgetExhausted,
+    BudgetExhausted = "budget_exhausted", "the retry budget is spent";
     /// The call was dropped or cancelled by its owner.
-    Cancelled,
+    Cancelled = "cancelled", "the call was cancelled";
     /// The adaptive throttle refused the first try.
-    Shed,
+    Shed = "shed", "the adaptive throttle shed the call";
     /// The bulkhead refused the first try.
-    BulkheadFull,
+    BulkheadFull = "bulkhead_full", "the bulkhead is full";
     /// The rate limiter refused the first try.
-    RateLimited,
+    RateLimited = "rate_limited", "the rate limit is reached";
 }
 
 impl StopReason {
-    /// Every reason, in the order of precedence.
-    pub const ALL: &'static [Self] = &[
-        Self::Permanent,
-        Self::DoNotRetry,
-        Self::NotIdempotent,
-        Self::BodyNotReplayable,
-        Self::NestedRetry,
-        Self::AttemptsExhausted,
-        Self::HintTooLong,
-        Self::DeadlineExceeded,
-        Self::BreakerOpen,
-        Self::TooManyWaiting,
-        Self::BudgetExhausted,
-        Self::Cancelled,
-        Self::Shed,
-        Self::BulkheadFull,
-        Self::RateLimited,
-    ];
-
-    /// The name in events, metrics and reports: one of a closed set.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Permanent => "permanent",
-            Self::DoNotRetry => "do_not_retry",
-            Self::NotIdempotent => "not_idempotent",
-            Self::BodyNotReplayable => "body_not_replayable",
-            Self::NestedRetry => "nested_retry",
-            Self::AttemptsExhausted => "attempts_exhausted",
-            Self::HintTooLong => "hint_too_long",
-            Self::DeadlineExceeded => "deadline_exceeded",
-            Self::BreakerOpen => "breaker_open",
-            Self::TooManyWaiting => "too_many_waiting",
-            Self::BudgetExhausted => "budget_exhausted",
-            Self::Cancelled => "cancelled",
-            Self::Shed => "shed",
-            Self::BulkheadFull => "bulkhead_full",
-            Self::RateLimited => "rate_limited",
-        }
-    }
-
     /// Whether layers above are told: `DoNotRetry` forbids them to retry; a spent budget and an open
     /// breaker they heed where more than a fifth of their attempts hear of one.
     pub const fn is_told_above(self) -> bool {
@@ -93,82 +51,6 @@ impl StopReason {
             Self::BudgetExhausted | Self::BreakerOpen | Self::DoNotRetry
         )
     }
-}
-
-/// The reason as the end of a sentence that starts with "gave up because".
-impl fmt::Display for StopReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Permanent => "the failure is permanent",
-            Self::DoNotRetry => "the server or a layer below said not to retry",
-            Self::NotIdempotent => "the operation may have taken effect and is not idempotent",
-            Self::BodyNotReplayable => "the body cannot be sent again",
-            Self::NestedRetry => "a layer above repeats it already",
-            Self::AttemptsExhausted => "all attempts were used",
-            Self::HintTooLong => "the server asked for a longer wait than is accepted",
-            Self::DeadlineExceeded => "the deadline leaves no time",
-            Self::BreakerOpen => "the circuit breaker is open",
-            Self::TooManyWaiting => "too many calls are waiting to retry",
-            Self::BudgetExhausted => "the retry budget is spent",
-            Self::Cancelled => "the call was cancelled",
-            Self::Shed => "the adaptive throttle shed the call",
-            Self::BulkheadFull => "the bulkhead is full",
-            Self::RateLimited => "the rate limit is reached",
-        })
-    }
-}
-
-/// The name in events, metrics and reports, as [`as_str`](StopReason::as_str) gives it.
-impl FromStr for StopReason {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        named(name, "stop reason", Self::ALL, Self::as_str)
-    }
-}
-
-/// The text is no name of a closed set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownName {
-    name: String,
-    set: &'static str,
-    nearest: Option<&'static str>,
-}
-
-impl UnknownName {
-    /// The name that was probably meant.
-    pub const fn nearest(&self) -> Option<&'static str> {
-        self.nearest
-    }
-}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no {} `{}`", self.set, self.name)?;
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for UnknownName {}
-
-/// The member of a closed set that has this name.
-pub(crate) fn named<T: Copy>(
-    name: &str,
-    set: &'static str,
-    all: &[T],
-    name_of: fn(T) -> &'static str,
-) -> Result<T, UnknownName> {
-    let mut members = all.iter().copied();
-    members
-        .find(|member| name_of(*member) == name)
-        .ok_or_else(|| UnknownName {
-            name: name.into(),
-            set,
-            nearest: suggest::nearest(name, all.iter().map(|member| name_of(*member))),
-        })
 }
 
 #[cfg(test)]

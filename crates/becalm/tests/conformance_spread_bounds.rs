@@ -51,7 +51,7 @@ fn conformance_03_a_jittered_delay_never_exceeds_the_cap_and_does_not_pile_up() 
         Backoff::Linear,
         Backoff::Exponential,
         Backoff::Fibonacci,
-        Backoff::Custom(|_| Duration::MAX),
+        Backoff::custom(|_| Duration::MAX),
     ];
     for backoff in backoffs {
         for jitter in spreading() {
@@ -60,7 +60,7 @@ fn conformance_03_a_jittered_delay_never_exceeds_the_cap_and_does_not_pile_up() 
             for cap in [ms(120), ms(1000), Duration::from_secs(3600)] {
                 for floor in [0, 30, 100, 119].map(ms) {
                     let policy = Policy::default()
-                        .backoff(backoff)
+                        .backoff(backoff.clone())
                         .jitter(jitter)
                         .cap(cap)
                         .floor(floor)

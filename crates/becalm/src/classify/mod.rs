@@ -17,82 +17,35 @@ pub mod sqlstate;
 pub mod websocket;
 
 use core::fmt::Display;
-use core::str::FromStr;
 use core::time::Duration;
 
 use crate::call::Attempt;
 use crate::hint::Hint;
-use crate::stop::{UnknownName, named};
+use crate::names::names;
 
-/// What a failure says about trying again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Class {
+names! {
+    /// What a failure says about trying again.
+    Class: "class";
     /// Likely to pass by itself: a reset connection, a 503.
-    Transient,
+    Transient = "transient";
     /// The other side asks for less: a 429. May have a longer base of its own
     /// ([`Policy::throttled_base`](crate::Policy::throttled_base)).
-    Throttled,
+    Throttled = "throttled";
     /// Will fail again however often it is tried: a 404. Never retried.
-    Permanent,
+    Permanent = "permanent";
 }
 
-impl Class {
-    /// All classes.
-    pub const ALL: &'static [Self] = &[Self::Transient, Self::Throttled, Self::Permanent];
-
-    /// The name in events and metrics: one of a closed set.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Transient => "transient",
-            Self::Throttled => "throttled",
-            Self::Permanent => "permanent",
-        }
-    }
-}
-
-/// The name in events and metrics, as [`as_str`](Class::as_str) gives it.
-impl FromStr for Class {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        named(name, "class", Self::ALL, Self::as_str)
-    }
-}
-
-/// Whether the failed attempt may have taken effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Effect {
+names! {
+    /// Whether the failed attempt may have taken effect.
+    #[derive(Default)]
+    Effect: "effect";
     /// Proved to have had no effect: it never reached the operation (connect failure, HTTP/2
     /// `REFUSED_STREAM`, 425), was refused in place of being executed, or was rolled back. Lifts the
     /// gate on operations that are not idempotent.
-    Unsent,
+    Unsent = "unsent";
     /// May have taken effect. The default: without proof, assume it did.
     #[default]
-    Unknown,
-}
-
-impl Effect {
-    /// All effects.
-    pub const ALL: &'static [Self] = &[Self::Unsent, Self::Unknown];
-
-    /// The name in events and metrics: one of a closed set.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unsent => "unsent",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// The name in events and metrics, as [`as_str`](Effect::as_str) gives it.
-impl FromStr for Effect {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        named(name, "effect", Self::ALL, Self::as_str)
-    }
+    Unknown = "unknown";
 }
 
 /// A failed attempt, as the decision sees it: class, effect and the server's hint.

@@ -44,43 +44,16 @@ pub fn classify(command: &str, reply: &str) -> Failure {
 }
 
 fn by_word(reply: &str) -> Failure {
-    const TRANSIENT: [&str; 10] = [
-        "LOADING",
-        "BUSY",
-        "MASTERDOWN",
-        "CLUSTERDOWN",
-        "NOREPLICAS",
-        "TRYAGAIN",
-        "MOVED",
-        "ASK",
-        "READONLY",
-        "MISCONF",
-    ];
-    const PERMANENT: [&str; 11] = [
-        "NOSCRIPT",
-        "EXECABORT",
-        "NOAUTH",
-        "WRONGPASS",
-        "NOPERM",
-        "WRONGTYPE",
-        "CROSSSLOT",
-        "NOPROTO",
-        "BUSYGROUP",
-        "BUSYKEY",
-        "NOGROUP",
-    ];
     let reply = reply.trim_start_matches('-');
     let (word, text) = reply.split_once(' ').unwrap_or((reply, ""));
-    let is_in = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let is_full = word.eq_ignore_ascii_case("ERR") && text.starts_with("max number of clients");
-    let class = if is_in(&TRANSIENT) {
-        Class::Transient
-    } else if is_in(&["OOM"]) || is_full {
-        Class::Throttled
-    } else if is_in(&PERMANENT) {
-        Class::Permanent
-    } else {
-        return Failure::permanent();
+    let class = match word.to_ascii_uppercase().as_str() {
+        "LOADING" | "BUSY" | "MASTERDOWN" | "CLUSTERDOWN" | "NOREPLICAS" | "TRYAGAIN" | "MOVED"
+        | "ASK" | "READONLY" | "MISCONF" => Class::Transient,
+        "OOM" => Class::Throttled,
+        "ERR" if text.starts_with("max number of clients") => Class::Throttled,
+        "NOSCRIPT" | "EXECABORT" | "NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE"
+        | "CROSSSLOT" | "NOPROTO" | "BUSYGROUP" | "BUSYKEY" | "NOGROUP" => Class::Permanent,
+        _ => return Failure::permanent(),
     };
     Failure::new(class).unsent()
 }

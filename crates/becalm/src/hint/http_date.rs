@@ -2,22 +2,17 @@
 //!
 //! The three forms that a recipient must accept, and those of mail, for which RFC 9110 section
 //! 5.6.7 asks recipients to be robust: who ignores a date that a person can read retries too early.
-//! Own code instead of a crate because the century of a two-digit year depends on the caller's
-//! clock, a leap second is legal, and the core has no standard library.
+//!
+//! Own code instead of a crate: `httpdate` 1.0 takes a two-digit year from 70 on for the last century,
+//! whatever the date is now, knows neither leap seconds nor mail, and needs the standard library. A
+//! layer that brought every other form into the one that it reads would leave it a subtraction of
+//! dates, the shortest part of this file.
 
 use core::time::Duration;
 
 use crate::time::UnixTime;
 
-const WEEKDAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
+const WEEKDAYS: &str = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
@@ -27,17 +22,9 @@ const SECONDS_IN_DAY: u64 = 86_400;
 const SECONDS_IN_YEAR: u64 = 31_556_952;
 /// The last year that four digits can write.
 const LAST_YEAR: u64 = 9999;
-/// The zones of North America that mail knows by name, in hours behind UTC (RFC 5322 section 4.3).
-const NAMED_ZONES: [(&str, i64); 8] = [
-    ("EDT", 4),
-    ("EST", 5),
-    ("CDT", 5),
-    ("CST", 6),
-    ("MDT", 6),
-    ("MST", 7),
-    ("PDT", 7),
-    ("PST", 8),
-];
+/// The zones of North America that mail knows by name (RFC 5322 section 4.3), from 4 hours behind UTC
+/// on: the standard time of each is the summer time of the next one to the west.
+const NAMED_ZONES: [&str; 8] = ["EDT", "EST", "CDT", "CST", "MDT", "MST", "PDT", "PST"];
 
 /// Reads the moment that an HTTP date names: IMF-fixdate, RFC 850, asctime, or a date of mail.
 ///
@@ -57,132 +44,105 @@ const NAMED_ZONES: [(&str, i64); 8] = [
 /// ```
 pub fn http_date(text: &str, now: impl Into<UnixTime>) -> Option<UnixTime> {
     let now = now.into().since_epoch().as_secs();
-    let [words @ .., comment] = words(text)?;
-    if !comment.is_empty() && !comment.ends_with(')') {
-        return None;
-    }
+    let date = match text.split_once('(') {
+        Some((date, comment)) if comment.trim_ascii_end().ends_with(')') => date,
+        Some(_) => return None,
+        None => text,
+    };
+    let mut found = date.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+    let words: [&str; 6] = core::array::from_fn(|_| found.next().unwrap_or(""));
     let words = match words {
+        _ if found.next().is_some() => return None,
         [weekday, rest @ ..] if is_weekday(weekday) => rest,
         [rest @ .., ""] => rest,
         _ => return None,
     };
-    let (date, zone) = match words {
-        [day, month, year, time, zone] if !zone.is_empty() => {
-            (Civil::from_words(day, month, year, time, now)?, zone)
-        }
-        [month, day, time, year, ""] if !year.is_empty() => {
-            (Civil::from_words(day, month, year, time, now)?, "GMT")
-        }
+    let (day, month, year, time, zone) = match words {
+        [day, month, year, time, zone] if !zone.is_empty() => (day, month, year, time, zone),
+        [month, day, time, year, ""] if !year.is_empty() => (day, month, year, time, "GMT"),
         [date, time, zone, "", ""] => {
-            let [day, month, year] = split(date, '-')?;
-            (Civil::from_words(day, month, year, time, now)?, zone)
+            let (day, rest) = date.split_once('-')?;
+            let (month, year) = rest.split_once('-')?;
+            (day, month, year, time, zone)
         }
         _ => return None,
     };
-    let seconds = date.unix_seconds()?;
+    let seconds = Civil::from_words(day, month, year, time, now)?.seconds();
     let utc = seconds.saturating_add_signed(-seconds_ahead_of_utc(zone)?);
     Some(UnixTime::from_epoch(Duration::from_secs(utc)))
 }
 
-/// The words of a date, with empty ones behind them. The last has room for a comment, which may
-/// hold blanks of its own.
-fn words(text: &str) -> Option<[&str; 7]> {
-    let mut found = [""; 7];
-    let (text, comment) = match text.find('(') {
-        Some(at) => (&text[..at], text[at..].trim_ascii_end()),
-        None => (text, ""),
-    };
-    let blank = [' ', '\t', ','];
-    for (slot, word) in (0..).zip(text.split(blank).filter(|word| !word.is_empty())) {
-        *found[..6].get_mut(slot)? = word;
-    }
-    found[6] = comment;
-    Some(found)
-}
-
 /// In full, or its first three letters.
 fn is_weekday(word: &str) -> bool {
-    let is_it =
-        |name: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    WEEKDAYS.iter().any(|name| is_it(name))
+    let is = |name: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
+    WEEKDAYS.split(' ').any(is)
 }
 
 fn seconds_ahead_of_utc(zone: &str) -> Option<i64> {
-    if ["GMT", "UTC", "UT", "Z"]
-        .iter()
-        .any(|utc| zone.eq_ignore_ascii_case(utc))
-    {
+    let is = |name: &&str| zone.eq_ignore_ascii_case(name);
+    if ["GMT", "UTC", "UT", "Z"].iter().any(is) {
         return Some(0);
     }
-    if let Some((_, behind)) = NAMED_ZONES
-        .iter()
-        .find(|(name, _)| zone.eq_ignore_ascii_case(name))
-    {
-        return Some(-behind * 3600);
+    if let Some((place, _)) = (0..).zip(NAMED_ZONES).find(|(_, name)| is(name)) {
+        return Some(-3600 * (4 + (place + 1) / 2));
     }
-    let (sign, digits) = match zone.split_at_checked(1)? {
-        ("+", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
+    let (sign, digits) = zone.split_at_checked(1)?;
     let offset = i64::try_from(number(digits, 4)?).ok()?;
     let (hours, minutes) = (offset / 100, offset % 100);
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes) * 60)
+    let ahead = (hours < 24 && minutes < 60).then_some((hours * 60 + minutes) * 60)?;
+    match sign {
+        "+" => Some(ahead),
+        "-" => Some(-ahead),
+        _ => None,
+    }
 }
 
-/// A date and time of the calendar, its fields in range; the month may be too short for the day.
+/// A date and time of the calendar.
 #[derive(Clone, Copy)]
 struct Civil {
     year: u64,
     /// From 0.
     month: usize,
-    /// 1 to 31.
     day: u64,
     /// Up to 86 400: a leap second.
     second_of_day: u64,
 }
 
 impl Civil {
-    /// `now` decides on the century of a year of two digits.
+    /// `now` decides on the century of a year of two digits; `None` if there is no such day or time.
     fn from_words(day: &str, month: &str, year: &str, time: &str, now: u64) -> Option<Self> {
-        let in_century = number(year, 2);
-        let date = Self {
-            year: in_century.or_else(|| number(year, 4))?,
+        let mut date = Self {
+            year: number(year, 2).or_else(|| number(year, 4))?,
             month: MONTHS
                 .iter()
                 .position(|name| month.eq_ignore_ascii_case(name))?,
             day: number(day, 2).or_else(|| number(day, 1))?,
             second_of_day: second_of_day(time)?,
         };
-        let date = if in_century.is_some() {
-            date.in_century_of(now)
-        } else {
-            date
-        };
-        (1..=31).contains(&date.day).then_some(date)
+        if year.len() == 2 {
+            date.year = date.year_near(now);
+        }
+        let is_leap = date.year % 4 == 0 && (date.year % 100 != 0 || date.year % 400 == 0);
+        let leap_day = u64::from(date.month == 1 && is_leap);
+        let days = DAYS_IN_MONTH[date.month] + leap_day;
+        (1..=days).contains(&date.day).then_some(date)
     }
 
-    /// This date in the latest century that puts it at most 50 years after `now`.
-    fn in_century_of(self, now: u64) -> Self {
+    /// The latest year that ends in these two digits and puts the date at most 50 years after `now`.
+    fn year_near(self, now: u64) -> u64 {
         let this_year = (1970 + now / SECONDS_IN_YEAR).min(LAST_YEAR);
         let latest = this_year + 51;
-        let mut year = latest - (latest - self.year) % 100;
-        let fifty_years_before = |year| Self {
+        let year = latest - (latest - self.year) % 100;
+        let fifty_years_before = Self {
             year: year - 50,
             ..self
         };
         // The mean year is a day off at most, so one step back is enough.
-        if fifty_years_before(year).seconds() > now {
-            year -= 100;
+        if fifty_years_before.seconds() > now {
+            year - 100
+        } else {
+            year
         }
-        Self { year, ..self }
-    }
-
-    /// Seconds since the Unix epoch, 0 before it; `None` if the month has no such day.
-    fn unix_seconds(self) -> Option<u64> {
-        let leap_day = u64::from(self.month == 1 && is_leap(self.year));
-        let days = DAYS_IN_MONTH[self.month] + leap_day;
-        (self.day <= days).then(|| self.seconds())
     }
 
     /// Seconds since the Unix epoch, 0 before it, in the proleptic Gregorian calendar.
@@ -190,46 +150,33 @@ impl Civil {
         if self.year < 1970 {
             return 0;
         }
-        let leap_days_before = |year: u64| {
-            let past = year - 1;
-            past / 4 - past / 100 + past / 400
-        };
-        let leap_days = leap_days_before(self.year) - leap_days_before(1970)
-            + u64::from(self.month > 1 && is_leap(self.year));
-        let days_of_year = DAYS_IN_MONTH[..self.month].iter().sum::<u64>() + self.day - 1;
-        let days = (self.year - 1970) * 365 + leap_days + days_of_year;
-        days * SECONDS_IN_DAY + self.second_of_day
+        // Years from March to February, so that the leap day is their last (Hinnant,
+        // *chrono-Compatible Low-Level Date Algorithms*).
+        let month = (self.month as u64 + 10) % 12;
+        let year = self.year - u64::from(month >= 10);
+        let days_of_year = (153 * month + 2) / 5 + self.day;
+        let days = year * 365 + year / 4 - year / 100 + year / 400 + days_of_year;
+        let before_1970 = 719_469;
+        (days - before_1970) * SECONDS_IN_DAY + self.second_of_day
     }
-}
-
-const fn is_leap(year: u64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// `08:49:37`, where `hh:mm:60` is a leap second, or `08:49`.
 fn second_of_day(text: &str) -> Option<u64> {
-    let [hour, minute, second] = split(text, ':').or_else(|| {
-        let [hour, minute] = split(text, ':')?;
-        Some([hour, minute, "00"])
-    })?;
+    let (hour, rest) = text.split_once(':')?;
+    let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
     let (hour, minute, second) = (number(hour, 2)?, number(minute, 2)?, number(second, 2)?);
     (hour < 24 && minute < 60 && second <= 60).then_some((hour * 60 + minute) * 60 + second)
 }
 
 /// Exactly this many decimal digits.
 fn number(text: &str, digits: usize) -> Option<u64> {
-    let all_digits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| text.parse().ok())?
+    (text.len() == digits && is_digits(text)).then(|| text.parse().ok())?
 }
 
-/// Exactly `N` parts.
-fn split<const N: usize>(text: &str, separator: char) -> Option<[&str; N]> {
-    let mut parts = text.split(separator);
-    let mut found = [""; N];
-    for slot in &mut found {
-        *slot = parts.next()?;
-    }
-    parts.next().is_none().then_some(found)
+/// At least one, and nothing else.
+pub(super) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -237,6 +184,7 @@ mod tests {
     use super::*;
     use alloc::format;
     use alloc::string::String;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
     use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -364,6 +312,7 @@ mod tests {
             "Mon, 29 Feb 2100 00:00:00 GMT",
             "Sun, +6 Nov 1994 08:49:37 GMT",
             "Sunday, 00-Nov-94 08:49:37 GMT",
+            "Sunday, 00-Jan-76 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994 GMT",
             "Sun Nov  0 08:49:37 1994",
             "Sun Nov  é 08:49:37 1994",
@@ -378,12 +327,12 @@ mod tests {
     /// The three forms of a second, as another implementation computes its calendar fields.
     fn three_forms(unix_seconds: u64) -> [String; 3] {
         let imf = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(unix_seconds));
-        let [short, day, month, year, time, _] = split(&imf, ' ').unwrap();
+        let [short, day, month, year, time, _] = imf.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{imf}");
+        };
         let short = short.trim_end_matches(',');
-        let long = WEEKDAYS
-            .iter()
-            .find(|long| long.starts_with(short))
-            .unwrap();
+        let mut weekdays = WEEKDAYS.split(' ');
+        let long = weekdays.find(|long| long.starts_with(short)).unwrap();
         let padded_day = format!("{:>2}", day.trim_start_matches('0'));
         [
             imf.clone(),

@@ -3,6 +3,7 @@
 //! A quota is a hint only once nothing of it is left: before that the next attempt may come at any
 //! time. Who reads the fields asks for that first.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::retry_after::{decimal, without_whitespace};
@@ -29,34 +30,22 @@ const FIRST_DATE_IN_MILLIS: Duration = Duration::from_secs(100_000_000_000);
 /// assert_eq!(rate_limit(r#""daily";r=9371;t=40000"#), None);
 /// ```
 pub fn rate_limit(field: impl AsRef<[u8]>) -> Option<Duration> {
-    #[derive(Default)]
-    struct Quota {
-        member: usize,
-        is_spent: bool,
-        reset: Option<Duration>,
-    }
-    let mut longest = None;
-    let mut quota = Quota::default();
-    let until = |quota: &Quota| quota.reset.filter(|_| quota.is_spent);
+    let mut quotas = Vec::new();
     list_parameters(field.as_ref(), |member, key, value| {
-        if member != quota.member {
-            longest = longest.max(until(&quota));
-            quota = Quota {
-                member,
-                ..Quota::default()
-            };
-        }
+        quotas.resize(member + 1, (false, None));
+        let (is_spent, reset) = &mut quotas[member];
         let number = match value {
             Value::Integer(number) => u64::try_from(number).ok(),
             _ => None,
         };
         match key {
-            b"r" => quota.is_spent = number == Some(0),
-            b"t" => quota.reset = number.map(Duration::from_secs),
+            b"r" => *is_spent = number == Some(0),
+            b"t" => *reset = number.map(Duration::from_secs),
             _ => {}
         }
     })?;
-    longest.max(until(&quota))
+    let spent = quotas.into_iter().filter(|(is_spent, _)| *is_spent);
+    spent.filter_map(|(_, reset)| reset).max()
 }
 
 /// Reads `x-ratelimit-reset` and its relatives, of a quota of which nothing is left: how long until it is

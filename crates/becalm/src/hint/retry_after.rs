@@ -7,7 +7,7 @@
 
 use core::time::Duration;
 
-use super::http_date;
+use super::http_date::{http_date, is_digits};
 use crate::time::UnixTime;
 
 /// Reads `Retry-After` (RFC 9110 section 10.2.3): whole seconds, or an HTTP date.
@@ -87,10 +87,6 @@ pub(super) fn decimal(text: &str, unit: fn(u64) -> Duration) -> Option<Duration>
         below |= place.is_zero() && digit > 0;
     }
     Some(total.saturating_add(Duration::from_nanos(u64::from(below))))
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -5,6 +5,10 @@
 //!
 //! The text is the whole field: who has several lines joins them first, with a comma and a space
 //! (section 4.2).
+//!
+//! Own code instead of `sfv` 0.15, with which the tests and the fuzzer compare it: that needs the
+//! standard library, so that scopes and hints would be lost to `no_std`, brings seven crates along (one
+//! of them a procedural macro with `syn`), and allocates for what is only to be skipped.
 
 /// The value of a member, without its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +29,7 @@ pub(crate) fn dictionary<'a>(
     mut member: impl FnMut(&'a [u8], Value<'a>),
 ) -> Option<()> {
     members(text, |rest| {
-        let key = rest.key()?;
-        let value = if rest.eat(b'=') {
-            rest.member_value()?
-        } else {
-            Value::Boolean(true)
-        };
+        let (key, value) = rest.pair(Reader::member_value)?;
         rest.parameters(|_, _| {})?;
         member(key, value);
         Some(())
@@ -64,12 +63,9 @@ fn members<'a>(
     while !rest.0.is_empty() {
         member(&mut rest)?;
         rest.skip(b" \t");
-        if rest.0.is_empty() {
-            break;
-        }
-        rest.expect(b',')?;
+        let goes_on = rest.eat(b',');
         rest.skip(b" \t");
-        if rest.0.is_empty() {
+        if goes_on == rest.0.is_empty() {
             return None;
         }
     }
@@ -116,6 +112,15 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    /// A key with its value: true, where none is written.
+    fn pair(&mut self, value: fn(&mut Self) -> Option<Value<'a>>) -> Option<(&'a [u8], Value<'a>)> {
+        let key = self.key()?;
+        if self.eat(b'=') {
+            return Some((key, value(self)?));
+        }
+        Some((key, Value::Boolean(true)))
+    }
+
     fn member_value(&mut self) -> Option<Value<'a>> {
         if !self.eat(b'(') {
             return self.bare_item();
@@ -136,12 +141,7 @@ impl<'a> Reader<'a> {
     fn parameters(&mut self, mut parameter: impl FnMut(&'a [u8], Value<'a>)) -> Option<()> {
         while self.eat(b';') {
             self.skip(b" ");
-            let key = self.key()?;
-            let value = if self.eat(b'=') {
-                self.bare_item()?
-            } else {
-                Value::Boolean(true)
-            };
+            let (key, value) = self.pair(Self::bare_item)?;
             parameter(key, value);
         }
         Some(())
@@ -149,47 +149,52 @@ impl<'a> Reader<'a> {
 
     fn bare_item(&mut self) -> Option<Value<'a>> {
         match *self.0.first()? {
-            b'-' | b'0'..=b'9' => self.number(),
-            b'"' => self.string(),
-            b'*' | b'a'..=b'z' | b'A'..=b'Z' => Some(Value::Token(self.take_while(is_token))),
-            b':' => self.byte_sequence(),
-            b'?' => self.boolean(),
-            b'@' => self.date(),
-            b'%' => self.display_string(),
-            _ => None,
+            b'-' | b'0'..=b'9' => return self.number(),
+            b'*' | b'a'..=b'z' | b'A'..=b'Z' => {
+                return Some(Value::Token(self.take_while(is_token)));
+            }
+            _ => {}
         }
+        match self.next()? {
+            b'?' => return self.boolean(),
+            b'"' => self.string()?,
+            b':' => self.byte_sequence()?,
+            b'@' => matches!(self.number()?, Value::Integer(_)).then_some(())?,
+            b'%' => self.display_string()?,
+            _ => return None,
+        }
+        Some(Value::Other)
     }
 
     /// At most 15 digits, or 12 before and 3 after the point.
     fn number(&mut self) -> Option<Value<'a>> {
-        let is_negative = self.eat(b'-');
+        let sign = if self.eat(b'-') { -1 } else { 1 };
         let whole = self.take_while(|byte| byte.is_ascii_digit());
         if self.eat(b'.') {
             let fraction = self.take_while(|byte| byte.is_ascii_digit());
             let fits = (1..=12).contains(&whole.len()) && (1..=3).contains(&fraction.len());
             return fits.then_some(Value::Other);
         }
-        if !(1..=15).contains(&whole.len()) {
-            return None;
-        }
-        let digits = whole.iter().map(|digit| i64::from(digit - b'0'));
-        let absolute = digits.fold(0, |number, digit| number * 10 + digit);
-        Some(Value::Integer(if is_negative {
-            -absolute
-        } else {
-            absolute
-        }))
+        let digits = core::str::from_utf8(whole).ok()?;
+        let number: i64 = digits.parse().ok().filter(|_| digits.len() <= 15)?;
+        Some(Value::Integer(sign * number))
     }
 
-    fn string(&mut self) -> Option<Value<'a>> {
-        self.expect(b'"')?;
+    fn boolean(&mut self) -> Option<Value<'a>> {
+        match self.next()? {
+            b'0' => Some(Value::Boolean(false)),
+            b'1' => Some(Value::Boolean(true)),
+            _ => None,
+        }
+    }
+
+    // What follows is checked and skipped.
+
+    fn string(&mut self) -> Option<()> {
         loop {
             match self.next()? {
-                b'"' => return Some(Value::Other),
-                b'\\' => match self.next()? {
-                    b'"' | b'\\' => {}
-                    _ => return None,
-                },
+                b'"' => return Some(()),
+                b'\\' => matches!(self.next()?, b'"' | b'\\').then_some(())?,
                 b' '..=b'~' => {}
                 _ => return None,
             }
@@ -198,8 +203,7 @@ impl<'a> Reader<'a> {
 
     /// Whether it can be decoded; nobody does. Padding may be left out, in part too, and pad bits are
     /// not looked at (section 4.2.7).
-    fn byte_sequence(&mut self) -> Option<Value<'a>> {
-        self.expect(b':')?;
+    fn byte_sequence(&mut self) -> Option<()> {
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
         let digits = self.take_while(is_base64).len();
         let padding = self.take_while(|byte| byte == b'=').len();
@@ -209,73 +213,34 @@ impl<'a> Reader<'a> {
             1 => false,
             past => padding <= 4 - past,
         };
-        is_whole.then_some(Value::Other)
-    }
-
-    fn boolean(&mut self) -> Option<Value<'a>> {
-        self.expect(b'?')?;
-        match self.next()? {
-            b'0' => Some(Value::Boolean(false)),
-            b'1' => Some(Value::Boolean(true)),
-            _ => None,
-        }
-    }
-
-    fn date(&mut self) -> Option<Value<'a>> {
-        self.expect(b'@')?;
-        match self.number()? {
-            Value::Integer(_) => Some(Value::Other),
-            _ => None,
-        }
+        is_whole.then_some(())
     }
 
     /// Whether its escapes spell UTF-8 (section 4.2.10); nobody decodes it.
-    fn display_string(&mut self) -> Option<Value<'a>> {
-        self.expect(b'%')?;
+    fn display_string(&mut self) -> Option<()> {
         self.expect(b'"')?;
-        let mut character = Utf8::default();
+        let (mut character, mut len) = ([0; 4], 0);
         loop {
             let byte = match self.next()? {
-                b'"' => return character.is_whole().then_some(Value::Other),
+                b'"' => return (len == 0).then_some(()),
                 b'%' => self.hex()? * 16 + self.hex()?,
                 byte @ b' '..=b'~' => byte,
                 _ => return None,
             };
-            character.push(byte)?;
+            *character.get_mut(len)? = byte;
+            len += 1;
+            match core::str::from_utf8(&character[..len]) {
+                Ok(_) => len = 0,
+                Err(error) if error.error_len().is_some() => return None,
+                Err(_) => {}
+            }
         }
     }
 
     fn hex(&mut self) -> Option<u8> {
-        match self.next()? {
-            digit @ b'0'..=b'9' => Some(digit - b'0'),
-            digit @ b'a'..=b'f' => Some(digit - b'a' + 10),
-            _ => None,
-        }
-    }
-}
-
-/// A character of UTF-8 that comes in byte by byte.
-#[derive(Default)]
-struct Utf8 {
-    bytes: [u8; 4],
-    len: usize,
-}
-
-impl Utf8 {
-    /// `None` where no character continues so.
-    fn push(&mut self, byte: u8) -> Option<()> {
-        *self.bytes.get_mut(self.len)? = byte;
-        self.len += 1;
-        match core::str::from_utf8(&self.bytes[..self.len]) {
-            Ok(_) => self.len = 0,
-            Err(error) if error.error_len().is_none() => {}
-            Err(_) => return None,
-        }
-        Some(())
-    }
-
-    const fn is_whole(&self) -> bool {
-        self.len == 0
+        let digit = self.next().filter(|byte| !byte.is_ascii_uppercase())?;
+        let digit = char::from(digit).to_digit(16)?;
+        u8::try_from(digit).ok()
     }
 }
 

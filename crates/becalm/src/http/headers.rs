@@ -12,6 +12,7 @@ use crate::time::UnixTime;
 /// Says "no" by being there.
 const NACK: &str = "finagle-http-nonretryable-nack";
 const ADVICE: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
+const RESET_AFTER: &str = "x-ratelimit-reset-after";
 /// What is left of a quota, and when it is reset.
 const QUOTAS: [(&str, &str); 3] = [
     ("x-ratelimit-remaining", "x-ratelimit-reset"),
@@ -60,24 +61,19 @@ fn coarse<W: Into<UnixTime>>(headers: &HeaderMap, wall: impl FnOnce() -> W) -> O
         .iter()
         .filter(|(remaining, reset)| headers.contains_key(*reset) && is_spent(*remaining))
         .map(|(_, reset)| *reset);
-    let mut origin = None;
-    if headers.contains_key("retry-after") || resets.clone().next().is_some() {
+    let may_be_date = headers.contains_key("retry-after") || resets.clone().next().is_some();
+    let origin = may_be_date.then(|| {
         let now = wall().into();
-        origin = Some(date(headers, now).unwrap_or(now));
-    }
+        date(headers, now).unwrap_or(now)
+    });
     let by_date = |name, read: fn(&str, UnixTime) -> Option<Duration>| {
         longest(headers, name, |text| read(text, origin?))
     };
     by_date("retry-after", hint::retry_after)
         .or_else(|| hint::rate_limit(whole_field(headers, "ratelimit")?))
         .or_else(|| {
-            is_spent("x-ratelimit-remaining").then(|| {
-                longest(
-                    headers,
-                    "x-ratelimit-reset-after",
-                    hint::rate_limit_reset_after,
-                )
-            })?
+            let seconds = longest(headers, RESET_AFTER, hint::rate_limit_reset_after);
+            seconds.filter(|_| is_spent("x-ratelimit-remaining"))
         })
         .or_else(|| {
             resets

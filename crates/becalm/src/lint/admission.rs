@@ -11,7 +11,7 @@ use crate::duration::Human;
 const EAGER: f64 = 1.1;
 
 pub(super) fn throttle_eager(case: &Case<'_>) -> Option<String> {
-    let k = case.policy.throttle?.k;
+    let k = case.throttle?.k;
     (k < EAGER).then(|| {
         format!(
             "calls are shed as soon as {:.1} % of them are rejected, as happens to a healthy \
@@ -22,7 +22,7 @@ pub(super) fn throttle_eager(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn throttle_stops_probing(case: &Case<'_>) -> Option<String> {
-    let throttle = case.policy.throttle?;
+    let throttle = case.throttle?;
     (throttle.max >= 1.0).then(|| {
         format!(
             "a client whose calls are all rejected sends about one within {}, and notices late \
@@ -33,7 +33,7 @@ pub(super) fn throttle_stops_probing(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn rate_waits_forever(case: &Case<'_>) -> Option<String> {
-    let waits = case.policy.rate?.max_wait.is_none() && case.policy.deadline.is_none();
+    let waits = case.rate?.max_wait.is_none() && case.deadline.is_none();
     waits.then(|| {
         "once the server throttles, attempts queue for their turn and nothing bounds how long; set \
          max-wait or a deadline"
@@ -43,10 +43,9 @@ pub(super) fn rate_waits_forever(case: &Case<'_>) -> Option<String> {
 
 /// In the order of arrival a wait ends where attempts do.
 pub(super) fn bulkhead_waits_forever(case: &Case<'_>) -> Option<String> {
-    let bulkhead = case.policy.bulkhead.filter(|it| it.waiting > 0)?;
-    let waits = bulkhead.order == Order::Lifo
-        && bulkhead.max_wait.is_none()
-        && case.policy.deadline.is_none();
+    let bulkhead = case.bulkhead.filter(|it| it.waiting > 0)?;
+    let waits =
+        bulkhead.order == Order::Lifo && bulkhead.max_wait.is_none() && case.deadline.is_none();
     waits.then(|| {
         "with order lifo the oldest calls wait for as long as more come than are served, and \
          nothing bounds that; set max-wait or a deadline"
@@ -55,9 +54,8 @@ pub(super) fn bulkhead_waits_forever(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn bulkhead_held_by_hangs(case: &Case<'_>) -> Option<String> {
-    let policy = case.policy;
     let is_held =
-        policy.bulkhead.is_some() && policy.attempt_timeout.is_none() && policy.deadline.is_none();
+        case.bulkhead.is_some() && case.attempt_timeout.is_none() && case.deadline.is_none();
     is_held.then(|| {
         "attempts that hang keep their places for ever, and once they have all, every other call \
          waits or is refused, unless the operation itself ends them; set attempt_timeout or a \
@@ -67,7 +65,7 @@ pub(super) fn bulkhead_held_by_hangs(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn bulkhead_wait_fills_deadline(case: &Case<'_>) -> Option<String> {
-    let (longest, deadline) = (case.policy.bulkhead?.max_wait?, case.policy.deadline?);
+    let (longest, deadline) = (case.bulkhead?.max_wait?, case.deadline?);
     (longest >= deadline).then(|| {
         format!(
             "a call may wait {} for its place, which leaves no time for an attempt before the \
@@ -82,7 +80,7 @@ pub(super) fn bulkhead_wait_fills_deadline(case: &Case<'_>) -> Option<String> {
 const LONG_QUEUE: u32 = 10;
 
 pub(super) fn bulkhead_long_queue(case: &Case<'_>) -> Option<String> {
-    let bulkhead = case.policy.bulkhead?;
+    let bulkhead = case.bulkhead?;
     let places = match bulkhead.limit {
         Limit::Fixed(calls) => calls,
         Limit::Aimd(aimd) => aimd.initial,

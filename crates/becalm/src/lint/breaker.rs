@@ -26,7 +26,7 @@ const MANY_PROBES: f64 = 10.0;
 const LONG: Duration = Duration::from_secs(5 * 60);
 
 pub(super) fn breaker_hair_trigger(case: &Case<'_>) -> Option<String> {
-    let breaker = case.policy.breaker?;
+    let breaker = case.breaker?;
     let failures = failures_that_open(&breaker);
     if failures < FEW_FAILURES {
         let are = match failures {
@@ -60,8 +60,8 @@ fn failures_that_open(breaker: &Breaker) -> u64 {
 }
 
 pub(super) fn breaker_opened_by_one_call(case: &Case<'_>) -> Option<String> {
-    let attempts = case.policy.attempts;
-    match case.policy.breaker?.trip {
+    let attempts = case.attempts;
+    match case.breaker?.trip {
         Trip::Consecutive(failures)
             if u64::from(failures) >= FEW_FAILURES && failures <= attempts =>
         {
@@ -76,7 +76,7 @@ pub(super) fn breaker_opened_by_one_call(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn breaker_blind_to_hangs(case: &Case<'_>) -> Option<String> {
-    let is_blind = case.policy.breaker?.slow.is_none() && case.policy.attempt_timeout.is_none();
+    let is_blind = case.breaker?.slow.is_none() && case.attempt_timeout.is_none();
     is_blind.then(|| {
         "the breaker does not see calls that hang, unless the operation itself ends them; set \
          attempt_timeout, or slow"
@@ -85,7 +85,7 @@ pub(super) fn breaker_blind_to_hangs(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn breaker_needs_traffic(case: &Case<'_>) -> Option<String> {
-    let breaker = case.policy.breaker?;
+    let breaker = case.breaker?;
     let Trip::Share {
         window: Span::Time(window),
         ..
@@ -105,7 +105,7 @@ pub(super) fn breaker_needs_traffic(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn breaker_no_jitter(case: &Case<'_>) -> Option<String> {
-    let breaker = case.policy.breaker?;
+    let breaker = case.breaker?;
     (breaker.jitter < NARROW).then(|| {
         format!(
             "clients whose breakers opened together probe together, as a jitter of {} hardly \
@@ -116,7 +116,7 @@ pub(super) fn breaker_no_jitter(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn breaker_probes_often(case: &Case<'_>) -> Option<String> {
-    let breaker = case.policy.breaker?;
+    let breaker = case.breaker?;
     let mean = breaker.open_max.as_secs_f64() * (1.0 - breaker.jitter / 2.0);
     let rate = f64::from(breaker.probes) / mean;
     (rate > MANY_PROBES).then(|| {
@@ -128,7 +128,7 @@ pub(super) fn breaker_probes_often(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn breaker_open_long(case: &Case<'_>) -> Option<String> {
-    let longest = case.policy.breaker?.open_max;
+    let longest = case.breaker?.open_max;
     (longest > LONG).then(|| {
         format!(
             "calls are refused for up to {} after the dependency has come back; lower open-max to \

@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::sync::millionths;
 
 pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
-    (case.is_unlimited() && case.policy.budget == Budget::None).then(|| {
+    (case.is_unlimited() && case.budget == Budget::None).then(|| {
         "attempts are unlimited and no budget bounds them, so every failing call keeps on \
          loading a server that is down; set attempts or budget ratio:0.1"
             .into()
@@ -17,10 +17,7 @@ pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        attempts, budget, ..
-    } = case.policy;
-    (*budget == Budget::None).then(|| match *attempts {
+    (case.budget == Budget::None).then(|| match case.attempts {
         Policy::UNLIMITED => "without a budget an outage multiplies the load without limit; set \
                               budget ratio:0.1"
             .into(),
@@ -33,7 +30,7 @@ pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
 
 /// As large as the smallest of its kinds: several are too large only if each is.
 pub(super) fn large_budget(case: &Case<'_>) -> Option<String> {
-    let mut dangers = bounds(case.policy.budget).map(|bound| bound.danger());
+    let mut dangers = bounds(case.budget).map(|bound| bound.danger());
     let first = dangers.next()??;
     dangers.all(|danger| danger.is_some()).then_some(first)
 }
@@ -117,7 +114,7 @@ impl Bound {
 /// Envoy 1.40 at 100 to 150 calls a second that all fail: 1.40 to 1.58 attempts a call with a
 /// budget of 20 % and a floor of 3.
 pub(super) fn concurrency_alone(case: &Case<'_>) -> Option<String> {
-    let Budget::Concurrency(concurrency) = case.policy.budget else {
+    let Budget::Concurrency(concurrency) = case.budget else {
         return None;
     };
     (concurrency.floor > 0).then(|| {
@@ -130,7 +127,7 @@ pub(super) fn concurrency_alone(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn budget_never_grants(case: &Case<'_>) -> Option<String> {
-    let why = case.policy.budget.kinds().find_map(|kind| match kind {
+    let why = case.budget.kinds().find_map(|kind| match kind {
         Budget::Grpc(grpc) if grpc.max_tokens <= 2 => Some(
             "the failure before a retry takes one of at most 2 tokens, and gRPC retries while \
              more than half are left; set grpc:10",
@@ -151,7 +148,7 @@ fn floor_of(window: &Window) -> u64 {
 }
 
 pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {
-    let Some(Budget::Tokens(tokens)) = case.policy.budget.part(Kind::Tokens) else {
+    let Some(Budget::Tokens(tokens)) = case.budget.part(Kind::Tokens) else {
         return None;
     };
     (tokens.clean_success == 0).then(|| {

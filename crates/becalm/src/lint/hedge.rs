@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Case, Count};
@@ -9,7 +10,6 @@ use crate::budget::Budget;
 use crate::bulkhead::Limit;
 use crate::duration::{Human, nanos};
 use crate::hedge::{Hedge, HedgeDelay};
-use crate::policy::Policy;
 
 /// Below this a fixed delay is over before most answers are there.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -20,14 +20,14 @@ const EAGER: f64 = 0.9;
 /// More calls a second than this are more than most client instances make.
 pub(super) const MUCH_TRAFFIC: f64 = 100.0;
 
-/// The hedge of a policy whose attempts leave room for a copy.
-fn hedge(policy: &Policy) -> Option<Hedge> {
-    policy.hedge.filter(|_| policy.attempts > 1)
+/// The hedge, where the attempts leave room for a copy.
+fn hedge(case: &Case<'_>) -> Option<Hedge> {
+    case.hedge.filter(|_| case.attempts > 1)
 }
 
 pub(super) fn hedge_without_budget(case: &Case<'_>) -> Option<String> {
-    let hedge = hedge(case.policy).filter(|_| case.policy.budget == Budget::None)?;
-    let times = hedge.copies.saturating_add(1).min(case.policy.attempts);
+    let hedge = hedge(case).filter(|_| case.budget == Budget::None)?;
+    let times = hedge.copies.saturating_add(1).min(case.attempts);
     Some(format!(
         "without a budget a dependency that turns slow gets up to {times} times its load while it \
          is slow; set budget ratio:0.1"
@@ -35,7 +35,7 @@ pub(super) fn hedge_without_budget(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn hedge_eager(case: &Case<'_>) -> Option<String> {
-    let copied = match hedge(case.policy)?.delay {
+    let copied = match hedge(case)?.delay {
         HedgeDelay::After(delay) if delay < AT_ONCE => "every attempt".into(),
         HedgeDelay::Quantile(delay) if delay.quantile < EAGER => {
             format!("{:.0} % of all attempts", (1.0 - delay.quantile) * 100.0)
@@ -49,8 +49,8 @@ pub(super) fn hedge_eager(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn hedge_never_starts(case: &Case<'_>) -> Option<String> {
-    let hedge = case.policy.hedge?;
-    let (copies, limit) = tightest(case.policy, &hedge)?;
+    let hedge = case.hedge?;
+    let (copies, limit) = tightest(case, &hedge)?;
     if copies >= hedge.copies {
         return None;
     }
@@ -62,49 +62,46 @@ pub(super) fn hedge_never_starts(case: &Case<'_>) -> Option<String> {
 }
 
 /// How many copies can start, and what keeps others from it.
-fn tightest(policy: &Policy, hedge: &Hedge) -> Option<(u32, String)> {
-    let attempts = (
-        policy.attempts.saturating_sub(1),
+fn tightest(case: &Case<'_>, hedge: &Hedge) -> Option<(u32, String)> {
+    let mut limits = Vec::new();
+    let mut limit = |copies: u32, why: String| limits.push((copies, why));
+    limit(
+        case.attempts.saturating_sub(1),
         format!(
             "each counts as an attempt, and attempts is {}; raise attempts or lower copies",
-            Count(policy.attempts)
+            Count(case.attempts)
         ),
     );
     let delay = match hedge.delay {
         HedgeDelay::After(delay) => delay,
         HedgeDelay::Quantile(delay) => delay.min,
     };
-    let before = |name: &str, end: Option<Duration>| {
-        let end = end?;
+    for (name, end) in [
+        ("attempt timeout", case.attempt_timeout),
+        ("deadline", case.deadline),
+    ] {
+        let Some(end) = end else { continue };
         let why = format!(
             "a copy comes no sooner than {} after the one before, and the {name} of {} ends that; \
              lower the hedge's delay or raise the {name}",
             Human(delay),
             Human(end),
         );
-        Some((starts_before(end, delay), why))
-    };
-    let places = policy.bulkhead.map(|bulkhead| match bulkhead.limit {
-        Limit::Fixed(most) => most,
-        Limit::Aimd(aimd) => aimd.max,
-        Limit::Gradient(gradient) => gradient.max,
-    });
-    let beside_the_first = places.map(|places| {
+        limit(starts_before(end, delay), why);
+    }
+    if let Some(bulkhead) = case.bulkhead {
+        let places = match bulkhead.limit {
+            Limit::Fixed(most) => most,
+            Limit::Aimd(aimd) => aimd.max,
+            Limit::Gradient(gradient) => gradient.max,
+        };
         let why = format!(
             "the bulkhead lets {places} run at once, the first attempt among them, and no copy \
              waits; raise its limit"
         );
-        (places.saturating_sub(1), why)
-    });
-    [
-        Some(attempts),
-        before("attempt timeout", policy.attempt_timeout),
-        before("deadline", policy.deadline),
-        beside_the_first,
-    ]
-    .into_iter()
-    .flatten()
-    .min_by_key(|(copies, _)| *copies)
+        limit(places.saturating_sub(1), why);
+    }
+    limits.into_iter().min_by_key(|(copies, _)| *copies)
 }
 
 /// How many copies start before this end, each one delay after the one before.
@@ -114,7 +111,7 @@ fn starts_before(end: Duration, delay: Duration) -> u32 {
 }
 
 pub(super) fn hedge_needs_traffic(case: &Case<'_>) -> Option<String> {
-    let HedgeDelay::Quantile(delay) = hedge(case.policy)?.delay else {
+    let HedgeDelay::Quantile(delay) = hedge(case)?.delay else {
         return None;
     };
     let needed = delay.samples_needed();

@@ -6,6 +6,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Deref;
 use core::time::Duration;
 
 use crate::duration::nanos;
@@ -30,18 +31,7 @@ pub struct Lint {
 
 impl Lint {
     /// Every code, in the order in which [`Policy::lints`] reports them.
-    pub const CODES: &'static [&'static str] = &{
-        let mut codes = [""; OF_RETRIES.len() + OF_PROTECTION.len()];
-        let mut index = 0;
-        while index < codes.len() {
-            codes[index] = match index.checked_sub(OF_RETRIES.len()) {
-                None => OF_RETRIES[index].0,
-                Some(index) => OF_PROTECTION[index].0,
-            };
-            index += 1;
-        }
-        codes
-    };
+    pub const CODES: &'static [&'static str] = CODES;
 }
 
 impl fmt::Display for Lint {
@@ -68,7 +58,7 @@ impl Policy {
         };
         let of_retries = OF_RETRIES.iter().filter(|_| self.attempts > 1);
         of_retries
-            .chain(&OF_PROTECTION)
+            .chain(OF_PROTECTION)
             .filter_map(|(code, rule)| rule(&case).map(|message| Lint { code, message }))
             .collect()
     }
@@ -76,63 +66,60 @@ impl Policy {
 
 type Rule = fn(&Case<'_>) -> Option<String>;
 
-/// The dangers of retrying, the worst first; none where nothing is retried.
-const OF_RETRIES: [(&str, Rule); 20] = [
-    ("no-bound", retries::no_bound),
-    (
-        "unlimited-without-budget",
-        budgets::unlimited_without_budget,
-    ),
-    ("no-budget", budgets::no_budget),
-    ("retries-at-once", retries::retries_at_once),
-    ("no-jitter", retries::no_jitter),
-    ("jitter-after-cap", retries::jitter_after_cap),
-    ("narrow-jitter", retries::narrow_jitter),
-    ("no-growth", retries::no_growth),
-    ("large-budget", budgets::large_budget),
-    ("concurrency-alone", budgets::concurrency_alone),
-    ("budget-never-grants", budgets::budget_never_grants),
-    ("budget-runs-out", budgets::budget_runs_out),
-    ("nested-retries", retries::nested_retries),
-    ("hints-ignored", retries::hints_ignored),
-    ("hints-clamped", retries::hints_clamped),
-    ("hint-beyond-deadline", retries::hint_beyond_deadline),
-    ("throttled-sooner", retries::throttled_sooner),
-    (
-        "attempt-timeout-fills-deadline",
-        retries::attempt_timeout_fills_deadline,
-    ),
-    ("waits-exceed-deadline", retries::waits_exceed_deadline),
-    ("long-waits", retries::long_waits),
-];
+macro_rules! rules {
+    ($($(#[$about:meta])* $rules:ident { $($code:literal: $rule:path,)* })*) => {
+        const CODES: &[&str] = &[$($($code,)*)*];
+        $($(#[$about])* const $rules: &[(&str, Rule)] = &[$(($code, $rule),)*];)*
+    };
+}
 
-/// The dangers of what stands around the attempts, from the outside in.
-const OF_PROTECTION: [(&str, Rule); 18] = [
-    ("throttle-eager", admission::throttle_eager),
-    ("throttle-stops-probing", admission::throttle_stops_probing),
-    ("rate-waits-forever", admission::rate_waits_forever),
-    ("hedge-without-budget", hedge::hedge_without_budget),
-    ("hedge-eager", hedge::hedge_eager),
-    ("hedge-never-starts", hedge::hedge_never_starts),
-    ("hedge-needs-traffic", hedge::hedge_needs_traffic),
-    ("bulkhead-waits-forever", admission::bulkhead_waits_forever),
-    ("bulkhead-held-by-hangs", admission::bulkhead_held_by_hangs),
-    (
-        "bulkhead-wait-fills-deadline",
-        admission::bulkhead_wait_fills_deadline,
-    ),
-    ("bulkhead-long-queue", admission::bulkhead_long_queue),
-    ("breaker-hair-trigger", breaker::breaker_hair_trigger),
-    (
-        "breaker-opened-by-one-call",
-        breaker::breaker_opened_by_one_call,
-    ),
-    ("breaker-blind-to-hangs", breaker::breaker_blind_to_hangs),
-    ("breaker-needs-traffic", breaker::breaker_needs_traffic),
-    ("breaker-no-jitter", breaker::breaker_no_jitter),
-    ("breaker-probes-often", breaker::breaker_probes_often),
-    ("breaker-open-long", breaker::breaker_open_long),
-];
+rules! {
+    /// The dangers of retrying, the worst first; none where nothing is retried.
+    OF_RETRIES {
+        "no-bound": retries::no_bound,
+        "unlimited-without-budget": budgets::unlimited_without_budget,
+        "no-budget": budgets::no_budget,
+        "retries-at-once": retries::retries_at_once,
+        "no-jitter": retries::no_jitter,
+        "jitter-after-cap": retries::jitter_after_cap,
+        "narrow-jitter": retries::narrow_jitter,
+        "no-growth": retries::no_growth,
+        "large-budget": budgets::large_budget,
+        "concurrency-alone": budgets::concurrency_alone,
+        "budget-never-grants": budgets::budget_never_grants,
+        "budget-runs-out": budgets::budget_runs_out,
+        "nested-retries": retries::nested_retries,
+        "hints-ignored": retries::hints_ignored,
+        "hints-clamped": retries::hints_clamped,
+        "hint-beyond-deadline": retries::hint_beyond_deadline,
+        "throttled-sooner": retries::throttled_sooner,
+        "attempt-timeout-fills-deadline": retries::attempt_timeout_fills_deadline,
+        "waits-exceed-deadline": retries::waits_exceed_deadline,
+        "long-waits": retries::long_waits,
+    }
+
+    /// The dangers of what stands around the attempts, from the outside in.
+    OF_PROTECTION {
+        "throttle-eager": admission::throttle_eager,
+        "throttle-stops-probing": admission::throttle_stops_probing,
+        "rate-waits-forever": admission::rate_waits_forever,
+        "hedge-without-budget": hedge::hedge_without_budget,
+        "hedge-eager": hedge::hedge_eager,
+        "hedge-never-starts": hedge::hedge_never_starts,
+        "hedge-needs-traffic": hedge::hedge_needs_traffic,
+        "bulkhead-waits-forever": admission::bulkhead_waits_forever,
+        "bulkhead-held-by-hangs": admission::bulkhead_held_by_hangs,
+        "bulkhead-wait-fills-deadline": admission::bulkhead_wait_fills_deadline,
+        "bulkhead-long-queue": admission::bulkhead_long_queue,
+        "breaker-hair-trigger": breaker::breaker_hair_trigger,
+        "breaker-opened-by-one-call": breaker::breaker_opened_by_one_call,
+        "breaker-blind-to-hangs": breaker::breaker_blind_to_hangs,
+        "breaker-needs-traffic": breaker::breaker_needs_traffic,
+        "breaker-no-jitter": breaker::breaker_no_jitter,
+        "breaker-probes-often": breaker::breaker_probes_often,
+        "breaker-open-long": breaker::breaker_open_long,
+    }
+}
 
 /// A policy, with its first waits.
 struct Case<'a> {
@@ -140,12 +127,20 @@ struct Case<'a> {
     waits: Vec<Step>,
 }
 
+impl Deref for Case<'_> {
+    type Target = Policy;
+
+    fn deref(&self) -> &Policy {
+        self.policy
+    }
+}
+
 /// As many waits as are looked at one by one; by then an exponential has long met any cap.
 const PROBED: usize = 256;
 
 impl Case<'_> {
     fn is_unlimited(&self) -> bool {
-        self.policy.attempts == Policy::UNLIMITED
+        self.attempts == Policy::UNLIMITED
     }
 
     /// The longest wait among those that were looked at.
@@ -170,7 +165,7 @@ impl Case<'_> {
         let last = self.waits.last()?;
         let length = Some(nanos(length(last))).filter(|length| *length > 0)?;
         let more = u32::try_from(nanos(left).div_ceil(length)).ok()?;
-        (more < self.policy.attempts - last.retry).then(|| last.retry + more)
+        (more < self.attempts - last.retry).then(|| last.retry + more)
     }
 }
 

@@ -14,10 +14,10 @@ use crate::policy::Policy;
 use crate::scope::Nested;
 
 pub(super) fn no_bound(case: &Case<'_>) -> Option<String> {
-    if !case.is_unlimited() || case.policy.deadline.is_some() {
+    if !case.is_unlimited() || case.deadline.is_some() {
         return None;
     }
-    Some(match smallest_burst(&case.policy.budget) {
+    Some(match smallest_burst(&case.budget) {
         Some(burst) => format!(
             "neither attempts nor a deadline bounds a call: where all calls fail it ends after \
              about {} attempts, when the budget is spent; set attempts or a deadline",
@@ -43,13 +43,13 @@ pub(super) fn retries_at_once(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn no_jitter(case: &Case<'_>) -> Option<String> {
-    (case.policy.jitter == Jitter::None && case.longest() >= AT_ONCE).then(|| {
+    (case.jitter == Jitter::None && case.longest() >= AT_ONCE).then(|| {
         "without jitter clients that failed together retry together; set jitter full".into()
     })
 }
 
 pub(super) fn jitter_after_cap(case: &Case<'_>) -> Option<String> {
-    (case.policy.jitter == Jitter::DecorrelatedClamped).then(|| {
+    (case.jitter == Jitter::DecorrelatedClamped).then(|| {
         "decorrelated-clamped draws first and clamps to the cap afterwards, so clients at the cap \
          retry together; set jitter decorrelated"
             .into()
@@ -60,7 +60,7 @@ pub(super) fn jitter_after_cap(case: &Case<'_>) -> Option<String> {
 const NARROW: u32 = 6;
 
 pub(super) fn narrow_jitter(case: &Case<'_>) -> Option<String> {
-    if case.policy.jitter == Jitter::None || case.longest() < AT_ONCE {
+    if case.jitter == Jitter::None || case.longest() < AT_ONCE {
         return None;
     }
     let wait = case
@@ -80,25 +80,16 @@ pub(super) fn narrow_jitter(case: &Case<'_>) -> Option<String> {
 const MANY: u32 = 10;
 
 pub(super) fn no_growth(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        backoff,
-        base,
-        cap,
-        multiplier,
-        attempts,
-        jitter,
-        ..
-    } = case.policy;
-    let decorrelated = matches!(jitter, Jitter::Decorrelated | Jitter::DecorrelatedClamped);
     #[expect(clippy::float_cmp)] // exactly 1 does not grow; anything above does
-    let still = *multiplier == 1.0 || base == cap;
-    match backoff {
-        Backoff::Exponential if still && *attempts > 2 && !decorrelated => Some(
+    let still = case.multiplier == 1.0 || case.base == case.cap;
+    match case.backoff {
+        _ if case.jitter.is_decorrelated() => None,
+        Backoff::Exponential if still && case.attempts > 2 => Some(
             "the ceiling does not grow from one retry to the next; set a multiplier of 2 and a \
              cap above the base, or say backoff fixed"
                 .into(),
         ),
-        Backoff::Fixed if *attempts > MANY && !decorrelated => Some(
+        Backoff::Fixed if case.attempts > MANY => Some(
             "a fixed backoff with this many attempts loads a server that is down as much in the \
              tenth minute as in the first; set backoff exponential"
                 .into(),
@@ -108,27 +99,27 @@ pub(super) fn no_growth(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn nested_retries(case: &Case<'_>) -> Option<String> {
-    (case.policy.nested == Nested::Allow).then(|| {
+    (case.nested == Nested::Allow).then(|| {
         format!(
             "a retry inside another one multiplies its attempts ({0} x {0} for two layers like \
              this); set nested nearest or share-budget",
-            Count(case.policy.attempts)
+            Count(case.attempts)
         )
     })
 }
 
 pub(super) fn hints_ignored(case: &Case<'_>) -> Option<String> {
-    (case.policy.hint == HintMode::Ignore).then(|| {
+    (case.hint == HintMode::Ignore).then(|| {
         "retries come sooner than a server asks for when it names a delay; set hint honor".into()
     })
 }
 
 pub(super) fn hints_clamped(case: &Case<'_>) -> Option<String> {
-    (case.policy.hint == HintMode::Clamp).then(|| {
+    (case.hint == HintMode::Clamp).then(|| {
         format!(
             "a server that asks for more than the cap of {} is retried sooner; set hint honor, \
              which stops instead",
-            Human(case.policy.cap)
+            Human(case.cap)
         )
     })
 }
@@ -136,46 +127,35 @@ pub(super) fn hints_clamped(case: &Case<'_>) -> Option<String> {
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) fn hint_beyond_deadline(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        deadline,
-        max_hint,
-        hint,
-        ..
-    } = case.policy;
+    let max_hint = case.max_hint;
     // One that was left alone, or that means "any", says nothing of what the author expects.
-    let expected = Policy::default().max_hint < *max_hint && *max_hint < A_YEAR;
-    let raised = expected && *hint == HintMode::Honor;
-    let deadline = deadline.filter(|deadline| raised && max_hint > deadline)?;
+    let expected = Policy::DEFAULT.max_hint < max_hint && max_hint < A_YEAR;
+    let raised = expected && case.hint == HintMode::Honor;
+    let deadline = case
+        .deadline
+        .filter(|deadline| raised && max_hint > *deadline)?;
     Some(format!(
         "hints of up to {} are accepted, but the deadline of {} stops the call for any that \
          reaches it; raise the deadline or lower max_hint",
-        Human(*max_hint),
+        Human(max_hint),
         Human(deadline)
     ))
 }
 
 pub(super) fn throttled_sooner(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        base,
-        throttled_base,
-        ..
-    } = case.policy;
-    let throttled = throttled_base.filter(|throttled| throttled < base)?;
+    let throttled = case
+        .throttled_base
+        .filter(|throttled| *throttled < case.base)?;
     Some(format!(
         "a server that asks for less load is retried sooner (base {}) than one that failed (base \
          {}); set throttled_base above base",
         Human(throttled),
-        Human(*base)
+        Human(case.base)
     ))
 }
 
 pub(super) fn attempt_timeout_fills_deadline(case: &Case<'_>) -> Option<String> {
-    let Policy {
-        attempt_timeout,
-        deadline,
-        ..
-    } = case.policy;
-    let (timeout, deadline) = ((*attempt_timeout)?, (*deadline)?);
+    let (timeout, deadline) = (case.attempt_timeout?, case.deadline?);
     let wait = case.waits.first()?.least;
     (timeout.saturating_add(wait) >= deadline).then(|| {
         format!(
@@ -188,7 +168,7 @@ pub(super) fn attempt_timeout_fills_deadline(case: &Case<'_>) -> Option<String> 
 }
 
 pub(super) fn waits_exceed_deadline(case: &Case<'_>) -> Option<String> {
-    let deadline = case.policy.deadline?;
+    let deadline = case.deadline?;
     let never = case.first_beyond(deadline, |wait| wait.least);
     let seldom = case.first_beyond(deadline, |wait| wait.mean);
     let (retry, often) = match (never, seldom) {
@@ -212,10 +192,7 @@ const LONG: Duration = Duration::from_secs(10 * 60);
 
 pub(super) fn long_waits(case: &Case<'_>) -> Option<String> {
     let longest = case.longest();
-    let longest = case
-        .policy
-        .deadline
-        .map_or(longest, |deadline| longest.min(deadline));
+    let longest = longest.min(case.deadline.unwrap_or(longest));
     (longest > LONG).then(|| {
         format!(
             "a single wait may take {}, in which a server that has come back goes unnoticed; set \

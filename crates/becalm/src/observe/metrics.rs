@@ -56,76 +56,63 @@ impl Default for MetricsObserver {
 impl MetricsObserver {
     /// Describes the metrics to the recorder that is installed now, if there is one.
     pub fn new() -> Self {
-        describe_counter!(ATTEMPTS, Unit::Count, "Attempts begun.");
-        describe_counter!(RETRIES, Unit::Count, "Retries decided on.");
+        for (counter, what) in [
+            (ATTEMPTS, "Attempts begun."),
+            (RETRIES, "Retries decided on."),
+            (RECOVERED, "Calls that succeeded after retries."),
+            (STOPPED, "Calls that ended without success."),
+            (BEATEN, "Attempts that another copy beat."),
+            (BREAKER, "Changes of the breaker's state."),
+        ] {
+            describe_counter!(counter, Unit::Count, what);
+        }
+        let of_call = "Retries of a call that made any.";
+        describe_histogram!(CALL_RETRIES, Unit::Count, of_call);
         describe_histogram!(DELAY, Unit::Seconds, "Waits before retries.");
-        describe_histogram!(
-            CALL_RETRIES,
-            Unit::Count,
-            "Retries of a call that made any."
-        );
-        describe_counter!(
-            RECOVERED,
-            Unit::Count,
-            "Calls that succeeded after retries."
-        );
-        describe_counter!(STOPPED, Unit::Count, "Calls that ended without success.");
-        describe_counter!(BEATEN, Unit::Count, "Attempts that another copy beat.");
-        describe_counter!(BREAKER, Unit::Count, "Changes of the breaker's state.");
         Self {}
     }
 }
 
 impl Observer for MetricsObserver {
     fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
-        let retrier = about.retrier;
-        match *event {
-            Event::Attempt { number, waited } => {
-                let attempt = if number > 1 { "retry" } else { "first" };
-                counter!(ATTEMPTS, "retrier" => retrier.to_owned(), "attempt" => attempt)
-                    .increment(1);
-                if number > 1 {
-                    histogram!(DELAY, "retrier" => retrier.to_owned()).record(waited.as_secs_f64());
-                }
+        let retrier = || about.retrier.to_owned();
+        macro_rules! count {
+            ($counter:ident $(, $label:literal => $value:expr)*) => {
+                counter!($counter, "retrier" => retrier() $(, $label => $value)*).increment(1)
+            };
+        }
+        let record = |histogram: &'static str, value: f64| {
+            histogram!(histogram, "retrier" => retrier()).record(value);
+        };
+        // A call without retries is not recorded.
+        let record_retries = |attempts: u32| {
+            if attempts > 1 {
+                record(CALL_RETRIES, (attempts - 1).into());
             }
-            Event::Retry { class, effect, .. } => counter!(
-                RETRIES,
-                "retrier" => retrier.to_owned(),
-                "class" => class.as_str(),
-                "effect" => effect.as_str()
-            )
-            .increment(1),
+        };
+        match *event {
+            Event::Attempt { number: 1, .. } => count!(ATTEMPTS, "attempt" => "first"),
+            Event::Attempt { waited, .. } => {
+                count!(ATTEMPTS, "attempt" => "retry");
+                record(DELAY, waited.as_secs_f64());
+            }
+            Event::Retry { class, effect, .. } => {
+                count!(RETRIES, "class" => class.as_str(), "effect" => effect.as_str());
+            }
             Event::Recovered { attempts, .. } => {
-                counter!(RECOVERED, "retrier" => retrier.to_owned()).increment(1);
-                record_call_retries(retrier, attempts);
+                count!(RECOVERED);
+                record_retries(attempts);
             }
             Event::Stopped {
                 reason, attempts, ..
             } => {
-                let reason = reason.as_str();
-                counter!(STOPPED, "retrier" => retrier.to_owned(), "reason" => reason).increment(1);
-                record_call_retries(retrier, attempts);
+                count!(STOPPED, "reason" => reason.as_str());
+                record_retries(attempts);
             }
-            Event::Hedge { .. } => {
-                counter!(ATTEMPTS, "retrier" => retrier.to_owned(), "attempt" => "hedge")
-                    .increment(1);
-            }
-            Event::Beaten { .. } => {
-                counter!(BEATEN, "retrier" => retrier.to_owned()).increment(1);
-            }
-            Event::Breaker { to, .. } => {
-                counter!(BREAKER, "retrier" => retrier.to_owned(), "to" => to.as_str())
-                    .increment(1);
-            }
+            Event::Hedge { .. } => count!(ATTEMPTS, "attempt" => "hedge"),
+            Event::Beaten { .. } => count!(BEATEN),
+            Event::Breaker { to, .. } => count!(BREAKER, "to" => to.as_str()),
             Event::BlocksRuntime => {}
         }
-    }
-}
-
-/// A call without retries is not recorded.
-fn record_call_retries(retrier: &str, attempts: u32) {
-    if attempts > 1 {
-        let repeated = f64::from(attempts - 1);
-        histogram!(CALL_RETRIES, "retrier" => retrier.to_owned()).record(repeated);
     }
 }

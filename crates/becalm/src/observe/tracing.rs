@@ -38,25 +38,24 @@ pub struct TracingObserver;
 impl Observer for TracingObserver {
     fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
         let (retrier, call) = (about.retrier, about.call);
+        macro_rules! emit {
+            ($level:ident, $($field:ident = $value:expr,)* $sentence:literal) => {
+                tracing::$level!(target: TARGET, retrier, call, $($field = $value,)* $sentence)
+            };
+        }
         match *event {
-            Event::Attempt { number, waited } => tracing::trace!(
-                target: TARGET,
-                retrier,
-                call,
-                attempt = number,
-                waited_seconds = waited.as_secs_f64(),
-                "attempt"
-            ),
+            Event::Attempt { number, waited } => {
+                let waited = waited.as_secs_f64();
+                emit!(trace, attempt = number, waited_seconds = waited, "attempt");
+            }
             Event::Retry {
                 next,
                 delay,
                 class,
                 effect,
                 error,
-            } => tracing::info!(
-                target: TARGET,
-                retrier,
-                call,
+            } => emit!(
+                info,
                 attempt = next,
                 delay_seconds = delay.as_secs_f64(),
                 class = class.as_str(),
@@ -64,61 +63,56 @@ impl Observer for TracingObserver {
                 error = error.map(tracing::field::display),
                 "retry"
             ),
-            Event::Recovered { attempts, elapsed } => tracing::info!(
-                target: TARGET,
-                retrier,
-                call,
-                attempts,
-                elapsed_seconds = elapsed.as_secs_f64(),
-                "recovered"
-            ),
+            Event::Recovered { attempts, elapsed } => {
+                let elapsed = elapsed.as_secs_f64();
+                emit!(
+                    info,
+                    attempts = attempts,
+                    elapsed_seconds = elapsed,
+                    "recovered"
+                );
+            }
             Event::Stopped {
                 reason,
                 attempts,
                 elapsed,
                 error,
             } => {
-                let (reason, elapsed_seconds) = (reason.as_str(), elapsed.as_secs_f64());
-                let error = error.map(tracing::field::display);
-                // Nothing is wrong where the caller has lost interest.
-                if reason == StopReason::Cancelled.as_str() {
-                    tracing::info!(
-                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"
-                    );
-                } else if reason == StopReason::NestedRetry.as_str() {
+                macro_rules! stopped {
+                    ($level:ident, $sentence:literal) => {
+                        emit!(
+                            $level,
+                            reason = reason.as_str(),
+                            attempts = attempts,
+                            elapsed_seconds = elapsed.as_secs_f64(),
+                            error = error.map(tracing::field::display),
+                            $sentence
+                        )
+                    };
+                }
+                match reason {
+                    // Nothing is wrong where the caller has lost interest.
+                    StopReason::Cancelled => stopped!(info, "stopped"),
                     // Where this is a surprise, it is for one cause, and nothing else in the log
                     // tells it.
-                    tracing::warn!(
-                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error,
+                    StopReason::NestedRetry => stopped!(
+                        warn,
                         "stopped: a layer above repeats it already; what outlives that layer or is \
                          shared, as a connection, starts with becalm::detached"
-                    );
-                } else {
-                    tracing::warn!(
-                        target: TARGET, retrier, call, reason, attempts, elapsed_seconds, error, "stopped"
-                    );
+                    ),
+                    _ => stopped!(warn, "stopped"),
                 }
             }
-            Event::Hedge { number, after } => tracing::debug!(
-                target: TARGET,
-                retrier,
-                call,
-                attempt = number,
-                after_seconds = after.as_secs_f64(),
-                "hedge"
-            ),
-            Event::Beaten { number, elapsed } => tracing::debug!(
-                target: TARGET,
-                retrier,
-                call,
-                attempt = number,
-                elapsed_seconds = elapsed.as_secs_f64(),
-                "beaten"
-            ),
-            Event::Breaker { from, to, open_for } => tracing::warn!(
-                target: TARGET,
-                retrier,
-                call,
+            Event::Hedge { number, after } => {
+                let after = after.as_secs_f64();
+                emit!(debug, attempt = number, after_seconds = after, "hedge");
+            }
+            Event::Beaten { number, elapsed } => {
+                let elapsed = elapsed.as_secs_f64();
+                emit!(debug, attempt = number, elapsed_seconds = elapsed, "beaten");
+            }
+            Event::Breaker { from, to, open_for } => emit!(
+                warn,
                 from = from.as_str(),
                 to = to.as_str(),
                 open_seconds = open_for.map(|open| open.as_secs_f64()),

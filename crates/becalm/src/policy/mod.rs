@@ -1,24 +1,26 @@
 //! What is decided in advance about retrying? Plain data.
 
+mod invalid;
 mod sentence;
 pub(crate) mod text;
 
+pub use invalid::InvalidPolicy;
 pub use text::{Fault, Unreadable};
 
-use core::fmt;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
-use crate::breaker::{Breaker, InvalidBreaker};
-use crate::budget::{Budget, InvalidBudget};
-use crate::bulkhead::{Bulkhead, InvalidBulkhead};
-use crate::hedge::{Hedge, InvalidHedge};
+use crate::breaker::Breaker;
+use crate::budget::Budget;
+use crate::bulkhead::Bulkhead;
+use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
-use crate::rate::{AdaptiveRate, InvalidAdaptiveRate};
+use crate::rate::AdaptiveRate;
+use crate::reasons::require;
 use crate::scope::Nested;
 use crate::setters::setters;
-use crate::throttle::{InvalidThrottle, Throttle};
+use crate::throttle::Throttle;
 use text::Written;
 
 /// The settings of a retrier: plain data, cheap to copy, safe as it stands.
@@ -89,28 +91,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            backoff: Backoff::Exponential,
-            base: Duration::from_millis(100),
-            throttled_base: None,
-            multiplier: 2.0,
-            cap: Duration::from_secs(20),
-            floor: Duration::ZERO,
-            jitter: Jitter::Full,
-            attempts: 4,
-            deadline: None,
-            attempt_timeout: None,
-            hint: HintMode::Honor,
-            max_hint: Duration::from_secs(60),
-            budget: Budget::default(),
-            max_waiting: None,
-            nested: Nested::Nearest,
-            throttle: None,
-            rate: None,
-            hedge: None,
-            bulkhead: None,
-            breaker: None,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -119,6 +100,29 @@ impl Policy {
     /// As many attempts as the deadline leaves room for and the budget pays for. While all calls fail,
     /// the default budget with its burst of 10 ends a call after 11.
     pub const UNLIMITED: u32 = u32::MAX;
+
+    pub(crate) const DEFAULT: Self = Self {
+        backoff: Backoff::Exponential,
+        base: Duration::from_millis(100),
+        throttled_base: None,
+        multiplier: 2.0,
+        cap: Duration::from_secs(20),
+        floor: Duration::ZERO,
+        jitter: Jitter::Full,
+        attempts: 4,
+        deadline: None,
+        attempt_timeout: None,
+        hint: HintMode::Honor,
+        max_hint: Duration::from_secs(60),
+        budget: Budget::ratio(0.1),
+        max_waiting: None,
+        nested: Nested::Nearest,
+        throttle: None,
+        rate: None,
+        hedge: None,
+        bulkhead: None,
+        breaker: None,
+    };
 
     /// The default policy.
     pub fn new() -> Self {
@@ -159,11 +163,11 @@ impl Policy {
         }
     }
 
-    /// The ceiling is what the function returns for the n-th retry, n from 0. `base` plays no part,
-    /// but for decorrelated jitter.
-    pub fn custom(ceiling: fn(u32) -> Duration) -> Self {
+    /// The ceiling is what the function returns for the n-th retry, n from 0 ([`Backoff::custom`]).
+    /// `base` plays no part, but for decorrelated jitter.
+    pub fn custom(ceiling: impl Fn(u32) -> Duration + Send + Sync + 'static) -> Self {
         Self {
-            backoff: Backoff::Custom(ceiling),
+            backoff: Backoff::custom(ceiling),
             ..Self::default()
         }
     }
@@ -221,48 +225,39 @@ impl Policy {
     ///
     /// Legal but dangerous policies pass: see [`Policy::lints`].
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
-        let decorrelated = matches!(
-            self.jitter,
-            Jitter::Decorrelated | Jitter::DecorrelatedClamped
-        );
-        let throttled_base = self.throttled_base.unwrap_or(self.base);
+        use InvalidPolicy as Refused;
+        let (base, cap) = (self.base, self.cap);
+        let throttled_base = self.throttled_base.unwrap_or(base);
+        let decorrelated = self.jitter.is_decorrelated();
         let has_base = decorrelated || !matches!(self.backoff, Backoff::Custom(_));
-        if self.attempts == 0 {
-            Err(InvalidPolicy::Attempts)
-        } else if !(self.multiplier >= 1.0 && self.multiplier.is_finite()) {
-            Err(InvalidPolicy::Multiplier)
-        } else if self.cap.is_zero() {
-            Err(InvalidPolicy::Cap)
-        } else if has_base && self.base > self.cap {
-            Err(InvalidPolicy::BaseAboveCap)
-        } else if has_base && throttled_base > self.cap {
-            Err(InvalidPolicy::ThrottledBaseAboveCap)
-        } else if self.floor >= self.cap {
-            Err(InvalidPolicy::FloorNotBelowCap)
-        } else if decorrelated && (self.base.is_zero() || throttled_base.is_zero()) {
-            Err(InvalidPolicy::DecorrelatedWithoutBase)
-        } else if self.jitter == Jitter::Decorrelated && self.base.max(throttled_base) >= self.cap {
-            Err(InvalidPolicy::DecorrelatedWithoutRoom)
-        } else if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
-            Err(InvalidPolicy::Deadline)
-        } else if self
-            .attempt_timeout
-            .is_some_and(|timeout| timeout.is_zero())
-        {
-            Err(InvalidPolicy::AttemptTimeout)
-        } else if self.max_waiting == Some(0) {
-            Err(InvalidPolicy::MaxWaiting)
-        } else {
-            match self.jitter {
-                Jitter::Proportional(share) if !(share > 0.0 && share <= 1.0) => {
-                    Err(InvalidPolicy::JitterShare)
-                }
-                Jitter::Additive(width) if width.is_zero() || width > self.cap => {
-                    Err(InvalidPolicy::JitterWidth)
-                }
-                _ => self.validate_protection(),
-            }
-        }
+        let grows = !decorrelated || !base.min(throttled_base).is_zero();
+        let has_room = self.jitter != Jitter::Decorrelated || base.max(throttled_base) < cap;
+        let (share, width) = match self.jitter {
+            Jitter::Proportional(share) => (share, cap),
+            Jitter::Additive(width) => (1.0, width),
+            _ => (1.0, cap),
+        };
+        let multipliers = 1.0..f64::INFINITY;
+        let (deadline, timeout) = (self.deadline, self.attempt_timeout);
+        require([
+            (self.attempts > 0, Refused::Attempts),
+            (multipliers.contains(&self.multiplier), Refused::Multiplier),
+            (!cap.is_zero(), Refused::Cap),
+            (!has_base || base <= cap, Refused::BaseAboveCap),
+            (
+                !has_base || throttled_base <= cap,
+                Refused::ThrottledBaseAboveCap,
+            ),
+            (self.floor < cap, Refused::FloorNotBelowCap),
+            (grows, Refused::DecorrelatedWithoutBase),
+            (has_room, Refused::DecorrelatedWithoutRoom),
+            (deadline != Some(Duration::ZERO), Refused::Deadline),
+            (timeout != Some(Duration::ZERO), Refused::AttemptTimeout),
+            (self.max_waiting != Some(0), Refused::MaxWaiting),
+            (share > 0.0 && share <= 1.0, Refused::JitterShare),
+            (!width.is_zero() && width <= cap, Refused::JitterWidth),
+        ])?;
+        self.validate_protection()
     }
 
     fn validate_protection(&self) -> Result<(), InvalidPolicy> {
@@ -274,117 +269,3 @@ impl Policy {
         self.breaker.as_ref().map_or(Ok(()), Written::check)
     }
 }
-
-/// Why a policy is refused. `Display` names the field and the remedy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum InvalidPolicy {
-    /// `attempts` is 0.
-    Attempts,
-    /// `multiplier` is below 1, infinite or not a number.
-    Multiplier,
-    /// `cap` is 0.
-    Cap,
-    /// `base` is above `cap`.
-    BaseAboveCap,
-    /// `throttled_base` is above `cap`, which binds the delays after throttled failures as well.
-    ThrottledBaseAboveCap,
-    /// `floor` is not below `cap`.
-    FloorNotBelowCap,
-    /// Decorrelated jitter grows from `base` or `throttled_base`, which is 0.
-    DecorrelatedWithoutBase,
-    /// Decorrelated jitter is drawn between `base` or `throttled_base` and `cap`, which are equal.
-    DecorrelatedWithoutRoom,
-    /// `deadline` is 0.
-    Deadline,
-    /// `attempt_timeout` is 0.
-    AttemptTimeout,
-    /// `max_waiting` is 0.
-    MaxWaiting,
-    /// The share of proportional jitter is out of range.
-    JitterShare,
-    /// The width of additive jitter is out of range.
-    JitterWidth,
-    /// The budget is refused.
-    Budget(InvalidBudget),
-    /// The adaptive throttle is refused.
-    Throttle(InvalidThrottle),
-    /// The adaptive rate is refused.
-    Rate(InvalidAdaptiveRate),
-    /// The hedge is refused.
-    Hedge(InvalidHedge),
-    /// The bulkhead is refused.
-    Bulkhead(InvalidBulkhead),
-    /// The breaker is refused.
-    Breaker(InvalidBreaker),
-}
-
-impl InvalidPolicy {
-    /// The field at fault, as in a policy file.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Attempts => "attempts",
-            Self::Multiplier => "multiplier",
-            Self::Cap => "cap",
-            Self::BaseAboveCap | Self::DecorrelatedWithoutBase | Self::DecorrelatedWithoutRoom => {
-                "base"
-            }
-            Self::ThrottledBaseAboveCap => "throttled_base",
-            Self::FloorNotBelowCap => "floor",
-            Self::Deadline => "deadline",
-            Self::AttemptTimeout => "attempt_timeout",
-            Self::MaxWaiting => "max_waiting",
-            Self::JitterShare | Self::JitterWidth => "jitter",
-            Self::Budget(_) => "budget",
-            Self::Throttle(_) => "throttle",
-            Self::Rate(_) => "rate",
-            Self::Hedge(_) => "hedge",
-            Self::Bulkhead(_) => "bulkhead",
-            Self::Breaker(_) => "breaker",
-        }
-    }
-}
-
-impl fmt::Display for InvalidPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Attempts => "attempts is 0; the first try counts, so set at least 1",
-            Self::Multiplier => {
-                "multiplier must be a finite number of at least 1; use 2, or fixed backoff"
-            }
-            Self::Cap => "cap is 0; set the longest delay, or a base of 0 for no delay",
-            Self::BaseAboveCap => "base is above cap; lower base or raise cap",
-            Self::ThrottledBaseAboveCap => {
-                "throttled_base is above cap; lower throttled_base or raise cap"
-            }
-            Self::FloorNotBelowCap => {
-                "floor is not below cap; delays could not be spread between them"
-            }
-            Self::DecorrelatedWithoutBase => {
-                "base or throttled_base is 0, but decorrelated jitter grows from it; set a base or \
-                 use full jitter"
-            }
-            Self::DecorrelatedWithoutRoom => {
-                "base or throttled_base is at cap, but decorrelated jitter is drawn between them; \
-                 raise cap or use full jitter"
-            }
-            Self::Deadline => "deadline is 0; no attempt could start, so leave it out or raise it",
-            Self::AttemptTimeout => "attempt_timeout is 0; no attempt could end in time",
-            Self::MaxWaiting => "max_waiting is 0; use attempts 1 for no retries",
-            Self::JitterShare => {
-                "jitter proportional needs a share above 0 and at most 1; use none for 0"
-            }
-            Self::JitterWidth => {
-                "jitter additive needs a width above 0 and at most cap; use none for 0"
-            }
-            Self::Budget(reason) => return reason.fmt(f),
-            Self::Throttle(reason) => return reason.fmt(f),
-            Self::Rate(reason) => return reason.fmt(f),
-            Self::Hedge(reason) => return reason.fmt(f),
-            Self::Bulkhead(reason) => return reason.fmt(f),
-            Self::Breaker(reason) => return reason.fmt(f),
-        })
-    }
-}
-
-impl core::error::Error for InvalidPolicy {}

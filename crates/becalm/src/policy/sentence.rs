@@ -86,7 +86,7 @@ impl Policy {
     }
 
     fn write_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.backoff {
+        match &self.backoff {
             Backoff::Custom(_) => f.write_str("custom backoff")?,
             Backoff::Fixed => write!(f, "fixed {}", Human(self.base))?,
             backoff => write!(f, "{backoff} from {}", Human(self.base))?,

@@ -44,12 +44,12 @@ use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
+use crate::policy::text::{Given, remedy};
 use crate::preset::Preset;
 use crate::rate::AdaptiveRate;
 use crate::scope::Nested;
-use crate::suggest;
 use crate::throttle::Throttle;
-use value::{Attempts, Raw, RawOf, Value};
+use value::{Attempts, Value, ValueOf};
 
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -70,10 +70,10 @@ macro_rules! keys {
 
         impl Draft {
             /// Takes the value of this key; the error is a sentence.
-            fn set(&mut self, key: &str, raw: Raw) -> Result<(), String> {
+            fn set(&mut self, key: &str, given: Given) -> Result<(), String> {
                 match key {
-                    "preset" => set(&mut self.preset, key, raw),
-                    $(stringify!($key) => set(&mut self.$key, key, raw),)*
+                    "preset" => set(&mut self.preset, key, given),
+                    $(stringify!($key) => set(&mut self.$key, key, given),)*
                     _ => Err(unknown(key)),
                 }
             }
@@ -95,6 +95,12 @@ macro_rules! keys {
                     policy.$key = value.into();
                 })*
                 policy
+            }
+
+            /// What is written of each key.
+            fn written(policy: Policy) -> impl Iterator<Item = (&'static str, Option<Given>)> {
+                let keys = [$((stringify!($key), <$value>::from(policy.$key).write())),*];
+                keys.into_iter()
             }
         }
     };
@@ -123,11 +129,11 @@ keys! {
     breaker: Option<Breaker>,
 }
 
-fn set<T: Value>(slot: &mut Option<T>, key: &str, raw: Raw) -> Result<(), String> {
+fn set<T: Value>(slot: &mut Option<T>, key: &str, given: Given) -> Result<(), String> {
     if slot.is_some() {
         return Err(format!("key `{key}` is given twice; keep one of them"));
     }
-    let value = T::read(raw).map_err(|refusal| match refusal.parameter() {
+    let value = T::read(given).map_err(|refusal| match refusal.parameter() {
         Some(parameter) => format!("{key}.{parameter}: {refusal}"),
         None => format!("{key}: {refusal}"),
     })?;
@@ -136,10 +142,9 @@ fn set<T: Value>(slot: &mut Option<T>, key: &str, raw: Raw) -> Result<(), String
 }
 
 fn unknown(key: &str) -> String {
-    match suggest::nearest(key, KEYS.iter().copied()) {
-        Some(nearest) => format!("unknown key `{key}`; did you mean `{nearest}`?"),
-        None => format!("unknown key `{key}`; the keys are {}", KEYS.join(", ")),
-    }
+    let all = || format!("the keys are {}", KEYS.join(", "));
+    let remedy = remedy(key, KEYS.iter().copied(), all);
+    format!("unknown key `{key}`; {remedy}")
 }
 
 struct Table;
@@ -158,8 +163,8 @@ impl<'de> Visitor<'de> for Table {
             if !KEYS.contains(&key.as_str()) {
                 return Err(de::Error::custom(unknown(&key)));
             }
-            let raw = table.next_value_seed(RawOf(&key))?;
-            draft.set(&key, raw).map_err(de::Error::custom)?;
+            let given = table.next_value_seed(ValueOf(&key))?;
+            draft.set(&key, given).map_err(de::Error::custom)?;
         }
         let policy = draft.policy();
         policy.validate().map_err(de::Error::custom)?;

@@ -2,13 +2,14 @@
 
 use alloc::borrow::ToOwned;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::duration::{Human, nanos};
 use crate::policy::Policy;
 use crate::policy::text::{Fault, Given, Unreadable, Written, has_tables, read_table};
 use crate::preset::Preset;
@@ -18,95 +19,84 @@ pub(super) const UNLIMITED: &str = "unlimited";
 /// A key that is switched off although the preset has it.
 pub(super) const NONE: &str = "none";
 
-/// A value as the format has it.
-pub(super) enum Raw {
-    One(Given),
-    List(Vec<Raw>),
-    Table(Vec<(String, Given)>),
-}
+/// Reads the value of this key, as the format has it.
+pub(super) struct ValueOf<'a>(pub &'a str);
 
-/// Reads the raw value of this key.
-pub(super) struct RawOf<'a>(pub &'a str);
+impl<'de> DeserializeSeed<'de> for ValueOf<'_> {
+    type Value = Given;
 
-impl<'de> DeserializeSeed<'de> for RawOf<'_> {
-    type Value = Raw;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Given, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for RawOf<'_> {
-    type Value = Raw;
+impl<'de> Visitor<'de> for ValueOf<'_> {
+    type Value = Given;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a text, a number or a table for `{}`", self.0)
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
-        Ok(Raw::One(Given::Quoted(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<Given, E> {
+        Ok(Given::Quoted(text.to_owned()))
     }
 
-    fn visit_u64<E>(self, whole: u64) -> Result<Raw, E> {
-        Ok(Raw::One(Given::Whole(whole)))
+    fn visit_u64<E>(self, whole: u64) -> Result<Given, E> {
+        Ok(Given::Whole(whole))
     }
 
-    fn visit_i64<E>(self, whole: i64) -> Result<Raw, E> {
+    fn visit_i64<E>(self, whole: i64) -> Result<Given, E> {
         #[expect(clippy::cast_precision_loss)] // below zero, where every key refuses it
-        let given = u64::try_from(whole).map_or(Given::Number(whole as f64), Given::Whole);
-        Ok(Raw::One(given))
+        let below_zero = Given::Number(whole as f64);
+        Ok(u64::try_from(whole).map_or(below_zero, Given::Whole))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Raw, E> {
-        Ok(Raw::One(Given::Number(number)))
+    fn visit_f64<E>(self, number: f64) -> Result<Given, E> {
+        Ok(Given::Number(number))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Given, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(RawOf(self.0))? {
+        while let Some(item) = list.next_element_seed(ValueOf(self.0))? {
             items.push(item);
         }
-        Ok(Raw::List(items))
+        Ok(Given::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Given, A::Error> {
         let mut entries = Vec::new();
         while let Some(name) = table.next_key::<String>()? {
-            let given = match table.next_value_seed(RawOf(&format!("{}.{name}", self.0)))? {
-                Raw::One(given) => given,
-                Raw::List(_) | Raw::Table(_) => Given::Nested,
-            };
+            let given = table.next_value_seed(ValueOf(&format!("{}.{name}", self.0)))?;
             entries.push((name, given));
         }
-        Ok(Raw::Table(entries))
+        Ok(Given::Table(entries))
     }
 }
 
 /// A value as the policy has it.
 pub(super) trait Value: Sized {
-    fn read(raw: Raw) -> Result<Self, Unreadable>;
+    fn read(given: Given) -> Result<Self, Unreadable>;
+
+    /// As it is written: nothing where the key is left out.
+    fn write(&self) -> Option<Given>;
 }
 
 impl<T: Written> Value for T {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        let part = match (raw, T::JOIN) {
-            (Raw::One(Given::Quoted(text)), _) => T::of_text(&text)?,
-            (Raw::Table(entries), _) if has_tables::<T>() => read_table(entries)?,
-            (Raw::List(items), Some(join)) => {
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        let part = match (given, T::JOIN) {
+            (Given::Quoted(text), _) => T::of_text(&text)?,
+            (Given::Table(entries), _) if has_tables::<T>() => read_table(entries)?,
+            (Given::List(items), Some(join)) => {
                 let parts = items.into_iter().map(T::read);
                 let parts = parts.collect::<Result<Vec<_>, _>>()?.into_iter();
                 let joined = parts.reduce(join);
                 joined.ok_or_else(|| instead("the list is empty; write \"none\""))?
             }
             _ => {
-                let mut kinds = T::KINDS.iter().filter(|kind| kind.first.is_some());
-                let kind = kinds.next().or(T::KINDS.first());
+                let kind = T::KINDS.iter().min_by_key(|kind| kind.first.is_none());
                 let example = kind.map_or("", |kind| kind.example);
-                let table = if has_tables::<T>() {
-                    ", or as a table"
-                } else {
-                    ""
-                };
+                let table = has_tables::<T>().then_some(", or as a table");
+                let table = table.unwrap_or_default();
                 let sentence = format!("write it in quotes, such as \"{example}\"{table}");
                 return Err(instead(sentence));
             }
@@ -114,38 +104,66 @@ impl<T: Written> Value for T {
         part.check()?;
         Ok(part)
     }
+
+    fn write(&self) -> Option<Given> {
+        Some(Given::Quoted(self.to_string()))
+    }
 }
 
 impl<T: Value> Value for Option<T> {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        match raw {
-            Raw::One(Given::Quoted(text)) if text == NONE => Ok(None),
-            raw => T::read(raw).map(Some),
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        match given {
+            Given::Quoted(text) if text == NONE => Ok(None),
+            given => T::read(given).map(Some),
         }
+    }
+
+    fn write(&self) -> Option<Given> {
+        self.as_ref()?.write()
     }
 }
 
 impl Value for Duration {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        raw.one().duration().map_err(instead)
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        given.duration().map_err(instead)
+    }
+
+    /// As it counts: beyond 584 years a decision cannot tell the difference.
+    fn write(&self) -> Option<Given> {
+        let time = Duration::from_nanos(nanos(*self));
+        Some(Given::Quoted(Human(time).to_string()))
     }
 }
 
 impl Value for f64 {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        raw.one().number().map_err(instead)
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        given.number().map_err(instead)
+    }
+
+    fn write(&self) -> Option<Given> {
+        Some(Given::Number(*self))
     }
 }
 
 impl Value for u32 {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        let whole = raw.one().whole();
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        let whole = given.whole();
         whole.map_err(|_| instead("write a whole number from 1 to 4294967295, or \"none\""))
+    }
+
+    fn write(&self) -> Option<Given> {
+        Some(Given::Whole((*self).into()))
     }
 }
 
 /// A number of attempts, or none.
 pub(super) struct Attempts(u32);
+
+impl From<u32> for Attempts {
+    fn from(attempts: u32) -> Self {
+        Self(attempts)
+    }
+}
 
 impl From<Attempts> for u32 {
     fn from(Attempts(attempts): Attempts) -> Self {
@@ -154,8 +172,8 @@ impl From<Attempts> for u32 {
 }
 
 impl Value for Attempts {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        let attempts = match raw.one() {
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        let attempts = match given {
             Given::Quoted(text) if text == UNLIMITED => Ok(Policy::UNLIMITED),
             given => given.whole(),
         };
@@ -163,27 +181,28 @@ impl Value for Attempts {
             .map(Self)
             .map_err(|_| instead("write a whole number from 1 to 4294967294, or \"unlimited\""))
     }
+
+    fn write(&self) -> Option<Given> {
+        match self.0 {
+            Policy::UNLIMITED => Some(Given::Quoted(UNLIMITED.to_owned())),
+            attempts => attempts.write(),
+        }
+    }
 }
 
 impl Value for &'static Preset {
-    fn read(raw: Raw) -> Result<Self, Unreadable> {
-        match raw.one() {
+    fn read(given: Given) -> Result<Self, Unreadable> {
+        match given {
             Given::Quoted(name) => Preset::by_name(&name),
             _ => Err(instead("write a name in quotes, such as \"grpc\"")),
         }
+    }
+
+    fn write(&self) -> Option<Given> {
+        Some(Given::Quoted(self.name().to_owned()))
     }
 }
 
 fn instead(sentence: impl Into<String>) -> Unreadable {
     Unreadable::new(Fault::Value, sentence.into())
-}
-
-impl Raw {
-    /// Where no table is expected.
-    fn one(self) -> Given {
-        match self {
-            Self::One(given) => given,
-            Self::List(_) | Self::Table(_) => Given::Nested,
-        }
-    }
 }

@@ -39,13 +39,11 @@ mod websocket;
 use alloc::format;
 use core::time::Duration;
 
-use crate::backoff::Backoff;
 use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
+use crate::policy::text::remedy;
 use crate::policy::{Fault, Policy, Unreadable};
-use crate::scope::Nested;
-use crate::suggest::nearest;
 
 /// The default retry policy of a well-known system.
 ///
@@ -74,14 +72,10 @@ impl Preset {
     pub fn by_name(name: &str) -> Result<&'static Self, Unreadable> {
         let found = Self::all().find(|preset| preset.name == name);
         found.ok_or_else(|| {
-            let remedy = match nearest(name, Self::all().map(Self::name)) {
-                Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => "`becalm presets` lists them".into(),
-            };
-            Unreadable::new(
-                Fault::Kind,
-                format!("there is no preset `{name}`; {remedy}"),
-            )
+            let all = || "`becalm presets` lists them".into();
+            let remedy = remedy(name, Self::all().map(Self::name), all);
+            let sentence = format!("there is no preset `{name}`; {remedy}");
+            Unreadable::new(Fault::Kind, sentence)
         })
     }
 
@@ -124,39 +118,18 @@ impl Preset {
 /// For a system without a cap: no call waits for a year.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// becalm's own default, for specifications that leave the rest to the implementation.
+const BECALM: Policy = Policy::DEFAULT;
+
 /// A system that bounds, spreads and heeds nothing, from which most rows start.
 const BARE: Policy = Policy {
-    backoff: Backoff::Exponential,
     base: Duration::ZERO,
-    throttled_base: None,
-    multiplier: 2.0,
     cap: A_YEAR,
-    floor: Duration::ZERO,
     jitter: Jitter::None,
     attempts: Policy::UNLIMITED,
-    deadline: None,
-    attempt_timeout: None,
     hint: HintMode::Ignore,
-    max_hint: Duration::from_secs(60),
     budget: Budget::None,
-    max_waiting: None,
-    nested: Nested::Nearest,
-    throttle: None,
-    rate: None,
-    hedge: None,
-    bulkhead: None,
-    breaker: None,
-};
-
-/// becalm's own default, for specifications that leave the rest to the implementation.
-const BECALM: Policy = Policy {
-    base: ms(100),
-    cap: secs(20),
-    jitter: Jitter::Full,
-    attempts: 4,
-    hint: HintMode::Honor,
-    budget: Budget::ratio(0.1),
-    ..BARE
+    ..BECALM
 };
 
 /// Finagle's budget, which Linkerd, tower and the Gateway API took over: 20 %, and 10 a second, over
@@ -169,14 +142,4 @@ const fn ms(millis: u64) -> Duration {
 
 const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_copy_of_the_default_is_the_default() {
-        assert_eq!(BECALM, Policy::default());
-    }
 }

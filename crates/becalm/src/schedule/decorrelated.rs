@@ -21,6 +21,7 @@
 //! so that the terms fall at least as fast as 0.6^n; linear functions (no cap in reach) are exact.
 
 use alloc::vec::Vec;
+use core::iter::successors;
 
 use crate::delay::DelayRule;
 use crate::jitter::Jitter;
@@ -183,19 +184,14 @@ impl Piece {
 
 /// `low` = `low` x 3^0, `end` / 3^J, `low` x 3^1, `end` / 3^(J - 1), ..., `end`, ascending.
 fn cuts(low: f64, end: f64) -> Vec<f64> {
-    let mut divided = Vec::new();
-    let mut cut = end;
-    while cut > low {
-        divided.push(cut);
-        cut /= 3.0;
-    }
-    let mut ends = Vec::new();
-    let mut tripled = low;
-    for cut in divided.into_iter().rev() {
-        ends.extend([tripled, cut]);
-        tripled *= 3.0;
-    }
-    ends
+    let divided = successors(Some(end), |cut| Some(cut / 3.0)).take_while(|cut| *cut > low);
+    let mut divided: Vec<_> = divided.collect();
+    divided.reverse();
+    let tripled = successors(Some(low), |cut| Some(cut * 3.0));
+    tripled
+        .zip(divided)
+        .flat_map(|cuts| [cuts.0, cuts.1])
+        .collect()
 }
 
 /// The series divided by `constant + slope x t`, `slope` being the smaller.

@@ -24,8 +24,8 @@ fn any_backoff() -> impl Strategy<Value = Backoff> {
         Just(Backoff::Linear),
         Just(Backoff::Exponential),
         Just(Backoff::Fibonacci),
-        Just(Backoff::Custom(|n| Duration::from_millis(n.into()))),
-        Just(Backoff::Custom(|n| Duration::MAX / (n + 1))),
+        Just(Backoff::custom(|n| Duration::from_millis(n.into()))),
+        Just(Backoff::custom(|n| Duration::MAX / (n + 1))),
     ]
 }
 

@@ -1,10 +1,15 @@
 //! How is a breaker written?
 
-use core::time::Duration;
-
-use super::grammar::{field, unless};
+use super::grammar::{field, of, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::breaker::{Breaker, Span, Trip};
+
+/// The slot of a field that is written where it is not the default.
+macro_rules! unless_default {
+    ($slot:ident, $field:ident) => {
+        field!($slot, $field unless Breaker::default().$field)
+    };
+}
 
 impl Written for Breaker {
     const NOUN: &'static str = "breaker";
@@ -14,24 +19,15 @@ impl Written for Breaker {
             name: "consecutive",
             example: "consecutive:5",
             start: || Self::consecutive(0),
-            first: Some(Slot::Whole(
-                |it, failures| it.trip = Trip::Consecutive(failures),
-                |it| match it.trip {
-                    Trip::Consecutive(failures) => Some(failures),
-                    Trip::Share { .. } => None,
-                },
-            )),
-            parameters: &[MIN, REST],
+            first: Some(of!(Whole, |it| it.trip, Trip::Consecutive(failures) => *failures)),
+            parameters: &[&[("min", unless_default!(Whole, min_calls))], REST],
         },
         Kind {
             name: "share",
             example: "share:0.5",
             start: Self::default,
-            first: Some(Slot::Number(
-                |it, share| *it = Self::share(share, WITHIN),
-                |it| Some(share(it)?.0),
-            )),
-            parameters: &[WINDOW, MIN, REST],
+            first: Some(of!(Number, |it| it.trip, Trip::Share { share, .. } => *share)),
+            parameters: &[WINDOW, REST],
         },
     ];
 
@@ -42,42 +38,31 @@ impl Written for Breaker {
     }
 }
 
-/// The window of a share that names none.
-const WITHIN: Span = Span::Time(Duration::from_secs(10));
-
 const WINDOW: &[Parameter<Breaker>] = &[
     (
         "within",
-        Slot::Duration(
-            |it, time| set_window(it, Span::Time(time)),
-            |it| match share(it)?.1 {
-                Span::Time(time) => Some(time),
-                Span::Calls(_) => None,
-            },
-        ),
+        of!(Duration, |it| it.trip, Trip::Share { window: Span::Time(time), .. } => *time),
     ),
+    // Its size bounds the default of what follows.
     (
         "calls",
         Slot::Whole(
-            |it, calls| set_window(it, Span::Calls(calls)),
-            |it| match share(it)?.1 {
-                Span::Calls(calls) => Some(calls),
-                Span::Time(_) => None,
+            |it, calls| {
+                if let Trip::Share { share, .. } = it.trip {
+                    *it = Breaker::share(share, Span::Calls(calls));
+                }
+            },
+            |it| match it.trip {
+                Trip::Share {
+                    window: Span::Calls(calls),
+                    ..
+                } => Some(calls),
+                _ => None,
             },
         ),
     ),
+    ("min", field!(Whole, min_calls)),
 ];
-
-const MIN: &[Parameter<Breaker>] = &[(
-    "min",
-    Slot::Whole(
-        |it, calls| it.min_calls = calls,
-        |it| match it.trip {
-            Trip::Consecutive(_) => unless(Breaker::default().min_calls, it.min_calls),
-            Trip::Share { .. } => Some(it.min_calls),
-        },
-    ),
-)];
 
 const REST: &[Parameter<Breaker>] = &[
     ("slow", field!(Duration, optional slow)),
@@ -92,27 +77,8 @@ const REST: &[Parameter<Breaker>] = &[
             |it| Some(it.open),
         ),
     ),
-    (
-        "open-max",
-        field!(Duration, open_max unless Breaker::default()),
-    ),
-    ("jitter", field!(Number, jitter unless Breaker::default())),
-    ("probes", field!(Whole, probes unless Breaker::default())),
-    (
-        "successes",
-        field!(Whole, successes unless Breaker::default()),
-    ),
+    ("open-max", unless_default!(Duration, open_max)),
+    ("jitter", unless_default!(Number, jitter)),
+    ("probes", unless_default!(Whole, probes)),
+    ("successes", unless_default!(Whole, successes)),
 ];
-
-fn share(breaker: &Breaker) -> Option<(f64, Span)> {
-    match breaker.trip {
-        Trip::Share { share, window } => Some((share, window)),
-        Trip::Consecutive(_) => None,
-    }
-}
-
-fn set_window(breaker: &mut Breaker, window: Span) {
-    if let Trip::Share { share, .. } = breaker.trip {
-        *breaker = Breaker::share(share, window);
-    }
-}

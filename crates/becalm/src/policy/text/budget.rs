@@ -32,30 +32,21 @@ impl Written for Budget {
 
     /// Kinds are joined by `+`.
     fn of_text(text: &str) -> Result<Self, Unreadable> {
-        let mut budget = Self::None;
-        let mut rest = Some(text).filter(|text| *text != "none");
-        while let Some(text) = rest {
-            let part;
-            (part, rest) = first_part(text);
-            budget = budget.and(read_text(part.trim())?);
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        // In `1e+3` it does not join.
+        let joins = |at: &usize| {
+            let behind = text[at + 1..].trim_start();
+            !behind.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let pluses = text.match_indices('+').map(|(at, _)| at);
+        let (mut budget, mut start) = (Self::None, 0);
+        for end in pluses.filter(joins).chain([text.len()]) {
+            budget = budget.and(read_text(text[start..end].trim())?);
+            start = end + 1;
         }
         Ok(budget)
-    }
-}
-
-/// What stands before the first `+` that joins, and what behind it. In `1e+3` it does not join.
-fn first_part(text: &str) -> (&str, Option<&str>) {
-    let joins = |behind: &str| {
-        !behind
-            .trim_start()
-            .starts_with(|c: char| c.is_ascii_digit())
-    };
-    let plus = text
-        .match_indices('+')
-        .find(|(at, _)| joins(&text[at + 1..]));
-    match plus {
-        Some((at, _)) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
     }
 }
 

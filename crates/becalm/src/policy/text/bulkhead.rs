@@ -1,23 +1,13 @@
 //! How is a bulkhead written?
 
-use super::grammar::{field, unless};
+use super::grammar::{field, of, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
 
 /// The slot of a field of an adaptive limit.
 macro_rules! of_limit {
     ($kind:ident, $slot:ident, $field:ident) => {
-        Slot::$slot(
-            |it, value| {
-                if let Limit::$kind(limit) = &mut it.limit {
-                    limit.$field = value.into();
-                }
-            },
-            |it| match it.limit {
-                Limit::$kind(limit) => limit.$field.into(),
-                _ => None,
-            },
-        )
+        of!($slot, |it| it.limit, Limit::$kind(limit) => limit.$field)
     };
 }
 
@@ -29,13 +19,7 @@ impl Written for Bulkhead {
             name: "calls",
             example: "calls:50",
             start: || Self::calls(0),
-            first: Some(Slot::Whole(
-                |it, calls| it.limit = Limit::Fixed(calls),
-                |it| match it.limit {
-                    Limit::Fixed(calls) => Some(calls),
-                    _ => None,
-                },
-            )),
+            first: Some(of!(Whole, |it| it.limit, Limit::Fixed(calls) => *calls)),
             parameters: &[QUEUE],
         },
         Kind {
@@ -75,7 +59,7 @@ const AIMD: &[Parameter<Bulkhead>] = &[
 ];
 
 const QUEUE: &[Parameter<Bulkhead>] = &[
-    ("waiting", field!(Whole, waiting unless Bulkhead::calls(0))),
+    ("waiting", field!(Whole, waiting unless 0)),
     ("max-wait", field!(Duration, optional max_wait)),
     (
         "order",

@@ -3,6 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::unreadable::{list, remedy};
@@ -22,8 +23,8 @@ pub(crate) enum Given {
     Quoted(String),
     Whole(u64),
     Number(f64),
-    /// A list or a table.
-    Nested,
+    List(Vec<Given>),
+    Table(Vec<(String, Given)>),
 }
 
 /// What stands behind a rate, and the seconds that it is for.
@@ -113,7 +114,7 @@ impl Given {
             Self::Whole(whole) => whole.to_string(),
             Self::Number(number) => number.to_string(),
             Self::Nothing => String::new(),
-            Self::Nested => "{..}".to_owned(),
+            Self::List(_) | Self::Table(_) => "{..}".to_owned(),
         }
     }
 

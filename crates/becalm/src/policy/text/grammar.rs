@@ -109,9 +109,32 @@ macro_rules! field {
     ($slot:ident, $field:ident unless $default:expr) => {
         Slot::$slot(
             |it, value| it.$field = value,
-            |it| unless($default.$field, it.$field),
+            |it| unless($default, it.$field),
         )
     };
 }
 
-pub(super) use field;
+/// The slot of what one variant holds: always written, or where it is not the default.
+macro_rules! of {
+    ($slot:ident, |$it:ident| $of:expr, $variant:pat => $value:expr $(, unless $default:expr)?) => {
+        Slot::$slot(
+            |$it, value| {
+                if let $variant = &mut $of {
+                    $value = value.into();
+                }
+            },
+            |$it| match &$of {
+                $variant => of!(@written $value $(, $default)?),
+                _ => None,
+            },
+        )
+    };
+    (@written $value:expr) => {
+        $value.into()
+    };
+    (@written $value:expr, $default:expr) => {
+        unless($default, $value)
+    };
+}
+
+pub(super) use {field, of};

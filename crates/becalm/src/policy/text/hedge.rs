@@ -2,10 +2,21 @@
 
 use core::time::Duration;
 
-use super::grammar::{field, unless};
+use super::grammar::{field, of, unless};
 use super::reader::read_text;
 use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
 use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
+
+/// The slot of a field of a delay that is a quantile.
+macro_rules! of_quantile {
+    ($slot:ident, $field:ident) => {
+        of!($slot, |it| it.delay, HedgeDelay::Quantile(delay) => delay.$field)
+    };
+    ($slot:ident, $field:ident, unless default) => {
+        of!($slot, |it| it.delay, HedgeDelay::Quantile(delay) => delay.$field,
+            unless QuantileDelay::default().$field)
+    };
+}
 
 impl Written for Hedge {
     const NOUN: &'static str = "hedge";
@@ -15,23 +26,14 @@ impl Written for Hedge {
             name: "after",
             example: "after:50ms",
             start: || Self::after(Duration::ZERO),
-            first: Some(Slot::Duration(
-                |it, time| it.delay = HedgeDelay::After(time),
-                |it| match it.delay {
-                    HedgeDelay::After(time) => Some(time),
-                    HedgeDelay::Quantile(_) => None,
-                },
-            )),
+            first: Some(of!(Duration, |it| it.delay, HedgeDelay::After(time) => *time)),
             parameters: &[COPIES],
         },
         Kind {
             name: PERCENTILE,
             example: "p95",
             start: || Self::at_quantile(0.0),
-            first: Some(Slot::Percentile(
-                |it, share| *it = Self::at_quantile(share),
-                |it| Some(latencies(it)?.quantile),
-            )),
+            first: Some(of_quantile!(Percentile, quantile)),
             parameters: &[LATENCIES, COPIES],
         },
     ];
@@ -53,39 +55,11 @@ impl Written for Hedge {
 const PERCENTILE: &str = "p";
 
 const LATENCIES: &[Parameter<Hedge>] = &[
-    (
-        "min",
-        Slot::Duration(|it, time| *it = it.min(time), |it| Some(latencies(it)?.min)),
-    ),
-    (
-        "max",
-        Slot::Duration(|it, time| *it = it.max(time), |it| latencies(it)?.max),
-    ),
-    (
-        "samples",
-        Slot::Whole(
-            |it, samples| *it = it.min_samples(samples),
-            |it| {
-                let samples = latencies(it)?.min_samples;
-                unless(QuantileDelay::default().min_samples, samples)
-            },
-        ),
-    ),
-    (
-        "window",
-        Slot::Duration(
-            |it, time| *it = it.window(time),
-            |it| unless(QuantileDelay::default().window, latencies(it)?.window),
-        ),
-    ),
+    ("min", of_quantile!(Duration, min)),
+    ("max", of_quantile!(Duration, max)),
+    ("samples", of_quantile!(Whole, min_samples, unless default)),
+    ("window", of_quantile!(Duration, window, unless default)),
 ];
-
-fn latencies(hedge: &Hedge) -> Option<QuantileDelay> {
-    match hedge.delay {
-        HedgeDelay::Quantile(delay) => Some(delay),
-        HedgeDelay::After(_) => None,
-    }
-}
 
 const COPIES: &[Parameter<Hedge>] = &[("copies", field!(Whole, copies))];
 

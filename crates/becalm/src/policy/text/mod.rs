@@ -25,6 +25,7 @@ pub(crate) use grammar::{Kind, Parameter, Slot, unless};
 pub(crate) use table::KIND;
 #[cfg(feature = "serde")]
 pub(crate) use table::{has_tables, read_table};
+pub(crate) use unreadable::remedy;
 pub use unreadable::{Fault, Unreadable};
 
 use core::fmt;
@@ -32,7 +33,7 @@ use core::fmt;
 use super::InvalidPolicy;
 
 /// A part of a policy that is written as a text, and most of them as a table too.
-pub(crate) trait Written: Sized + PartialEq + 'static {
+pub(crate) trait Written: fmt::Display + PartialEq + Sized + 'static {
     /// What the part is called in a sentence.
     const NOUN: &'static str;
 

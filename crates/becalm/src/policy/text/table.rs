@@ -36,11 +36,8 @@ pub(crate) fn read_table<T: Written>(mut entries: Vec<(String, Given)>) -> Resul
 /// The kind whose name is there: the first to which nothing else that is there is a stranger.
 fn kind_of<T: Written>(said: &Said) -> Result<&'static Kind<T>, Unreadable> {
     let kinds = T::KINDS.iter();
-    let named: Vec<_> = kinds.filter(|kind| said.get(kind.name).is_some()).collect();
-    let mut fitting = named
-        .iter()
-        .filter(|kind| reader::refuse_strangers(kind, said).is_ok());
-    let found = fitting.next().or(named.first()).copied();
+    let named = kinds.filter(|kind| said.get(kind.name).is_some());
+    let found = named.min_by_key(|kind| reader::refuse_strangers(kind, said).is_err());
     let only = match T::KINDS {
         [kind] => Some(kind),
         _ => None,

@@ -14,7 +14,7 @@ impl Written for Throttle {
         first: Some(field!(Number, k)),
         parameters: &[&[
             ("within", field!(Duration, window)),
-            ("max", field!(Number, max unless Throttle::default())),
+            ("max", field!(Number, max unless Throttle::default().max)),
         ]],
     }];
 

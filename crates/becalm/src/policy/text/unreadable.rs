@@ -75,7 +75,7 @@ impl fmt::Display for Unreadable {
 impl core::error::Error for Unreadable {}
 
 /// What to write instead of a word: the nearest of those that are known, or what `all` says.
-pub(super) fn remedy<'a>(
+pub(crate) fn remedy<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     all: impl FnOnce() -> String,

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::grammar::of;
 use super::{Kind, Slot, Written};
 use crate::backoff::Backoff;
 use crate::hint::HintMode;
@@ -20,24 +21,12 @@ impl Written for Jitter {
         Kind::word("decorrelated-clamped", || Self::DecorrelatedClamped),
         Kind {
             example: "proportional:0.25",
-            first: Some(Slot::Number(
-                |it, share| *it = Self::Proportional(share),
-                |it| match it {
-                    Self::Proportional(share) => Some(*share),
-                    _ => None,
-                },
-            )),
+            first: Some(of!(Number, |it| *it, Self::Proportional(share) => *share)),
             ..Kind::word("proportional", || Self::Proportional(0.0))
         },
         Kind {
             example: "additive:1s",
-            first: Some(Slot::Duration(
-                |it, width| *it = Self::Additive(width),
-                |it| match it {
-                    Self::Additive(width) => Some(*width),
-                    _ => None,
-                },
-            )),
+            first: Some(of!(Duration, |it| *it, Self::Additive(width) => *width)),
             ..Kind::word("additive", || Self::Additive(Duration::ZERO))
         },
     ];
@@ -49,7 +38,7 @@ macro_rules! words {
         impl Written for $part {
             const NOUN: &'static str = $noun;
 
-    const KINDS: &'static [Kind<Self>] = &[$(Kind::word($word, || $it),)*];
+            const KINDS: &'static [Kind<Self>] = &[$(Kind::word($word, || $it),)*];
         }
     )*};
 }

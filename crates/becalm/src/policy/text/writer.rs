@@ -1,6 +1,5 @@
 //! How is a part of a policy written, so that it reads back as it is?
 
-use alloc::string::String;
 use core::fmt;
 
 use super::{Kind, Slot, Written};
@@ -11,7 +10,8 @@ pub(super) fn write<T: Written>(it: &T, f: &mut fmt::Formatter<'_>) -> fmt::Resu
         return f.write_str("custom"); // a function has no word
     };
     f.write_str(kind.name)?;
-    if let Some((slot, value)) = kind.first.as_ref().zip(first(kind, it)) {
+    let first = kind.first.as_ref();
+    if let Some((slot, value)) = first.and_then(|slot| Some((slot, slot.shown(it)?))) {
         let colon = match slot {
             Slot::Percentile(..) => "",
             _ => ":",
@@ -26,14 +26,10 @@ pub(super) fn write<T: Written>(it: &T, f: &mut fmt::Formatter<'_>) -> fmt::Resu
     Ok(())
 }
 
-fn first<T>(kind: &Kind<T>, it: &T) -> Option<String> {
-    kind.first.as_ref()?.shown(it)
-}
-
 fn is_of<T: Written>(kind: &Kind<T>, it: &T) -> bool {
-    match T::KINDS {
-        [_] => true,
-        _ if kind.first.is_some() => first(kind, it).is_some(),
-        _ => (kind.start)() == *it,
+    match &kind.first {
+        _ if T::KINDS.len() == 1 => true,
+        Some(first) => first.shown(it).is_some(),
+        None => (kind.start)() == *it,
     }
 }
