@@ -38,6 +38,7 @@
 extern crate alloc;
 
 mod atomic;
+mod attempt;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
@@ -67,8 +68,6 @@ mod policy_file;
 pub mod preset;
 pub mod rate;
 mod reasons;
-#[cfg(feature = "std")]
-mod registry;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;
@@ -82,11 +81,12 @@ pub mod throttle;
 pub mod time;
 mod window;
 
+pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use breaker::{Breaker, CircuitBreaker};
 pub use budget::Budget;
 pub use bulkhead::Bulkhead;
-pub use call::{Attempt, Call, CallOptions, Start};
+pub use call::{Call, CallOptions, Start};
 pub use classify::{Class, Classify, Effect, Failure, Rejected, Verdict};
 pub use decide::Decision;
 pub use gauges::Demand;

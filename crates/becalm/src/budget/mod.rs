@@ -10,6 +10,8 @@ mod concurrency;
 mod config;
 mod first_tries;
 mod grpc;
+#[cfg(feature = "std")]
+mod idle;
 mod kind;
 mod once;
 mod per_minute;

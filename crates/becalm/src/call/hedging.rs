@@ -1,8 +1,8 @@
 //! When is a second copy started beside a slow attempt, and what happens to the others?
 
-use super::attempt::{Attempt, remaining};
 use super::flight::{Flight, Paid};
 use super::{Call, attempts_allowed, payer};
+use crate::attempt::{Attempt, remaining};
 use crate::breaker::Transition;
 use crate::classify::{Class, Failure};
 use crate::guard::{Asking, Ended, Gate};

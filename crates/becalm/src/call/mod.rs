@@ -4,14 +4,12 @@
 //! this one. It reads no clock, sleeps nowhere and allocates nothing (but for hedges); what it
 //! holds, tokens, passes and a place in the waiting room, it returns when it is dropped.
 
-mod attempt;
 mod first_try;
 mod flight;
 mod hedging;
 mod options;
 mod start;
 
-pub use attempt::Attempt;
 pub(crate) use first_try::FirstTry;
 #[cfg(feature = "std")]
 pub(crate) use flight::Flight;
@@ -29,10 +27,10 @@ use crate::decide::{Decision, Rules, Standing, decide};
 use crate::guard::{Admission, Ended};
 use crate::hint::Hint;
 use crate::rng::Random;
-use crate::scope::{ClockId, Nested, Scope};
+use crate::scope::{Nested, Scope};
 use crate::shared::{HeldRules, Shared};
 use crate::stop::StopReason;
-use crate::time::Instant;
+use crate::time::{ClockId, Instant};
 use flight::{Flights, Paid};
 
 /// The state of one call.
@@ -495,7 +493,7 @@ fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
     match nested {
         #[cfg(feature = "std")]
         Nested::ShareBudget => {
-            crate::registry::above(above).filter(|outer| outer.clock().agrees(clock))
+            crate::shared::registry::above(above).filter(|outer| outer.clock().agrees(clock))
         }
         _ => None,
     }

@@ -3,8 +3,8 @@
 use core::task::Waker;
 
 use super::Call;
-use super::attempt::{Attempt, remaining};
 use super::flight::Flight;
+use crate::attempt::{Attempt, remaining};
 use crate::breaker::Transition;
 use crate::guard::{Asking, Gate, Guards};
 use crate::rng::Random;

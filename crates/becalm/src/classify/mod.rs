@@ -20,7 +20,7 @@ use core::fmt::Display;
 use core::str::FromStr;
 use core::time::Duration;
 
-use crate::call::Attempt;
+use crate::attempt::Attempt;
 use crate::hint::Hint;
 use crate::stop::{UnknownName, named};
 

@@ -4,6 +4,7 @@
 //! the bulkhead and the breaker before every attempt, hedges among them. Retriers that configure
 //! none of these never come here.
 
+mod landing;
 mod pass;
 mod slot;
 
@@ -297,12 +298,13 @@ impl Guards {
         // The token is spent; the place goes on as the pass's.
         admission.turn = None;
         let has_place = core::mem::take(&mut admission.has_place);
-        Ok(Gate::Open(Pass::new(
+        Ok(Gate::Open(Pass {
             permit,
             has_place,
+            is_hedge: false,
+            priority: asking.priority,
             started,
-            asking.priority,
-        )))
+        }))
     }
 
     /// When the attempt that is decided now would start: will the breaker let it?

@@ -5,7 +5,8 @@ use super::engine::Engine;
 use super::first_attempt::{FirstAttempt, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
-use crate::call::{Attempt, FirstTry};
+use crate::attempt::Attempt;
+use crate::call::FirstTry;
 use crate::classify::{ByError, Failure, Judge};
 
 /// A blocking call whose options are being set: see

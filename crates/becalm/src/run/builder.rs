@@ -8,9 +8,8 @@ use super::core::{Core, Host};
 use crate::budget::RetryBudget;
 use crate::observe::Observer;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::registry;
 use crate::rng::Seed;
-use crate::shared::Shared;
+use crate::shared::{Shared, registry};
 use crate::time::{Sleeper, default_sleeper};
 
 /// Builds a retrier: see [`Policy::builder`].

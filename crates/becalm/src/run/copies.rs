@@ -6,7 +6,7 @@ use core::task::{Context, Poll};
 
 use super::core::Core;
 use super::engine::Engine;
-use crate::call::Attempt;
+use crate::attempt::Attempt;
 
 pin_project_lite::pin_project! {
     /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation

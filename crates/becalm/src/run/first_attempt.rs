@@ -7,7 +7,8 @@ use core::task::Waker;
 
 use super::core::{Attached, Core, Identity, Stream};
 use super::engine::Engine;
-use crate::call::{Attempt, CallOptions, FirstTry};
+use crate::attempt::Attempt;
+use crate::call::{CallOptions, FirstTry};
 use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::observe::Event;
 use crate::scope::{Entered, Scope};

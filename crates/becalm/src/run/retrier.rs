@@ -4,7 +4,8 @@ use core::fmt;
 use core::future::Future;
 
 use super::{Blocking, CallLoop, Core, Engine, EngineBuilder, GaveUp, Retry};
-use crate::call::{Attempt, CallOptions};
+use crate::attempt::Attempt;
+use crate::call::CallOptions;
 use crate::classify::{ByError, ByTrait, Failure, Judge};
 use crate::rng::SplitMix64;
 use crate::shared::Shared;

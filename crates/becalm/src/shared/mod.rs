@@ -3,6 +3,8 @@
 //! The policy in force, the budget, the waiting room. No clock, no IO: a retrier adds those.
 
 mod current_rules;
+#[cfg(feature = "std")]
+pub(crate) mod registry;
 mod twin;
 
 use alloc::sync::Arc;
@@ -16,11 +18,11 @@ use crate::duration::nanos;
 use crate::gauges::{Demand, DemandCounts, StopCounts};
 use crate::guard::Guards;
 #[cfg(feature = "std")]
-use crate::keyed::{Idle, spend_down_to};
+use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::scope::{ClockId, Heard, Nested, Scope};
+use crate::scope::{Heard, Nested, Scope};
 use crate::stop::StopReason;
-use crate::time::Instant;
+use crate::time::{ClockId, Instant};
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;
 
@@ -177,7 +179,7 @@ impl Shared {
     pub(crate) fn inherit(&self, stale: &Self, now: Instant) {
         // One that was given as an object is the same for both, or its owner's to look after.
         if self.foreign_budget.is_none() && stale.foreign_budget.is_none() {
-            spend_down_to(&self.budgets, stale.budgets.fill(now), now);
+            self.budgets.inherit(&stale.budgets, now);
         }
     }
 
@@ -491,20 +493,21 @@ impl Shared {
     }
 }
 
+/// A number that no other state of this process has; 0, which means none, once they run out.
 #[cfg(feature = "std")]
-use crate::registry::next_id;
+fn next_id() -> u32 {
+    use core::sync::atomic::AtomicU32;
+    // The order of states, not one that a model would have to check.
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let (relaxed, next) = (Ordering::Relaxed, |last: u32| last.checked_add(1));
+    LAST.fetch_update(relaxed, relaxed, next)
+        .map_or(0, |last| last + 1)
+}
 
 /// Without a standard library scopes are handed on by the driver, and nobody is looked up.
 #[cfg(not(feature = "std"))]
 fn next_id() -> u32 {
     0
-}
-
-#[cfg(feature = "std")]
-impl Drop for Shared {
-    fn drop(&mut self) {
-        crate::registry::unregister(self.id);
-    }
 }
 
 impl AsRef<Shared> for Shared {

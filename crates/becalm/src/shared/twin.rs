@@ -3,13 +3,14 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::Budget;
 use crate::atomic::AtomicU64;
+use crate::budget::Budget;
 use crate::budget::{Budgets, RetryBudget};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
-use crate::scope::{ClockId, Heard};
+use crate::scope::Heard;
+use crate::time::ClockId;
 
 use super::current_rules::CurrentRules;
 use super::{Shared, next_id};

@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use super::core::{Attached, Core, Host, Identity, Stream};
 use super::gave_up::{Last, Stopped, Story};
-use crate::call::{Attempt, Call, TIMED_OUT};
+use crate::attempt::Attempt;
+use crate::call::{Call, TIMED_OUT};
 use crate::classify::Failure;
 use crate::observe::Event;
 use crate::rng::SplitMix64;
