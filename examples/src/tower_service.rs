@@ -73,31 +73,21 @@ where
         let classifier = retrier.classifier();
         let engine = this.engine.get_or_insert_with(|| retrier.engine().begin());
         loop {
-            if let Some((attempt, result)) = this.copies.as_mut().poll(engine, context) {
-                match result {
-                    Ok(response) => {
-                        this.copies.as_mut().clear();
-                        engine.succeeded(attempt.number());
-                        return Poll::Ready(Ok(response));
-                    }
-                    Err(error) => {
-                        let failure = classifier.judge(attempt, &error);
-                        let shown = Some(classifier.shown(&error));
-                        let cut = &mut |number| this.copies.as_mut().cut(number);
-                        engine.failed(attempt.number(), failure, shown, cut);
-                        *this.error = Some(error);
-                        continue;
-                    }
+            let copies = this.copies.as_mut();
+            let ended = copies.poll_ended(engine, context, |_| WhenReady::Waits {
+                service: service.clone(),
+                request: Some(this.request.clone()),
+            });
+            match ready!(ended) {
+                Ok((attempt, Ok(response))) => {
+                    this.copies.as_mut().clear();
+                    engine.succeeded(attempt.number());
+                    return Poll::Ready(Ok(response));
                 }
-            }
-            let cut = &mut |number| this.copies.as_mut().cut(number);
-            match ready!(engine.poll_attempt(context, cut)) {
-                Ok(attempt) => {
-                    let future = WhenReady::Waits {
-                        service: service.clone(),
-                        request: Some(this.request.clone()),
-                    };
-                    this.copies.as_mut().start(attempt, future);
+                Ok((attempt, Err(error))) => {
+                    let cut = &mut |number| this.copies.as_mut().cut(number);
+                    engine.failed_with(attempt, classifier, &error, cut);
+                    *this.error = Some(error);
                 }
                 Err(stopped) => {
                     let error = this.error.take().map(|error| classifier.keep(error));

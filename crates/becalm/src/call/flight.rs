@@ -40,15 +40,6 @@ struct Hedges {
 }
 
 impl Flights {
-    /// Of an attempt that starts.
-    #[cfg(feature = "std")]
-    pub fn of(primary: Flight) -> Self {
-        Self {
-            primary: Some(primary),
-            ..Self::default()
-        }
-    }
-
     /// An attempt starts, after all others have landed.
     #[inline]
     pub fn start(&mut self, primary: Flight) {
@@ -88,11 +79,13 @@ impl Flights {
         hedges.about = Some(paid);
     }
 
-    /// It has started.
-    pub fn hedge_started(&mut self) {
+    /// What was paid for the attempt or the hedge that starts does not come back.
+    #[inline]
+    pub fn spend(&mut self) {
+        self.is_spent = true;
         if let Some(hedges) = &mut self.hedges {
-            if let Some(flight) = hedges.flights.last_mut() {
-                flight.paid = hedges.about.take().map(Box::new);
+            if let (Some(hedge), Some(paid)) = (hedges.flights.last_mut(), hedges.about.take()) {
+                hedge.paid = Some(Box::new(paid));
             }
         }
     }
@@ -176,19 +169,6 @@ pub(crate) struct Flight {
     pub pass: Pass,
     /// Of a hedge.
     pub paid: Option<Box<Paid>>,
-}
-
-#[cfg(feature = "std")]
-impl Flight {
-    /// A first attempt that passed the guards.
-    pub fn first(started: Option<Instant>, pass: Pass) -> Self {
-        Self {
-            number: 1,
-            started,
-            pass,
-            paid: None,
-        }
-    }
 }
 
 /// A token, and whose it is if not the call's own retrier's.

@@ -12,34 +12,13 @@ use crate::rate::RateLimiter;
 use crate::time::Instant;
 
 impl Guards {
-    /// An attempt has ended. Returns the change of the breaker's state that it brought about.
+    /// An attempt has ended, whose pass holds nothing afterwards. Returns the change of the breaker's
+    /// state that it brought about.
     ///
     /// The clock is read through `now` where something [wants to
     /// know](Self::reads_clock_at_end), and where the breaker opens.
     #[inline]
     pub fn finish(
-        &self,
-        mut pass: Pass,
-        ended: Ended,
-        now: impl Fn() -> Instant,
-        random: impl FnOnce() -> u64,
-    ) -> Option<Transition> {
-        self.finish_in_place(&mut pass, ended, now, random)
-    }
-
-    /// Takes back what the pass holds, and learns nothing.
-    pub fn release(&self, mut pass: Pass) {
-        if let (Some(permit), Some(breaker)) = (pass.permit.take(), self.breaker.get()) {
-            breaker.release(permit);
-        }
-        if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
-            places.release(None);
-        }
-    }
-
-    /// Finishes without moving the pass, which holds nothing afterwards.
-    #[inline]
-    pub fn finish_in_place(
         &self,
         pass: &mut Pass,
         ended: Ended,
@@ -60,6 +39,31 @@ impl Guards {
         if pass.has_place || self.learns() {
             self.teach(pass, ended, &now);
         }
+        transition
+    }
+
+    /// Takes back what the pass holds, and learns nothing.
+    pub fn release(&self, mut pass: Pass) {
+        if let (Some(permit), Some(breaker)) = (pass.permit.take(), self.breaker.get()) {
+            breaker.release(permit);
+        }
+        if let (true, Some(places)) = (pass.has_place, self.bulkhead.get()) {
+            places.release(None);
+        }
+    }
+
+    /// An attempt has proved good, and goes on: it keeps its place alone, and how long it lasts from
+    /// here on teaches nobody.
+    #[cfg(feature = "std")]
+    pub fn prove(
+        &self,
+        pass: &mut Pass,
+        now: impl Fn() -> Instant,
+        random: impl FnOnce() -> u64,
+    ) -> Option<Transition> {
+        let has_place = core::mem::take(&mut pass.has_place);
+        let transition = self.finish(pass, Ended::Success, now, random);
+        (pass.has_place, pass.started) = (has_place, None);
         transition
     }
 

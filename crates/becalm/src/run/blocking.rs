@@ -125,7 +125,7 @@ where
     C: Judge<E>,
 {
     if let Err(error) = &result {
-        fail(&mut engine, attempt, error, classifier);
+        engine.failed_with(attempt, classifier, error, &mut |_| ());
     }
     drive(engine, result.err(), operation, classifier)
 }
@@ -157,15 +157,9 @@ where
                 return Ok(value);
             }
             Err(error) => {
-                fail(&mut engine, attempt, &error, classifier);
+                engine.failed_with(attempt, classifier, &error, &mut |_| ());
                 last = Some(error);
             }
         }
     }
-}
-
-fn fail<E, C: Judge<E>>(engine: &mut Engine<&Core>, attempt: Attempt, error: &E, classifier: &C) {
-    let failure = classifier.judge(attempt, error);
-    let shown = Some(classifier.shown(error));
-    engine.failed(attempt.number(), failure, shown, &mut |_| ());
 }

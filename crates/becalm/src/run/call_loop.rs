@@ -6,7 +6,7 @@ use core::future::Future;
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
 use super::first_attempt::plain;
-use super::gave_up::{GaveUp, Last, Stopped};
+use super::gave_up::{GaveUp, Stopped};
 use crate::attempt::Attempt;
 use crate::call::{FirstTry, TIMED_OUT};
 use crate::classify::{Classify, Failure};
@@ -152,6 +152,29 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     pub fn timed_out(&mut self) {
         if self.attempt.is_some() {
             self.told = Some((TIMED_OUT, None));
+        }
+    }
+
+    /// Says that the attempt has proved good though it goes on, as a session does that has lived: the
+    /// call up to here has succeeded, and this attempt is the first of what follows.
+    ///
+    /// Attempts, delays, records and the deadline begin anew, the budget earns as from a call that
+    /// succeeds, and the breaker hears of a success. So a loop that connects again for years never runs out of attempts, if
+    /// its sessions last. Say it when a session has proved its worth, not when it opens: a server that
+    /// accepts and closes would be called without a wait that grows. The attempt keeps its place in the
+    /// bulkhead. Nothing happens where no attempt runs.
+    pub fn count_anew(&mut self) {
+        if self.told.is_some() || self.attempt.is_none() {
+            return;
+        }
+        self.error = None;
+        match &mut self.stage {
+            Stage::Driven(engine) => self.attempt = Some(engine.count_anew()),
+            Stage::Plain(core) => {
+                Scope::handled();
+                plain::succeeded((*core).as_ref());
+            }
+            _ => (),
         }
     }
 
@@ -302,12 +325,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
             return;
         };
         match self.told.take() {
-            Some((failure, Some(error))) => {
-                engine.failed_finally(attempt.number(), failure, Some(&error));
-                self.error = Some(error);
-            }
-            Some((failure, None)) => {
-                engine.end_after(attempt.number(), failure, Last::AttemptTimeout, None);
+            Some((failure, error)) => {
+                let shown = error.as_ref().map(|error| error as &dyn Display);
+                engine.failed_finally(attempt.number(), failure, shown);
+                self.error = error.or(self.error.take());
             }
             None if std::thread::panicking() => engine.unwinds(attempt.number()),
             None => (),

@@ -2,10 +2,11 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 
 use super::core::Core;
 use super::engine::Engine;
+use super::gave_up::Stopped;
 use crate::attempt::Attempt;
 
 pin_project_lite::pin_project! {
@@ -86,17 +87,43 @@ impl<Fut> CopiesProjection<'_, Fut> {
 }
 
 impl<Fut: Future> Copies<Fut> {
-    /// Polls each inside the engine, up to the first that has ended, which is dropped.
-    pub fn poll<H: AsRef<Core> + Clone>(
+    /// Polls what runs inside the engine, and starts what the engine says, up to the first attempt that
+    /// has ended, which is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The call is over, without success.
+    pub fn poll_ended<H: AsRef<Core> + Clone>(
         self: Pin<&mut Self>,
         engine: &mut Engine<H>,
         context: &mut Context<'_>,
-    ) -> Option<(Attempt, Fut::Output)> {
-        self.poll_after(0, engine, context)
+        start: impl FnMut(Attempt) -> Fut,
+    ) -> Poll<Result<(Attempt, Fut::Output), Stopped>> {
+        self.poll_ended_after(0, engine, context, start)
     }
 
-    /// Polls those alone that began after the attempt of this number: the others were polled.
-    pub(super) fn poll_after<H: AsRef<Core> + Clone>(
+    /// Up to this number the attempts were polled already.
+    pub(super) fn poll_ended_after<H: AsRef<Core> + Clone>(
+        mut self: Pin<&mut Self>,
+        mut polled: u32,
+        engine: &mut Engine<H>,
+        context: &mut Context<'_>,
+        mut start: impl FnMut(Attempt) -> Fut,
+    ) -> Poll<Result<(Attempt, Fut::Output), Stopped>> {
+        loop {
+            if let Some(ended) = self.as_mut().poll_after(polled, engine, context) {
+                return Poll::Ready(Ok(ended));
+            }
+            polled = engine.attempts();
+            let cut = &mut |number| self.as_mut().cut(number);
+            let attempt = ready!(engine.poll_attempt(context, cut))?;
+            let future = engine.inside(attempt.number(), || start(attempt));
+            self.as_mut().start(attempt, future);
+        }
+    }
+
+    /// Polls those alone that began after the attempt of this number.
+    fn poll_after<H: AsRef<Core> + Clone>(
         self: Pin<&mut Self>,
         polled: u32,
         engine: &mut Engine<H>,

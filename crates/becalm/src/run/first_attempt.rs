@@ -233,8 +233,7 @@ impl Begun {
         let now = || known.unwrap_or_else(|| host.sleeper.now());
         let draw = || host.seed.draw();
         let guards = shared.guards();
-        if let Some(transition) = guards.finish_in_place(&mut self.pass, Ended::Success, now, draw)
-        {
+        if let Some(transition) = guards.finish(&mut self.pass, Ended::Success, now, draw) {
             host.tell_transition(self.identity.as_ref(), transition);
         }
     }

@@ -288,6 +288,31 @@ impl<E> GaveUp<E> {
     }
 }
 
+impl<E> GaveUp<GaveUp<E>> {
+    /// One give-up of two layers: the outer one's reason, attempts and times with the inner one's error,
+    /// and how the inner one's last attempt ended if the outer one's ended with that.
+    ///
+    /// ```
+    /// # use becalm::{GaveUp, Policy, time::FakeSleeper};
+    /// # let retrier = || Policy::default().builder().sleeper(FakeSleeper::auto()).build();
+    /// # let (outer, inner) = (retrier()?, retrier()?);
+    /// # let failed = || Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound));
+    /// let gave_up: GaveUp<std::io::Error> = outer
+    ///     .retry_blocking(|_| inner.retry_blocking(|_| failed()))
+    ///     .map_err(GaveUp::flatten)
+    ///     .unwrap_err();
+    /// # assert!(gave_up.into_error().is_some());
+    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// ```
+    pub fn flatten(mut self) -> GaveUp<E> {
+        if let (Last::Error(()), Some(inner)) = (self.stopped.last(), &self.error) {
+            self.stopped.story.last = inner.stopped.last();
+        }
+        let error = self.error.and_then(GaveUp::into_error);
+        self.stopped.with_error(error)
+    }
+}
+
 impl<T, E> GaveUp<Rejected<T, E>> {
     /// The answer as it came, where the last attempt had one that means failure; otherwise the
     /// give-up with the operation's own error.

@@ -217,9 +217,7 @@ where
         if let Poll::Ready(Err(error)) = polled {
             already_polled = 0;
             this.copies.as_mut().clear();
-            let failure = this.classifier.judge(attempt, &error);
-            let shown = Some(this.classifier.shown(&error));
-            engine.failed(attempt.number(), failure, shown, &mut |_| ());
+            engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
             if let Some(stopped) = engine.take_stopped() {
                 *this.stage = Stage::Over;
                 let error = this.classifier.keep(error);
@@ -244,30 +242,18 @@ where
         };
         let ended = loop {
             let copies = this.copies.as_mut();
-            if let Some((attempt, result)) = copies.poll_after(polled, engine, context) {
-                polled = 0;
-                match result {
-                    Ok(value) => {
-                        this.copies.as_mut().clear();
-                        engine.succeeded(attempt.number());
-                        break Ok(value);
-                    }
-                    Err(error) => {
-                        let failure = this.classifier.judge(attempt, &error);
-                        let shown = Some(this.classifier.shown(&error));
-                        let cut = &mut |number| this.copies.as_mut().cut(number);
-                        engine.failed(attempt.number(), failure, shown, cut);
-                        *this.error = Some(error);
-                        continue;
-                    }
+            let ended = copies.poll_ended_after(polled, engine, context, &mut *this.operation);
+            polled = 0;
+            match ready!(ended) {
+                Ok((attempt, Ok(value))) => {
+                    this.copies.as_mut().clear();
+                    engine.succeeded(attempt.number());
+                    break Ok(value);
                 }
-            }
-            polled = engine.attempts();
-            let cut = &mut |number| this.copies.as_mut().cut(number);
-            match ready!(engine.poll_attempt(context, cut)) {
-                Ok(attempt) => {
-                    let future = engine.inside(attempt.number(), || (this.operation)(attempt));
-                    this.copies.as_mut().start(attempt, future);
+                Ok((attempt, Err(error))) => {
+                    let cut = &mut |number| this.copies.as_mut().cut(number);
+                    engine.failed_with(attempt, this.classifier, &error, cut);
+                    *this.error = Some(error);
                 }
                 Err(stopped) => {
                     let error = this.error.take();

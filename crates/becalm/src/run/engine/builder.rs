@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::core::{Attached, Core, Identity};
 use super::super::first_attempt::{Begun, Halted, Settings, plain};
 use super::{Engine, Held, Stage};
-use crate::call::{Call, CallOptions, Flight};
+use crate::call::{Call, CallOptions};
 use crate::guard::Admission;
 use crate::observe::Event;
 use crate::time::{Cancel, Instant};
@@ -94,8 +94,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             is_running,
         } = begun;
         let held = Held(core.clone());
-        let flight = Flight::first(first.started, pass);
-        let call = Call::of_flight(held, settings.options, first, flight, is_enrolled);
+        let call = Call::of_flight(held, settings.options, first, pass, is_enrolled);
         let mut engine = Self::of(core, call, first.started, identity, settings.attached);
         engine.executing = is_running.then_some(1);
         engine
@@ -115,7 +114,7 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             Halted::Waits(admission) => (admission, None),
             Halted::Refused(refused) => (Admission::default(), Some(refused)),
         };
-        let call = Call::of_admission(held, settings.options, first, admission);
+        let call = Call::of_first_try(held, settings.options, first, admission);
         let mut engine = Self::of(core, call, first.started, identity, settings.attached);
         engine.stage = Stage::Starting;
         engine.wait_began = first.started;

@@ -22,7 +22,7 @@ use super::core::{Attached, Core, Host, Identity, Stream};
 use super::gave_up::{Last, Stopped, Story};
 use crate::attempt::Attempt;
 use crate::call::{Call, TIMED_OUT};
-use crate::classify::Failure;
+use crate::classify::{Failure, Judge};
 use crate::observe::Event;
 use crate::rng::SplitMix64;
 use crate::scope::{Entered, Scope};
@@ -38,7 +38,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 /// the attempts hold before.
 ///
 /// ```
-/// use becalm::{Classify, Policy};
+/// use becalm::Policy;
 /// use becalm::run::Engine;
 ///
 /// // A driver: here, of a blocking operation.
@@ -53,9 +53,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 ///                 engine.succeeded(attempt.number());
 ///                 return Some(value);
 ///             }
-///             Err(error) => {
-///                 engine.failed(attempt.number(), error.classify(), Some(&error), &mut |_| ());
-///             }
+///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error, &mut |_| ()),
 ///         }
 ///     }
 /// }
@@ -196,7 +194,7 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// What to do next, for a driver that waits in its own way.
     pub fn step(&mut self, waker: &Waker, cut: &mut Cut<'_>) -> Step {
-        let now = self.host().sleeper.now();
+        let now = self.now();
         self.advance(waker, Some(now), cut)
     }
 
@@ -221,24 +219,29 @@ impl<H: AsRef<Core>> Engine<H> {
     /// first.
     pub fn succeeded(&mut self, number: u32) {
         let beaten = self.beaten(number);
-        let Host { sleeper, seed, .. } = &*self.core.as_ref().host;
-        let mut random = Stream {
-            seed,
-            stream: &mut self.random,
-        };
         self.stage = Stage::Over;
         Scope::handled();
-        self.call
-            .succeed_lazily(number, || sleeper.now(), &mut random);
-        self.tell_transition();
+        self.on_call(|call, host, random| {
+            call.succeed_lazily(number, || host.sleeper.now(), random);
+        });
         for (number, elapsed) in beaten {
             self.observe(Event::Beaten { number, elapsed });
         }
-        let attempts = self.call.attempt_number();
-        if attempts > 1 && self.identity.is_some() {
-            let elapsed = self.elapsed(self.host().sleeper.now());
-            self.observe(Event::Recovered { attempts, elapsed });
-        }
+        self.tell_recovered(self.attempts());
+    }
+
+    /// Says that the running attempt has proved good, and goes on: the call up to here has succeeded, and the
+    /// attempt is the first of what follows, as which it is returned.
+    pub(super) fn count_anew(&mut self) -> Attempt {
+        let attempts = self.attempts();
+        let now = self.now();
+        Scope::handled();
+        let attempt = self.on_call(|call, _, random| call.count_anew(now, random));
+        self.tell_recovered(attempts);
+        self.story = None;
+        self.delay = Duration::ZERO;
+        self.started = self.started.map(|_| now);
+        attempt
     }
 
     /// Tells that the attempt of this number has failed, and decides what follows, which the next
@@ -257,10 +260,28 @@ impl<H: AsRef<Core>> Engine<H> {
         self.land(number, failure, Last::Error(()), error, cut);
     }
 
+    /// Tells that this attempt has failed with this error: what the classifier says of it decides what
+    /// follows, as in [`failed`](Self::failed).
+    pub fn failed_with<E, C: Judge<E>>(
+        &mut self,
+        attempt: Attempt,
+        classifier: &C,
+        error: &E,
+        cut: &mut Cut<'_>,
+    ) {
+        let (failure, shown) = classifier.judge(attempt, error);
+        self.failed(attempt.number(), failure, Some(shown), cut);
+    }
+
     /// Tells that the attempt of this number has failed, and that the driver wants no other: the call ends as
-    /// cancelled.
+    /// cancelled. Without an error, a time-out of the driver's own has cut the attempt.
     pub fn failed_finally(&mut self, number: u32, failure: Failure, error: Option<&dyn Display>) {
-        self.end_after(number, failure, Last::Error(()), error);
+        let last = error.map_or(Last::AttemptTimeout, |_| Last::Error(()));
+        let now = self.now();
+        self.note(number, failure, last, now);
+        self.on_call(|call, _, random| call.ends_with(number, now, &failure, random));
+        self.shared().count_stop(StopReason::Cancelled);
+        self.stop(StopReason::Cancelled, Some(now), error);
     }
 
     /// Tells that a driver's own time-out has cut the attempt of this number.
@@ -332,6 +353,25 @@ impl<H: AsRef<Core>> Engine<H> {
         &self.core.as_ref().host
     }
 
+    fn now(&self) -> Instant {
+        self.host().sleeper.now()
+    }
+
+    /// Takes a step of the call, with its random stream, and tells of the breaker's change.
+    fn on_call<R>(
+        &mut self,
+        step: impl FnOnce(&mut Call<Held<H>>, &Host, &mut Stream<'_>) -> R,
+    ) -> R {
+        let host = &*self.core.as_ref().host;
+        let mut random = Stream {
+            seed: &host.seed,
+            stream: &mut self.random,
+        };
+        let result = step(&mut self.call, host, &mut random);
+        self.tell_transition();
+        result
+    }
+
     fn shared(&self) -> &Shared {
         &self.core.as_ref().shared
     }
@@ -346,6 +386,13 @@ impl<H: AsRef<Core>> Engine<H> {
         if let Some(transition) = self.call.take_transition() {
             let host = &self.core.as_ref().host;
             host.tell_transition(self.identity.as_ref(), transition);
+        }
+    }
+
+    fn tell_recovered(&self, attempts: u32) {
+        if attempts > 1 && self.identity.is_some() {
+            let elapsed = self.elapsed(self.now());
+            self.observe(Event::Recovered { attempts, elapsed });
         }
     }
 
@@ -381,13 +428,8 @@ impl<H: AsRef<Core>> Drop for Engine<H> {
         if self.is_over() {
             return;
         }
-        let now = self.host().sleeper.now();
+        let now = self.now();
         self.cancel_at(now);
-        // An observer that panics while another panic unwinds would abort the process.
-        if std::thread::panicking() {
-            return;
-        }
-        self.tell_transition();
         self.observe(Event::Stopped {
             reason: StopReason::Cancelled,
             attempts: self.call.attempt_number(),
