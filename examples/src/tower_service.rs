@@ -68,33 +68,16 @@ where
     type Output = Result<S::Response, GaveUp<C::Error>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let this = self.project();
         let Retried { service, retrier } = this.retried;
-        let classifier = retrier.classifier();
         let engine = this.engine.get_or_insert_with(|| retrier.engine().begin());
-        loop {
-            let copies = this.copies.as_mut();
-            let ended = copies.poll_ended(engine, context, |_| WhenReady::Waits {
-                service: service.clone(),
-                request: Some(this.request.clone()),
-            });
-            match ready!(ended) {
-                Ok((attempt, Ok(response))) => {
-                    this.copies.as_mut().clear();
-                    engine.succeeded(attempt.number());
-                    return Poll::Ready(Ok(response));
-                }
-                Ok((attempt, Err(error))) => {
-                    let cut = &mut |number| this.copies.as_mut().cut(number);
-                    engine.failed_with(attempt, classifier, &error, cut);
-                    *this.error = Some(error);
-                }
-                Err(stopped) => {
-                    let error = this.error.take().map(|error| classifier.keep(error));
-                    return Poll::Ready(Err(stopped.with_error(error)));
-                }
-            }
-        }
+        let start = |_| WhenReady::Waits {
+            service: service.clone(),
+            request: Some(this.request.clone()),
+        };
+        let classifier = retrier.classifier();
+        this.copies
+            .poll_call(engine, classifier, this.error, context, start)
     }
 }
 

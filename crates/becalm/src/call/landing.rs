@@ -1,15 +1,16 @@
-//! How does an attempt end, and the call? Its passes and tokens go back here, whatever it came to.
+//! How does an attempt end, what follows it, and how does the call end? Passes and tokens go back here,
+//! whatever it came to.
 
 use core::time::Duration;
 
 #[cfg(feature = "std")]
 use super::first_try::FirstTry;
 use super::flight::{Flight, Paid};
-use super::{Call, payer};
+use super::{Call, attempts_allowed, payer};
 #[cfg(feature = "std")]
 use crate::attempt::{Attempt, remaining};
 use crate::classify::{Class, Failure, Verdict};
-use crate::decide::Decision;
+use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
 use crate::hint::Hint;
 use crate::rng::Random;
@@ -86,6 +87,71 @@ impl<H: AsRef<Shared>> Call<H> {
             })
     }
 
+    /// What follows a failure after which no copy runs: a delay whose place and token it holds from here
+    /// on, or why not.
+    fn decide<R: Random + ?Sized>(
+        &mut self,
+        now: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<Duration, StopReason> {
+        self.give_back();
+        let shared = self.handle.as_ref();
+        let heeded = self.heeded(failure);
+        let forbidden_below = self.is_forbidden_below();
+        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
+        let rules = shared.rules_of(rules);
+        let standing = Standing {
+            now,
+            deadline: self.first.deadline,
+            attempt: self.attempt,
+            attempts: attempts_allowed(shared, &self.options, rules),
+            operation: self.options.operation,
+            body_replayable: self.body_replayable,
+            forbidden_below,
+            repeated_above: rules.policy.nested.runs_once_in(self.first.above),
+            step: self.step,
+            previous: self.previous,
+        };
+        let wait = decide(rules, &standing, failure, random)?;
+        let starts = now.after(Duration::from_nanos(wait.delay));
+        if let Err(refused) = shared.guards().would_admit(starts) {
+            self.next_probe = refused.until;
+            return Err(refused.reason);
+        }
+        if let Some(reason) = heeded {
+            return Err(reason);
+        }
+        if !shared.start_waiting(rules.policy.max_waiting) {
+            return Err(StopReason::TooManyWaiting);
+        }
+        self.has_place = true;
+        let payer = payer(rules.policy.nested, self.first.above, shared.clock());
+        self.flights.paid = Paid::withdraw(shared, payer, now, failure);
+        self.flights.is_spent = false;
+        if self.flights.paid.is_none() {
+            self.give_back();
+            return Err(StopReason::BudgetExhausted);
+        }
+        (self.step, self.previous) = (wait.step, wait.previous);
+        Ok(Duration::from_nanos(wait.delay))
+    }
+
+    /// What a layer below has told without forbidding, if that is heeded. Asked once for each
+    /// attempt.
+    fn heeded(&self, failure: &Failure) -> Option<StopReason> {
+        let told = match failure.hint {
+            Some(Hint::Below(reason)) => Some(reason),
+            _ => self.told_below,
+        };
+        let heard = self.handle.as_ref().heard();
+        if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
+            return heard.told().then_some(reason);
+        }
+        heard.untold();
+        None
+    }
+
     /// What the copies that failed have said together, up to the next attempt; `None` where no hedge
     /// was started.
     #[cfg(feature = "std")]
@@ -126,10 +192,10 @@ impl<H: AsRef<Shared>> Call<H> {
         while let Some((flight, paid)) = self.flights.take_any() {
             self.land_flight(flight, Ended::Cancelled, &now, random);
             // What a call has paid last is what its winner did, or else a hedge.
-            match (paid, &last) {
-                (Some(paid), Some(_)) => paid.spent(self.handle.as_ref()),
-                (Some(paid), None) => last = Some(paid),
-                (None, _) => (),
+            if last.is_some() {
+                Paid::spent(paid, self.handle.as_ref());
+            } else {
+                last = paid;
             }
         }
         self.earn(last, is_probe, known, now);
@@ -197,9 +263,7 @@ impl<H: AsRef<Shared>> Call<H> {
         let ended = Ended::Failure(failure.class, failure.effect);
         let paid = self.land(number, ended, &|| now, random);
         let shared = self.handle.as_ref();
-        if let Some(paid) = paid {
-            paid.spent(shared);
-        }
+        Paid::spent(paid, shared);
         // The payer of a retry hears of the failure first.
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
@@ -212,9 +276,7 @@ impl<H: AsRef<Shared>> Call<H> {
     fn land_all<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
         while let Some((flight, paid)) = self.flights.take_any() {
             self.land_flight(flight, ended, &|| now, random);
-            if let Some(paid) = paid {
-                paid.spent(self.handle.as_ref());
-            }
+            Paid::spent(paid, self.handle.as_ref());
         }
     }
 
@@ -235,10 +297,9 @@ impl<H: AsRef<Shared>> Call<H> {
             self.flights.primary = None;
             return self.flights.take_spent();
         }
-        let mut flight = self.flights.take_hedge(number)?;
-        let paid = flight.paid.take();
+        let (flight, paid) = self.flights.take_hedge(number)?;
         self.land_flight(flight, ended, now, random);
-        paid.map(|paid| *paid)
+        paid
     }
 
     fn land_flight<R: Random + ?Sized>(
@@ -273,9 +334,8 @@ impl<H: AsRef<Shared>> Call<H> {
     /// Tells that the attempt of this number has panicked, which the breaker counts as a failure; those
     /// beside it are cancelled.
     pub fn panicked<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
-        if let Some(paid) = self.land(number, Ended::Panicked, &|| now, random) {
-            paid.spent(self.handle.as_ref());
-        }
+        let paid = self.land(number, Ended::Panicked, &|| now, random);
+        Paid::spent(paid, self.handle.as_ref());
         self.end(Ended::Cancelled, now, random);
     }
 
@@ -294,23 +354,24 @@ impl<H: AsRef<Shared>> Call<H> {
     }
 
     fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
-        self.is_over = true;
         self.land_all(ended, now, random);
-        self.give_back();
-        self.leave();
+        self.close();
     }
 
     /// Returns its tokens, its passes and its place. Nobody learns anything: what time it is, and so
     /// how long the attempts had lasted, is not known.
     pub(crate) fn release(&mut self) {
-        self.is_over = true;
         while let Some((flight, paid)) = self.flights.take_any() {
             let shared = self.handle.as_ref();
             shared.guards().release(flight.pass);
-            if let Some(paid) = paid {
-                paid.spent(shared);
-            }
+            Paid::spent(paid, shared);
         }
+        self.close();
+    }
+
+    /// The call is over: what it held for an attempt to come goes back.
+    pub(super) fn close(&mut self) {
+        self.is_over = true;
         self.give_back();
         self.leave();
     }

@@ -22,16 +22,13 @@ use core::time::Duration;
 
 use crate::attempt::{Attempt, limit};
 use crate::breaker::Transition;
-use crate::classify::Failure;
-use crate::decide::{Rules, Standing, decide};
+use crate::decide::Rules;
 use crate::guard::{Admission, Guards, Pass};
-use crate::hint::Hint;
-use crate::rng::Random;
 use crate::scope::{Nested, Scope};
 use crate::shared::{HeldRules, Shared};
 use crate::stop::StopReason;
 use crate::time::{ClockId, Instant};
-use flight::{Flight, Flights, Paid};
+use flight::{Flight, Flights};
 
 /// The state of one call.
 ///
@@ -139,7 +136,6 @@ impl<H: AsRef<Shared>> Call<H> {
             number: 1,
             started: first.started,
             pass,
-            paid: None,
         });
         call.is_enrolled = is_enrolled;
         call
@@ -152,54 +148,6 @@ impl<H: AsRef<Shared>> Call<H> {
         self.next_probe = until;
     }
 
-    fn decide<R: Random + ?Sized>(
-        &mut self,
-        now: Instant,
-        failure: &Failure,
-        random: &mut R,
-    ) -> Result<Duration, StopReason> {
-        self.give_back();
-        let shared = self.handle.as_ref();
-        let heeded = self.heeded(failure);
-        let forbidden_below = self.is_forbidden_below();
-        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
-        let rules = shared.rules_of(rules);
-        let standing = Standing {
-            now,
-            deadline: self.first.deadline,
-            attempt: self.attempt,
-            attempts: attempts_allowed(shared, &self.options, rules),
-            operation: self.options.operation,
-            body_replayable: self.body_replayable,
-            forbidden_below,
-            repeated_above: rules.policy.nested.runs_once_in(self.first.above),
-            step: self.step,
-            previous: self.previous,
-        };
-        let wait = decide(rules, &standing, failure, random)?;
-        let starts = now.after(Duration::from_nanos(wait.delay));
-        if let Err(refused) = shared.guards().would_admit(starts) {
-            self.next_probe = refused.until;
-            return Err(refused.reason);
-        }
-        if let Some(reason) = heeded {
-            return Err(reason);
-        }
-        if !shared.start_waiting(rules.policy.max_waiting) {
-            return Err(StopReason::TooManyWaiting);
-        }
-        self.has_place = true;
-        let payer = payer(rules.policy.nested, self.first.above, shared.clock());
-        self.flights.paid = Paid::withdraw(shared, payer, now, failure);
-        self.flights.is_spent = false;
-        if self.flights.paid.is_none() {
-            self.give_back();
-            return Err(StopReason::BudgetExhausted);
-        }
-        (self.step, self.previous) = (wait.step, wait.previous);
-        Ok(Duration::from_nanos(wait.delay))
-    }
-
     /// The next attempt, which the guards have let pass.
     fn next_flight(&mut self, pass: Pass, now: Instant) -> Flight {
         self.attempt = self.attempt.saturating_add(1);
@@ -208,7 +156,6 @@ impl<H: AsRef<Shared>> Call<H> {
             number: self.attempt,
             started: Some(now),
             pass,
-            paid: None,
         }
     }
 
@@ -237,21 +184,6 @@ impl<H: AsRef<Shared>> Call<H> {
         self.has_place
     }
 
-    /// What a layer below has told without forbidding, if that is heeded. Asked once for each
-    /// attempt.
-    fn heeded(&self, failure: &Failure) -> Option<StopReason> {
-        let told = match failure.hint {
-            Some(Hint::Below(reason)) => Some(reason),
-            _ => self.told_below,
-        };
-        let heard = self.handle.as_ref().heard();
-        if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
-            return heard.told().then_some(reason);
-        }
-        heard.untold();
-        None
-    }
-
     /// A layer below has heard from the server that more attempts harm.
     fn is_forbidden_below(&self) -> bool {
         self.told_below == Some(StopReason::DoNotRetry)
@@ -270,10 +202,8 @@ impl<H: AsRef<Shared>> Call<H> {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
         shared.guards().leave(&mut self.admission);
-        if let Some(paid) = self.flights.paid.take() {
-            paid.refund(shared);
-        }
-        if let Some(paid) = self.flights.take_unstarted() {
+        let paid = [self.flights.paid.take(), self.flights.take_unstarted()];
+        for paid in paid.into_iter().flatten() {
             paid.refund(shared);
         }
     }

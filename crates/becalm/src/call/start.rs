@@ -85,11 +85,10 @@ impl<H: AsRef<Shared>> Call<H> {
         let (remaining, gate) = started.map_err(|reason| self.refused(reason))?;
         let pass = match gate {
             Gate::Open(pass) => pass,
-            Gate::Wait(until) => return Ok(Start::Wait(until.min(self.first.deadline))),
-            Gate::Paced(until) => {
-                if !self.enter_waiting_room() {
-                    return Err(self.refused(StopReason::TooManyWaiting));
-                }
+            Gate::Paced(_) if !self.enter_waiting_room() => {
+                return Err(self.refused(StopReason::TooManyWaiting));
+            }
+            Gate::Wait(until) | Gate::Paced(until) => {
                 return Ok(Start::Wait(until.min(self.first.deadline)));
             }
         };
@@ -141,9 +140,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// The call is over before this attempt.
     fn refused(&mut self, reason: StopReason) -> StopReason {
-        self.is_over = true;
-        self.give_back();
-        self.leave();
+        self.close();
         self.handle.as_ref().count_stop(reason);
         reason
     }

@@ -109,20 +109,14 @@ pub(crate) struct Admission {
 
 impl Guards {
     pub fn new(policy: &Policy) -> Self {
-        let mut new = Self {
-            throttle: Slot::empty(),
-            rate: Slot::empty(),
-            hedging: Slot::empty(),
-            bulkhead: Slot::empty(),
-            breaker: Slot::empty(),
+        let new = Self {
+            throttle: Slot::new(policy.throttle.map(AdaptiveThrottle::new)),
+            rate: Slot::new(policy.rate.map(RateLimiter::new)),
+            hedging: Slot::new(policy.hedge.map(Hedging::new)),
+            bulkhead: Slot::new(policy.bulkhead.map(Semaphore::new)),
+            breaker: Slot::new(policy.breaker.and_then(breaker)),
             active: AtomicU64::new(0),
         };
-        new.throttle
-            .fill(policy.throttle.map(AdaptiveThrottle::new));
-        new.rate.fill(policy.rate.map(RateLimiter::new));
-        new.hedging.fill(policy.hedge.map(Hedging::new));
-        new.bulkhead.fill(policy.bulkhead.map(Semaphore::new));
-        new.breaker.fill(policy.breaker.and_then(breaker));
         new.activate(policy);
         new
     }

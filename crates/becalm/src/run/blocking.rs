@@ -79,62 +79,47 @@ impl<F, C> Blocking<'_, F, C> {
             let attempt = FirstTry::plain_attempt();
             let result = operation(attempt);
             let inside = entered.leave();
-            if let Ok(value) = result {
-                plain::succeeded(core);
-                return Ok(value);
-            }
-            let mut engine = plain::hand_over(core);
-            engine.returned(inside);
-            return go_on(engine, attempt, result, &mut operation, &classifier);
+            return match result {
+                Ok(value) => {
+                    plain::succeeded(core);
+                    Ok(value)
+                }
+                Err(error) => {
+                    let mut engine = plain::hand_over(core);
+                    engine.returned(inside);
+                    drive(engine, Some((attempt, error)), operation, &classifier)
+                }
+            };
         }
-        let settings = settings.unwrap_or_default();
-        let mut first = FirstAttempt::new(core, settings);
+        let mut first = FirstAttempt::new(core, settings.unwrap_or_default());
         let attempt = match first.begin() {
             Ok(attempt) => attempt,
-            Err(engine) => return drive(*engine, None, &mut operation, &classifier),
+            Err(engine) => return drive(*engine, None, operation, &classifier),
         };
         let entered = first.enter();
         let result = operation(attempt);
         let inside = entered.leave();
-        if let Ok(value) = result {
-            first.succeeded();
-            return Ok(value);
+        match result {
+            Ok(value) => {
+                first.succeeded();
+                Ok(value)
+            }
+            Err(error) => {
+                let engine = first.hand_over(inside);
+                drive(engine, Some((attempt, error)), operation, &classifier)
+            }
         }
-        go_on(
-            first.hand_over(inside),
-            attempt,
-            result,
-            &mut operation,
-            &classifier,
-        )
     }
 }
 
-/// Goes on after a first attempt that has failed.
+/// Runs attempts as the engine says, after a first one that has failed already, and tells it what
+/// came of them.
 #[cold]
 #[inline(never)]
-fn go_on<F, T, E, C>(
-    mut engine: Engine<&Core>,
-    attempt: Attempt,
-    result: Result<T, E>,
-    operation: &mut F,
-    classifier: &C,
-) -> Result<T, GaveUp<C::Error>>
-where
-    F: FnMut(Attempt) -> Result<T, E>,
-    C: Judge<E>,
-{
-    if let Err(error) = &result {
-        engine.failed_with(attempt, classifier, error, &mut |_| ());
-    }
-    drive(engine, result.err(), operation, classifier)
-}
-
-/// Runs attempts as the engine says, and tells it what came of them.
 fn drive<F, T, E, C>(
     mut engine: Engine<&Core>,
-    mut last: Option<E>,
-    operation: &mut F,
+    mut failed: Option<(Attempt, E)>,
+    mut operation: F,
     classifier: &C,
 ) -> Result<T, GaveUp<C::Error>>
 where
@@ -142,24 +127,22 @@ where
     C: Judge<E>,
 {
     loop {
+        if let Some((attempt, error)) = &failed {
+            engine.failed_with(*attempt, classifier, error, &mut |_| ());
+        }
         let attempt = match engine.block_attempt() {
             Ok(attempt) => attempt,
             Err(stopped) => {
-                let error = last.map(|last| classifier.keep(last));
+                let error = failed.map(|(_, error)| classifier.keep(error));
                 return Err(stopped.with_error(error));
             }
         };
-        let number = attempt.number();
-        let result = engine.inside(number, || operation(attempt));
-        match result {
+        match engine.inside(attempt.number(), || operation(attempt)) {
             Ok(value) => {
-                engine.succeeded(number);
+                engine.succeeded(attempt.number());
                 return Ok(value);
             }
-            Err(error) => {
-                engine.failed_with(attempt, classifier, &error, &mut |_| ());
-                last = Some(error);
-            }
+            Err(error) => failed = Some((attempt, error)),
         }
     }
 }

@@ -5,13 +5,13 @@ use core::future::Future;
 
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
-use super::first_attempt::plain;
+use super::first_attempt::{Settings, plain};
 use super::gave_up::{GaveUp, Stopped};
+use super::options::call_options;
 use crate::attempt::Attempt;
 use crate::call::{FirstTry, TIMED_OUT};
 use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
-use crate::time::Cancel;
 
 /// A call that your own loop drives: for mutable captures, early exits, several operations.
 ///
@@ -78,22 +78,12 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
     }
 
-    /// Attaches a value that observers see with each event of this call, such as its host. Default: nothing.
-    pub fn context<X: Send + Sync + 'static>(self, context: X) -> Self {
-        self.set(|builder| builder.context(context))
-    }
+    call_options!();
 
-    /// Lets another thread or task end the waits of the call through this handle.
-    pub fn cancel(self, cancel: &Cancel) -> Self {
-        self.set(|builder| builder.cancel(cancel))
-    }
-
-    fn set(mut self, change: impl FnOnce(EngineBuilder<H>) -> EngineBuilder<H>) -> Self {
-        self.stage = match core::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::New(builder) => Stage::New(change(builder)),
-            begun => begun,
-        };
-        self
+    fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+        if let Stage::New(builder) = &mut self.stage {
+            builder.set(change);
+        }
     }
 
     /// Waits for the next attempt; `None` when the call has stopped.

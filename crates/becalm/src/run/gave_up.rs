@@ -26,6 +26,7 @@ use crate::time::Instant;
 /// );
 /// # Ok::<(), becalm::InvalidPolicy>(())
 /// ```
+#[derive(Debug)]
 pub struct GaveUp<E> {
     stopped: Stopped,
     error: Option<E>,
@@ -33,7 +34,7 @@ pub struct GaveUp<E> {
 
 /// How a call ended without success, all but its error: what an [`Engine`](super::Engine) hands
 /// out at the end, and what a driver may attach to the answer that it gives back.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Stopped {
     story: Box<Story>,
 }
@@ -353,8 +354,8 @@ impl fmt::Display for Stopped {
         }
         let elapsed = self.story.elapsed;
         if !elapsed.is_zero() {
-            let rounded =
-                Duration::from_millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+            let below = Duration::from_nanos(u64::from(elapsed.subsec_nanos() % 1_000_000));
+            let rounded = elapsed.saturating_sub(below);
             let shown = Human(if rounded.is_zero() { elapsed } else { rounded });
             if self.story.is_from_start {
                 write!(f, " in {shown}")?;
@@ -384,27 +385,6 @@ impl<E: fmt::Display> fmt::Display for GaveUp<E> {
             (_, Some(error)) => write!(f, "; the error before: {error}"),
             (_, None) => Ok(()),
         }
-    }
-}
-
-impl fmt::Debug for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let records: Vec<_> = self.records().collect();
-        f.debug_struct("Stopped")
-            .field("reason", &self.reason())
-            .field("attempts", &self.attempts())
-            .field("elapsed", &self.story.elapsed)
-            .field("records", &records)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<E: fmt::Debug> fmt::Debug for GaveUp<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GaveUp")
-            .field("stopped", &self.stopped)
-            .field("error", &self.error)
-            .finish()
     }
 }
 

@@ -1,8 +1,14 @@
-//! What may one call set for itself? One answer for the async and the blocking engine.
+//! What may one call set for itself? One answer for all engines.
 
 /// The options of a call, as methods of a builder that can `set` its settings.
 macro_rules! call_options {
     () => {
+        /// Sets all options at once. Default: those of the policy.
+        pub fn options(mut self, options: $crate::call::CallOptions) -> Self {
+            self.set(|settings| settings.options = options);
+            self
+        }
+
         /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
         /// recognises a repetition.
         pub fn keyed(self) -> Self {

@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 
 use super::copies::Copies;
 use super::core::Core;
@@ -165,7 +165,7 @@ where
             }
             Stage::Driven(engine) => {
                 *this.stage = Stage::Driven(engine);
-                self.drive(context, 0)
+                self.drive(context)
             }
             // Polled after it was ready, which a future may answer as it likes.
             Stage::Over => Poll::Pending,
@@ -184,7 +184,7 @@ where
             Ok(attempt) => attempt,
             Err(engine) => {
                 *this.stage = Stage::Driven(engine);
-                return self.drive(context, 0);
+                return self.drive(context);
             }
         };
         let entered = first.enter();
@@ -213,9 +213,9 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
-        let mut already_polled = attempt.number();
+        engine.polled = attempt.number();
         if let Poll::Ready(Err(error)) = polled {
-            already_polled = 0;
+            engine.polled = 0;
             this.copies.as_mut().clear();
             engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
             if let Some(stopped) = engine.take_stopped() {
@@ -226,43 +226,20 @@ where
             *this.error = Some(error);
         }
         *this.stage = Stage::Driven(Box::new(engine));
-        self.drive(context, already_polled)
+        self.drive(context)
     }
 
-    /// What every driver does: runs attempts as the engine says, and tells it what came of them.
-    /// Up to this number they were polled already.
-    fn drive(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        mut polled: u32,
-    ) -> Poll<<Self as Future>::Output> {
-        let mut this = self.project();
+    /// Runs attempts as the engine says.
+    fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
+        let this = self.project();
         let Stage::Driven(engine) = this.stage else {
             return Poll::Pending;
         };
-        let ended = loop {
-            let copies = this.copies.as_mut();
-            let ended = copies.poll_ended_after(polled, engine, context, &mut *this.operation);
-            polled = 0;
-            match ready!(ended) {
-                Ok((attempt, Ok(value))) => {
-                    this.copies.as_mut().clear();
-                    engine.succeeded(attempt.number());
-                    break Ok(value);
-                }
-                Ok((attempt, Err(error))) => {
-                    let cut = &mut |number| this.copies.as_mut().cut(number);
-                    engine.failed_with(attempt, this.classifier, &error, cut);
-                    *this.error = Some(error);
-                }
-                Err(stopped) => {
-                    let error = this.error.take();
-                    let error = error.map(|error| this.classifier.keep(error));
-                    break Err(stopped.with_error(error));
-                }
-            }
-        };
-        *this.stage = Stage::Over;
-        Poll::Ready(ended)
+        let (copies, last) = (this.copies, this.error);
+        let ended = copies.poll_call(engine, this.classifier, last, context, this.operation);
+        if ended.is_ready() {
+            *this.stage = Stage::Over;
+        }
+        ended
     }
 }

@@ -65,6 +65,15 @@ impl CurrentRules {
         }
     }
 
+    /// Changes what depends on the rules beside them, one change at a time.
+    pub fn beside(&self, change: impl FnOnce(&Rules)) {
+        #[cfg(feature = "std")]
+        let later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(not(feature = "std"))]
+        let later = None::<Arc<Rules>>;
+        change(later.as_deref().unwrap_or(&self.first));
+    }
+
     /// What is held of these rules.
     #[inline]
     pub fn of<'a>(&'a self, held: &'a HeldRules) -> &'a Rules {
@@ -94,19 +103,5 @@ impl CurrentRules {
         let rules = later.insert(Arc::new(make()));
         self.replaced.store(1, Ordering::Release);
         publish(rules);
-    }
-
-    /// Changes what depends on the rules beside them, one change at a time.
-    pub fn beside(&self, change: impl FnOnce(&Rules)) {
-        let later = self.later.write().unwrap_or_else(PoisonError::into_inner);
-        change(later.as_deref().unwrap_or(&self.first));
-    }
-}
-
-#[cfg(not(feature = "std"))]
-impl CurrentRules {
-    /// There is only the switch to change.
-    pub fn beside(&self, change: impl FnOnce(&Rules)) {
-        change(&self.first);
     }
 }

@@ -74,6 +74,8 @@ pub struct Engine<H: AsRef<Core>> {
     started: Option<Instant>,
     /// When the next hedge is due, once that has been asked; `NEVER` for none.
     hedge_due: Option<Instant>,
+    /// Up to this number, the attempts were polled in this turn before there was an engine.
+    pub(super) polled: u32,
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
     timer: Option<(Instant, Sleep)>,
@@ -168,26 +170,23 @@ impl<H: AsRef<Core>> Engine<H> {
     ///
     /// The call is over, without success.
     pub fn block_attempt(&mut self) -> Result<Attempt, Stopped> {
-        // A waker of this thread only where it has to wait, for that is an allocation.
-        let mut reached = None;
-        match self.advance(Waker::noop(), None, &mut |_| ()) {
-            Step::Start(attempt) => return Ok(attempt),
-            Step::Stopped(stopped) => return Err(stopped),
-            Step::Wait(_) => (),
-        }
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let _listening = self.cancel_handle().map(|cancel| cancel.listen(&waker));
+        let (mut woken, mut reached) = (None, None);
         loop {
-            match self.advance(&waker, reached, &mut |_| ()) {
+            let waker = woken.as_ref().map_or(Waker::noop(), |(waker, _)| waker);
+            let until = match self.advance(waker, reached, &mut |_| ()) {
                 Step::Start(attempt) => return Ok(attempt),
                 Step::Stopped(stopped) => return Err(stopped),
-                Step::Wait(until) => {
-                    if !self.yields() {
-                        self.host().warn_if_in_runtime();
-                        let has_come = self.host().sleeper.park_until(until);
-                        reached = has_come.then_some(until);
-                    }
-                }
+                Step::Wait(until) => until,
+            };
+            if woken.is_none() {
+                // Only where it has to wait, for that is an allocation. Then it asks again.
+                let own = Waker::from(Arc::new(Unpark(std::thread::current())));
+                let listening = self.cancel_handle().map(|cancel| cancel.listen(&own));
+                woken = Some((own, listening));
+            } else if !self.yields() {
+                self.host().warn_if_in_runtime();
+                let has_come = self.host().sleeper.park_until(until);
+                reached = has_come.then_some(until);
             }
         }
     }
@@ -299,12 +298,12 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// The end without success, if there is one that was not handed out yet.
     pub fn take_stopped(&mut self) -> Option<Stopped> {
-        if !matches!(self.stage, Stage::Stopped(_)) {
-            return None;
-        }
         match core::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Stopped(stopped) => Some(stopped),
-            _ => None,
+            other => {
+                self.stage = other;
+                None
+            }
         }
     }
 
