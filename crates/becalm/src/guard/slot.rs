@@ -29,10 +29,10 @@ impl<T> Slot<T> {
 
     /// Makes the object, or changes the one there is; nothing where it is not asked for.
     #[cfg(feature = "std")]
-    pub fn set<C: Copy>(
+    pub fn set<C: Copy, O: Into<Option<T>>>(
         &self,
         config: Option<C>,
-        make: impl FnOnce(C) -> Option<T>,
+        make: impl FnOnce(C) -> O,
         change: impl FnOnce(&T, C),
     ) {
         let Some(config) = config else {
@@ -40,7 +40,7 @@ impl<T> Slot<T> {
         };
         if let Some(object) = self.get() {
             change(object, config);
-        } else if let Some(object) = make(config) {
+        } else if let Some(object) = make(config).into() {
             self.0.get_or_init(|| Box::new(object));
         }
     }

@@ -149,10 +149,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     /// call up to here has succeeded, and this attempt is the first of what follows.
     ///
     /// Attempts, delays, records and the deadline begin anew, the budget earns as from a call that
-    /// succeeds, and the breaker hears of a success. So a loop that connects again for years never runs out of attempts, if
-    /// its sessions last. Say it when a session has proved its worth, not when it opens: a server that
-    /// accepts and closes would be called without a wait that grows. The attempt keeps its place in the
-    /// bulkhead. Nothing happens where no attempt runs.
+    /// succeeds, and the breaker hears of a success; the attempt keeps its place in the bulkhead. So a
+    /// loop that connects again for years does not run out of attempts, if its sessions last. Say it when a
+    /// session has proved its worth, not when it opens: against a server that accepts and closes, no wait
+    /// would grow. Nothing happens where no attempt runs.
     pub fn count_anew(&mut self) {
         if self.told.is_some() || self.attempt.is_none() {
             return;
@@ -285,13 +285,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
         let engine = self.stage.engine()?;
         if let Some(attempt) = self.attempt.take() {
-            match self.told.take() {
-                None | Some((_, None)) => engine.timed_out(attempt.number(), &mut |_| ()),
-                Some((failure, Some(error))) => {
-                    engine.failed(attempt.number(), failure, Some(&error), &mut |_| ());
-                    self.error = Some(error);
-                }
-            }
+            let (failure, error) = self.told.take().unwrap_or((TIMED_OUT, None));
+            let shown = error.as_ref().map(|error| error as &dyn Display);
+            engine.failed(attempt.number(), failure, shown, &mut |_| ());
+            self.error = error.or(self.error.take());
         }
         Some(engine)
     }

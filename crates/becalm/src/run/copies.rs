@@ -122,13 +122,14 @@ where
                     *last = Some(error);
                     continue;
                 }
-                None => polled = engine.attempts(),
+                None => (),
             }
             let cut = &mut |number| self.as_mut().cut(number);
             match ready!(engine.poll_attempt(context, cut)) {
                 Ok(attempt) => {
                     let future = engine.inside(attempt.number(), || start(attempt));
                     self.as_mut().start(attempt, future);
+                    polled = attempt.number() - 1;
                 }
                 Err(stopped) => {
                     let error = last.take().map(|error| classifier.keep(error));

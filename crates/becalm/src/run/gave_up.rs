@@ -332,6 +332,11 @@ impl<T, E> GaveUp<Rejected<T, E>> {
 }
 
 impl Last<()> {
+    /// Of an attempt that has failed with this error, or else was cut by a time-out.
+    pub(super) fn of(error: Option<&dyn fmt::Display>) -> Self {
+        error.map_or(Self::AttemptTimeout, |_| Self::Error(()))
+    }
+
     /// An error that a driver did not hand over is as one that never was.
     fn with<E>(self, error: Option<E>) -> Last<E> {
         match self {

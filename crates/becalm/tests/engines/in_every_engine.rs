@@ -2,13 +2,14 @@
 //! gone, end when it is cancelled?
 
 use std::cell::{Cell, RefCell};
-use std::future::pending;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
 
-use becalm::run::Engine;
+use becalm::run::{Copies, Engine};
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
 use becalm::{Attempt, Cancel, GaveUp, IdempotencyKey, Nested, Policy, Retrier, Scope, StopReason};
@@ -19,7 +20,7 @@ type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
 type Ended = Result<u32, GaveUp<Fault>>;
 type Driver = fn(&Retrier, Operation<'_>) -> Ended;
 
-const DRIVERS: [(&str, Driver); 5] = [
+const DRIVERS: [(&str, Driver); 6] = [
     ("async", |retrier, operation| {
         ready(retrier.retry(|attempt| async move { operation(attempt) }))
     }),
@@ -47,6 +48,15 @@ const DRIVERS: [(&str, Driver); 5] = [
             }
         }
         Err(call.gave_up())
+    }),
+    ("a driver of futures", |retrier, operation| {
+        let mut engine = retrier.engine().begin();
+        let (mut copies, mut last) = (pin!(Copies::none()), None);
+        let start = |attempt| async move { operation(attempt) };
+        ready(poll_fn(|context| {
+            let (copies, classifier) = (copies.as_mut(), retrier.classifier());
+            copies.poll_call(&mut engine, classifier, &mut last, context, start)
+        }))
     }),
     ("a driver of its own", |retrier, operation| {
         let mut engine = retrier.engine().begin();

@@ -8,7 +8,7 @@ use super::super::gave_up::Last;
 use super::alarm::Alarm;
 use super::{Cut, Engine, Stage, Step};
 use crate::attempt::Attempt;
-use crate::call::{Start, TIMED_OUT};
+use crate::call::Start;
 use crate::observe::Event;
 use crate::stop::StopReason;
 use crate::time::{Cancel, Instant};
@@ -115,7 +115,7 @@ impl<H: AsRef<Core>> Engine<H> {
             Alarm::Hedge => return self.start_hedge(),
             Alarm::Timeout(number) => {
                 cut(number);
-                self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
+                self.timed_out(number, cut);
             }
             Alarm::Deadline => {
                 self.cut_all(cut);

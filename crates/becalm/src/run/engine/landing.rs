@@ -14,12 +14,16 @@ use crate::stop::StopReason;
 use crate::time::Instant;
 
 impl<H: AsRef<Core>> Engine<H> {
-    /// An attempt has failed; the others are cut where nothing can follow but a decision.
-    pub(super) fn land(
+    /// Tells that the attempt of this number has failed, and decides what follows, which the next
+    /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
+    ///
+    /// Observers see `error`; without one, a time-out has cut the attempt. `cut` drops the attempts beside
+    /// it, where this failure decides the call.
+    #[cold]
+    pub fn failed(
         &mut self,
         number: u32,
         failure: Failure,
-        last: Last<()>,
         error: Option<&dyn Display>,
         cut: &mut Cut<'_>,
     ) {
@@ -30,7 +34,7 @@ impl<H: AsRef<Core>> Engine<H> {
         let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.
         (self.timer, self.hedge_due) = (None, None);
-        self.note(number, failure, last, now);
+        self.note(number, failure, Last::of(error), now);
         let decided =
             self.on_call(|call, _, random| call.on_failure_of(number, now, &failure, random));
         let joined = self.call.joined_failure();

@@ -243,22 +243,6 @@ impl<H: AsRef<Core>> Engine<H> {
         attempt
     }
 
-    /// Tells that the attempt of this number has failed, and decides what follows, which the next
-    /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
-    ///
-    /// Observers see `error`. `cut` drops the attempts beside it, where this failure decides the
-    /// call.
-    #[cold]
-    pub fn failed(
-        &mut self,
-        number: u32,
-        failure: Failure,
-        error: Option<&dyn Display>,
-        cut: &mut Cut<'_>,
-    ) {
-        self.land(number, failure, Last::Error(()), error, cut);
-    }
-
     /// Tells that this attempt has failed with this error: what the classifier says of it decides what
     /// follows, as in [`failed`](Self::failed).
     pub fn failed_with<E, C: Judge<E>>(
@@ -275,9 +259,8 @@ impl<H: AsRef<Core>> Engine<H> {
     /// Tells that the attempt of this number has failed, and that the driver wants no other: the call ends as
     /// cancelled. Without an error, a time-out of the driver's own has cut the attempt.
     pub fn failed_finally(&mut self, number: u32, failure: Failure, error: Option<&dyn Display>) {
-        let last = error.map_or(Last::AttemptTimeout, |_| Last::Error(()));
         let now = self.now();
-        self.note(number, failure, last, now);
+        self.note(number, failure, Last::of(error), now);
         self.on_call(|call, _, random| call.ends_with(number, now, &failure, random));
         self.shared().count_stop(StopReason::Cancelled);
         self.stop(StopReason::Cancelled, Some(now), error);
@@ -285,7 +268,7 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// Tells that a driver's own time-out has cut the attempt of this number.
     pub fn timed_out(&mut self, number: u32, cut: &mut Cut<'_>) {
-        self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
+        self.failed(number, TIMED_OUT, None, cut);
     }
 
     /// Ends the call as cancelled, because the driver wants no further attempt. Drop what runs first.
