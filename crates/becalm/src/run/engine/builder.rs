@@ -37,10 +37,8 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                     let identity = engine.identity.as_ref();
                     engine.host().tell_transition(identity, transition);
                 }
-                engine.observe(Event::Attempt {
-                    number: attempt.number(),
-                    waited: Duration::ZERO,
-                });
+                let (number, waited) = (attempt.number(), Duration::ZERO);
+                engine.observe(Event::Attempt { number, waited });
                 engine.stage = Stage::Begun(attempt);
                 engine
             }
