@@ -69,7 +69,7 @@ fn draining() -> Case {
     let prepare = || RatioBudget::new(Budget::ratio(0.1).burst(1e6));
     case("becalm", DRAINING, prepare, |budget, (_, operation)| {
         if operation % 2 == 0 {
-            assert!(budget.withdraw(becalm::Instant::ZERO).is_some());
+            assert!(budget.withdraw(becalm::time::Instant::ZERO).is_some());
         } else {
             budget.deposit();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use becalm::time::{Sleep, Sleeper, TokioSleeper};
-use becalm::{Instant, Policy};
+use becalm::{Policy, time::Instant};
 
 use crate::drive::complete;
 use crate::operation::succeed;

@@ -3,7 +3,11 @@
 use std::hint::black_box;
 
 use becalm::rng::SplitMix64;
-use becalm::{Budget, Call, CallOptions, Decision, Failure, Instant, Policy, Retrier, Scope};
+use becalm::{
+    Budget, Failure, Policy, Retrier, Scope,
+    call::{Call, CallOptions, Decision},
+    time::Instant,
+};
 use tower::retry::Policy as _;
 
 use crate::measure::{Case, Group};

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use becalm::classify::{Classifier, Classify, connect, sqlstate};
-use becalm::{Attempt, Failure, GaveUp, Policy, Preset, Retrier};
+use becalm::{Attempt, Failure, GaveUp, Policy, Retrier, preset::Preset};
 use sqlx::error::DatabaseError;
 use sqlx::{Error, PgPool};
 

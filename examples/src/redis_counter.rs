@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use becalm::classify::redis as words;
-use becalm::{Attempt, Budget, Failure, GaveUp, InvalidPolicy, Policy, Retrier};
+use becalm::{Attempt, Budget, Failure, GaveUp, Policy, Retrier, policy::InvalidPolicy};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncCommands, Client, RedisError, RedisResult};
 use tokio::sync::OnceCell;

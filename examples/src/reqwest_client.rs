@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use becalm::classify::{Rejected, judged};
 use becalm::http::{self, Exchange};
-use becalm::{Failure, GaveUp, IdempotencyKey, Last, Operation, Retrier};
+use becalm::{Failure, GaveUp, IdempotencyKey, Operation, Retrier, run::Last};
 use reqwest::{Client, Method, Response};
 
 /// One HTTP service.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becalm::classify::connect;
 use becalm::time::StdSleeper;
-use becalm::{Classify, Failure, GaveUp, InvalidPolicy, Policy, Retrier};
+use becalm::{Classify, Failure, GaveUp, Policy, Retrier, policy::InvalidPolicy};
 use smol::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use smol::net::TcpStream;
 

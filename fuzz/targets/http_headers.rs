@@ -5,7 +5,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use becalm::http::{Exchange, hint, operation, should_retry, verdict};
-use becalm::{Class, Effect, Hint, Operation, Verdict};
+use becalm::{Class, Effect, Hint, Operation, classify::Verdict};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,7 +2,7 @@
 //! spaces around it, and a preset's policy keeps its bounds.
 #![no_main]
 
-use becalm::{Backoff, HintMode, Nested, Preset};
+use becalm::{Backoff, hint::HintMode, preset::Preset, scope::Nested};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

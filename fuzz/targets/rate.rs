@@ -2,7 +2,7 @@
 //! that holds it is valid; what is refused is refused with a sentence.
 #![no_main]
 
-use becalm::{AdaptiveRate, Policy};
+use becalm::{Policy, rate::AdaptiveRate};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

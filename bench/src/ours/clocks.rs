@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use becalm::Instant;
+use becalm::time::Instant;
 use becalm::time::{Sleep, Sleeper, TokioSleeper};
 
 /// A clock as one thread holds it.

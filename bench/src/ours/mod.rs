@@ -9,7 +9,7 @@ use std::future::ready;
 use std::time::Duration;
 
 use becalm::time::{Sleep, Sleeper, TokioSleeper};
-use becalm::{Budget, Cancel, Classify, Failure, Instant, Jitter, Policy, Retrier};
+use becalm::{Budget, Cancel, Classify, Failure, Jitter, Policy, Retrier, time::Instant};
 
 use crate::drive::{Drive, DriveBlocking};
 use crate::operation::{AsyncOperation, BlockingOperation, Failed};

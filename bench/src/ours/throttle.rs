@@ -6,7 +6,12 @@ use std::time::Duration;
 use becalm::budget::{Budgets, RetryBudget};
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::TokioSleeper;
-use becalm::{AdaptiveRate, AdaptiveThrottle, Budget, Failure, Instant, Priority, RateLimiter};
+use becalm::{
+    Budget, Failure,
+    rate::{AdaptiveRate, RateLimiter},
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 
 use super::clocks::{Clock, Coarse, Ticks};
 use crate::throttles::Throttle;

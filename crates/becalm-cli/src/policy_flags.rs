@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use becalm::{
-    AdaptiveRate, Backoff, Breaker, Budget, Bulkhead, Hedge, HintMode, InvalidPolicy, Jitter,
-    Policy, Preset, Throttle,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, hint::HintMode,
+    policy::InvalidPolicy, preset::Preset, rate::AdaptiveRate,
 };
 
 pub use preset_name::PresetName;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use becalm::Preset;
+use becalm::preset::Preset;
 
 use crate::policy_flags::PresetName;
 use crate::usage;

@@ -164,7 +164,7 @@ fn the_manual_has_a_page_for_every_command() {
 #[test]
 fn presets_tell_their_source_their_policy_and_what_differs() {
     let all = stdout(&["presets"]);
-    for preset in becalm::Preset::all() {
+    for preset in becalm::preset::Preset::all() {
         assert!(
             all.lines().any(|line| line == preset.name()),
             "{}",

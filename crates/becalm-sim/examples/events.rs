@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use becalm::{Budget, Jitter, Policy};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::{Recording, total};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 use becalm_sim::world;
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
-use becalm_sim::engine::Distribution;
 use becalm_sim::engine::parallel::threads;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 use becalm_sim::study::{Plan, Study};
 use becalm_sim::tune::{Space, tune};

@@ -1,6 +1,6 @@
 //! What will a policy do to a service, before it does it?
 //!
-//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::Call`],
+//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::call::Call`],
 //! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
 //! Nothing here decides about a retry.
 //!
@@ -11,7 +11,7 @@
 //!
 //! use becalm::{Budget, Policy};
 //! use becalm_sim::catalogue::Candidate;
-//! use becalm_sim::engine::Distribution;
+//! use becalm_sim::scenario::Distribution;
 //! use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 //! use becalm_sim::study::{Plan, Verdict};
 //! use becalm_sim::verdict::{self, Brief};
@@ -75,25 +75,32 @@
 //! What is where:
 //!
 //! - [`scenario`]: the world as plain data (populations of clients, services, triggers), and its files.
-//! - [`world`] runs it on the [`engine`]; what happened is a [`record`].
-//! - [`verdict`] judges runs, and asks what is survived by [`search`].
-//! - [`catalogue`]: the known storms by name, each with its right answer; [`oracle`]: their closed
-//!   forms with derivations; [`herd`] and [`occ`]: the two that need no services.
+//! - [`world`] runs it; what happened is a [`record`].
+//! - [`verdict`] judges runs, and searches what is survived.
+//! - [`catalogue`]: the known storms by name, each with its right answer.
 //! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
 //! - [`study`]: how thoroughly it is asked, and everything that was found, for the code that shows it.
 
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
-pub mod engine;
-pub mod herd;
-pub mod occ;
-pub mod oracle;
 pub mod record;
 pub mod scenario;
-pub mod search;
 pub mod study;
 pub mod sweep;
 pub mod tune;
 pub mod verdict;
 pub mod world;
+
+// How it is done, and the closed forms that it is held against: for the tests, the bench and the
+// drill of this repository, and no promise to anybody else.
+#[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
+pub mod herd;
+#[doc(hidden)]
+pub mod occ;
+#[doc(hidden)]
+pub mod oracle;
+#[doc(hidden)]
+pub mod search;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use becalm::{Budget, Instant, Policy};
-use becalm_sim::engine::Distribution;
+use becalm::{Budget, Policy, time::Instant};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 use becalm_sim::world::{Caller, Step, run_traced};
 

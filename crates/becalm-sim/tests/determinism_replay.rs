@@ -9,7 +9,7 @@ mod replay;
 
 use std::time::Duration;
 
-use becalm::Decision;
+use becalm::call::Decision;
 use becalm_sim::world::{Step, Traced};
 use replay::{Mode, Told, replay, trace, worlds};
 
@@ -151,7 +151,7 @@ fn two_decisions_in_the_other_order_are_seen() {
 fn a_start_that_is_too_early_is_seen() {
     let told = falsified(|traced| match traced.step {
         Step::Started(number) if number > 1 => {
-            traced.now = becalm::Instant::from_nanos(traced.now.as_nanos() - 1);
+            traced.now = becalm::time::Instant::from_nanos(traced.now.as_nanos() - 1);
             true
         }
         _ => false,

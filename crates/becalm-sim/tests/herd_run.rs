@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use becalm::lone::{Lone, Position};
-use becalm::{Budget, Decision, Failure, Instant, Jitter, Policy};
+use becalm::{Budget, Failure, Jitter, Policy, call::Decision, time::Instant};
 use becalm_sim::engine::Stream;
 use becalm_sim::herd::{Formula, Herd, Reconnects, run};
 use proptest::prelude::*;

@@ -6,7 +6,7 @@
 #[allow(dead_code)] // the example prints more
 mod rows;
 
-use becalm::{Nested, Policy};
+use becalm::{Policy, scope::Nested};
 use rows::{Outcome, Row};
 
 fn run(row: Row, nested: Nested, seed: u64) -> Outcome {

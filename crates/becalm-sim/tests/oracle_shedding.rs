@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::{AdaptiveThrottle, Instant, Priority, Throttle};
+use becalm::{
+    Throttle,
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 use becalm_sim::oracle::deadline::Hangs;
 use becalm_sim::oracle::loops::{self, ClosedLoop};
 use becalm_sim::oracle::{cache, priority, throttle};

@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use becalm::{Jitter, Policy, Preset, Priority};
-use becalm_sim::engine::Distribution;
+use becalm::{Jitter, Policy, preset::Preset, throttle::Priority};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Scenario, Stale, file};
 use proptest::prelude::*;
 

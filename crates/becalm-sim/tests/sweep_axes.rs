@@ -144,7 +144,7 @@ fn every_setting_sets_its_field_and_no_other() {
         (
             "rate",
             "cubic",
-            by_default().rate("cubic".parse::<becalm::AdaptiveRate>().unwrap()),
+            by_default().rate("cubic".parse::<becalm::rate::AdaptiveRate>().unwrap()),
         ),
         (
             "hint",

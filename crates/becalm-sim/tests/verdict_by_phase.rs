@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use becalm::Policy;
 use becalm_sim::catalogue::Candidate;
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::Endings;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Scenario, Service};
 use becalm_sim::study::{ChartKind, Plan};
 use becalm_sim::verdict::{Brief, ByPhase, judge, study};

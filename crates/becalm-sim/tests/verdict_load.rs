@@ -58,7 +58,7 @@ fn the_load_of_arrivals_of_every_kind_is_their_mean() {
     // 80 calls in 40 s.
     let trace = (0..80).map(Duration::from_millis).collect();
     assert!((load(Arrivals::Trace(trace)) - 2.0).abs() < 1e-9);
-    let think = becalm_sim::engine::Distribution::Constant(Duration::from_secs(1));
+    let think = becalm_sim::scenario::Distribution::Constant(Duration::from_secs(1));
     assert!(
         load(Arrivals::Closed { think }).abs() < 1e-9,
         "it follows the service"
@@ -69,7 +69,7 @@ fn the_load_of_arrivals_of_every_kind_is_their_mean() {
 fn without_any_open_loop_nothing_is_the_bottleneck() {
     let mut scenario = unhung(1.0, &eager());
     assert!(bottleneck(&scenario).is_some());
-    let think = becalm_sim::engine::Distribution::Constant(Duration::from_secs(1));
+    let think = becalm_sim::scenario::Distribution::Constant(Duration::from_secs(1));
     scenario.populations[0].arrivals = Arrivals::Closed { think };
     assert_eq!(bottleneck(&scenario), None);
 }

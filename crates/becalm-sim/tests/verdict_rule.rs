@@ -4,9 +4,9 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm::{Budget, Nested, Policy};
-use becalm_sim::engine::Distribution;
+use becalm::{Budget, Policy, scope::Nested};
 use becalm_sim::record::Recording;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Scenario, Service};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{

@@ -4,7 +4,7 @@ mod by_hand;
 
 use std::time::Duration;
 
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Scenario, Trigger};
 use becalm_sim::verdict::{calm, longer, louder};
 use by_hand::{eager, hung, unhung};

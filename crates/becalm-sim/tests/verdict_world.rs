@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::verdict::{

@@ -2,7 +2,10 @@
 
 mod worlds;
 
-use becalm::{Budget, Bulkhead, Hedge, Nested, Operation, Policy, Priority, StopReason, Throttle};
+use becalm::{
+    Budget, Bulkhead, Hedge, Operation, Policy, StopReason, Throttle, scope::Nested,
+    throttle::Priority,
+};
 use becalm_sim::record::{Recording, Stop, total};
 use becalm_sim::scenario::{
     Arrivals, Discipline, Downstream, Effect, Population, Scenario, Service, Sharing, Stale,
@@ -145,7 +148,7 @@ fn calls_that_wait_at_a_bulkhead_go_on_when_a_place_is_free() {
 #[test]
 fn a_hedge_is_sent_beside_a_slow_attempt_and_the_loser_is_left() {
     let mut service = Service::new("service", Service::UNLIMITED, constant(10));
-    service.time = becalm_sim::engine::Distribution::Bimodal {
+    service.time = becalm_sim::scenario::Distribution::Bimodal {
         fast: ms(10),
         slow: ms(1000),
         slow_share: 0.1,

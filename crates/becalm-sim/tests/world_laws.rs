@@ -4,9 +4,9 @@ mod worlds;
 
 use becalm::rng::{Random, SplitMix64};
 use becalm::{Breaker, Budget};
-use becalm::{Bulkhead, Decision, Hedge, Policy, Priority, Throttle};
-use becalm_sim::engine::Distribution;
+use becalm::{Bulkhead, Hedge, Policy, Throttle, call::Decision, throttle::Priority};
 use becalm_sim::record::{Recording, total};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Cache, Discipline, Downstream, Effect, Limit, Population, Routing, Scenario, Service,
     Sharing, Stale,

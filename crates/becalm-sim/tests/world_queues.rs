@@ -2,8 +2,8 @@
 
 mod worlds;
 
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::total;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Discipline, Limit, Routing, Service, Stale};
 use becalm_sim::world::run;
 use worlds::{

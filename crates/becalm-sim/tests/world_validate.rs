@@ -3,8 +3,8 @@
 mod worlds;
 
 use becalm::{Budget, Jitter, Policy};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population, Scenario,
     Service,

@@ -63,7 +63,7 @@ pub(crate) struct Standing {
     pub body_replayable: bool,
     /// A layer below has heard from the server that more attempts harm.
     pub forbidden_below: bool,
-    /// A layer above repeats, so this one runs once: see [`Nested`](crate::Nested).
+    /// A layer above repeats, so this one runs once: see [`Nested`](crate::scope::Nested).
     pub repeated_above: bool,
     /// Retries since the start, or since an exact hint: the step of the backoff.
     pub step: u32,

@@ -56,7 +56,7 @@ impl Demand {
     /// let _ = orders.retry_blocking(|_| Ok::<_, std::io::Error>(17));
     /// let demand = orders.demand().expect("it is counted");
     /// assert_eq!((demand.first_tries, demand.amplification()), (1, Some(1.0)));
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     #[expect(clippy::cast_precision_loss)] // counts beyond 2^53 take centuries
     pub fn amplification(&self) -> Option<f64> {

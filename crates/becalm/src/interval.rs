@@ -25,7 +25,7 @@ const SHARE: f64 = 0.1;
 /// client has stalled others, and would have them go on in step.
 ///
 /// ```
-/// use becalm::{Instant, JitteredInterval, rng::SplitMix64};
+/// use becalm::{interval::JitteredInterval, rng::SplitMix64, time::Instant};
 /// use core::time::Duration;
 ///
 /// let mut checks = JitteredInterval::new(Duration::from_secs(10))?;
@@ -96,7 +96,7 @@ impl JitteredInterval {
 ///
 /// ```
 /// use std::time::Duration;
-/// let ttl = becalm::splay(Duration::from_secs(300));
+/// let ttl = becalm::interval::splay(Duration::from_secs(300));
 /// assert!(ttl >= Duration::from_secs(270) && ttl <= Duration::from_secs(300));
 /// ```
 #[cfg(feature = "std")]
@@ -194,7 +194,7 @@ mod ticker {
     /// ```
     /// # async fn check() {}
     /// # async fn run() -> Result<(), becalm::interval::InvalidInterval> {
-    /// use becalm::JitteredInterval;
+    /// use becalm::interval::JitteredInterval;
     /// use std::time::Duration;
     ///
     /// let mut checks = JitteredInterval::new(Duration::from_secs(10))?.ticker();

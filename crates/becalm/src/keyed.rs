@@ -62,7 +62,7 @@ pub trait Idle {
 /// });
 /// let host = hosts.get("10.0.0.7");
 /// assert!(host.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub struct Keyed<K, V> {
     make: Box<Make<K, V>>,

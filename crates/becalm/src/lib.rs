@@ -1,7 +1,7 @@
 //! Retries that cannot start a storm.
 //!
 //! A retry is a decision about shared load. This crate takes that decision without IO
-//! ([`Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
+//! ([`call::Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
 //! blocking engine ([`Retrier`]).
 //!
 //! ```
@@ -43,7 +43,7 @@ pub mod backoff;
 pub mod breaker;
 pub mod budget;
 pub mod bulkhead;
-mod call;
+pub mod call;
 pub mod classify;
 mod decide;
 mod delay;
@@ -74,7 +74,7 @@ pub mod run;
 pub mod schedule;
 pub mod scope;
 mod setters;
-mod shared;
+pub mod shared;
 pub mod stop;
 pub mod suggest;
 pub mod throttle;
@@ -83,36 +83,25 @@ mod window;
 
 pub use attempt::Attempt;
 pub use backoff::Backoff;
-pub use breaker::{Breaker, CircuitBreaker};
+pub use breaker::Breaker;
 pub use budget::Budget;
 pub use bulkhead::Bulkhead;
-pub use call::{Call, CallOptions, Start};
-pub use classify::{Class, Classify, Effect, Failure, Rejected, Verdict};
-pub use decide::Decision;
-pub use gauges::Demand;
-pub use hedge::{Hedge, HedgeDelay, InvalidHedge};
-pub use hint::{Hint, HintMode};
+pub use classify::{Class, Classify, Effect, Failure};
+pub use hedge::Hedge;
+pub use hint::Hint;
 pub use idempotency::{IdempotencyKey, Operation};
-pub use interval::JitteredInterval;
-#[cfg(feature = "std")]
-pub use interval::splay;
 pub use jitter::Jitter;
 #[cfg(feature = "std")]
 pub use keyed::Keyed;
-pub use lint::Lint;
 pub use observe::{Event, Observer};
-pub use policy::{InvalidPolicy, Policy};
-pub use preset::Preset;
-pub use rate::{AdaptiveRate, RateLimiter};
+pub use policy::Policy;
 #[cfg(feature = "std")]
-pub use run::{GaveUp, Last, Retrier};
+pub use run::{GaveUp, Retrier};
+pub use scope::Scope;
 #[cfg(feature = "std")]
 pub use scope::detached;
-pub use scope::{Nested, Scope, ScopeHeader, Told};
-pub use shared::Shared;
 pub use stop::StopReason;
-pub use throttle::{AdaptiveThrottle, Priority, Throttle};
-pub use time::Instant;
+pub use throttle::Throttle;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
 

@@ -1,6 +1,6 @@
 //! What does a client decide that shares nothing with anybody?
 //!
-//! A [`Call`](crate::Call) holds tokens, passes and a place in a waiting room: half a kilobyte. A
+//! A [`Call`](crate::call::Call) holds tokens, passes and a place in a waiting room: half a kilobyte. A
 //! fleet of ten million clients on paper or in a simulator, or a table of pending reconnects, needs
 //! the same decision on a few bytes each. Here the rules stand once, and a client is a
 //! [`Position`] of 16 bytes. Both ask the same function, so both decide alike.
@@ -24,7 +24,7 @@ use crate::time::Instant;
 ///
 /// ```
 /// use becalm::lone::{Lone, Position};
-/// use becalm::{Decision, Failure, Instant, Policy};
+/// use becalm::{Failure, Policy, call::Decision, time::Instant};
 /// use core::time::Duration;
 ///
 /// let lone = Lone::new(Policy::default(), Duration::ZERO)?;
@@ -38,7 +38,7 @@ use crate::time::Instant;
 ///     other => panic!("{other:?}"),
 /// }
 /// assert_eq!(position.attempt(), 2);
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
 pub struct Lone {

@@ -139,7 +139,7 @@ mod seed {
         /// let busy = || std::io::Error::from(std::io::ErrorKind::TimedOut);
         /// assert!(retrier.retry_blocking(|_| Err::<(), _>(busy())).is_err());
         /// assert_eq!(clock.slept(), [Duration::from_secs(8); 3]);
-        /// # Ok::<(), becalm::InvalidPolicy>(())
+        /// # Ok::<(), becalm::policy::InvalidPolicy>(())
         /// ```
         pub fn given(bits: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
             Self(Source::Given(Box::new(bits)))

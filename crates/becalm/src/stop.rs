@@ -20,7 +20,7 @@ pub enum StopReason {
     NotIdempotent,
     /// The request's body has been consumed and cannot be sent again.
     BodyNotReplayable,
-    /// A layer above repeats this work already: see [`Nested`](crate::Nested).
+    /// A layer above repeats this work already: see [`Nested`](crate::scope::Nested).
     NestedRetry,
     /// All attempts of the policy were used (or retries are switched off).
     AttemptsExhausted,

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Outcome, Sample, Semaphore};
 use becalm::rng::{Random, SplitMix64};
+use becalm::time::Instant;
 
 const MILLI: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MILLI;

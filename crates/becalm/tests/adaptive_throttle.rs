@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::{AdaptiveThrottle, Instant, Priority, Throttle};
+use becalm::{
+    Throttle,
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 
 const START: Instant = Instant::ZERO;
 const MILLI: Duration = Duration::from_millis(1);

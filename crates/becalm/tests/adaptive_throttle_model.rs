@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::{AdaptiveThrottle, Instant, Priority, Throttle};
+use becalm::{
+    Throttle,
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 
 /// The slow one, obviously right: each request of the last ten slices, by the list.
 struct List {

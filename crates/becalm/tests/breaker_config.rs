@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::InvalidPolicy;
 use becalm::breaker::{Breaker, CircuitBreaker, InvalidBreaker, Span, Trip};
+use becalm::policy::InvalidPolicy;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -95,7 +95,7 @@ fn the_constructor_and_a_reload_refuse_what_validate_refuses() {
         Some(InvalidBreaker::Consecutive)
     );
     let breaker = CircuitBreaker::new(Breaker::default()).expect("valid");
-    let reload = breaker.reconfigure(invalid, becalm::Instant::ZERO);
+    let reload = breaker.reconfigure(invalid, becalm::time::Instant::ZERO);
     assert_eq!(reload, Err(InvalidBreaker::Consecutive));
 }
 

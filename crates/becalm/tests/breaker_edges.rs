@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::breaker::{Breaker, CircuitBreaker, Outcome, Span, State, Transition};
 use becalm::rng::{Random, SplitMix64};
+use becalm::time::Instant;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::breaker::{Breaker, CircuitBreaker, Outcome, Permit, Span, State, Trip};
 use becalm::rng::{Random, SplitMix64};
+use becalm::time::Instant;
 use proptest::prelude::*;
 
 /// The slow one, obviously right: it keeps every call of the closed state.

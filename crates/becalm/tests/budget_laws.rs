@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::budget::{Budgets, RetryBudget, Tokens, Withdrawal};
-use becalm::{Budget, Class, Failure, Hint, Instant};
+use becalm::{Budget, Class, Failure, Hint, time::Instant};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becalm::budget::{Budgets, Gauge, RetryBudget, Withdrawal};
 use becalm::rng::{Random, SplitMix64};
-use becalm::{Budget, Failure, Hint, Instant};
+use becalm::{Budget, Failure, Hint, time::Instant};
 use slow_budgets::{Reference, millionths, references};
 
 /// A budget beside its references, and the retries that are out.

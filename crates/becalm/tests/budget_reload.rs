@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::budget::{Budgets, Gauge, Kind, RetryBudget, Withdrawal};
-use becalm::{Budget, Failure, Instant};
+use becalm::{Budget, Failure, time::Instant};
 use proptest::prelude::*;
 
 fn of(config: &str) -> Budgets {

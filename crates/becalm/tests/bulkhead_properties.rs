@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Outcome, Sample, Semaphore, Waiter};
+use becalm::time::Instant;
 use proptest::prelude::*;
 
 fn aimd(initial: u32, min: u32, max: u32, backoff: f64, slow: Option<Duration>) -> Limit {

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use becalm::{
-    Call, CallOptions, Decision, Failure, Instant, Operation, Policy, Scope, Shared, StopReason,
+    Failure, Operation, Policy, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
 };
 
 const NOW: Instant = Instant::ZERO;

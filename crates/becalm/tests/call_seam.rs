@@ -4,7 +4,12 @@ use core::time::Duration;
 
 use becalm::rng::SplitMix64;
 use becalm::time::ClockId;
-use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared, StopReason};
+use becalm::{
+    Failure, Policy, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
+};
 
 fn at(seconds: u64) -> Instant {
     Instant::from_nanos(seconds * 1_000_000_000)
@@ -59,7 +64,7 @@ fn an_attempt_that_nobody_decided_is_refused() {
 fn a_clamped_hint_is_never_too_long() {
     let policy = Policy::default()
         .cap(Duration::from_secs(120))
-        .hint(becalm::HintMode::Clamp);
+        .hint(becalm::hint::HintMode::Clamp);
     let shared = shared(policy);
     let mut random = SplitMix64::new(1);
     for seconds in [90, 600, u64::MAX] {

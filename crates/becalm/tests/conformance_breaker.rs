@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::breaker::{Breaker, CircuitBreaker, Outcome, Permit, Span, State, Transition};
+use becalm::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
 

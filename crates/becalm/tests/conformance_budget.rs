@@ -5,7 +5,12 @@ use std::time::Duration;
 
 use becalm::budget::RatioBudget;
 use becalm::rng::{Random, SplitMix64};
-use becalm::{Budget, Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared};
+use becalm::{
+    Budget, Failure, Policy, Scope,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
+};
 
 const NOW: Instant = Instant::ZERO;
 
@@ -223,7 +228,7 @@ fn conformance_10_a_success_never_returns_what_another_call_has_spent() {
         }
         for _ in 0..25 {
             let mut call = begin();
-            let done = call.on_outcome(NOW, becalm::Verdict::Success, &mut || 0);
+            let done = call.on_outcome(NOW, becalm::classify::Verdict::Success, &mut || 0);
             assert_eq!(done, Decision::Done);
         }
     }

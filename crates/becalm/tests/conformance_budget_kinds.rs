@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::budget::{Budgets, RetryBudget, Withdrawal};
 use becalm::rng::{Random, SplitMix64};
-use becalm::{Budget, Failure, Instant};
+use becalm::{Budget, Failure, time::Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

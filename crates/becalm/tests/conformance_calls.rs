@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Event, Jitter, Last, Observer, Policy, Retrier, Sleeper, StopReason};
+use becalm::{Budget, Event, Jitter, Observer, Policy, Retrier, Sleeper, StopReason, run::Last};
 
 const SECOND: Duration = Duration::from_secs(1);
 const ALMOST: Duration = Duration::from_nanos(999_999_999);

@@ -8,8 +8,10 @@ use std::time::Duration;
 use becalm::rng::{Seed, SplitMix64};
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Call, CallOptions, Decision, Failure, GaveUp, Hint, Instant, Jitter, Policy, Retrier,
-    Scope, Shared, Sleeper, StopReason,
+    Budget, Failure, GaveUp, Hint, Jitter, Policy, Retrier, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
 };
 
 const SECOND: Duration = Duration::from_secs(1);

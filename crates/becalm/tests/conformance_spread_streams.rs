@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use becalm::rng::SplitMix64;
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Call, CallOptions, Decision, Failure, Instant, Policy, Retrier, Scope};
+use becalm::{
+    Budget, Failure, Policy, Retrier, Scope,
+    call::{Call, CallOptions, Decision},
+    time::Instant,
+};
 
 fn busy() -> std::io::Error {
     std::io::ErrorKind::TimedOut.into()

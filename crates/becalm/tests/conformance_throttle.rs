@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::{AdaptiveThrottle, Instant, Priority, Throttle};
+use becalm::{
+    Throttle,
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 
 /// A million successes, and then a server that rejects everything. Within its window the throttle
 /// sheds nine of ten, and the first after half of it: K is 2, so as many rejections as there are

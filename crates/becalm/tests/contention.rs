@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use becalm::classify::{Classify, Failure, sqlstate};
 use becalm::rng::{Random, Seed, SplitMix64};
-use becalm::{Class, Policy, Preset, Retrier};
+use becalm::{Class, Policy, Retrier, preset::Preset};
 
 const MS: Duration = Duration::from_millis(1);
 const TASKS: u64 = 40;

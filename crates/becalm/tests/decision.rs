@@ -7,8 +7,13 @@ use std::time::Duration;
 use any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick};
 use becalm::rng::SplitMix64;
 use becalm::{
-    Budget, Call, CallOptions, Class, Decision, Effect, Failure, Hint, HintMode, IdempotencyKey,
-    Instant, Jitter, Nested, Operation, Policy, Scope, Shared, StopReason,
+    Budget, Class, Effect, Failure, Hint, IdempotencyKey, Jitter, Operation, Policy, Scope,
+    StopReason,
+    call::{Call, CallOptions, Decision},
+    hint::HintMode,
+    scope::Nested,
+    shared::Shared,
+    time::Instant,
 };
 use proptest::prelude::*;
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use becalm::rng::SplitMix64;
 use becalm::{
-    Budget, Call, CallOptions, Decision, Failure, Instant, Jitter, Policy, Scope, Shared,
+    Budget, Failure, Jitter, Policy, Scope,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
 };
 
 fn nanos(delay: Duration) -> u64 {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use becalm::budget::Kind;
 use becalm::duration::Human;
 use becalm::{
-    AdaptiveRate, Backoff, Breaker, Budget, Bulkhead, Hedge, Lint, Policy, Preset, Throttle,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Policy, Throttle, lint::Lint, preset::Preset,
+    rate::AdaptiveRate,
 };
 
 const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
@@ -432,8 +433,10 @@ fn besides(policy: &Policy) -> Vec<String> {
         besides.push(format!("nested {}", policy.nested));
     }
     match policy.hint {
-        becalm::HintMode::Honor => besides.push(format!("hints up to {}", Human(policy.max_hint))),
-        becalm::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),
+        becalm::hint::HintMode::Honor => {
+            besides.push(format!("hints up to {}", Human(policy.max_hint)));
+        }
+        becalm::hint::HintMode::Clamp => besides.push("hints up to the cap".to_owned()),
         _ => {}
     }
     besides

@@ -13,8 +13,10 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Budget, Call, CallOptions, Decision, Failure, Nested, Policy, Retrier, Scope, Sleeper,
-    StopReason, Verdict,
+    Attempt, Budget, Failure, Policy, Retrier, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
+    scope::Nested,
 };
 use counting_budget::CountingBudget;
 

@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::hedge::{Hedge, Hedging};
 use becalm::rng::{Random, SplitMix64};
+use becalm::time::Instant;
 
 /// Between two calls.
 const EVERY: Duration = Duration::from_micros(500);

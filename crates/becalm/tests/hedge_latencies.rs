@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::hedge::{Hedge, Hedging, Latencies};
 use becalm::rng::{Random, SplitMix64};
+use becalm::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(30);
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Failure, Hedge, Instant, Policy, Retrier, Sleeper};
+use becalm::{Budget, Failure, Hedge, Policy, Retrier, Sleeper, time::Instant};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 const EVERY: Duration = Duration::from_millis(1);

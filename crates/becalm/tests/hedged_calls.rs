@@ -14,8 +14,11 @@ use std::time::Duration;
 use becalm::bulkhead::Bulkhead;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Call, CallOptions, Class, Decision, Effect, Failure, Hedge, Hint, Instant, Jitter, Operation,
-    Policy, Retrier, Scope, Sleeper, StopReason, Verdict,
+    Class, Effect, Failure, Hedge, Hint, Jitter, Operation, Policy, Retrier, Scope, Sleeper,
+    StopReason,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
+    time::Instant,
 };
 use proptest::prelude::*;
 use token_book::{Purse, Tokens};

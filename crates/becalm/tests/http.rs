@@ -5,7 +5,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use becalm::http::{Exchange, classify_status, hint, operation, should_retry, verdict};
-use becalm::{Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, Verdict};
+use becalm::{
+    Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Verdict,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
 const FIRST: Exchange = Exchange::new(Operation::Idempotent, 1);

@@ -8,8 +8,10 @@ use becalm::classify::{Rejected, judged};
 use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_scope, write_told};
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
-    Failure, GaveUp, Hint, Instant, Nested, Operation, Policy, Retrier, Scope, ScopeHeader,
-    Sleeper, StopReason, Told, Verdict,
+    Failure, GaveUp, Hint, Operation, Policy, Retrier, Scope, Sleeper, StopReason,
+    classify::Verdict,
+    scope::{Nested, ScopeHeader, Told},
+    time::Instant,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 

@@ -9,7 +9,10 @@ use std::time::Duration;
 use becalm::interval::{InvalidInterval, splay_with};
 use becalm::rng::{Seed, SplitMix64};
 use becalm::time::{Cancel, FakeSleeper, Sleeper};
-use becalm::{Instant, JitteredInterval, splay};
+use becalm::{
+    interval::{JitteredInterval, splay},
+    time::Instant,
+};
 
 const PERIOD: Duration = Duration::from_secs(10);
 const SHARE: f64 = 0.2;

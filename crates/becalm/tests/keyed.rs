@@ -9,7 +9,7 @@ use std::time::Duration;
 use becalm::budget::{Budgets, RetryBudget, Withdrawal};
 use becalm::keyed::Idle;
 use becalm::rng::{Random, SplitMix64};
-use becalm::{Budget, Failure, Instant, Keyed};
+use becalm::{Budget, Failure, Keyed, time::Instant};
 use proptest::prelude::*;
 
 const NOW: Instant = Instant::ZERO;

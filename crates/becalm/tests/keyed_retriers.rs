@@ -9,8 +9,9 @@ use becalm::keyed::Idle;
 use becalm::rng::SplitMix64;
 use becalm::time::FakeSleeper;
 use becalm::{
-    AdaptiveRate, Breaker, Budget, Call, CallOptions, Keyed, Policy, Retrier, Scope, Sleeper,
-    StopReason, Throttle,
+    Breaker, Budget, Keyed, Policy, Retrier, Scope, Sleeper, StopReason, Throttle,
+    call::{Call, CallOptions},
+    rate::AdaptiveRate,
 };
 
 fn hosts(bound: usize, clock: &FakeSleeper, policy: Policy) -> Keyed<u32, Retrier> {

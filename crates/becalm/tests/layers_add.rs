@@ -7,8 +7,12 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Call, CallOptions, Classify, Decision, Failure, Hedge, Hint, Instant, Nested, Policy,
-    Retrier, Scope, Shared, StopReason, Verdict,
+    Budget, Classify, Failure, Hedge, Hint, Policy, Retrier, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
+    scope::Nested,
+    shared::Shared,
+    time::Instant,
 };
 use proptest::prelude::*;
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use becalm::budget::Ratio;
-use becalm::{Backoff, Budget, HintMode, Jitter, Lint, Nested, Policy, Preset};
+use becalm::{
+    Backoff, Budget, Jitter, Policy, hint::HintMode, lint::Lint, preset::Preset, scope::Nested,
+};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::{Budget, Lint, Policy};
+use becalm::{Budget, Policy, lint::Lint};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ fn endless() -> Policy {
 fn with(policy: Policy, key: &str, text: &str) -> Policy {
     match key {
         "throttle" => policy.throttle(text.parse::<becalm::Throttle>().expect(text)),
-        "rate" => policy.rate(text.parse::<becalm::AdaptiveRate>().expect(text)),
+        "rate" => policy.rate(text.parse::<becalm::rate::AdaptiveRate>().expect(text)),
         "hedge" => policy.hedge(text.parse::<becalm::Hedge>().expect(text)),
         "bulkhead" => policy.bulkhead(text.parse::<becalm::Bulkhead>().expect(text)),
         "breaker" => policy.breaker(text.parse::<becalm::Breaker>().expect(text)),
@@ -456,7 +456,7 @@ fn several_dangers_are_told_from_the_outside_in() {
 fn no_part_panics_valid_or_not() {
     use becalm::breaker::{Breaker, Span};
     use becalm::bulkhead::{Aimd, Bulkhead, Limit};
-    use becalm::{AdaptiveRate, Hedge, Throttle};
+    use becalm::{Hedge, Throttle, rate::AdaptiveRate};
 
     let numbers = [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e-300, f64::MAX];
     let times = [Duration::ZERO, MS, Duration::MAX];

@@ -8,7 +8,10 @@ use any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick, wild
 use becalm::lone::{Lone, Position};
 use becalm::rng::{Random, SplitMix64};
 use becalm::{
-    Budget, Call, CallOptions, Decision, Failure, Hint, Instant, Policy, Scope, Shared, StopReason,
+    Budget, Failure, Hint, Policy, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
 };
 use proptest::prelude::*;
 

@@ -6,8 +6,8 @@
 
 use core::time::Duration;
 
-use becalm::Instant;
 use becalm::breaker::{Breaker, CircuitBreaker, Outcome, Permit, Span, State, Transition};
+use becalm::time::Instant;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;

@@ -5,7 +5,7 @@
 #![cfg(becalm_loom)]
 
 use becalm::budget::RatioBudget;
-use becalm::{Budget, Instant};
+use becalm::{Budget, time::Instant};
 use loom::sync::Arc;
 use loom::thread;
 

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use becalm::budget::{Budgets, Kind, RetryBudget, Withdrawal};
-use becalm::{Budget, Failure, Instant};
+use becalm::{Budget, Failure, time::Instant};
 use loom::sync::Arc;
 use loom::thread;
 

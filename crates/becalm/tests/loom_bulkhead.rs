@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::bulkhead::{Aimd, Bulkhead, Full, Limit, Outcome, Sample, Semaphore, Waiter};
+use becalm::time::Instant;
 use loom::thread;
 
 /// Counts how often it is woken.

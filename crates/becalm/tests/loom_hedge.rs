@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use becalm::Instant;
 use becalm::hedge::Latencies;
+use becalm::time::Instant;
 use loom::sync::Arc;
 use loom::thread;
 

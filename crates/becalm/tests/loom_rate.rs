@@ -4,7 +4,10 @@
 //! --test loom_rate`.
 #![cfg(becalm_loom)]
 
-use becalm::{AdaptiveRate, Instant, RateLimiter};
+use becalm::{
+    rate::{AdaptiveRate, RateLimiter},
+    time::Instant,
+};
 use loom::sync::Arc;
 use loom::thread;
 

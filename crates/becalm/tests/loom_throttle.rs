@@ -4,7 +4,11 @@
 //! --test loom_throttle`.
 #![cfg(becalm_loom)]
 
-use becalm::{AdaptiveThrottle, Instant, Priority, Throttle};
+use becalm::{
+    Throttle,
+    throttle::{AdaptiveThrottle, Priority},
+    time::Instant,
+};
 use loom::sync::Arc;
 use loom::thread;
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use becalm::breaker::{Breaker, Span};
 use becalm::bulkhead::{Bulkhead, Order};
-use becalm::{AdaptiveRate, Budget, Hedge, HintMode, Jitter, Nested, Policy, Preset, Throttle};
+use becalm::{
+    Budget, Hedge, Jitter, Policy, Throttle, hint::HintMode, preset::Preset, rate::AdaptiveRate,
+    scope::Nested,
+};
 
 fn read(text: &str) -> Policy {
     toml::from_str(text).unwrap()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use any_policy::parts::valid_parts;
 use becalm::budget::Tokens;
-use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy};
+use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;

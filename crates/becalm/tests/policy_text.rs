@@ -2,7 +2,8 @@
 
 use becalm::policy::{Fault, Unreadable};
 use becalm::{
-    AdaptiveRate, Backoff, Breaker, Budget, Bulkhead, Hedge, HintMode, Jitter, Nested, Throttle,
+    Backoff, Breaker, Budget, Bulkhead, Hedge, Jitter, Throttle, hint::HintMode,
+    rate::AdaptiveRate, scope::Nested,
 };
 
 /// Why this text of this part is refused.

@@ -13,7 +13,8 @@ use becalm::rate::InvalidAdaptiveRate;
 use becalm::rng::SplitMix64;
 use becalm::throttle::InvalidThrottle;
 use becalm::{
-    AdaptiveRate, Breaker, Budget, Bulkhead, Hedge, InvalidPolicy, Jitter, Policy, Shared, Throttle,
+    Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, policy::InvalidPolicy,
+    rate::AdaptiveRate, shared::Shared,
 };
 use proptest::prelude::*;
 
@@ -371,7 +372,7 @@ fn c8_a_custom_growth_is_not_bound_by_a_base_that_it_never_uses() {
 #[test]
 fn c12_what_may_grow_is_set_field_by_field() {
     use becalm::budget::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
-    use becalm::{CallOptions, Operation, Priority};
+    use becalm::{Operation, call::CallOptions, throttle::Priority};
 
     let tokens = Tokens::default().capacity(100).cost(10).throttled_cost(3);
     let tokens = tokens.refund_last(false).clean_success(2);

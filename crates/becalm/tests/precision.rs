@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
 use becalm::{
-    Budget, Call, CallOptions, Decision, Failure, Hint, Instant, Jitter, Policy, Scope, Shared,
+    Budget, Failure, Hint, Jitter, Policy, Scope,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
 };
 
 /// Tokio's tick, and that of Windows.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use becalm::{Backoff, Budget, HintMode, Jitter, Nested, Policy, Preset};
+use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, preset::Preset, scope::Nested};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use becalm::rate::Place;
-use becalm::{AdaptiveRate, Instant, RateLimiter};
+use becalm::{
+    rate::{AdaptiveRate, RateLimiter},
+    time::Instant,
+};
 
 fn at(millis: u64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)

@@ -7,7 +7,10 @@
 use std::time::Duration;
 
 use becalm::rate::Place;
-use becalm::{AdaptiveRate, Instant, RateLimiter};
+use becalm::{
+    rate::{AdaptiveRate, RateLimiter},
+    time::Instant,
+};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm::{AdaptiveRate, Instant, RateLimiter};
+use becalm::{
+    rate::{AdaptiveRate, RateLimiter},
+    time::Instant,
+};
 
 /// The AWS SDKs' retry specification, word by word, in seconds and whole tokens. A bucket below
 /// zero is owed to those who wait.

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use becalm::budget::{RatioBudget, Withdrawal};
-use becalm::{Budget, Instant};
+use becalm::{Budget, time::Instant};
 use proptest::prelude::*;
 
 /// All sums are in parts of 3.6 x 10^18 a token, in which a nanosecond of the floor, a millionth an hour,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::budget::{RatioBudget, Withdrawal};
 use becalm::rng::{Random, SplitMix64};
-use becalm::{Budget, Instant};
+use becalm::{Budget, time::Instant};
 
 /// The slow one, obviously right: time passes by filling up, everything is capped at once. All in
 /// millionths of a token.

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use becalm::time::FakeSleeper;
-use becalm::{Budget, Call, CallOptions, Decision, Failure, Policy, Retrier, Scope, Sleeper};
+use becalm::{
+    Budget, Failure, Policy, Retrier, Scope, Sleeper,
+    call::{Call, CallOptions, Decision},
+};
 
 struct Dependency {
     retrier: Retrier,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Call, CallOptions, Cancel, Decision, Failure, Policy, Retrier, Scope, Sleeper,
-    StopReason,
+    Budget, Cancel, Failure, Policy, Retrier, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision},
 };
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -5,7 +5,11 @@ use core::time::Duration;
 use becalm::rng::SplitMix64;
 use becalm::time::ClockId;
 use becalm::{
-    Call, CallOptions, Decision, Failure, Hint, Instant, Policy, Scope, Shared, StopReason, Told,
+    Failure, Hint, Policy, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    scope::Told,
+    shared::Shared,
+    time::Instant,
 };
 use proptest::prelude::*;
 

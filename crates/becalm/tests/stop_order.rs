@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Call, CallOptions, Class, Decision, Failure, Hint, Instant, Jitter, Operation, Policy, Retrier,
-    Scope, StopReason,
+    Class, Failure, Hint, Jitter, Operation, Policy, Retrier, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    time::Instant,
 };
 use counting_budget::CountingBudget;
 

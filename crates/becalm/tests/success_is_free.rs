@@ -9,8 +9,8 @@ use std::time::Duration;
 use becalm::breaker::Span;
 use becalm::time::FakeSleeper;
 use becalm::{
-    AdaptiveRate, Breaker, Budget, Bulkhead, Classify, Event, Failure, Hedge, Observer, Policy,
-    Retrier, Throttle,
+    Breaker, Budget, Bulkhead, Classify, Event, Failure, Hedge, Observer, Policy, Retrier,
+    Throttle, rate::AdaptiveRate,
 };
 
 #[derive(Debug)]

@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use becalm::breaker::Span;
-use becalm::{AdaptiveRate, Breaker, Budget, Bulkhead, Hedge, Jitter, Nested, Policy, Throttle};
+use becalm::{
+    Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, rate::AdaptiveRate, scope::Nested,
+};
 
 const PAGE: &str = include_str!("../../../docs/which-protection.md");
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm::{Last, Policy, StopReason};
+use becalm::{Policy, StopReason, run::Last};
 use becalm_examples::reqwest_client::Shop;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};

@@ -9,7 +9,12 @@ use core::panic::PanicInfo;
 use core::time::Duration;
 
 use becalm::rng::SplitMix64;
-use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared, StopReason};
+use becalm::{
+    Failure, Policy, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    shared::Shared,
+    time::Instant,
+};
 
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
-use becalm::{Attempt, Classify, InvalidPolicy, Operation, Policy, Retrier, Verdict};
+use becalm::{
+    Attempt, Classify, Operation, Policy, Retrier, classify::Verdict, policy::InvalidPolicy,
+};
 use http::StatusCode;
 use tokio::time::Instant;
 

@@ -44,8 +44,8 @@ struct Lint<'a> {
     message: &'a str,
 }
 
-impl<'a> From<&'a becalm::Lint> for Lint<'a> {
-    fn from(lint: &'a becalm::Lint) -> Self {
+impl<'a> From<&'a becalm::lint::Lint> for Lint<'a> {
+    fn from(lint: &'a becalm::lint::Lint) -> Self {
         Self {
             code: lint.code,
             message: &lint.message,

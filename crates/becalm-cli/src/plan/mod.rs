@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use becalm::{Lint, Policy, Preset};
+use becalm::{Policy, lint::Lint, preset::Preset};
 use becalm_report::terminal::Painter;
 use clap::value_parser;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use becalm::{Policy, Preset};
+use becalm::{Policy, preset::Preset};
 use toml::{Table, Value};
 
 /// The policy of a TOML file, whose keys come on top of the preset; the error is one sentence.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use becalm::Preset;
+use becalm::preset::Preset;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use becalm::duration::{self, InvalidDuration};
-use becalm::{Backoff, HintMode, Policy};
+use becalm::{Backoff, Policy, hint::HintMode};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A value, or explicitly none: lifts what the file or the preset sets.

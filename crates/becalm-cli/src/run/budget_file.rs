@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use becalm::budget::{Ratio, RetryBudget, Withdrawal};
-use becalm::{Failure, Instant};
+use becalm::{Failure, time::Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::time::{ClockId, clock_gettime};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use becalm::{Failure, Verdict};
+use becalm::{Failure, classify::Verdict};
 
 use super::output_rules::OutputMatch;
 

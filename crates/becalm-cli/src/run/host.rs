@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::Instant;
+use becalm::time::Instant;
 use nix::sys::signal::Signal;
 
 use super::exit_code::{Ending, of_signal};

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use becalm::Instant;
+use becalm::time::Instant;
 use nix::sys::signal::Signal;
 use signal_hook::iterator::Signals;
 

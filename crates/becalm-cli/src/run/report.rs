@@ -27,7 +27,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
-use becalm::{Class, Decision, StopReason};
+use becalm::{Class, StopReason, call::Decision};
 use serde::Serialize;
 
 use super::exit_code::Ending;

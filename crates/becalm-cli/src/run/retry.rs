@@ -7,7 +7,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use becalm::run::{Engine, Step};
-use becalm::{Attempt, Decision, Failure, Instant, Retrier, Verdict};
+use becalm::{Attempt, Failure, Retrier, call::Decision, classify::Verdict, time::Instant};
 
 use super::RunError;
 use super::attempt::Execution;

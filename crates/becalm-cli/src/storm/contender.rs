@@ -8,7 +8,7 @@
 
 use std::path::PathBuf;
 
-use becalm::{Jitter, Policy, Preset};
+use becalm::{Jitter, Policy, preset::Preset};
 use becalm_sim::catalogue::Candidate;
 use clap::Parser;
 

@@ -6,7 +6,7 @@
 
 mod rows;
 
-use becalm::{Nested, Policy};
+use becalm::{Policy, scope::Nested};
 use rows::{Outcome, ROWS, Row};
 
 const RULES: [Nested; 3] = [Nested::Nearest, Nested::Outermost, Nested::Allow];

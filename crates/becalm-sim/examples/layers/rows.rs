@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::{Recording, total};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Downstream, Effect, Population, Scenario, Service, Stale, Trigger,
 };

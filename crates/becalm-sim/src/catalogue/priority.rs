@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::{Budget, Policy, Priority, Throttle};
+use becalm::{Budget, Policy, Throttle, throttle::Priority};
 
 use super::asked::{self, Range, count};
 use super::measure::{between, compare, success};

@@ -1,7 +1,7 @@
 //! How are several runs told in one figure? By their mean, and how far that may be off.
 
 use becalm::rng::Random;
-use becalm::{Budget, InvalidPolicy, Policy};
+use becalm::{Budget, Policy, policy::InvalidPolicy};
 
 use super::{InvalidParameter, Parameters};
 use crate::engine::Stream;

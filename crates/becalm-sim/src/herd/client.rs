@@ -1,7 +1,7 @@
 //! What is one client of a fleet? Its random stream, where it stands, when it lost its connection.
 
 use becalm::lone::{Lone, Position};
-use becalm::{Decision, Failure, Instant};
+use becalm::{Failure, call::Decision, time::Instant};
 
 use crate::engine::Stream;
 

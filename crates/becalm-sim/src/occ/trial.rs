@@ -4,7 +4,7 @@
 //! and the next request, concerns one client alone and is added up.
 
 use becalm::lone::{Lone, Position};
-use becalm::{Decision, Failure, Instant};
+use becalm::{Failure, call::Decision, time::Instant};
 
 use super::hop::Hop;
 use super::{Contest, InvalidContest};

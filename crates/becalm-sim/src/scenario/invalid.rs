@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use becalm::InvalidPolicy;
+use becalm::policy::InvalidPolicy;
 
 /// Why a scenario is refused. Every sentence names the field and the remedy.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,8 +19,7 @@ use std::time::Duration;
 
 use becalm::Policy;
 
-use crate::engine::Distribution;
-
+pub use crate::engine::Distribution;
 pub use arrivals::Arrivals;
 pub use invalid::InvalidScenario;
 pub use phases::Phases;

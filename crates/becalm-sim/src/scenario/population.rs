@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::{Operation, Policy, Priority};
+use becalm::{Operation, Policy, throttle::Priority};
 
 use super::Arrivals;
 

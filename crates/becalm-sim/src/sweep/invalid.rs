@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use becalm::InvalidPolicy;
+use becalm::policy::InvalidPolicy;
 
 use crate::catalogue::InvalidParameter;
 

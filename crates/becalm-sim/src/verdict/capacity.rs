@@ -1,6 +1,6 @@
 //! Up to which load does a service come back by itself?
 
-use becalm::{Budget, Nested, Policy};
+use becalm::{Budget, Policy, scope::Nested};
 
 use crate::scenario::{Effect, Scenario, Service};
 

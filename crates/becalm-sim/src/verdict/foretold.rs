@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use becalm::Shared;
+use becalm::shared::Shared;
 
 use crate::scenario::{Arrivals, Scenario, Sharing};
 

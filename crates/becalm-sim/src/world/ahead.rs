@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 
-use becalm::Shared;
+use becalm::shared::Shared;
 
 use super::World;
 use super::event::{Kind, parts};

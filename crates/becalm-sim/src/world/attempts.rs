@@ -1,7 +1,7 @@
 //! What happens to an attempt between its caller and its service? Sent, and left.
 
 use becalm::time::ClockId;
-use becalm::{Attempt, Instant, Scope};
+use becalm::{Attempt, Scope, time::Instant};
 
 use super::World;
 use super::arrivals::NEVER;

@@ -5,7 +5,12 @@ use std::task::Waker;
 
 use becalm::rng::Random;
 use becalm::{
-    Call, CallOptions, Decision, Failure, Instant, Scope, Shared, Start, StopReason, Told, Verdict,
+    Failure, Scope, StopReason,
+    call::{Call, CallOptions, Decision, Start},
+    classify::Verdict,
+    scope::Told,
+    shared::Shared,
+    time::Instant,
 };
 
 use crate::record::Began;

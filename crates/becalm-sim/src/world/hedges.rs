@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use becalm::Instant;
+use becalm::time::Instant;
 
 use super::World;
 use super::arrivals::NEVER;

@@ -1,6 +1,6 @@
 //! What happens in a scenario? Its events, one after the other.
 //!
-//! The world drives the objects that ship ([`becalm::Call`] and what it shares) on virtual time,
+//! The world drives the objects that ship ([`becalm::call::Call`] and what it shares) on virtual time,
 //! and decides nothing about a retry itself. What it adds is everything around: clients that call,
 //! a network, services that queue.
 //!
@@ -39,7 +39,7 @@ mod work;
 
 use std::collections::VecDeque;
 
-use becalm::Instant;
+use becalm::time::Instant;
 
 use crate::engine::{EventQueue, Stream};
 use crate::record::{PopulationTally, Recording, ServiceTally, slices};

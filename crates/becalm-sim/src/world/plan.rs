@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::time::ClockId;
-use becalm::{CallOptions, Policy, Shared};
+use becalm::{Policy, call::CallOptions, shared::Shared};
 
 use crate::scenario::{
     Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use becalm::{Call, Priority, Scope, Shared, StopReason};
+use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority};
 
 use crate::engine::Stream;
 use crate::record::Began;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use becalm::rng::Random;
-use becalm::{Decision, Instant, StopReason, Verdict};
+use becalm::{StopReason, call::Decision, classify::Verdict, time::Instant};
 
 use crate::engine::Stream;
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use becalm::{Budget, Policy};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::{Endings, PopulationRecord, Recording, ServiceRecord};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 
 /// Retries at once, without a budget: 4 attempts.

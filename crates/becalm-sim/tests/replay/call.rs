@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use becalm::{Failure, GaveUp, Instant, Retrier, StopReason, Verdict};
+use becalm::{Failure, GaveUp, Retrier, StopReason, classify::Verdict, time::Instant};
 
 use super::locked;
 use super::operation::Attempts;

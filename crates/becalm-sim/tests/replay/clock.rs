@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use becalm::Instant;
+use becalm::time::Instant;
 use becalm::time::{ClockId, FakeSleeper, Sleep, Sleeper};
 
 use super::locked;

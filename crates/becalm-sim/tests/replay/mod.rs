@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use becalm::rng::Seed;
 use becalm::time::Sleeper;
-use becalm::{Decision, Event, Instant, Observer, Policy, Retrier};
+use becalm::{Event, Observer, Policy, Retrier, call::Decision, time::Instant};
 use becalm_sim::scenario::{Scenario, Sharing};
 use becalm_sim::world::{Caller, Step, Traced, run_traced};
 

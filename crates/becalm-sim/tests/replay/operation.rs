@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use becalm::{Attempt, Failure, Verdict};
+use becalm::{Attempt, Failure, classify::Verdict};
 
 /// The attempts of one call: those that started, and what is to become of them.
 #[derive(Debug, Clone, Default)]

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use becalm::{
-    Breaker, Budget, Bulkhead, Decision, Failure, Hedge, Jitter, Policy, StopReason, Verdict,
+    Breaker, Budget, Bulkhead, Failure, Hedge, Jitter, Policy, StopReason, call::Decision,
+    classify::Verdict,
 };
-use becalm_sim::engine::Distribution;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Downstream, Effect, Limit, Population, Scenario, Service, Sharing, Stale, Trigger,
 };
@@ -122,7 +123,7 @@ pub fn bulkhead() -> Scenario {
 pub fn rate() -> Scenario {
     world(
         "rate",
-        &quick().rate(becalm::AdaptiveRate::cubic().max_wait(ms(200))),
+        &quick().rate(becalm::rate::AdaptiveRate::cubic().max_wait(ms(200))),
     )
 }
 

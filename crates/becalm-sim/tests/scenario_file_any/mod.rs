@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use becalm::{Breaker, Budget, IdempotencyKey, Jitter, Operation, Policy, Preset, Priority};
-use becalm_sim::engine::Distribution;
+use becalm::{
+    Breaker, Budget, IdempotencyKey, Jitter, Operation, Policy, preset::Preset, throttle::Priority,
+};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Network, Population,
     Routing, Scenario, Service, Sharing, Stale, Trigger, Variant,

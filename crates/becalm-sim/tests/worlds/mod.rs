@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use becalm::{Budget, Jitter, Policy};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::{PopulationRecord, Recording, ServiceRecord, total};
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger};
 
 pub const fn ms(millis: u64) -> Duration {

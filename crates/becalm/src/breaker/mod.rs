@@ -14,7 +14,7 @@
 //! back late is ignored. After Nygard, *Release It!* (2007), ch. 5.
 //!
 //! ```
-//! use becalm::Instant;
+//! use becalm::time::Instant;
 //! use becalm::breaker::{Breaker, CircuitBreaker, Outcome, State};
 //! use std::time::Duration;
 //!

@@ -26,7 +26,7 @@ use crate::time::Instant;
 ///
 /// ```
 /// use becalm::budget::{Budgets, RetryBudget};
-/// use becalm::{Budget, Failure, Instant};
+/// use becalm::{Budget, Failure, time::Instant};
 ///
 /// let budget = Budgets::new(Budget::ratio(0.1).burst(2.0).and(Budget::per_minute(1)));
 /// let now = Instant::ZERO;

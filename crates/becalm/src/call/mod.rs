@@ -11,6 +11,8 @@ mod landing;
 mod options;
 mod start;
 
+pub use crate::attempt::Attempt;
+pub use crate::decide::Decision;
 pub(crate) use first_try::FirstTry;
 #[cfg(feature = "std")]
 pub(crate) use landing::TIMED_OUT;
@@ -20,7 +22,7 @@ pub use start::Start;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::attempt::{Attempt, limit};
+use crate::attempt::limit;
 use crate::breaker::Transition;
 use crate::decide::Rules;
 use crate::guard::{Admission, Guards, Pass};
@@ -35,7 +37,10 @@ use flight::{Flight, Flights};
 /// `H` is how it holds the shared state: `&Shared`, `&Retrier`, a `Retrier` of its own.
 ///
 /// ```
-/// use becalm::{Call, CallOptions, Decision, Failure, Instant, Policy, Scope, Shared};
+/// use becalm::{Failure, Policy, Scope};
+/// use becalm::call::{Call, CallOptions, Decision};
+/// use becalm::shared::Shared;
+/// use becalm::time::Instant;
 /// use core::time::Duration;
 ///
 /// let shared = Shared::new(Policy::default(), Duration::ZERO)?;
@@ -51,7 +56,7 @@ use flight::{Flight, Flights};
 /// }
 /// assert!(!call.is_under_way());
 /// assert_eq!(call.start(now, &mut random).unwrap().number(), 2);
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
 // First what every attempt asks, then what few do: a driver of very many calls spends most of its

@@ -313,7 +313,7 @@ impl<E: Display> Judge<(Failure, E)> for ByTrait {
 ///     })
 ///     .unwrap_err();
 /// assert!(matches!(gave_up.into_error(), Some(Rejected::Value(503))));
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub fn judged<T, E>(
     result: Result<T, E>,

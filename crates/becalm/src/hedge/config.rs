@@ -6,7 +6,7 @@ use core::time::Duration;
 /// When copies of a slow attempt start, and how many: plain data.
 ///
 /// Only async calls ([`Retrier::retry`](crate::Retrier::retry)) and drivers of the sans-IO
-/// [`Call`](crate::Call) make copies; blocking calls and loops written by hand do not.
+/// [`Call`](crate::call::Call) make copies; blocking calls and loops written by hand do not.
 ///
 /// Read and written as `after:50ms,copies:1`, `p95,min:1ms,copies:1` or, with every parameter,
 /// `p99.9,min:10ms,max:2s,samples:5000,window:1m,copies:2`.

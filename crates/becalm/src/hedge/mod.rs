@@ -5,7 +5,7 @@
 //! configuration, plain data; [`Hedging`] is the state that all calls to one dependency share; it
 //! says when a copy may start and learns from how long attempts took. Running the copies is an
 //! engine's part: the async one does ([`Retrier::retry`](crate::Retrier::retry)), and a driver of
-//! the sans-IO [`Call`](crate::Call) may. A blocking call and a loop written by hand have one
+//! the sans-IO [`Call`](crate::call::Call) may. A blocking call and a loop written by hand have one
 //! attempt at a time: they make no copies, and teach the live delay how long theirs took. The
 //! rules:
 //!
@@ -39,7 +39,7 @@
 //!
 //! ```
 //! use becalm::hedge::{Hedge, Hedging};
-//! use becalm::Instant;
+//! use becalm::time::Instant;
 //! use std::time::Duration;
 //!
 //! let hedging = Box::new(Hedging::new(Hedge::at_quantile(0.95)));

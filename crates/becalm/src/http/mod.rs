@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
-//! use becalm::{Failure, Hint, Verdict};
+//! use becalm::{Failure, Hint, classify::Verdict};
 //! use std::time::{Duration, SystemTime};
 //!
 //! # use ::http::{HeaderMap, Method, Request, Response};

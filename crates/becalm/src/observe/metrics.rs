@@ -41,7 +41,7 @@ const BREAKER: &str = "becalm_breaker_transitions_total";
 /// let metrics = MetricsObserver::new();
 /// let orders = Policy::default().builder().name("orders").observer(metrics).build()?;
 /// # let _ = orders;
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

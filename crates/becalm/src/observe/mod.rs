@@ -161,7 +161,7 @@ impl fmt::Debug for Shown<'_> {
 ///
 /// let retrier = Policy::default().builder().observer(CountRetries(0.into())).build()?;
 /// # let _ = retrier;
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub trait Observer: Send + Sync {
     /// Something happened, in this call.

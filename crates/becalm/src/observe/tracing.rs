@@ -30,7 +30,7 @@ const TARGET: &str = "becalm";
 ///
 /// let orders = Policy::default().builder().name("orders").observer(TracingObserver).build()?;
 /// # let _ = orders;
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TracingObserver;

@@ -50,7 +50,7 @@ use crate::suggest::nearest;
 /// The default retry policy of a well-known system.
 ///
 /// ```
-/// use becalm::Preset;
+/// use becalm::preset::Preset;
 ///
 /// let grpc = Preset::by_name("grpc")?;
 /// assert_eq!(grpc.policy().attempts, 4);

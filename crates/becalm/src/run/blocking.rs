@@ -8,6 +8,7 @@ use super::options::call_options;
 use crate::attempt::Attempt;
 use crate::call::FirstTry;
 use crate::classify::{ByError, Failure, Judge};
+use crate::scope::Scope;
 
 /// A blocking call whose options are being set: see
 /// [`Retrier::blocking`](super::Retrier::blocking).
@@ -79,22 +80,16 @@ impl<F, C> Blocking<'_, F, C> {
             let attempt = FirstTry::plain_attempt();
             let result = operation(attempt);
             let inside = entered.leave();
-            return match result {
-                Ok(value) => {
-                    plain::succeeded(core);
-                    Ok(value)
-                }
-                Err(error) => {
-                    let mut engine = plain::hand_over(core);
-                    engine.returned(inside);
-                    drive(engine, Some((attempt, error)), operation, &classifier)
-                }
-            };
+            if let Ok(value) = result {
+                plain::succeeded(core);
+                return Ok(value);
+            }
+            return plain_failed(core, result, inside, &mut operation, &classifier);
         }
         let mut first = FirstAttempt::new(core, settings.unwrap_or_default());
         let attempt = match first.begin() {
             Ok(attempt) => attempt,
-            Err(engine) => return drive(*engine, None, operation, &classifier),
+            Err(engine) => return drive(*engine, None, &mut operation, &classifier),
         };
         let entered = first.enter();
         let result = operation(attempt);
@@ -105,21 +100,48 @@ impl<F, C> Blocking<'_, F, C> {
                 Ok(value)
             }
             Err(error) => {
-                let engine = first.hand_over(inside);
-                drive(engine, Some((attempt, error)), operation, &classifier)
+                let mut engine = first.hand_over(inside);
+                engine.failed_with(attempt, &classifier, &error, &mut |_| ());
+                drive(engine, Some(error), &mut operation, &classifier)
             }
         }
     }
 }
 
-/// Runs attempts as the engine says, after a first one that has failed already, and tells it what
-/// came of them.
+/// Goes on after a failure, which comes as the whole result: a success then stays in registers.
 #[cold]
 #[inline(never)]
+fn plain_failed<F, T, E, C>(
+    core: &Core,
+    result: Result<T, E>,
+    inside: Scope,
+    operation: &mut F,
+    classifier: &C,
+) -> Result<T, GaveUp<C::Error>>
+where
+    F: FnMut(Attempt) -> Result<T, E>,
+    C: Judge<E>,
+{
+    let error = match result {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let attempt = FirstTry::plain_attempt();
+    let (failure, shown) = classifier.judge(attempt, &error);
+    if let Some(stopped) = plain::stopped(core, failure, inside) {
+        return Err(stopped.with_error(Some(classifier.keep(error))));
+    }
+    let mut engine = plain::hand_over(core);
+    engine.returned(inside);
+    engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
+    drive(engine, Some(error), operation, classifier)
+}
+
+/// Runs attempts as the engine says, and tells it what came of them.
 fn drive<F, T, E, C>(
     mut engine: Engine<&Core>,
-    mut failed: Option<(Attempt, E)>,
-    mut operation: F,
+    mut last: Option<E>,
+    operation: &mut F,
     classifier: &C,
 ) -> Result<T, GaveUp<C::Error>>
 where
@@ -127,13 +149,10 @@ where
     C: Judge<E>,
 {
     loop {
-        if let Some((attempt, error)) = &failed {
-            engine.failed_with(*attempt, classifier, error, &mut |_| ());
-        }
         let attempt = match engine.block_attempt() {
             Ok(attempt) => attempt,
             Err(stopped) => {
-                let error = failed.map(|(_, error)| classifier.keep(error));
+                let error = last.map(|last| classifier.keep(last));
                 return Err(stopped.with_error(error));
             }
         };
@@ -142,7 +161,10 @@ where
                 engine.succeeded(attempt.number());
                 return Ok(value);
             }
-            Err(error) => failed = Some((attempt, error)),
+            Err(error) => {
+                engine.failed_with(attempt, classifier, &error, &mut |_| ());
+                last = Some(error);
+            }
         }
     }
 }

@@ -99,7 +99,7 @@ impl<C> Retrier<C> {
 /// assert_eq!(gave_up.reason(), StopReason::BreakerOpen);
 /// orders.end_isolation();
 /// assert!(orders.retry_blocking(|_| Ok::<_, std::io::Error>(17)).is_ok());
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 impl<C> Retrier<C> {
     /// Opens the breaker as if it had tripped: its open time begins, and probes follow.

@@ -1,25 +1,32 @@
 //! What does a call need that succeeds at once? As little as possible: the one fast path.
 //!
-//! A first attempt that is ready at its first poll never makes an [`Engine`]. Whatever else happens
-//! (it fails, it pends beside a time limit, it is dropped) is handed over to one.
+//! A first attempt that is ready at its first poll never makes an [`Engine`], nor does one of a plain
+//! call that fails for good. Whatever else happens (it fails, it pends beside a time limit, it is
+//! dropped) is handed over to one.
 
 use core::task::Waker;
+use core::time::Duration;
 
 use super::core::{Attached, Core, Identity, Stream};
 use super::engine::Engine;
+use super::gave_up::{Last, Record, Stopped, Story};
 use crate::attempt::Attempt;
 use crate::call::{CallOptions, FirstTry};
+use crate::classify::{Class, Failure};
 use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::observe::Event;
-use crate::scope::{Entered, Scope};
+use crate::scope::{Entered, Scope, tell_current};
 use crate::stop::StopReason;
 use crate::throttle::Priority;
-use crate::time::Cancel;
+use crate::time::{Cancel, Instant};
 
 /// A [plain](FirstTry) call, of which there is nothing to note: at the top, it sets nothing for
 /// itself, and there is nothing to look after but the ratio budget.
 pub(super) mod plain {
-    use super::{Begun, Core, Engine, Entered, FirstTry, Scope, Settings};
+    use super::{
+        Begun, Class, Core, Duration, Engine, Entered, Failure, FirstTry, Instant, Last, Record,
+        Scope, Settings, StopReason, Stopped, Story, tell_current,
+    };
 
     /// Enters the scope of its first attempt, if this call is plain.
     #[inline]
@@ -47,6 +54,32 @@ pub(super) mod plain {
     #[inline]
     pub fn succeeded(core: &Core) {
         core.shared.deposit_plain();
+    }
+
+    /// Its first attempt has failed so: the end, where no policy lets another follow. It held nothing,
+    /// and nobody looks at the time, so that a 404 costs no more than its record.
+    pub fn stopped(core: &Core, failure: Failure, inside: Scope) -> Option<Stopped> {
+        let Failure {
+            class,
+            effect,
+            hint,
+        } = failure;
+        let says_more = hint.is_some() || inside.has_news();
+        if class != Class::Permanent || says_more || core.shared.plain().is_none() {
+            return None;
+        }
+        let record = Record {
+            number: 1,
+            delay: Duration::ZERO,
+            class,
+            effect,
+        };
+        let mut story = Story::new(None);
+        story.note(record, failure, Last::Error(()), Instant::ZERO);
+        core.shared.heard().untold();
+        core.shared.count_stop(StopReason::Permanent);
+        tell_current(StopReason::Permanent);
+        Some(story.end(StopReason::Permanent, 1, None, None))
     }
 
     /// The engine of what follows its first attempt.
@@ -214,7 +247,7 @@ impl Begun {
                 core.host.tell_transition(Some(identity), transition);
             }
             // Told first: should that panic, the attempt never starts.
-            let waited = core::time::Duration::ZERO;
+            let waited = Duration::ZERO;
             core.host
                 .observe(Some(identity), Event::Attempt { number: 1, waited });
         }

@@ -11,7 +11,7 @@ use crate::time::Instant;
 
 /// The error of a call that ended without success: the reason, the attempts, and the last error.
 ///
-/// `E` is the operation's error, or [`Rejected`](crate::Rejected) where an `Ok` may mean failure.
+/// `E` is the operation's error, or [`Rejected`](crate::classify::Rejected) where an `Ok` may mean failure.
 /// `Display` is one sentence.
 ///
 /// ```
@@ -24,7 +24,7 @@ use crate::time::Instant;
 ///     gave_up.to_string(),
 ///     "gave up after 1 attempt because the failure is permanent: entity not found"
 /// );
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug)]
 pub struct GaveUp<E> {
@@ -282,7 +282,7 @@ impl<E> GaveUp<E> {
     ///     .map_err(|gave_up| gave_up.map_error(ShopError::Io))
     ///     .unwrap_err();
     /// # assert_eq!(gave_up.attempts(), 1);
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     pub fn map_error<F>(self, convert: impl FnOnce(E) -> F) -> GaveUp<F> {
         self.stopped.with_error(self.error.map(convert))

@@ -89,7 +89,7 @@ impl Retrier {
     ///     .retrier()?
     ///     .classify_with(|_, _: &std::num::ParseIntError| Failure::permanent());
     /// assert_eq!(parse.retry_blocking(|_| "17".parse::<u32>()).ok(), Some(17));
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     pub fn classify_with<E, C>(&self, classifier: C) -> Retrier<ByError<C>>
     where
@@ -164,7 +164,7 @@ impl<C> Retrier<C> {
     ///     .cancel(&cancel)
     ///     .call();
     /// assert!(paid.is_ok());
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<'_, F, C>
     where
@@ -197,7 +197,7 @@ impl<C> Retrier<C> {
     }
 
     /// The stream of random bits for one failing call, for drivers of the sans-IO
-    /// [`Call`](crate::Call).
+    /// [`Call`](crate::call::Call).
     pub fn random(&self) -> SplitMix64 {
         self.core.host.seed.stream()
     }

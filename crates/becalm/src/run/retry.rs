@@ -125,30 +125,54 @@ where
         let mut this = self.as_mut().project();
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
-        if let Poll::Ready(Ok(value)) = polled {
-            this.copies.clear();
-            plain::succeeded(this.core);
-            return Poll::Ready(Ok(value));
+        match polled {
+            Poll::Ready(Ok(value)) => {
+                this.copies.clear();
+                plain::succeeded(this.core);
+                Poll::Ready(Ok(value))
+            }
+            Poll::Ready(Err(error)) => self.plain_failed(error, inside, context),
+            Poll::Pending => self.plain_pends(inside, context),
         }
-        self.plain_goes_on(polled, inside, context)
     }
 
     #[cold]
     #[inline(never)]
-    fn plain_goes_on(
+    fn plain_pends(
         mut self: Pin<&mut Self>,
-        polled: Poll<Result<T, E>>,
         inside: Scope,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
-        if polled.is_pending() && !inside.has_news() {
+        if !inside.has_news() {
             *this.stage = Stage::Plain;
             return Poll::Pending;
         }
         let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
-        self.first_ended(engine, polled, FirstTry::plain_attempt(), context)
+        self.first_pends(engine, FirstTry::plain_attempt(), context)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plain_failed(
+        mut self: Pin<&mut Self>,
+        error: E,
+        inside: Scope,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let mut this = self.as_mut().project();
+        this.copies.as_mut().clear();
+        let attempt = FirstTry::plain_attempt();
+        let (failure, shown) = this.classifier.judge(attempt, &error);
+        if let Some(stopped) = plain::stopped(this.core, failure, inside) {
+            let error = this.classifier.keep(error);
+            return Poll::Ready(Err(stopped.with_error(Some(error))));
+        }
+        let mut engine = plain::hand_over(*this.core);
+        engine.returned(inside);
+        engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
+        self.first_failed(engine, error, context)
     }
 
     #[inline(never)]
@@ -192,39 +216,50 @@ where
         this.copies.as_mut().start(attempt, future);
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
-        if let Poll::Ready(Ok(value)) = polled {
-            this.copies.clear();
-            first.succeeded();
-            return Poll::Ready(Ok(value));
+        match polled {
+            Poll::Ready(Ok(value)) => {
+                this.copies.clear();
+                first.succeeded();
+                Poll::Ready(Ok(value))
+            }
+            Poll::Ready(Err(error)) => {
+                this.copies.as_mut().clear();
+                let mut engine = first.hand_over(inside);
+                engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
+                self.first_failed(engine, error, context)
+            }
+            Poll::Pending => self.first_pends(first.hand_over(inside), attempt, context),
         }
-        let engine = first.hand_over(inside);
-        self.first_ended(engine, polled, attempt, context)
     }
 
-    /// The first attempt pends beside what an engine looks after, or has failed. The engine is boxed
-    /// only where it goes on.
-    #[cold]
-    #[inline(never)]
-    fn first_ended(
+    /// The first attempt pends beside what an engine looks after.
+    fn first_pends(
         mut self: Pin<&mut Self>,
         mut engine: Engine<&'r Core>,
-        polled: Poll<Result<T, E>>,
         attempt: Attempt,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
-        let mut this = self.as_mut().project();
         engine.polled = attempt.number();
-        if let Poll::Ready(Err(error)) = polled {
-            engine.polled = 0;
-            this.copies.as_mut().clear();
-            engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
-            if let Some(stopped) = engine.take_stopped() {
-                *this.stage = Stage::Over;
-                let error = this.classifier.keep(error);
-                return Poll::Ready(Err(stopped.with_error(Some(error))));
-            }
-            *this.error = Some(error);
+        *self.as_mut().project().stage = Stage::Driven(Box::new(engine));
+        self.drive(context)
+    }
+
+    /// The first attempt has failed, and the engine knows. It is boxed only where it goes on.
+    #[cold]
+    #[inline(never)]
+    fn first_failed(
+        mut self: Pin<&mut Self>,
+        mut engine: Engine<&'r Core>,
+        error: E,
+        context: &mut Context<'_>,
+    ) -> Poll<<Self as Future>::Output> {
+        let this = self.as_mut().project();
+        if let Some(stopped) = engine.take_stopped() {
+            *this.stage = Stage::Over;
+            let error = this.classifier.keep(error);
+            return Poll::Ready(Err(stopped.with_error(Some(error))));
         }
+        *this.error = Some(error);
         *this.stage = Stage::Driven(Box::new(engine));
         self.drive(context)
     }

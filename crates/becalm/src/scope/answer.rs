@@ -22,7 +22,7 @@ use crate::stop::StopReason;
 /// `becalm-retry`.
 ///
 /// ```
-/// use becalm::{StopReason, Told};
+/// use becalm::{StopReason, scope::Told};
 /// let answer = Told::because(StopReason::BudgetExhausted).expect("is told");
 /// assert_eq!(answer.to_string(), "gave-up=budget_exhausted");
 /// assert_eq!(Told::decode("gave-up=budget_exhausted"), Some(answer));

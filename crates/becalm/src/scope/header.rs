@@ -50,7 +50,11 @@ impl Scope {
     ///
     /// ```
     /// use becalm::{rng::SplitMix64, time::ClockId};
-    /// use becalm::{Call, CallOptions, Instant, Policy, Scope, ScopeHeader, Shared};
+    /// use becalm::{Policy, Scope};
+    /// use becalm::call::{Call, CallOptions};
+    /// use becalm::scope::ScopeHeader;
+    /// use becalm::shared::Shared;
+    /// use becalm::time::Instant;
     /// use core::time::Duration;
     ///
     /// let clock = ClockId::PROCESS;
@@ -68,7 +72,7 @@ impl Scope {
     /// let scope = Scope::decode("attempt=1, repeated, remaining=1200", Instant::ZERO, clock);
     /// assert!(scope.is_repeated_above());
     /// assert_eq!(scope.deadline(clock), Some(Instant::ZERO.after(Duration::from_millis(1200))));
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     pub fn encode(self, now: Instant, clock: ClockId) -> Option<ScopeHeader> {
         let header = ScopeHeader {

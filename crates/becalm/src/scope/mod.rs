@@ -1,6 +1,6 @@
 //! Is there a retry around this one, and what has it decided?
 //!
-//! A [`Scope`] is an explicit value. The sans-IO [`Call`](crate::Call) takes it as an argument;
+//! A [`Scope`] is an explicit value. The sans-IO [`Call`](crate::call::Call) takes it as an argument;
 //! only the engines keep the current one per thread while they run or poll the operation, so that
 //! a retry inside a retry is seen across `.await` points and joined futures of one task, and does
 //! not leak to other tasks.

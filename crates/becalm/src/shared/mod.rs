@@ -17,7 +17,7 @@ use core::time::Duration;
 use crate::atomic::{AtomicU64, Ordering};
 use crate::budget::{Budgets, Gauge, RetryBudget};
 use crate::decide::Rules;
-use crate::gauges::{Demand, DemandCounts, StopCounts};
+use crate::gauges::{DemandCounts, StopCounts};
 use crate::guard::Guards;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::Heard;
@@ -26,10 +26,12 @@ use crate::time::{ClockId, Instant};
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;
 
+pub use crate::gauges::Demand;
+
 /// The state that all calls to one dependency share.
 ///
 /// Drivers without a standard library, and simulators, make one and begin
-/// [`Call`](crate::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
+/// [`Call`](crate::call::Call)s on it; everybody else uses a [`Retrier`](crate::Retrier), which holds one.
 #[derive(Debug)]
 pub struct Shared {
     budgets: Budgets,

@@ -1,6 +1,6 @@
 //! Which clock does a point in time belong to?
 
-/// Which clock an [`Instant`](crate::Instant) belongs to: deadlines of different clocks are not
+/// Which clock an [`Instant`](crate::time::Instant) belongs to: deadlines of different clocks are not
 /// compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockId(u16);

@@ -33,7 +33,7 @@ use super::{ClockId, Instant, Sleep, Sleeper};
 ///     .unwrap_err();
 /// assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
 /// assert_eq!(clock.slept(), [Duration::from_secs(3600); 3]);
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct FakeSleeper {

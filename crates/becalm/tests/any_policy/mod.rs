@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub mod parts;
 
-use becalm::{Backoff, Budget, Failure, Hint, HintMode, Jitter, Policy};
+use becalm::{Backoff, Budget, Failure, Hint, Jitter, Policy, hint::HintMode};
 use proptest::prelude::*;
 
 /// A duration of any magnitude, from a nanosecond to beyond what fits u64 nanoseconds.

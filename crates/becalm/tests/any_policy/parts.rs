@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::breaker::{Breaker, Span, Trip};
 use becalm::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
-use becalm::{AdaptiveRate, Hedge, Policy, Throttle};
+use becalm::{Hedge, Policy, Throttle, rate::AdaptiveRate};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;

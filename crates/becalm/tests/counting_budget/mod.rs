@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use becalm::budget::{RetryBudget, Withdrawal};
-use becalm::{Failure, Instant};
+use becalm::{Failure, time::Instant};
 
 #[derive(Debug, Default)]
 pub struct CountingBudget {

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use becalm::time::FakeSleeper;
-use becalm::{Class, Effect, GaveUp, Last, Policy, Sleeper, StopReason};
+use becalm::{Class, Effect, GaveUp, Policy, Sleeper, StopReason, run::Last};
 
 use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, on, ready, watched, yield_now};
 
@@ -97,7 +97,9 @@ fn an_answer_at_the_very_deadline_counts() {
     let clock = FakeSleeper::new();
     let retrier = on(&clock, fixed(MS).deadline(SECOND));
     let mut call = ByHand::new(retrier.retry(|_| async {
-        clock.sleep_until(becalm::Instant::ZERO.after(SECOND)).await;
+        clock
+            .sleep_until(becalm::time::Instant::ZERO.after(SECOND))
+            .await;
         Ok::<_, Fault>(17)
     }));
     assert!(call.run().is_pending());

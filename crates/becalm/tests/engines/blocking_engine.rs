@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant as StdInstant};
 
 use becalm::time::{FakeSleeper, StdSleeper};
-use becalm::{Cancel, Last, Policy, StopReason};
+use becalm::{Cancel, Policy, StopReason, run::Last};
 
 use crate::probe::{Fault, MS, SECOND, Seen, fixed, on, watched};
 

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use becalm::{AdaptiveRate, Bulkhead, Policy, Retrier, StopReason};
+use becalm::{Bulkhead, Policy, Retrier, StopReason, rate::AdaptiveRate};
 
 use crate::probe::{Fault, MS, SECOND, fixed};
 

@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use becalm::time::FakeSleeper;
-use becalm::{Failure, GaveUp, IdempotencyKey, Last, Operation, Scope, StopReason};
+use becalm::{Failure, GaveUp, IdempotencyKey, Operation, Scope, StopReason, run::Last};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, Seen, fixed, on, ready, watched};
 
@@ -83,7 +83,7 @@ fn an_attempt_of_which_nothing_was_told_counts_as_transient() {
     );
     assert_eq!(gave_up.error(), None);
 
-    let mut options = becalm::CallOptions::new();
+    let mut options = becalm::call::CallOptions::new();
     options.operation = Operation::NotIdempotent;
     let mut call = watched.retrier.call::<Fault>().options(options);
     while call.next_blocking().is_some() {}
@@ -262,7 +262,7 @@ fn a_next_that_was_dropped_is_taken_up_where_it_was() {
 fn its_deadline_refuses_attempts_and_is_told() {
     let clock = FakeSleeper::auto();
     let retrier = on(&clock, fixed(100 * MS));
-    let mut options = becalm::CallOptions::new();
+    let mut options = becalm::call::CallOptions::new();
     options.deadline = Some(250 * MS);
     let mut call = retrier.call().options(options);
     let mut told = Vec::new();
@@ -299,7 +299,7 @@ fn a_deadline_that_passes_in_the_wait_returns_the_token() {
 fn every_attempt_carries_the_key() {
     let retrier = on(&FakeSleeper::auto(), fixed(MS));
     let key = IdempotencyKey::random();
-    let mut options = becalm::CallOptions::new();
+    let mut options = becalm::call::CallOptions::new();
     options.operation = Operation::Keyed(key);
     let mut call = retrier.call().options(options);
     while let Some(attempt) = call.next_blocking() {

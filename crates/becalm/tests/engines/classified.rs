@@ -9,7 +9,11 @@ use std::sync::LazyLock;
 
 use becalm::classify::{ByError, ByTrait, Classifier, judged};
 use becalm::time::FakeSleeper;
-use becalm::{Attempt, Failure, GaveUp, Last, Policy, Rejected, Retrier, StopReason, Verdict};
+use becalm::{
+    Attempt, Failure, GaveUp, Policy, Retrier, StopReason,
+    classify::{Rejected, Verdict},
+    run::Last,
+};
 
 use crate::probe::{Fault, MS, fixed, on, ready};
 
@@ -321,7 +325,7 @@ fn c3_the_operation_may_say_what_its_error_means() {
     let of_async: GaveUp<ParseIntError> = ready(call.not_idempotent()).unwrap_err();
     let call = retrier.blocking(|attempt| send(attempt.number()));
     let of_blocking = call.not_idempotent().call().unwrap_err();
-    let mut options = becalm::CallOptions::new();
+    let mut options = becalm::call::CallOptions::new();
     options.operation = becalm::Operation::NotIdempotent;
     let mut call = retrier.call().options(options);
     while let Some(attempt) = call.next_blocking() {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant as StdInstant};
 
 use becalm::time::{FakeSleeper, Sleep, StdSleeper};
-use becalm::{Cancel, Instant, Sleeper};
+use becalm::{Cancel, Sleeper, time::Instant};
 
 use crate::probe::{ByHand, MS, block_on};
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use becalm::classify::judged;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Last, Policy, Rejected, StopReason,
+    Cancel, Class, Classify, Effect, Failure, GaveUp, Hint, Policy, StopReason, classify::Rejected,
+    run::Last,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};

@@ -12,8 +12,11 @@ use becalm::breaker::State;
 use becalm::run::{CallLoop, Core};
 use becalm::time::FakeSleeper;
 use becalm::{
-    AdaptiveRate, Breaker, Budget, Bulkhead, Call, CallOptions, Decision, Failure, Nested, Policy,
-    Retrier, Scope, Shared, StopReason,
+    Breaker, Budget, Bulkhead, Failure, Policy, Retrier, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    rate::AdaptiveRate,
+    scope::Nested,
+    shared::Shared,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready};
@@ -23,7 +26,7 @@ use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready};
 fn a_call_from_before_a_concurrency_ends_for_itself_alone() {
     let policy = |budget| fixed(MS).budget(budget);
     let shared = Shared::new(policy(Budget::grpc(10, 0.1)), MS * 0).unwrap();
-    let now = becalm::Instant::ZERO;
+    let now = becalm::time::Instant::ZERO;
     let mut random = becalm::rng::SplitMix64::new(7);
     let begin = |random: &mut becalm::rng::SplitMix64| {
         let mut call = Call::begin(&shared, CallOptions::new(), Scope::NONE, now);

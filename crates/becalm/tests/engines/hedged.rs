@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use becalm::budget::{RetryBudget, Withdrawal};
 use becalm::time::FakeSleeper;
-use becalm::{Attempt, Event, Failure, Instant, Observer, Policy, Retrier, Sleeper};
+use becalm::{Attempt, Event, Failure, Observer, Policy, Retrier, Sleeper, time::Instant};
 
 use crate::probe::{ByHand, Fault, SECOND};
 

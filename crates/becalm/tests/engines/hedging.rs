@@ -376,7 +376,7 @@ fn hedges_are_classified_as_first_copies_are() {
     let play = play(after_50_ms());
     let verdict = |result: Result<&u32, &Fault>| match result {
         Ok(2) => becalm::Failure::transient().into(),
-        Ok(_) => becalm::Verdict::Success,
+        Ok(_) => becalm::classify::Verdict::Success,
         Err(fault) => fault.0.into(),
     };
     let fates = [Good(200), Good(10)];

@@ -2,7 +2,7 @@
 
 use becalm::breaker::State;
 use becalm::bulkhead::Bulkhead;
-use becalm::{Breaker, Hedge, Last, Policy, StopReason};
+use becalm::{Breaker, Hedge, Policy, StopReason, run::Last};
 
 use crate::hedged::{Fails, Good, Never, play, play_for};
 use crate::probe::{Fault, MS, SECOND, fixed};

@@ -1,6 +1,6 @@
 //! What do hedges know of the layers above them, and what do those hear from below?
 
-use becalm::{Failure, Hedge, Hint, Nested, Policy, Scope, StopReason};
+use becalm::{Failure, Hedge, Hint, Policy, Scope, StopReason, scope::Nested};
 
 use crate::hedged::{Fails, Good, Never, play, play_for};
 use crate::probe::{Fault, MS, fixed};

@@ -7,8 +7,10 @@ use becalm::breaker::State;
 use becalm::bulkhead::Bulkhead;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Breaker, Budget, Call, CallOptions, Decision, Event, Hedge, HedgeDelay, Policy, Scope, Sleeper,
-    Verdict,
+    Breaker, Budget, Event, Hedge, Policy, Scope, Sleeper,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
+    hedge::HedgeDelay,
 };
 
 use crate::hedged::{Fails, Fate, Good, Never, Panics, Play, play, play_for};

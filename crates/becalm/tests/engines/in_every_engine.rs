@@ -12,7 +12,10 @@ use std::time::Duration;
 use becalm::run::{Copies, Engine};
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
-use becalm::{Attempt, Cancel, GaveUp, IdempotencyKey, Nested, Policy, Retrier, Scope, StopReason};
+use becalm::{
+    Attempt, Cancel, Classify, Effect, GaveUp, Hint, IdempotencyKey, Policy, Retrier, Scope,
+    StopReason, scope::Nested,
+};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
 
@@ -305,5 +308,33 @@ fn c7_a_cancel_ends_every_engine_that_blocks() {
         let gave_up = ended.recv_timeout(60 * SECOND).expect("it waits on");
         assert_cancelled(&gave_up, Some(&Fault::DOWN), name);
         assert_eq!(clock.sleepers(), 0, "{name}: no timer is left");
+    }
+}
+
+/// A failure that no retry follows needs no engine: it is told as an engine tells it.
+#[test]
+fn a_permanent_first_failure_is_told_alike_with_and_without_an_engine() {
+    let hints = [None, Some(Hint::Stop), Some(Hint::AtLeast(SECOND))];
+    let effects = [Effect::Unknown, Effect::Unsent];
+    for (hint, effect) in hints
+        .iter()
+        .flat_map(|hint| effects.map(|effect| (*hint, effect)))
+    {
+        let mut fault = Fault::GONE;
+        (fault.0.hint, fault.0.effect) = (hint, effect);
+        // A policy whose calls are plain, and one whose calls never are.
+        for policy in [Policy::default(), fixed(MS)] {
+            let told = DRIVERS.map(|(name, driver)| {
+                let retrier = on(&FakeSleeper::auto(), policy.clone());
+                let gave_up = driver(&retrier, &|_| Err(fault)).unwrap_err();
+                let stops = retrier.stops(StopReason::Permanent);
+                let facts = (gave_up.classify(), stops);
+                assert_eq!(Scope::current(), Scope::NONE, "{name}");
+                format!("{gave_up}; {gave_up:?}; {facts:?}")
+            });
+            let [first, others @ ..] = &told;
+            assert!(others.iter().all(|other| other == first), "{told:#?}");
+            assert!(first.contains("gave up after 1 attempt because the failure is permanent"));
+        }
     }
 }

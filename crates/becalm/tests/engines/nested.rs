@@ -6,7 +6,8 @@ use std::future::pending;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Class, Effect, Failure, GaveUp, Hint, Nested, Operation, Policy, Retrier, Scope, StopReason,
+    Class, Effect, Failure, GaveUp, Hint, Operation, Policy, Retrier, Scope, StopReason,
+    scope::Nested,
 };
 
 use crate::probe::{ByHand, Fault, Journal, MS, SECOND, Seen, fixed, on, ready, yield_now};

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Call, CallOptions, Decision, GaveUp, Instant, Nested, Policy, Retrier, Scope,
-    StopReason, Verdict,
+    Budget, GaveUp, Policy, Retrier, Scope, StopReason,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
+    scope::Nested,
+    time::Instant,
 };
 
 use crate::probe::{ByHand, Fault, Ledger, MS, fixed, ready, yield_now};

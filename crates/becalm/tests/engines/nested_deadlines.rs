@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use becalm::time::FakeSleeper;
-use becalm::{GaveUp, Last, Nested, Policy, Retrier, StopReason};
+use becalm::{GaveUp, Policy, Retrier, StopReason, run::Last, scope::Nested};
 
 use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, on, ready};
 
@@ -119,11 +119,11 @@ fn a_layer_on_another_clock_does_not_hide_the_deadline_above() {
 struct Nameless;
 
 impl becalm::Sleeper for Nameless {
-    fn now(&self) -> becalm::Instant {
-        becalm::Instant::ZERO
+    fn now(&self) -> becalm::time::Instant {
+        becalm::time::Instant::ZERO
     }
 
-    fn sleep_until(&self, _at: becalm::Instant) -> becalm::time::Sleep {
+    fn sleep_until(&self, _at: becalm::time::Instant) -> becalm::time::Sleep {
         Box::pin(pending())
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Classify, Failure, GaveUp, Hint, Nested, Policy, Retrier, Scope, Sleeper, StopReason, Told,
+    Classify, Failure, GaveUp, Hint, Policy, Retrier, Scope, Sleeper, StopReason,
+    scope::{Nested, Told},
 };
 
 use crate::probe::{Fault, Ledger, MS, SECOND, fixed, ready, yield_now};

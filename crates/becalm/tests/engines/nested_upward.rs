@@ -4,7 +4,7 @@ use std::future::{Future, pending};
 use std::task::Poll;
 
 use becalm::time::FakeSleeper;
-use becalm::{Failure, Hint, Nested, Retrier, Scope, StopReason};
+use becalm::{Failure, Hint, Retrier, Scope, StopReason, scope::Nested};
 
 use crate::nested::{Inner, Layers};
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, yield_now};
@@ -257,26 +257,30 @@ fn it_does_not_poison_the_next_call() {
 fn it_counts_for_the_attempt_in_which_it_was_said() {
     let clock = FakeSleeper::auto();
     let retrier = on(&clock, fixed(MS));
-    let mut call = becalm::Call::begin(
+    let mut call = becalm::call::Call::begin(
         &retrier,
-        becalm::CallOptions::new(),
+        becalm::call::CallOptions::new(),
         Scope::NONE,
-        becalm::Instant::ZERO,
+        becalm::time::Instant::ZERO,
     );
     let mut random = retrier.random();
-    let mut fail = |call: &mut becalm::Call<&Retrier>| {
-        call.on_outcome(becalm::Instant::ZERO, Fault::DOWN.0.into(), &mut random)
+    let mut fail = |call: &mut becalm::call::Call<&Retrier>| {
+        call.on_outcome(
+            becalm::time::Instant::ZERO,
+            Fault::DOWN.0.into(),
+            &mut random,
+        )
     };
-    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
-    assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
+    call.start(becalm::time::Instant::ZERO, &mut || 0).unwrap();
+    assert_eq!(fail(&mut call), becalm::call::Decision::RetryIn(MS));
     call.forbid_retry(); // too late for the attempt that is over
-    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
-    assert_eq!(fail(&mut call), becalm::Decision::RetryIn(MS));
-    call.start(becalm::Instant::ZERO, &mut || 0).unwrap();
+    call.start(becalm::time::Instant::ZERO, &mut || 0).unwrap();
+    assert_eq!(fail(&mut call), becalm::call::Decision::RetryIn(MS));
+    call.start(becalm::time::Instant::ZERO, &mut || 0).unwrap();
     call.forbid_retry();
     assert_eq!(
         fail(&mut call),
-        becalm::Decision::Stop(StopReason::DoNotRetry)
+        becalm::call::Decision::Stop(StopReason::DoNotRetry)
     );
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll};
 
 use becalm::time::FakeSleeper;
-use becalm::{Cancel, Event, Observer, Policy, Retrier, Shared, StopReason};
+use becalm::{Cancel, Event, Observer, Policy, Retrier, StopReason, shared::Shared};
 
 use crate::probe::{ByHand, Fault, Ledger, MS, SECOND, fixed, ready};
 

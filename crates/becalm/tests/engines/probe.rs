@@ -13,7 +13,7 @@ use becalm::budget::{RetryBudget, Withdrawal};
 use becalm::observe::About;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Budget, Classify, Event, Failure, Instant, Jitter, Observer, Policy, Retrier, StopReason,
+    Budget, Classify, Event, Failure, Jitter, Observer, Policy, Retrier, StopReason, time::Instant,
 };
 
 pub const MS: Duration = Duration::from_millis(1);

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::task::Poll;
 
 use becalm::time::FakeSleeper;
-use becalm::{Budget, InvalidPolicy, Policy, StopReason};
+use becalm::{Budget, Policy, StopReason, policy::InvalidPolicy};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched, yield_now};
 

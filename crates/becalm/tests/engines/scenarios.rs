@@ -7,8 +7,9 @@ use std::time::Duration;
 use becalm::rng::SplitMix64;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Call, CallOptions, Decision, Failure, Hint, IdempotencyKey, Operation, Policy, Scope,
-    Sleeper, StopReason, Verdict,
+    Attempt, Failure, Hint, IdempotencyKey, Operation, Policy, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision},
+    classify::Verdict,
 };
 
 use crate::probe::{Fault, MS, SECOND, Seen, Watched, fixed, ready, watched};

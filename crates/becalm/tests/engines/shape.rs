@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use becalm::time::{FakeSleeper, StdSleeper};
 use becalm::{
-    Attempt, Call, Cancel, GaveUp, IdempotencyKey, Policy, Retrier, Scope, Shared, Sleeper,
+    Attempt, Cancel, GaveUp, IdempotencyKey, Policy, Retrier, Scope, Sleeper, call::Call,
+    shared::Shared,
 };
 
 use crate::probe::{Fault, MS, fixed, on, ready};

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant as StdInstant, SystemTime};
 
 use becalm::time::{ClockId, FakeSleeper, StdSleeper};
-use becalm::{Cancel, Instant, Sleeper, StopReason};
+use becalm::{Cancel, Sleeper, StopReason, time::Instant};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, block_on, fixed};
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use becalm::{Breaker, Nested, Retrier, Scope, StopReason};
+use becalm::{Breaker, Retrier, Scope, StopReason, scope::Nested};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::rng::Seed;
 use becalm::time::{StdSleeper, TokioSleeper};
-use becalm::{Budget, Jitter, Last, Policy, Sleeper, StopReason};
+use becalm::{Budget, Jitter, Policy, Sleeper, StopReason, run::Last};
 use tokio::time::Instant;
 
 use crate::probe::{Fault, MS, SECOND, fixed};

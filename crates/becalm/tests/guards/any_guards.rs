@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use becalm::breaker::State::{self, HalfOpen};
 use becalm::{
-    AdaptiveRate, Budget, Bulkhead, Call, CallOptions, Hedge, Policy, Scope, Sleeper, Throttle,
+    Budget, Bulkhead, Hedge, Policy, Scope, Sleeper, Throttle,
+    call::{Call, CallOptions},
+    rate::AdaptiveRate,
 };
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! What does a call hear of a breaker, before its first attempt and between two?
 
 use becalm::breaker::State::{Closed, HalfOpen, Open};
-use becalm::{Classify, Effect, Hint, Last, StopReason};
+use becalm::{Classify, Effect, Hint, StopReason, run::Last};
 
 use crate::probe::{Fault, MS, SECOND, fixed, ready};
 use crate::world::{
@@ -243,7 +243,12 @@ fn changes_are_told_where_they_happen() {
 
 #[test]
 fn the_sans_io_call_hands_the_change_out_once() {
-    use becalm::{Call, CallOptions, Failure, Instant, Scope, Shared};
+    use becalm::{
+        Failure, Scope,
+        call::{Call, CallOptions},
+        shared::Shared,
+        time::Instant,
+    };
     let shared = Shared::new(
         fixed(SECOND).breaker(consecutive(1)),
         core::time::Duration::ZERO,
@@ -263,7 +268,7 @@ fn the_sans_io_call_hands_the_change_out_once() {
     call.start(at, &mut || 0).expect("a probe");
     let probed = call.take_transition().expect("it is half-open");
     assert_eq!((probed.from, probed.to), (Open, HalfOpen));
-    call.on_outcome(at, becalm::Verdict::Success, &mut || 0);
+    call.on_outcome(at, becalm::classify::Verdict::Success, &mut || 0);
     let closed = call.take_transition().expect("it has closed");
     assert_eq!((closed.from, closed.to), (HalfOpen, Closed));
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use becalm::breaker::State::{self, Closed, Open};
 use becalm::time::FakeSleeper;
-use becalm::{Breaker, Call, CallOptions, Policy, Scope, Sleeper, StopReason};
+use becalm::{
+    Breaker, Policy, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions},
+};
 
 use crate::probe::{ByHand, Fault, MS, SECOND};
 use crate::world::{DEFAULT, DRIVERS, World, broken_by, consecutive};

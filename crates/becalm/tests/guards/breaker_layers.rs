@@ -1,6 +1,6 @@
 //! Do layers above retry what a breaker below refuses? Until many of their attempts hear of it.
 
-use becalm::{Nested, Retrier, Scope, StopReason};
+use becalm::{Retrier, Scope, StopReason, scope::Nested};
 
 use crate::probe::{Fault, MS, fixed, ready};
 use crate::world::{World, broken_by, consecutive};

@@ -4,7 +4,7 @@ use std::future::pending;
 
 use becalm::breaker::State::{Closed, HalfOpen, Open};
 use becalm::time::FakeSleeper;
-use becalm::{Bulkhead, CallOptions, StopReason};
+use becalm::{Bulkhead, StopReason, call::CallOptions};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed};
 use crate::world::{DEFAULT, DRIVERS, Stop, World, broken, broken_by, consecutive, stop};

@@ -4,7 +4,7 @@ use std::future::pending;
 
 use becalm::budget::Kind;
 use becalm::time::FakeSleeper;
-use becalm::{Budget, CallOptions, Failure, Hint, StopReason};
+use becalm::{Budget, Failure, Hint, StopReason, call::CallOptions};
 
 use crate::probe::{ByHand, Fault, MS, fixed};
 use crate::world::{DEFAULT, DRIVERS, World, consecutive, stop};

@@ -5,7 +5,11 @@ use std::task::Poll;
 
 use becalm::bulkhead::{Aimd, Limit};
 use becalm::time::FakeSleeper;
-use becalm::{Bulkhead, Call, CallOptions, Classify, Effect, Last, Operation, Scope, StopReason};
+use becalm::{
+    Bulkhead, Classify, Effect, Operation, Scope, StopReason,
+    call::{Call, CallOptions},
+    run::Last,
+};
 
 use crate::probe::{ByHand, Fault, MS, fixed, ready};
 use crate::world::{DEFAULT, DRIVERS, World, stop};

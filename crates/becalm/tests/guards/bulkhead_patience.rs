@@ -4,7 +4,7 @@ use std::future::pending;
 use std::task::Poll;
 
 use becalm::time::FakeSleeper;
-use becalm::{CallOptions, StopReason};
+use becalm::{StopReason, call::CallOptions};
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed};
 use crate::queued::{busy, ended_of, queue, waiting, world};

@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::task::Poll;
 
 use becalm::bulkhead::Order;
-use becalm::{Call, CallOptions, Instant, Scope, Sleeper, Start, StopReason};
+use becalm::{
+    Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Start},
+    time::Instant,
+};
 
 use crate::probe::{ByHand, Fault, MS, fixed};
 use crate::queued::{busy, ended_of, queue, waiting, world};

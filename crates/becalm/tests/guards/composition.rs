@@ -5,8 +5,8 @@ use becalm::bulkhead::Order;
 use becalm::run::Stopped;
 use becalm::time::FakeSleeper;
 use becalm::{
-    AdaptiveRate, Breaker, Budget, Bulkhead, Classify, GaveUp, Hedge, Jitter, Policy, Retrier,
-    Throttle,
+    Breaker, Budget, Bulkhead, Classify, GaveUp, Hedge, Jitter, Policy, Retrier, Throttle,
+    rate::AdaptiveRate,
 };
 
 use crate::probe::{Fault, MS, SECOND};

@@ -1,7 +1,7 @@
 //! Do the figures that an operator reads add up?
 
 use becalm::time::FakeSleeper;
-use becalm::{Budget, CallOptions, Failure, Hint, Nested, Operation, StopReason};
+use becalm::{Budget, Failure, Hint, Operation, StopReason, call::CallOptions, scope::Nested};
 
 use crate::probe::{Fault, MS, SECOND, fixed};
 use crate::world::{DEFAULT, DRIVERS, World, consecutive};

@@ -4,7 +4,10 @@ use std::future::pending;
 use std::task::Poll;
 
 use becalm::time::FakeSleeper;
-use becalm::{Call, CallOptions, Hedge, Scope, Sleeper, StopReason};
+use becalm::{
+    Hedge, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions},
+};
 
 use crate::probe::{ByHand, Fault, MS, fixed};
 use crate::world::World;

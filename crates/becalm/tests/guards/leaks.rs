@@ -7,8 +7,9 @@ use becalm::breaker::State::HalfOpen;
 use becalm::budget::Kind;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Bulkhead, Call, CallOptions, Decision, Failure, Hint, Retrier, Scope, Sleeper, Start,
-    StopReason, Verdict,
+    Bulkhead, Failure, Hint, Retrier, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision, Start},
+    classify::Verdict,
 };
 use proptest::prelude::*;
 

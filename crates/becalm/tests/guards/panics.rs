@@ -8,7 +8,8 @@ use becalm::breaker::State::{self, Closed, HalfOpen, Open};
 use becalm::budget::Kind;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Budget, Bulkhead, Call, CallOptions, Decision, Event, Observer, Policy, Retrier, Scope,
+    Attempt, Budget, Bulkhead, Event, Observer, Policy, Retrier, Scope,
+    call::{Call, CallOptions, Decision},
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, ready, yield_now};

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    AdaptiveRate, Bulkhead, Call, CallOptions, Instant, Policy, Priority, Retrier, Scope, Sleeper,
-    Start, StopReason, Throttle,
+    Bulkhead, Policy, Retrier, Scope, Sleeper, StopReason, Throttle,
+    call::{Call, CallOptions, Start},
+    rate::AdaptiveRate,
+    throttle::Priority,
+    time::Instant,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed};

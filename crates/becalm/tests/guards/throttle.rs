@@ -2,8 +2,10 @@
 
 use becalm::time::FakeSleeper;
 use becalm::{
-    Bulkhead, Call, CallOptions, Classify, Effect, Instant, Policy, Priority, Scope, Sleeper,
-    Start, StopReason, Throttle,
+    Bulkhead, Classify, Effect, Policy, Scope, Sleeper, StopReason, Throttle,
+    call::{Call, CallOptions, Start},
+    throttle::Priority,
+    time::Instant,
 };
 
 use crate::probe::{ByHand, Fault, MS, fixed};

@@ -10,8 +10,10 @@ use becalm::budget::RetryBudget;
 use becalm::rng::Seed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Breaker, Call, CallOptions, Decision, Event, GaveUp, Instant, Observer, Policy,
-    Retrier, Scope, Sleeper, Start, StopReason, Verdict,
+    Attempt, Breaker, Event, GaveUp, Observer, Policy, Retrier, Scope, Sleeper, StopReason,
+    call::{Call, CallOptions, Decision, Start},
+    classify::Verdict,
+    time::Instant,
 };
 
 use crate::probe::{Fault, Ledger, MS, SECOND, fixed, ready};

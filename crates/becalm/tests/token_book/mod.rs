@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use becalm::budget::{RetryBudget, Withdrawal};
-use becalm::{Failure, Instant};
+use becalm::{Failure, time::Instant};
 
 /// What has become of the tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

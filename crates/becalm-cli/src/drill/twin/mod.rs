@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use becalm::Policy;
 use becalm_report::{Cell, Table};
-use becalm_sim::engine::Distribution;
 use becalm_sim::record::Recording as Simulated;
+use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
 use becalm_sim::world;
 

@@ -1,7 +1,7 @@
 //! What do the guards before a first try leave of the load?
 
 use becalm::duration::Human;
-use becalm::{AdaptiveRate, Throttle};
+use becalm::{Throttle, rate::AdaptiveRate};
 use serde::Serialize;
 
 use super::percent;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use becalm::lone::{Lone, Position};
-use becalm::{Budget, Decision, Failure, Instant, Policy};
+use becalm::{Budget, Failure, Policy, call::Decision, time::Instant};
 
 use super::fleet::float;
 use super::runs::{asked_of, left_out, refused};

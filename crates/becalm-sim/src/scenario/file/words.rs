@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::duration::{self, Human};
-use becalm::{IdempotencyKey, Operation, Priority};
+use becalm::{IdempotencyKey, Operation, throttle::Priority};
 
 use super::entry::Entry;
 use super::refusal::{Refusal, unknown};

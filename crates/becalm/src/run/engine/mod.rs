@@ -59,7 +59,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 /// }
 /// # let retrier = Policy::default().retrier()?;
 /// # assert_eq!(drive(&retrier, || Ok(17)), Some(17));
-/// # Ok::<(), becalm::InvalidPolicy>(())
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
 pub struct Engine<H: AsRef<Core>> {
     call: Call<Held<H>>,
