@@ -6,18 +6,14 @@
 
 use alloc::boxed::Box;
 
-use crate::atomic::{AtomicU64, Ordering};
 use crate::stop::StopReason;
+use crate::sync::{AtomicU64, Ordering};
 
 /// How often calls stopped, by reason. Written only when a call stops.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StopCounts([AtomicU64; StopReason::ALL.len()]);
 
 impl StopCounts {
-    pub fn new() -> Self {
-        Self(core::array::from_fn(|_| AtomicU64::new(0)))
-    }
-
     pub fn count(&self, reason: StopReason) {
         if let Some(count) = self.of(reason) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -68,10 +64,10 @@ impl Demand {
 const SHARDS: usize = 16;
 
 /// Counts of demand, sharded by thread so that calls on two threads write no common cache line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DemandCounts(Box<[Shard; SHARDS]>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))] // two cache lines: neighbours must not share one
 struct Shard {
     first_tries: AtomicU64,
@@ -80,14 +76,6 @@ struct Shard {
 }
 
 impl DemandCounts {
-    pub fn new() -> Self {
-        Self(Box::new(core::array::from_fn(|_| Shard {
-            first_tries: AtomicU64::new(0),
-            attempts: AtomicU64::new(0),
-            wanted: AtomicU64::new(0),
-        })))
-    }
-
     pub fn attempt(&self, is_first_try: bool) {
         let shard = &self.0[shard()];
         shard.attempts.fetch_add(1, Ordering::Relaxed);

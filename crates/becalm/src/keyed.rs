@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use std::vec::Vec;
 
-use crate::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 use crate::time::Instant;
 
 /// State that can be thrown away when it is as good as new, or when nobody asks for it any more.

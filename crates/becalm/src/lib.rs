@@ -37,7 +37,6 @@
 
 extern crate alloc;
 
-mod atomic;
 mod attempt;
 pub mod backoff;
 pub mod breaker;
@@ -77,9 +76,9 @@ mod setters;
 pub mod shared;
 pub mod stop;
 pub mod suggest;
+mod sync;
 pub mod throttle;
 pub mod time;
-mod window;
 
 pub use attempt::Attempt;
 pub use backoff::Backoff;

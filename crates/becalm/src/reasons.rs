@@ -28,3 +28,10 @@ macro_rules! reasons {
 }
 
 pub(crate) use reasons;
+
+/// Refuses for the first of these conditions that does not hold. They are written so that NaN fails
+/// them.
+pub(crate) fn require<E>(conditions: impl IntoIterator<Item = (bool, E)>) -> Result<(), E> {
+    let mut failing = conditions.into_iter().filter(|(holds, _)| !holds);
+    failing.next().map_or(Ok(()), |(_, reason)| Err(reason))
+}

@@ -70,7 +70,7 @@ mod seed {
     use core::fmt;
 
     use super::{Random, SplitMix64};
-    use crate::atomic::{AtomicU64, Ordering};
+    use crate::sync::{AtomicU64, Ordering};
 
     /// Where a retrier takes the seed of each failing call's stream from.
     #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ impl Pair {
         config.validate().expect("a valid budget");
         Self {
             budget: Budgets::new(config),
-            references: references(config.all_of()),
+            references: references(config),
             out: Vec::new(),
             calls: 0,
             now: Duration::ZERO,

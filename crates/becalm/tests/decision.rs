@@ -5,6 +5,7 @@ mod any_policy;
 use std::time::Duration;
 
 use any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick};
+use becalm::budget::Kind;
 use becalm::rng::SplitMix64;
 use becalm::{
     Budget, Class, Effect, Failure, Hint, IdempotencyKey, Jitter, Operation, Policy, Scope,
@@ -155,7 +156,7 @@ proptest! {
         options in (proptest::option::of(any::<u32>()), proptest::option::of(any_duration())),
     ) {
         // Of gRPC's kind failures themselves are what empties it.
-        let counts_failures = policy.budget.all_of().grpc.is_some();
+        let counts_failures = policy.budget.part(Kind::Grpc).is_some();
         let shared = shared(policy, tick);
         let full = shared.budget_fill(Instant::ZERO);
         let mut random = SplitMix64::new(seed);

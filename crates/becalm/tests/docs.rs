@@ -137,9 +137,9 @@ fn every_kind_of_budget_is_explained_with_its_defaults() {
         Budget::first_tries(0.1),
         Budget::tokens(),
         Budget::grpc(10, 0.1),
-        Budget::window(0.2, 10 * second, 10.0),
         Budget::concurrency(0.2, 3),
         Budget::per_minute(60),
+        Budget::window(0.2, 10 * second, 10.0),
     ];
     assert_eq!(explained.len(), Kind::ALL.len());
     for (text, budget) in explained.iter().zip(kinds) {

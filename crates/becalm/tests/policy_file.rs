@@ -239,7 +239,7 @@ fn a_value_that_cannot_be_read_is_refused_by_key_and_with_a_remedy() {
         (
             "budget = \"10%\"",
             "budget: there is no budget `10%`; write ratio:0.1, first-tries:0.1, tokens:500, grpc:10, \
-             window:0.2, concurrency:0.2 or per-minute:60",
+             concurrency:0.2, per-minute:60 or window:0.2",
         ),
         (
             "hint = \"honour\"",

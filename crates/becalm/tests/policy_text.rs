@@ -70,12 +70,12 @@ fn b6_an_unknown_kind_is_refused_with_the_one_that_was_meant_or_with_all() {
         (
             "budget",
             "none + ratio:0.1",
-            "there is no budget `none`; write ratio:0.1, first-tries:0.1, tokens:500, grpc:10, window:0.2, concurrency:0.2 or per-minute:60",
+            "there is no budget `none`; write ratio:0.1, first-tries:0.1, tokens:500, grpc:10, concurrency:0.2, per-minute:60 or window:0.2",
         ),
         (
             "budget",
             "ratio:0.1 +",
-            "there is no budget ``; write ratio:0.1, first-tries:0.1, tokens:500, grpc:10, window:0.2, concurrency:0.2 or per-minute:60",
+            "there is no budget ``; write ratio:0.1, first-tries:0.1, tokens:500, grpc:10, concurrency:0.2, per-minute:60 or window:0.2",
         ),
         (
             "breaker",

@@ -122,8 +122,8 @@ impl Contender {
 /// What a phase's amplification must stay below: [`AMPLIFICATION`], or what the budget itself
 /// allows in the shortest phase if that is more.
 fn amplification_bound(variant: &Variant, measured: &Measured) -> f64 {
-    let all = variant.policy.budget.all_of();
-    let Some(budget) = all.ratio.or(all.first_tries) else {
+    let mut budget = variant.policy.budget;
+    let Some(budget) = budget.ratio_mut() else {
         return f64::INFINITY;
     };
     let allowed = measured.phases.iter().map(|phase| {

@@ -25,13 +25,8 @@ pub(super) fn is_endless(policy: &Policy, network: &Distribution) -> bool {
 /// Whether a budget runs dry where no time passes. That of retries in progress does not: a retry
 /// that was refused is not in progress any more.
 fn is_bounded(budget: Budget) -> bool {
-    let all = budget.all_of();
-    all.ratio.is_some()
-        || all.first_tries.is_some()
-        || all.tokens.is_some()
-        || all.grpc.is_some()
-        || all.window.is_some()
-        || all.per_minute.is_some()
+    let mut kinds = budget.kinds();
+    kinds.any(|kind| !matches!(kind, Budget::Concurrency(_)))
 }
 
 /// The policy after failures that throttle.

@@ -128,22 +128,12 @@ fn word<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|reason: T::Err| reason.to_string())
 }
 
-fn with_ratio(budget: Budget, or: Budget, set: impl Fn(&mut becalm::budget::Ratio)) -> Budget {
-    match budget {
-        Budget::Ratio(mut ratio) => {
-            set(&mut ratio);
-            Budget::Ratio(ratio)
+fn with_ratio(mut budget: Budget, or: Budget, set: impl Fn(&mut becalm::budget::Ratio)) -> Budget {
+    match budget.ratio_mut() {
+        Some(ratio) => {
+            set(ratio);
+            budget
         }
-        Budget::FirstTries(mut ratio) => {
-            set(&mut ratio);
-            Budget::FirstTries(ratio)
-        }
-        Budget::AllOf(mut all) if all.ratio.or(all.first_tries).is_some() => {
-            if let Some(ratio) = all.ratio.as_mut().or(all.first_tries.as_mut()) {
-                set(ratio);
-            }
-            Budget::AllOf(all)
-        }
-        _ => or,
+        None => or,
     }
 }

@@ -15,16 +15,12 @@ use super::load::{Multiplied, accepts, open_rate, requests};
 /// in ways of their own: they are left out here, so that the policy may do better than this says.
 pub fn most_attempts(policy: &Policy) -> f64 {
     let attempts = attempts_of(policy);
-    let all = match policy.budget {
-        Budget::Ratio(_) | Budget::FirstTries(_) | Budget::Window(_) | Budget::AllOf(_) => {
-            policy.budget.all_of()
-        }
-        _ => return attempts,
-    };
-    let ratio = all.ratio.map(|_| 0.0);
-    let first_tries = all.first_tries.map(|it| it.ratio);
-    let window = all.window.map(|it| it.share);
-    let shares = [ratio, first_tries, window].into_iter().flatten();
+    let shares = policy.budget.kinds().filter_map(|kind| match kind {
+        Budget::Ratio(_) => Some(0.0),
+        Budget::FirstTries(tries) => Some(tries.ratio),
+        Budget::Window(window) => Some(window.share),
+        _ => None,
+    });
     shares.fold(attempts, |most, share| most.min(1.0 + share))
 }
 

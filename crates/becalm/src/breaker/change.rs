@@ -6,80 +6,62 @@
 use core::time::Duration;
 
 use super::counts::Tripped;
+use super::rules::Figure;
 use super::word::{Due, Word};
 use super::{CircuitBreaker, Permit, Refused, Role, State, Transition};
-use crate::atomic::Ordering;
+use crate::sync::{Ordering, change};
 use crate::time::Instant;
-use crate::window::{exchange, look};
-
-/// What an admission does to the state.
-pub(super) enum Passage {
-    Call,
-    Probe,
-    FirstProbe,
-    /// Takes the place of a probe that is given up.
-    NextProbes,
-}
 
 impl CircuitBreaker {
-    /// How a call passes at this time, in this state.
-    pub(super) fn passes(&self, word: Word, now: Instant) -> Result<Passage, Refused> {
+    /// How a call passes at this time, in this state, and the state with it.
+    pub(super) fn passes(&self, word: Word, now: Instant) -> Result<(Word, Role), Refused> {
         let refused = |until| Err(Refused { until });
         let due = || Due(self.due.load(Ordering::SeqCst)).of(word.epoch);
-        let pause = || now.after(Duration::from_nanos(self.rules.open()));
-        match word.kind {
-            State::Closed => Ok(Passage::Call),
-            State::Isolated => refused(None),
-            State::HalfOpen if u64::from(word.probing) < self.rules.probes() => Ok(Passage::Probe),
+        let pause = || now.after(self.rules.time(Figure::Open));
+        let is_free = || u64::from(word.probing) < self.rules.get(Figure::Probes);
+        let anew = word.next(State::HalfOpen, word.level);
+        let (mut next, role) = match word.kind {
+            State::Closed => return Ok((word, Role::Call)),
+            State::Isolated => return refused(None),
+            State::HalfOpen if is_free() => (word, Role::Probe),
             State::HalfOpen => match due() {
-                Some(due) if due <= now => Ok(Passage::NextProbes),
-                due => refused(Some(due.unwrap_or(Instant::NEVER).min(pause()))),
+                // Takes the place of a probe that is given up.
+                Some(due) if due <= now => {
+                    let succeeded = word.succeeded;
+                    (Word { succeeded, ..anew }, Role::Probe)
+                }
+                due => return refused(Some(due.unwrap_or(Instant::NEVER).min(pause()))),
             },
             State::Open => match due() {
-                Some(due) if due <= now => Ok(Passage::FirstProbe),
+                Some(due) if due <= now => (anew, Role::FirstProbe),
                 // It has just opened, and its end is about to be told.
-                due => refused(Some(due.unwrap_or_else(pause))),
+                due => return refused(Some(due.unwrap_or_else(pause))),
             },
-        }
+        };
+        next.probing += 1;
+        Ok((next, role))
     }
 
     #[cold]
     #[inline(never)] // keeps the closed path of every caller small
     pub(super) fn admit_unless_closed(&self, now: Instant) -> Result<Permit, Refused> {
-        let given_up = now.after(Duration::from_nanos(self.rules.open_max()));
-        let mut seen = look(&self.state);
-        loop {
+        let given_up = now.after(self.rules.time(Figure::OpenMax));
+        let mut answer = Err(Refused { until: None });
+        change(&self.state, |seen| {
             let word = Word::unpack(seen);
-            let (next, role) = match self.passes(word, now)? {
-                Passage::Call => (word, Role::Call),
-                Passage::Probe => {
-                    // Told before the place is taken: who finds no place must know this time.
-                    self.tell(word.epoch, given_up);
-                    (word, Role::Probe)
-                }
-                Passage::FirstProbe => (word.next(State::HalfOpen, word.level), Role::FirstProbe),
-                Passage::NextProbes => {
-                    let next = word.next(State::HalfOpen, word.level);
-                    let succeeded = word.succeeded;
-                    (Word { succeeded, ..next }, Role::Probe)
-                }
-            };
-            let epoch = next.epoch;
-            if role == Role::Call {
-                return Ok(Permit { epoch, role });
+            answer = self.passes(word, now);
+            let (next, _) = answer.ok().filter(|(_, role)| *role != Role::Call)?;
+            if next.epoch == word.epoch {
+                // Told before the place is taken: who finds no place must know this time.
+                self.tell(word.epoch, given_up);
             }
-            let next = Word {
-                probing: next.probing + 1,
-                ..next
-            };
-            match exchange(&self.state, seen, next.pack()) {
-                Ok(()) => {
-                    self.tell(epoch, given_up);
-                    return Ok(Permit { epoch, role });
-                }
-                Err(now) => seen = now,
-            }
+            Some(next.pack())
+        });
+        let (Word { epoch, .. }, role) = answer?;
+        if role != Role::Call {
+            self.tell(epoch, given_up);
         }
+        Ok(Permit { epoch, role })
     }
 
     /// The result of a probe: none if it was cancelled.
@@ -101,21 +83,21 @@ impl CircuitBreaker {
     /// A probe gives its place back, after a success or without a result.
     pub(super) fn return_probe(&self, epoch: u32, has_succeeded: bool) -> Option<Transition> {
         let is_ours = |word: Word| word.kind == State::HalfOpen && word.epoch == epoch;
-        let needed = self.rules.successes();
+        let needed = self.rules.get(Figure::Successes);
         let (from, to) = self.shift(|word| {
-            let back = Word {
-                probing: word.probing.saturating_sub(1),
-                succeeded: word.succeeded + u16::from(has_succeeded),
-                ..word
-            };
-            let closes = has_succeeded && u64::from(back.succeeded) >= needed;
-            is_ours(word).then(|| {
-                if closes {
-                    word.next(State::Closed, word.level)
-                } else {
-                    back
-                }
-            })
+            let succeeded = word.succeeded + u16::from(has_succeeded);
+            if !is_ours(word) {
+                None
+            } else if has_succeeded && u64::from(succeeded) >= needed {
+                Some(word.next(State::Closed, word.level))
+            } else {
+                let probing = word.probing.saturating_sub(1);
+                Some(Word {
+                    probing,
+                    succeeded,
+                    ..word
+                })
+            }
         })?;
         (to.kind == State::Closed).then(|| told(from, to, None))
     }
@@ -164,55 +146,42 @@ impl CircuitBreaker {
 
     /// Changes the state as `next` says, or not at all.
     pub(super) fn shift(&self, next: impl Fn(Word) -> Option<Word>) -> Option<(Word, Word)> {
-        let mut seen = look(&self.state);
-        loop {
-            let from = Word::unpack(seen);
-            let to = next(from)?;
-            match exchange(&self.state, seen, to.pack()) {
-                Ok(()) => return Some((from, to)),
-                Err(now) => seen = now,
-            }
-        }
+        let shifted = change(&self.state, |seen| next(Word::unpack(seen)).map(Word::pack));
+        shifted.map(|(from, to)| (Word::unpack(from), Word::unpack(to)))
+    }
+
+    /// Changes to this state with the level that `level` says, or not at all.
+    pub(super) fn go(&self, to: State, level: impl Fn(Word) -> Option<u8>) -> Option<Transition> {
+        let (from, to) = self.shift(|word| level(word).map(|level| word.next(to, level)))?;
+        Some(told(from, to, None))
     }
 
     /// Tells what is due in this epoch, unless that is over or a later time is told already.
     fn tell(&self, epoch: u32, at: Instant) {
         let due = Due::new(epoch, at);
-        let mut seen = look(&self.due);
-        loop {
+        change(&self.due, |seen| {
             // Looked at behind the time: one of a later epoch is then never overwritten.
             let state = Word::unpack(self.state.load(Ordering::SeqCst));
-            let known = Due(seen).of(epoch).is_some_and(|known| known >= due.any());
-            if state.epoch != epoch || known {
-                return;
-            }
-            match exchange(&self.due, seen, due.0) {
-                Ok(()) => return,
-                Err(now) => seen = now,
-            }
-        }
+            let is_known = Due(seen).of(epoch).is_some_and(|known| known >= due.any());
+            (state.epoch == epoch && !is_known).then_some(due.0)
+        });
     }
 
     pub(super) fn cut_open_time(&self, now: Instant) {
-        let longest = now.after(Duration::from_nanos(self.rules.open_max()));
-        let mut seen = look(&self.due);
-        loop {
+        let longest = now.after(self.rules.time(Figure::OpenMax));
+        change(&self.due, |seen| {
             let word = Word::unpack(self.state.load(Ordering::SeqCst));
-            let told = Due(seen).of(word.epoch);
             let cut = Due::new(word.epoch, longest);
-            if word.kind != State::Open || told.is_none_or(|told| told <= cut.any()) {
-                return;
-            }
-            match exchange(&self.due, seen, cut.0) {
-                Ok(()) => return,
-                Err(now) => seen = now,
-            }
-        }
+            let is_longer = Due(seen)
+                .of(word.epoch)
+                .is_some_and(|told| told > cut.any());
+            (word.kind == State::Open && is_longer).then_some(cut.0)
+        });
     }
 }
 
 /// What its maker is told of a change.
-pub(super) fn told(from: Word, to: Word, open_for: Option<Duration>) -> Transition {
+fn told(from: Word, to: Word, open_for: Option<Duration>) -> Transition {
     Transition {
         from: from.kind,
         to: to.kind,

@@ -5,14 +5,13 @@
 
 use core::time::Duration;
 
-use super::change::told;
 use super::config::{Breaker, InvalidBreaker};
-use super::counts::Counts;
-use super::rules::{Kind, Rules};
+use super::counts::{Closed, Counts};
+use super::rules::{Figure, Kind, Rules};
 use super::word::Word;
 use super::{Outcome, Permit, Refused, Role, State, Transition};
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU64, Ordering};
 use crate::time::Instant;
 
 /// The circuit breaker that all calls to one dependency share: lock-free, no clock, no IO, no
@@ -77,7 +76,7 @@ impl CircuitBreaker {
     /// measure, and hands in zero for `took`.
     #[inline]
     pub fn reads_clock(&self) -> bool {
-        self.rules.kind() == Kind::Time || self.rules.slow() != u64::MAX
+        self.rules.kind() == Kind::Time || self.rules.get(Figure::Slow) != u64::MAX
     }
 
     /// Asks to let a call pass; `now` is called unless the breaker is closed.
@@ -131,14 +130,18 @@ impl CircuitBreaker {
         if role != Role::Call {
             return self.record_probe(epoch, failed, now, random);
         }
-        let (failed, rules) = (failed?, &self.rules);
-        let is_current = || Word::closed_epoch(self.state.load(Ordering::SeqCst)) == Some(epoch);
+        let (failed, rules, state) = (failed?, &self.rules, &self.state);
+        let of = Closed {
+            rules,
+            state,
+            epoch,
+        };
         let tripped = match rules.kind() {
-            Kind::Consecutive => self.counts.in_a_row(rules, epoch, failed, is_current),
-            Kind::Calls => self.counts.by_calls(rules, epoch, failed, is_current),
+            Kind::Consecutive => self.counts.in_a_row(&of, failed),
+            Kind::Calls => self.counts.by_calls(&of, failed),
             Kind::Time => {
                 let now = now();
-                let tripped = self.counts.by_time(rules, epoch, failed, now, is_current)?;
+                let tripped = self.counts.by_time(&of, failed, now)?;
                 return self.trip(epoch, tripped, now, random);
             }
         }?;
@@ -176,8 +179,9 @@ impl CircuitBreaker {
     /// Closes it, out of an isolation too, and forgets how often it has opened. Does nothing while
     /// it is closed.
     pub fn force_close(&self) -> Option<Transition> {
-        self.shift(|word| (word.kind != State::Closed).then(|| word.next(State::Closed, 0)))
-            .map(|(from, to)| told(from, to, None))
+        self.go(State::Closed, |word| {
+            (word.kind != State::Closed).then_some(0)
+        })
     }
 
     /// Whether a new one would behave no differently: closed, without a failure in its window, and
@@ -193,25 +197,21 @@ impl CircuitBreaker {
     /// Lets nothing pass until [`end_isolation`](Self::end_isolation) or
     /// [`force_close`](Self::force_close).
     pub fn isolate(&self) -> Option<Transition> {
-        self.shift(|word| {
-            (word.kind != State::Isolated).then(|| word.next(State::Isolated, word.level))
+        self.go(State::Isolated, |word| {
+            (word.kind != State::Isolated).then_some(word.level)
         })
-        .map(|(from, to)| told(from, to, None))
     }
 
     /// Ends an isolation: half-open, so that probes decide. Does nothing while it is not isolated.
     pub fn end_isolation(&self) -> Option<Transition> {
-        self.shift(|word| {
-            (word.kind == State::Isolated).then(|| word.next(State::HalfOpen, word.level))
+        self.go(State::HalfOpen, |word| {
+            (word.kind == State::Isolated).then_some(word.level)
         })
-        .map(|(from, to)| told(from, to, None))
     }
-}
 
-impl CircuitBreaker {
     #[inline]
     fn is_slow(&self, took: Duration) -> bool {
-        let slow = self.rules.slow();
+        let slow = self.rules.get(Figure::Slow);
         slow != u64::MAX && nanos(took) >= slow
     }
 }

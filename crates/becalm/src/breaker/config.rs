@@ -1,8 +1,9 @@
 //! How is a circuit breaker configured?
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
 use crate::setters::setters;
 
 /// The configuration of a circuit breaker: plain data.
@@ -142,51 +143,46 @@ setters! {
     successes: u32;
 }
 
+/// Of probes, running or succeeding.
+const COUNTS: RangeInclusive<u32> = 1..=10_000;
+
 impl Breaker {
     /// Refuses values that are out of range or do not fit together, naming the field and the remedy.
     pub fn validate(&self) -> Result<(), InvalidBreaker> {
         let day = Duration::from_secs(86_400);
+        let (shares, times) = (1e-6..=1.0, Duration::from_millis(10)..=day);
         match self.trip {
-            Trip::Consecutive(failures) if !(1..=1_000_000).contains(&failures) => {
-                return Err(InvalidBreaker::Consecutive);
-            }
-            Trip::Consecutive(_) => {}
-            Trip::Share { share, window } => {
-                // Written so that NaN fails it.
-                if !(1e-6..=1.0).contains(&share) {
-                    return Err(InvalidBreaker::Share);
-                }
-                match window {
-                    Span::Calls(calls) if !(1..=100_000_000).contains(&calls) => {
-                        return Err(InvalidBreaker::Calls);
-                    }
-                    Span::Calls(calls) if self.min_calls > calls => {
-                        return Err(InvalidBreaker::MinCallsAboveWindow);
-                    }
-                    Span::Time(time) if !(Duration::from_millis(10)..=day).contains(&time) => {
-                        return Err(InvalidBreaker::Time);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        if self.min_calls == 0 {
-            Err(InvalidBreaker::MinCalls)
-        } else if self.slow.is_some_and(|slow| slow.is_zero()) {
-            Err(InvalidBreaker::Slow)
-        } else if self.open < Duration::from_millis(1) {
-            Err(InvalidBreaker::Open)
-        } else if !(self.open..=day).contains(&self.open_max) {
-            Err(InvalidBreaker::OpenMax)
-        } else if !(0.0..=1.0).contains(&self.jitter) {
-            Err(InvalidBreaker::Jitter)
-        } else if !(1..=10_000).contains(&self.probes) {
-            Err(InvalidBreaker::Probes)
-        } else if !(1..=10_000).contains(&self.successes) {
-            Err(InvalidBreaker::Successes)
-        } else {
-            Ok(())
-        }
+            Trip::Consecutive(failures) => require([(
+                (1..=1_000_000).contains(&failures),
+                InvalidBreaker::Consecutive,
+            )]),
+            Trip::Share {
+                share,
+                window: Span::Calls(calls),
+            } => require([
+                (shares.contains(&share), InvalidBreaker::Share),
+                ((1..=100_000_000).contains(&calls), InvalidBreaker::Calls),
+                (self.min_calls <= calls, InvalidBreaker::MinCallsAboveWindow),
+            ]),
+            Trip::Share {
+                share,
+                window: Span::Time(time),
+            } => require([
+                (shares.contains(&share), InvalidBreaker::Share),
+                (times.contains(&time), InvalidBreaker::Time),
+            ]),
+        }?;
+        let is_above_zero = self.slow != Some(Duration::ZERO);
+        let open_max = self.open..=day;
+        require([
+            (self.min_calls > 0, InvalidBreaker::MinCalls),
+            (is_above_zero, InvalidBreaker::Slow),
+            (self.open >= Duration::from_millis(1), InvalidBreaker::Open),
+            (open_max.contains(&self.open_max), InvalidBreaker::OpenMax),
+            ((0.0..=1.0).contains(&self.jitter), InvalidBreaker::Jitter),
+            (COUNTS.contains(&self.probes), InvalidBreaker::Probes),
+            (COUNTS.contains(&self.successes), InvalidBreaker::Successes),
+        ])
     }
 }
 
@@ -221,23 +217,4 @@ reasons! {
     Probes: "the breaker's probes must be from 1 to 10000; use 1";
     /// `successes` is out of range.
     Successes: "the breaker's successes must be from 1 to 10000; use 2";
-}
-
-impl InvalidBreaker {
-    /// The parameter at fault, as it is written.
-    pub const fn field(self) -> &'static str {
-        match self {
-            Self::Consecutive => "consecutive",
-            Self::Share => "share",
-            Self::Calls => "calls",
-            Self::Time => "within",
-            Self::MinCalls | Self::MinCallsAboveWindow => "min",
-            Self::Slow => "slow",
-            Self::Open => "open",
-            Self::OpenMax => "open-max",
-            Self::Jitter => "jitter",
-            Self::Probes => "probes",
-            Self::Successes => "successes",
-        }
-    }
 }

@@ -7,10 +7,10 @@
 //! more success only lowers the share, so the slice is *settled* once it was looked at with enough
 //! calls in the window; and a window of calls can tell which call will be enough.
 
-use super::rules::{Kind, Rules};
-use crate::atomic::{AtomicU64, Ordering};
+use super::rules::{Figure, Kind, Rules};
+use super::word;
+use crate::sync::{AtomicU64, Counter, Ordering, SLICES, TimeSlices, Window, Word, change};
 use crate::time::Instant;
-use crate::window::{Counter, SLICES, TimeSlices, Window, exchange, look};
 
 /// The failures and calls of the closed state.
 #[derive(Debug)]
@@ -56,6 +56,20 @@ pub(super) struct Tripped {
     pub version: u64,
 }
 
+/// The closed state in which a call was admitted.
+pub(super) struct Closed<'a> {
+    pub rules: &'a Rules,
+    pub state: &'a AtomicU64,
+    pub epoch: u32,
+}
+
+impl Closed<'_> {
+    /// Whether it lasts.
+    fn is_current(&self) -> bool {
+        word::Word::closed_epoch(self.state.load(Ordering::SeqCst)) == Some(self.epoch)
+    }
+}
+
 impl Counts {
     pub(super) fn new(rules: &Rules) -> Self {
         let counts = Self {
@@ -63,9 +77,9 @@ impl Counts {
             hints: Hints {
                 failed: AtomicU64::new(0),
                 settled: AtomicU64::new(0),
-                slices: TimeSlices::of_window(rules.span()),
+                slices: TimeSlices::of_window(rules.get(Figure::Span)),
             },
-            window: Window::new(),
+            window: Window::default(),
         };
         // No slice of no epoch is settled yet.
         counts.hints.settled.store(u64::MAX, Ordering::Release);
@@ -74,9 +88,7 @@ impl Counts {
 
     /// Follows a reload; to be followed by a new epoch.
     pub(super) fn follow(&self, rules: &Rules) {
-        if rules.kind() == Kind::Time {
-            self.hints.slices.set_window(rules.span());
-        }
+        self.hints.slices.set_window(rules.get(Figure::Span));
     }
 
     /// Whether something in the window has failed.
@@ -88,7 +100,7 @@ impl Counts {
             Kind::Calls => {
                 let failed = self.hints.failed.load(Ordering::Acquire);
                 let since = (progress & COUNT).saturating_sub(failed & COUNT);
-                is_of(failed, epoch) && failed & COUNT > 0 && since < rules.span()
+                is_of(failed, epoch) && failed & COUNT > 0 && since < rules.get(Figure::Span)
             }
             Kind::Time => {
                 let slice = self.hints.slices.at(now);
@@ -99,87 +111,55 @@ impl Counts {
 
     /// Counts failures in a row.
     #[inline]
-    pub(super) fn in_a_row(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
-        let seen = look(&self.progress.0);
-        if !failed && (seen & COUNT == 0 || !is_of(seen, epoch)) {
+    pub(super) fn in_a_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+        let seen = self.progress.0.look();
+        if !failed && (seen & COUNT == 0 || !is_of(seen, of.epoch)) {
             return None;
         }
-        self.change_row(rules, epoch, failed, seen, is_current)
+        self.change_row(of, failed)
     }
 
     #[cold]
-    fn change_row(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        mut seen: u64,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
-        let version = rules.version();
-        loop {
-            let failures = match (is_of(seen, epoch), failed) {
+    fn change_row(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+        let version = of.rules.version();
+        let (_, row) = change(&self.progress.0, |seen| {
+            let failures = match (is_of(seen, of.epoch), failed) {
                 (true, true) => (seen & COUNT).saturating_add(1).min(COUNT),
                 (true, false) => 0,
-                (false, true) if is_current() => 1,
+                (false, true) if of.is_current() => 1,
                 (false, _) => return None,
             };
-            match exchange(&self.progress.0, seen, pack(epoch, failures)) {
-                Ok(()) => {
-                    let trips = failed && rules.trips_in_a_row(failures);
-                    return version.filter(|_| trips).map(|version| Tripped { version });
-                }
-                Err(now) => seen = now,
-            }
-        }
+            Some(pack(of.epoch, failures))
+        })?;
+        let trips = failed && of.rules.trips_in_a_row(row & COUNT);
+        version.filter(|_| trips).map(|version| Tripped { version })
     }
 
     /// Counts in a window of calls.
     #[inline]
-    pub(super) fn by_calls(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
-        let call = self.number(epoch, &is_current)?;
+    pub(super) fn by_calls(&self, of: &Closed<'_>, failed: bool) -> Option<Tripped> {
+        let length = of.rules.get(Figure::Span);
+        let call = self.number(of)?;
         if failed {
-            self.mark(call, rules.span(), epoch, &is_current);
-        } else if self.is_settled(call, rules.span(), epoch) {
+            self.mark(call, length, of);
+        } else if self.is_settled(call, length, of.epoch) {
             return None;
         }
-        self.judge_calls(rules, epoch)
+        self.judge_calls(of.rules, of.epoch)
     }
 
     /// The number of this call in its epoch, from 1.
     #[inline]
-    fn number(&self, epoch: u32, is_current: impl Fn() -> bool) -> Option<u64> {
-        let mut seen = look(&self.progress.0);
-        loop {
-            let call = if is_of(seen, epoch) {
+    fn number(&self, of: &Closed<'_>) -> Option<u64> {
+        let (_, counted) = change(&self.progress.0, |seen| {
+            let call = match is_of(seen, of.epoch) {
                 // After 10^12 calls the window begins anew.
-                if seen & COUNT == COUNT {
-                    1
-                } else {
-                    (seen & COUNT) + 1
-                }
-            } else if is_current() {
-                1
-            } else {
-                return None;
+                true if seen & COUNT < COUNT => (seen & COUNT) + 1,
+                is_ours => (is_ours || of.is_current()).then_some(1)?,
             };
-            match exchange(&self.progress.0, seen, pack(epoch, call)) {
-                Ok(()) => return Some(call),
-                Err(now) => seen = now,
-            }
-        }
+            Some(pack(of.epoch, call))
+        })?;
+        Some(counted & COUNT)
     }
 
     #[inline]
@@ -193,20 +173,14 @@ impl Counts {
     }
 
     #[cold]
-    fn mark(&self, call: u64, length: u64, epoch: u32, is_current: impl Fn() -> bool) {
+    fn mark(&self, call: u64, length: u64, of: &Closed<'_>) {
         let slice = CallSlices::of_window(length).of_call(call);
-        self.window.add(Counter::Marked, epoch, slice, &is_current);
-        let mut seen = look(&self.hints.failed);
-        loop {
-            let known = is_of(seen, epoch) && seen & COUNT >= call;
-            if known || !is_current() {
-                return;
-            }
-            match exchange(&self.hints.failed, seen, pack(epoch, call)) {
-                Ok(()) => return,
-                Err(now) => seen = now,
-            }
-        }
+        self.window
+            .add(Counter::Marked, of.epoch, slice, || of.is_current());
+        change(&self.hints.failed, |seen| {
+            let is_known = is_of(seen, of.epoch) && seen & COUNT >= call;
+            (!is_known && of.is_current()).then(|| pack(of.epoch, call))
+        });
     }
 
     #[cold]
@@ -217,7 +191,7 @@ impl Counts {
         if !is_of(seen, epoch) || call == 0 {
             return None;
         }
-        let slices = CallSlices::of_window(rules.span());
+        let slices = CallSlices::of_window(rules.get(Figure::Span));
         let slice = slices.of_call(call);
         let first = slice.saturating_sub(slices.count - 1);
         let forgotten = slices.calls_before(first);
@@ -233,10 +207,10 @@ impl Counts {
         } else {
             slices.calls_before(slice + 1)
         };
-        let settled = if calls >= rules.min_calls() {
+        let settled = if calls >= rules.get(Figure::MinCalls) {
             last
         } else {
-            last.min(forgotten + rules.min_calls() - 1)
+            last.min(forgotten + rules.get(Figure::MinCalls) - 1)
         };
         self.hints
             .settled
@@ -253,25 +227,19 @@ impl Counts {
     /// Counts in a window of time. What went well and what failed are counted apart, so that each
     /// call changes one word.
     #[inline]
-    pub(super) fn by_time(
-        &self,
-        rules: &Rules,
-        epoch: u32,
-        failed: bool,
-        now: Instant,
-        is_current: impl Fn() -> bool,
-    ) -> Option<Tripped> {
+    pub(super) fn by_time(&self, of: &Closed<'_>, failed: bool, now: Instant) -> Option<Tripped> {
         let slice = self.hints.slices.at(now);
         let counter = if failed {
             Counter::Marked
         } else {
             Counter::Calls
         };
-        self.window.add(counter, epoch, slice, is_current);
-        if !failed && self.hints.settled.load(Ordering::SeqCst) == pack(epoch, slice) {
+        self.window
+            .add(counter, of.epoch, slice, || of.is_current());
+        if !failed && self.hints.settled.load(Ordering::SeqCst) == pack(of.epoch, slice) {
             return None;
         }
-        self.judge_time(rules, epoch, slice)
+        self.judge_time(of.rules, of.epoch, slice)
     }
 
     #[cold]
@@ -283,7 +251,7 @@ impl Counts {
         if rules.trips_by_share(sums.marked, calls) {
             return Some(Tripped { version });
         }
-        if calls >= rules.min_calls() {
+        if calls >= rules.get(Figure::MinCalls) {
             self.hints
                 .settled
                 .store(pack(epoch, slice), Ordering::SeqCst);

@@ -1,9 +1,11 @@
 //! Which figures are in force, so that they can change under running calls?
 
+use core::time::Duration;
+
 use super::config::{Breaker, Span, Trip};
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
 use crate::rng::uniform;
+use crate::sync::{AtomicU64, MILLION, Ordering, millionths};
 
 /// How failures are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,43 +15,38 @@ pub(super) enum Kind {
     Time,
 }
 
+/// One of a breaker's figures.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Figure {
+    Kind,
+    /// Nanoseconds; `u64::MAX` for none.
+    Slow,
+    /// Failures in a row, or millionths of the calls.
+    Threshold,
+    MinCalls,
+    /// Calls, or nanoseconds.
+    Span,
+    /// Nanoseconds.
+    Open,
+    /// Nanoseconds.
+    OpenMax,
+    /// Millionths.
+    Jitter,
+    Probes,
+    Successes,
+}
+
 /// A breaker's figures, read-only on every path but a reload's.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rules {
     /// Odd while a reload changes the others.
     version: AtomicU64,
-    kind: AtomicU64,
-    /// Nanoseconds; `u64::MAX` for none.
-    slow: AtomicU64,
-    /// Failures in a row, or millionths of the calls.
-    threshold: AtomicU64,
-    min_calls: AtomicU64,
-    /// Calls, or nanoseconds.
-    span: AtomicU64,
-    open: AtomicU64,
-    open_max: AtomicU64,
-    /// Millionths.
-    jitter: AtomicU64,
-    probes: AtomicU64,
-    successes: AtomicU64,
+    figures: [AtomicU64; 10],
 }
 
 impl Rules {
     pub(super) fn of(breaker: &Breaker) -> Self {
-        let zero = || AtomicU64::new(0);
-        let rules = Self {
-            version: zero(),
-            kind: zero(),
-            slow: zero(),
-            threshold: zero(),
-            min_calls: zero(),
-            span: zero(),
-            open: zero(),
-            open_max: zero(),
-            jitter: zero(),
-            probes: zero(),
-            successes: zero(),
-        };
+        let rules = Self::default();
         rules.store(breaker);
         rules
     }
@@ -73,19 +70,19 @@ impl Rules {
             },
         };
         let slow = breaker.slow.map_or(u64::MAX, nanos);
-        for (place, value) in [
-            (&self.kind, kind),
-            (&self.slow, slow),
-            (&self.threshold, threshold),
-            (&self.min_calls, u64::from(breaker.min_calls)),
-            (&self.span, span),
-            (&self.open, nanos(breaker.open)),
-            (&self.open_max, nanos(breaker.open_max)),
-            (&self.jitter, millionths(breaker.jitter)),
-            (&self.probes, u64::from(breaker.probes)),
-            (&self.successes, u64::from(breaker.successes)),
+        for (figure, value) in [
+            (Figure::Kind, kind),
+            (Figure::Slow, slow),
+            (Figure::Threshold, threshold),
+            (Figure::MinCalls, u64::from(breaker.min_calls)),
+            (Figure::Span, span),
+            (Figure::Open, nanos(breaker.open)),
+            (Figure::OpenMax, nanos(breaker.open_max)),
+            (Figure::Jitter, millionths(breaker.jitter)),
+            (Figure::Probes, u64::from(breaker.probes)),
+            (Figure::Successes, u64::from(breaker.successes)),
         ] {
-            place.store(value, Ordering::Release);
+            self.figures[figure as usize].store(value, Ordering::Release);
         }
     }
 
@@ -102,58 +99,33 @@ impl Rules {
     }
 
     #[inline]
+    pub(super) fn get(&self, figure: Figure) -> u64 {
+        self.figures[figure as usize].load(Ordering::Acquire)
+    }
+
+    pub(super) fn time(&self, figure: Figure) -> Duration {
+        Duration::from_nanos(self.get(figure))
+    }
+
+    #[inline]
     pub(super) fn kind(&self) -> Kind {
-        match self.kind.load(Ordering::Acquire) {
+        match self.get(Figure::Kind) {
             0 => Kind::Consecutive,
             1 => Kind::Calls,
             _ => Kind::Time,
         }
     }
 
-    /// Nanoseconds; `u64::MAX` for none.
-    #[inline]
-    pub(super) fn slow(&self) -> u64 {
-        self.slow.load(Ordering::Acquire)
-    }
-
-    /// Calls, or nanoseconds.
-    #[inline]
-    pub(super) fn span(&self) -> u64 {
-        self.span.load(Ordering::Acquire)
-    }
-
-    pub(super) fn min_calls(&self) -> u64 {
-        self.min_calls.load(Ordering::Acquire)
-    }
-
     /// Whether so many failures in a row open it.
     pub(super) fn trips_in_a_row(&self, failures: u64) -> bool {
-        failures >= self.threshold.load(Ordering::Acquire)
+        failures >= self.get(Figure::Threshold)
     }
 
     /// Whether so many failures of so many calls open it.
     pub(super) fn trips_by_share(&self, failures: u64, calls: u64) -> bool {
-        let share = u128::from(self.threshold.load(Ordering::Acquire));
-        calls >= self.min_calls()
+        let share = u128::from(self.get(Figure::Threshold));
+        calls >= self.get(Figure::MinCalls)
             && u128::from(failures) * u128::from(MILLION) >= share * u128::from(calls)
-    }
-
-    pub(super) fn probes(&self) -> u64 {
-        self.probes.load(Ordering::Acquire)
-    }
-
-    pub(super) fn successes(&self) -> u64 {
-        self.successes.load(Ordering::Acquire)
-    }
-
-    /// Nanoseconds.
-    pub(super) fn open(&self) -> u64 {
-        self.open.load(Ordering::Acquire)
-    }
-
-    /// Nanoseconds.
-    pub(super) fn open_max(&self) -> u64 {
-        self.open_max.load(Ordering::Acquire)
     }
 
     /// How long the `level`-th opening in a row lasts (from 1), by these random bits.
@@ -161,34 +133,11 @@ impl Rules {
         let doubled = 1_u64
             .checked_shl(u32::from(level.saturating_sub(1)))
             .unwrap_or(u64::MAX);
-        let ceiling = self.open().saturating_mul(doubled).min(self.open_max());
-        let jitter = u128::from(self.jitter.load(Ordering::Acquire));
+        let longest = self.get(Figure::OpenMax);
+        let ceiling = self.get(Figure::Open).saturating_mul(doubled).min(longest);
+        let jitter = u128::from(self.get(Figure::Jitter));
         #[expect(clippy::cast_possible_truncation, reason = "a part of the ceiling")]
         let swing = (u128::from(ceiling) * jitter / u128::from(MILLION)) as u64;
         uniform(&mut || bits, ceiling.saturating_sub(swing), ceiling)
-    }
-}
-
-const MILLION: u64 = 1_000_000;
-
-/// Rounded to the nearest, so that 0.3 is exactly 300 000.
-fn millionths(share: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let millionths = (share * 1e6 + 0.5) as u64;
-    millionths.min(MILLION)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 0.000249 x 10^6 is a little less than 249 in binary.
-    #[test]
-    fn a_share_is_kept_to_the_millionth_that_was_written() {
-        for share in 1..=MILLION {
-            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
-            let written = share as f64 / 1e6;
-            assert_eq!(millionths(written), share);
-        }
     }
 }

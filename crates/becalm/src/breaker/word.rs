@@ -26,15 +26,11 @@ pub(super) struct Word {
 
 const CLOSED: u64 = 0;
 const KIND: u64 = 3;
+/// By the number that stands for each.
+const KINDS: [State; 4] = [State::Closed, State::Open, State::HalfOpen, State::Isolated];
 
 impl Word {
-    pub(super) const START: Self = Self {
-        kind: State::Closed,
-        epoch: 0,
-        level: 0,
-        probing: 0,
-        succeeded: 0,
-    };
+    pub(super) const START: Self = Self::unpack(0);
 
     /// The epoch, if this word is of a closed breaker: all that the closed path looks at.
     #[inline]
@@ -50,12 +46,7 @@ impl Word {
     #[expect(clippy::cast_possible_truncation, reason = "masked")]
     pub(super) const fn unpack(bits: u64) -> Self {
         Self {
-            kind: match bits & KIND {
-                CLOSED => State::Closed,
-                1 => State::Open,
-                2 => State::HalfOpen,
-                _ => State::Isolated,
-            },
+            kind: KINDS[(bits & KIND) as usize],
             epoch: (bits >> 2) as u32 & EPOCH_MASK,
             level: (bits >> 26) as u8 & 63,
             probing: (bits >> 32) as u16,
@@ -64,13 +55,8 @@ impl Word {
     }
 
     pub(super) const fn pack(self) -> u64 {
-        let kind = match self.kind {
-            State::Closed => CLOSED,
-            State::Open => 1,
-            State::HalfOpen => 2,
-            State::Isolated => 3,
-        };
-        kind | (self.epoch as u64) << 2
+        self.kind as u64
+            | (self.epoch as u64) << 2
             | (self.level as u64) << 26
             | (self.probing as u64) << 32
             | (self.succeeded as u64) << 48

@@ -2,22 +2,24 @@
 
 use core::fmt;
 
-use super::balance;
-use super::config::AllOf;
+use super::kind::Budget;
 use crate::classify::Failure;
 use crate::time::Instant;
 
 /// The state of one kind of budget, for all threads at once.
 ///
-/// A new kind is a file with one of these, its row in [`Kind`](super::Kind), and its parameters with
-/// their text in `config/`.
+/// A new kind is a file with one of these, its parameters and their text, and its row in
+/// [`kind`](super::kind).
 pub(super) trait Account: fmt::Debug + Send + Sync {
-    /// Takes over its own part of this configuration in a new generation, filled as said.
-    fn open(&self, generation: u32, all: &AllOf, fill: Fill, now: Instant);
+    /// Takes over its own part of a configuration in a new generation, filled as said. Only the ratio
+    /// is opened where it has no part.
+    fn open(&self, generation: u32, own: Option<Budget>, fill: Fill, now: Instant);
 
     /// Tells how full it is, and denies everything until it is opened; or is denied by a head that is
     /// closed already.
-    fn close(&self, now: Instant) -> Fill;
+    fn close(&self, now: Instant) -> Fill {
+        Fill::of(self.level(now).fill)
+    }
 
     /// Takes what a retry after this failure costs, and tells what it must know to put that back;
     /// `None` where it denies, and then it has taken nothing.
@@ -75,15 +77,4 @@ pub(super) struct Level {
     pub left: f64,
     pub most: f64,
     pub fill: f64,
-}
-
-impl Level {
-    /// Of whole ones.
-    pub fn of(left: u32, most: u32) -> Self {
-        Self {
-            left: left.into(),
-            most: most.into(),
-            fill: balance::fill(left, most),
-        }
-    }
 }

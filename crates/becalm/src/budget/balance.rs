@@ -4,22 +4,16 @@
 //! takes the amount and closes the word in one step, changes the parameters, and opens the next
 //! generation: what was begun under the old one then finds nothing to change.
 
-use super::ratio::step_aside;
-use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
+use crate::sync::{AtomicU64, Ordering, change};
 
-/// An amount that is open, in some generation, or closed.
-#[derive(Debug)]
+/// An amount that is open, in some generation, or closed; at first closed, with nothing in it.
+#[derive(Debug, Default)]
 pub(super) struct Balance(AtomicU64);
 
 /// No generation has this number.
 const CLOSED: u32 = 0;
 
 impl Balance {
-    /// Closed, with nothing in it.
-    pub fn closed() -> Self {
-        Self(AtomicU64::new(word(CLOSED, 0)))
-    }
-
     /// Opens a closed balance in this generation, which is not 0.
     pub fn open(&self, generation: u32, amount: u32) {
         // Not a plain store: the model checker orders only exchanges of a word with each other.
@@ -37,28 +31,16 @@ impl Balance {
     }
 
     /// Changes the amount if the balance is open, in the generation `of` if one is given, and
-    /// `change` names another. Parameters that `change` reads are those of the generation that is
+    /// `next` names another. Parameters that `next` reads are those of the generation that is
     /// changed.
     #[inline]
-    pub fn change(&self, of: Option<u32>, mut change: impl FnMut(u32) -> Option<u32>) -> bool {
-        let mut seen = load_to_exchange(&self.0);
-        loop {
+    pub fn change(&self, of: Option<u32>, mut next: impl FnMut(u32) -> Option<u32>) -> bool {
+        change(&self.0, |seen| {
             let generation = generation(seen);
-            if generation == CLOSED || of.is_some_and(|of| of != generation) {
-                return false;
-            }
-            let Some(changed) = change(amount(seen)) else {
-                return false;
-            };
-            let next = word(generation, changed);
-            match self
-                .0
-                .compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire)
-            {
-                Ok(_) => return true,
-                Err(other) => seen = step_aside(other),
-            }
-        }
+            let is_open = generation != CLOSED && of.is_none_or(|of| of == generation);
+            Some(word(generation, next(amount(seen)).filter(|_| is_open)?))
+        })
+        .is_some()
     }
 }
 

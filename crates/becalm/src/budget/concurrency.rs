@@ -1,18 +1,88 @@
 //! How are the retries in progress kept to a share of the calls in progress, as in Envoy?
 
 use super::account::{Account, Fill, Level};
-use super::config::AllOf;
-use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
+use super::kind::{Budget, InvalidBudget, of};
 use crate::classify::Failure;
+use crate::policy::text::{Kind as Text, Slot};
+use crate::reasons::require;
+use crate::setters::setters;
+use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
 use crate::time::Instant;
 
-/// In millionths, the unit of the share.
-const ONE: u64 = 1_000_000;
+/// Retries in progress are a share of the calls in progress: the budget of Envoy.
+///
+/// Whenever a retry is granted: retries in progress, itself among them <= `share` x calls in progress,
+/// or `floor` if that is more.
+///
+/// Envoy's retry budget, and with a share of 0 its `max_retries`. A retry is in progress from the start
+/// of its wait until it ends, in whatever way; nothing else comes back, nothing is saved up. It
+/// bounds what runs at once, not the traffic: at low rates the floor alone may grant every call its
+/// retry, which is linted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Concurrency {
+    /// Retries for each call in progress, first tries and retries alike. From 0 to 1 in steps of a
+    /// millionth. Default 0.2, Envoy's `budget_percent`.
+    pub share: f64,
+    /// Retries that may be in progress whatever the traffic. From 0 to 1 000 000, and from 1 where the
+    /// share is 0. Default 3, Envoy's `min_retry_concurrency`.
+    pub floor: u32,
+}
+
+impl Concurrency {
+    pub(crate) const DEFAULT: Self = Self {
+        share: 0.2,
+        floor: 3,
+    };
+
+    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
+        let is_share = self.share == 0.0 || (1e-6..=1.0).contains(&self.share);
+        let is_bound = self.share != 0.0 || self.floor > 0;
+        require([
+            (is_share, InvalidBudget::ConcurrencyShare),
+            (
+                self.floor <= 1_000_000 && is_bound,
+                InvalidBudget::ConcurrencyFloor,
+            ),
+        ])
+    }
+}
+
+impl Default for Concurrency {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Concurrency;
+    /// Sets the retries for each call in progress.
+    share: f64;
+    /// Sets the retries that may be in progress whatever the traffic.
+    floor: u32;
+}
+
+impl Budget {
+    /// Retries in progress are at most this share of the calls in progress, or `floor` if that is more.
+    pub const fn concurrency(share: f64, floor: u32) -> Self {
+        Self::Concurrency(Concurrency { share, floor })
+    }
+}
+
+/// How it is written.
+pub(super) const TEXT: Text<Budget> = Text {
+    name: "concurrency",
+    example: "concurrency:0.2",
+    start: || Budget::Concurrency(Concurrency::default()),
+    first: Some(of!(Concurrency, Number, share)),
+    parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
+};
 
 /// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.
 ///
 /// Both are counts of what is, so they stay as they are when the limit changes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))] // two cache lines: neighbours must not share them
 pub(super) struct ConcurrencyBudget {
     taken: AtomicU64,
@@ -22,43 +92,29 @@ pub(super) struct ConcurrencyBudget {
 }
 
 impl ConcurrencyBudget {
-    pub fn closed() -> Self {
-        Self {
-            taken: AtomicU64::new(0),
-            active: AtomicU64::new(0),
-            share: AtomicU64::new(0),
-            floor: AtomicU64::new(0),
-        }
-    }
-
     /// Slots in all: whole ones, so that `taken < limit` is exact.
     fn limit(&self) -> u64 {
         let share = self.share.load(Ordering::Relaxed);
-        let of_calls = share.saturating_mul(self.active.load(Ordering::Relaxed)) / ONE;
+        let of_calls = share.saturating_mul(self.active.load(Ordering::Relaxed)) / MILLION;
         of_calls.max(self.floor.load(Ordering::Relaxed))
     }
 }
 
 impl Account for ConcurrencyBudget {
     /// Its slots stay: they are held by retries that are really in progress.
-    fn open(&self, _generation: u32, all: &AllOf, _fill: Fill, _now: Instant) {
-        let Some(config) = all.concurrency else {
+    fn open(&self, _generation: u32, own: Option<Budget>, _fill: Fill, _now: Instant) {
+        let Some(Budget::Concurrency(config)) = own else {
             return;
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let share = (config.share * 1e6 + 0.5) as u64;
-        self.share.store(share.min(ONE), Ordering::Relaxed);
+        let share = millionths(config.share).min(MILLION);
+        self.share.store(share, Ordering::Relaxed);
         self.floor.store(config.floor.into(), Ordering::Relaxed);
-    }
-
-    fn close(&self, now: Instant) -> Fill {
-        Fill::of(self.level(now).fill)
     }
 
     /// Takes a slot, if one is free.
     fn take(&self, _generation: u32, _now: Instant, _failure: &Failure) -> Option<u32> {
         let limit = self.limit();
-        change(&self.taken, |taken| (taken < limit).then(|| taken + 1)).then_some(1)
+        change(&self.taken, |taken| (taken < limit).then(|| taken + 1)).map(|_| 1)
     }
 
     fn put_back(&self, _generation: u32, _taken: u32) {
@@ -94,16 +150,4 @@ impl Account for ConcurrencyBudget {
 /// Never below zero: a caller that tells of an end without a beginning must not free slots for ever.
 fn decrement(count: &AtomicU64) {
     change(count, |count| count.checked_sub(1));
-}
-
-/// Whether `next` named another count, and it was set.
-fn change(count: &AtomicU64, next: impl Fn(u64) -> Option<u64>) -> bool {
-    let mut seen = load_to_exchange(count);
-    while let Some(next) = next(seen) {
-        match count.compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return true,
-            Err(other) => seen = other,
-        }
-    }
-    false
 }

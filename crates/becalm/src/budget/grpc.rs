@@ -2,11 +2,84 @@
 
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::config::AllOf;
-use crate::atomic::{AtomicU64, Ordering};
+use super::kind::{Budget, InvalidBudget, of};
 use crate::classify::{Class, Failure};
 use crate::hint::Hint;
+use crate::policy::text::{Kind as Text, Slot};
+use crate::reasons::require;
+use crate::setters::setters;
+use crate::sync::{AtomicU32, Ordering};
 use crate::time::Instant;
+
+/// No retries while failures have outweighed successes: the throttle of gRPC.
+///
+/// Over any interval: retries < `max_tokens` / 2 + `token_ratio` x successes in it.
+///
+/// gRPC's `retryThrottling` (gRFC A6). Tokens start at `max_tokens`. A failure that may be retried,
+/// or that comes with the server's word not to, takes one; a success adds `token_ratio`; other
+/// failures change nothing. Retries are granted while more than half are left, and take nothing
+/// themselves, so nothing comes back either.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Grpc {
+    /// Tokens at most. From 1 to 1000. Default 10, the example of A6.
+    pub max_tokens: u32,
+    /// Tokens that a success adds. From 0.001 to 1000; decimals beyond the third are ignored, as
+    /// A6 says. Default 0.1, the example of A6.
+    pub token_ratio: f64,
+}
+
+impl Grpc {
+    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
+        require([
+            (
+                (1..=1000).contains(&self.max_tokens),
+                InvalidBudget::MaxTokens,
+            ),
+            (
+                (0.001..=1e3).contains(&self.token_ratio),
+                InvalidBudget::TokenRatio,
+            ),
+        ])
+    }
+}
+
+impl Default for Grpc {
+    fn default() -> Self {
+        Self {
+            max_tokens: 10,
+            token_ratio: 0.1,
+        }
+    }
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Grpc;
+    /// Sets the tokens at most.
+    max_tokens: u32;
+    /// Sets the tokens that a success adds.
+    token_ratio: f64;
+}
+
+impl Budget {
+    /// gRPC's `retryThrottling` with this `maxTokens` and `tokenRatio`.
+    pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
+        Self::Grpc(Grpc {
+            max_tokens,
+            token_ratio,
+        })
+    }
+}
+
+/// How it is written.
+pub(super) const TEXT: Text<Budget> = Text {
+    name: "grpc",
+    example: "grpc:10",
+    start: || Budget::Grpc(Grpc::default()),
+    first: Some(of!(Grpc, Whole, max_tokens)),
+    parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
+};
 
 /// A token, in the unit of the word: A6 knows three decimals.
 const TOKEN: u32 = 1000;
@@ -14,30 +87,20 @@ const TOKEN: u32 = 1000;
 /// gRFC A6, *Throttling Retry Attempts and Hedged RPCs*: one word of thousandths of a token.
 ///
 /// A success while it is full writes nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub(super) struct GrpcBudget {
     tokens: Balance,
     /// In thousandths.
-    most: AtomicU64,
-    ratio: AtomicU64,
-}
-
-impl GrpcBudget {
-    pub fn closed() -> Self {
-        Self {
-            tokens: Balance::closed(),
-            most: AtomicU64::new(0),
-            ratio: AtomicU64::new(0),
-        }
-    }
+    most: AtomicU32,
+    ratio: AtomicU32,
 }
 
 impl Account for GrpcBudget {
     /// One that was open before has the same part of the maximum as then. That is how gRPC's C-core
     /// reloads: old / old maximum x new maximum.
-    fn open(&self, generation: u32, all: &AllOf, fill: Fill, _now: Instant) {
-        let Some(config) = all.grpc else {
+    fn open(&self, generation: u32, own: Option<Budget>, fill: Fill, _now: Instant) {
+        let Some(Budget::Grpc(config)) = own else {
             return;
         };
         let tokens = fill.own.unwrap_or_else(|| of_usable(fill.usable));
@@ -45,13 +108,13 @@ impl Account for GrpcBudget {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // 0.29 x 1000 is a bit less than 290
         let ratio = (config.token_ratio * f64::from(TOKEN) + 1e-6) as u32;
-        self.most.store(most.into(), Ordering::Relaxed);
-        self.ratio.store(ratio.into(), Ordering::Relaxed);
+        self.most.store(most, Ordering::Relaxed);
+        self.ratio.store(ratio, Ordering::Relaxed);
         self.tokens.open(generation, part(most, tokens));
     }
 
     fn close(&self, _now: Instant) -> Fill {
-        let tokens = fill(self.tokens.close(), of(&self.most));
+        let tokens = fill(self.tokens.close(), self.most.load(Ordering::Relaxed));
         Fill {
             usable: usable(tokens),
             own: Some(tokens),
@@ -61,14 +124,14 @@ impl Account for GrpcBudget {
     /// Takes nothing: what counts has failed before.
     fn take(&self, _generation: u32, _now: Instant, _failure: &Failure) -> Option<u32> {
         // A closed one holds nothing, which is not more than half of anything.
-        (self.tokens.amount() > of(&self.most) / 2).then_some(0)
+        (self.tokens.amount() > self.most.load(Ordering::Relaxed) / 2).then_some(0)
     }
 
     fn put_back(&self, _generation: u32, _taken: u32) {}
 
     /// Its fill is what is left above the half at which retries end.
     fn level(&self, _now: Instant) -> Level {
-        let (amount, most) = (self.tokens.amount(), of(&self.most));
+        let (amount, most) = (self.tokens.amount(), self.most.load(Ordering::Relaxed));
         let tokens = |thousandths: u32| f64::from(thousandths) / f64::from(TOKEN);
         Level {
             left: tokens(amount),
@@ -88,7 +151,9 @@ impl Account for GrpcBudget {
 
     fn call_succeeded(&self, _is_clean: bool) {
         self.tokens.change(None, |tokens| {
-            let next = tokens.saturating_add(of(&self.ratio)).min(of(&self.most));
+            let next = tokens
+                .saturating_add(self.ratio.load(Ordering::Relaxed))
+                .min(self.most.load(Ordering::Relaxed));
             (next != tokens).then_some(next)
         });
     }
@@ -102,8 +167,4 @@ fn usable(tokens: f64) -> f64 {
 /// The part of the maximum that has this usable part.
 fn of_usable(fill: f64) -> f64 {
     f64::midpoint(1.0, fill)
-}
-
-fn of(field: &AtomicU64) -> u32 {
-    u32::try_from(field.load(Ordering::Relaxed)).unwrap_or(u32::MAX)
 }

@@ -7,13 +7,10 @@
 mod account;
 mod balance;
 mod concurrency;
-mod config;
-mod first_tries;
 mod grpc;
 #[cfg(feature = "std")]
 mod idle;
 mod kind;
-mod once;
 mod per_minute;
 mod ratio;
 mod set;
@@ -22,12 +19,14 @@ mod tokens;
 mod window;
 mod withdrawal;
 
-pub use config::{
-    AllOf, Budget, Concurrency, Grpc, InvalidBudget, PerMinute, Ratio, Tokens, Window,
-};
-pub use kind::{Gauge, Kind};
-pub use ratio::RatioBudget;
-pub use set::Budgets;
+pub use concurrency::Concurrency;
+pub use grpc::Grpc;
+pub use kind::{Budget, InvalidBudget, Kind};
+pub use per_minute::PerMinute;
+pub use ratio::{Ratio, RatioBudget};
+pub use set::{Budgets, Gauge};
+pub use tokens::Tokens;
+pub use window::Window;
 pub use withdrawal::Withdrawal;
 
 use core::fmt;

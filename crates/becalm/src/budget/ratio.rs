@@ -8,12 +8,185 @@
 //! What earns a token is the caller's business: successes for [`Budget::Ratio`], first tries for
 //! [`Budget::FirstTries`].
 
+use super::Withdrawal;
 use super::account::{Account, Fill, Level};
-use super::config::AllOf;
-use super::{Budget, Ratio, Withdrawal};
-use crate::atomic::{AtomicI64, Ordering, load_signed_to_exchange};
+use super::kind::{Budget, InvalidBudget, Kind, of};
 use crate::classify::Failure;
+use crate::policy::text::{Kind as Text, Slot, unless};
+use crate::reasons::require;
+use crate::setters::setters;
+use crate::sync::{AtomicI64, Ordering, change, millionths};
 use crate::time::Instant;
+
+/// Retries are a share of what earns them: of the calls that succeed, or of first tries.
+///
+/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
+/// and what came back in it.
+///
+/// [`Budget::Ratio`] is earned by calls that succeed, once a call whatever its
+/// attempts; [`Budget::FirstTries`] by calls that begin. The deposits of
+/// successes stop with the service, and so do the retries: they cannot keep down what is down.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Ratio {
+    /// Tokens that a call deposits. From 0.000001 to 1000, in steps of a millionth. Default 0.1, the
+    /// share of the Google SRE book (ch. 21, *Handling Overload*).
+    pub ratio: f64,
+    /// Tokens that a full budget holds; where 1 + `ratio` is more, that is held in its place, or a
+    /// deposit would be lost in part while retries are wanted. From 1 to 1 000 000. Default 10.
+    pub burst: f64,
+    /// Tokens that each second adds, whatever the traffic. From 0 to 10 000, in steps of a millionth
+    /// an hour. Default 10 an hour of successes, so that a client with few calls has its burst again
+    /// within an hour; 0 of first tries.
+    pub floor_per_second: f64,
+}
+
+impl Ratio {
+    pub(crate) const DEFAULT: Self = Self {
+        ratio: 0.1,
+        burst: 10.0,
+        floor_per_second: 10.0 / 3600.0,
+    };
+
+    /// What is left out of the text of first tries.
+    pub(crate) const OF_FIRST_TRIES: Self = Self {
+        floor_per_second: 0.0,
+        ..Self::DEFAULT
+    };
+
+    const NOTHING: Self = Self {
+        ratio: 0.0,
+        burst: 0.0,
+        floor_per_second: 0.0,
+    };
+
+    /// Tokens that a full budget holds: the burst, or 1 + `ratio` where that is more.
+    pub const fn held(self) -> f64 {
+        self.burst.max(1.0 + self.ratio)
+    }
+
+    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
+        let floors = 0.0..=1e4;
+        require([
+            ((1e-6..=1e3).contains(&self.ratio), InvalidBudget::Ratio),
+            ((1.0..=1e6).contains(&self.burst), InvalidBudget::Burst),
+            (
+                floors.contains(&self.floor_per_second),
+                InvalidBudget::Floor,
+            ),
+        ])
+    }
+}
+
+/// Of successes.
+impl Default for Ratio {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Ratio;
+    /// Sets the tokens of a deposit.
+    ratio: f64;
+    /// Sets the tokens of a full budget.
+    burst: f64;
+    /// Sets the tokens that each second adds.
+    floor_per_second: f64;
+}
+
+/// A tenth of the calls that succeed, a burst of 10, and 10 retries an hour: room for a client too
+/// small to have earned a token yet, and none for retries that keep a service down.
+impl Default for Budget {
+    fn default() -> Self {
+        Self::Ratio(Ratio::default())
+    }
+}
+
+impl Budget {
+    /// Retries are at most this share of the calls that succeed, with a burst of 10 and 10 an hour
+    /// beside them.
+    pub const fn ratio(ratio: f64) -> Self {
+        Self::Ratio(Ratio {
+            ratio,
+            ..Ratio::DEFAULT
+        })
+    }
+
+    /// Retries are at most this share of first tries, with a burst of 10.
+    ///
+    /// It goes on earning while nothing is answered, so a service that retries keep down stays
+    /// down; [`ratio`](Self::ratio) does not. For the systems that count so.
+    pub const fn first_tries(ratio: f64) -> Self {
+        Self::FirstTries(Ratio {
+            ratio,
+            ..Ratio::OF_FIRST_TRIES
+        })
+    }
+
+    /// Sets the burst of the ratio, or else of the first tries. Changes nothing on a budget that has
+    /// neither.
+    #[must_use]
+    pub fn burst(mut self, tokens: f64) -> Self {
+        if let Some(ratio) = self.ratio_mut() {
+            ratio.burst = tokens;
+        }
+        self
+    }
+
+    /// Sets the tokens that each second adds to the ratio, or else to the first tries. Changes nothing
+    /// on a budget that has neither.
+    #[must_use]
+    pub fn floor_per_second(mut self, tokens: f64) -> Self {
+        if let Some(ratio) = self.ratio_mut() {
+            ratio.floor_per_second = tokens;
+        }
+        self
+    }
+
+    /// The parameters of the ratio, or else of the first tries, to be changed.
+    pub fn ratio_mut(&mut self) -> Option<&mut Ratio> {
+        match self {
+            Self::Ratio(ratio) | Self::FirstTries(ratio) => Some(ratio),
+            Self::AllOf(all) => all.ratio.as_mut().or(all.first_tries.as_mut()),
+            _ => None,
+        }
+    }
+}
+
+/// How it is written.
+pub(super) const TEXT: Text<Budget> = Text {
+    name: "ratio",
+    example: "ratio:0.1",
+    start: || Budget::Ratio(Ratio::default()),
+    first: Some(of!(Ratio, Number, ratio)),
+    parameters: &[&[
+        ("burst", of!(Ratio, Number, burst)),
+        ("floor", of!(Ratio, Rate, floor_per_second)),
+    ]],
+};
+
+/// How that of first tries is written.
+pub(super) const FIRST_TRIES: Text<Budget> = Text {
+    name: "first-tries",
+    example: "first-tries:0.1",
+    start: || Budget::FirstTries(Ratio::OF_FIRST_TRIES),
+    first: Some(of!(FirstTries, Number, ratio)),
+    parameters: &[&[
+        ("burst", of!(FirstTries, Number, burst)),
+        (
+            "floor",
+            Slot::Rate(
+                |it, rate| *it = it.floor_per_second(rate),
+                |it| match it {
+                    Budget::FirstTries(tries) => unless(0.0, tries.floor_per_second),
+                    _ => None,
+                },
+            ),
+        ),
+    ]],
+};
 
 /// A token, in the unit of the word.
 const TOKEN: i64 = 1_000_000;
@@ -63,7 +236,7 @@ impl RatioBudget {
             floor: AtomicI64::new(0),
             bounded: AtomicI64::new(0),
         };
-        new.open_as(budget.all_of().ratio, 1.0, Instant::ZERO);
+        new.open_as(budget.part(Kind::Ratio), 1.0, Instant::ZERO);
         new
     }
 
@@ -75,18 +248,15 @@ impl RatioBudget {
     /// must be kept apart by the caller.
     pub fn reconfigure(&self, budget: Budget, now: Instant) {
         let fill = self.close(now);
-        self.open_as(budget.all_of().ratio, fill.usable, now);
+        self.open_as(budget.part(Kind::Ratio), fill.usable, now);
     }
 
     /// Opens a closed budget, filled to this part; without a ratio it grants everything.
-    pub(super) fn open_as(&self, ratio: Option<Ratio>, fill: f64, now: Instant) {
-        let nothing = Ratio {
-            ratio: 0.0,
-            burst: 0.0,
-            floor_per_second: 0.0,
+    fn open_as(&self, own: Option<Budget>, fill: f64, now: Instant) {
+        let (bounded, ratio) = match own {
+            Some(Budget::Ratio(ratio) | Budget::FirstTries(ratio)) => (1, ratio),
+            _ => (0, Ratio::NOTHING),
         };
-        let bounded = i64::from(ratio.is_some());
-        let ratio = ratio.unwrap_or(nothing);
         let burst = micros(if bounded == 0 { 0.0 } else { ratio.held() });
         let floor = micros(ratio.floor_per_second * SECONDS_PER_HOUR);
         self.ratio.store(micros(ratio.ratio), Ordering::Relaxed);
@@ -112,52 +282,43 @@ impl RatioBudget {
     pub fn deposit(&self) {
         let word = self.word.load(Ordering::Relaxed);
         if word < self.full.load(Ordering::Relaxed) {
-            self.deposit_below_full(word);
+            self.deposit_below_full();
         }
     }
 
     #[cold]
     #[inline(never)] // keeps the success path of every caller small
-    fn deposit_below_full(&self, mut word: i64) {
+    fn deposit_below_full(&self) {
         let full = self.full.load(Ordering::Relaxed);
         let ratio = self.ratio.load(Ordering::Relaxed);
-        while word < full {
-            let next = word.saturating_add(ratio).min(full);
-            match self.exchange(word, next) {
-                Ok(()) => return,
-                Err(seen) => word = step_aside(seen),
-            }
-        }
+        change(&self.word, |word| {
+            (word < full).then(|| word.saturating_add(ratio).min(full))
+        });
     }
 
     /// A retry asks for its token.
     pub fn withdraw(&self, now: Instant) -> Option<Withdrawal> {
-        let mut word = load_signed_to_exchange(&self.word);
-        loop {
+        let mut is_bounded = true;
+        let paid = change(&self.word, |word| {
             // Read after the word: if a reload changes them in between, the exchange fails.
-            if self.bounded.load(Ordering::Acquire) == 0 {
-                return Some(Withdrawal::of_micros(0));
-            }
+            is_bounded = self.bounded.load(Ordering::Acquire) != 0;
             let burst = self.burst.load(Ordering::Relaxed);
             let balance = word.saturating_add(self.accrued(now));
-            if balance < TOKEN {
-                return None;
-            }
-            let next = if balance < burst {
-                word - TOKEN
+            if !is_bounded || balance < TOKEN {
+                None
+            } else if balance < burst {
+                Some(word - TOKEN)
             } else {
                 // Full: counted anew from here, and from the end of the current millionth, or
                 // the interval that starts here would be paid for the whole of it.
-                burst - TOKEN - self.accrued_and_under_way(now)
-            };
-            match self.exchange(word, next) {
-                Ok(()) => {
-                    self.remember_full(now);
-                    return Some(Withdrawal::of_micros(TOKEN.unsigned_abs()));
-                }
-                Err(seen) => word = step_aside(seen),
+                Some(burst - TOKEN - self.accrued_and_under_way(now))
             }
+        });
+        if paid.is_some() {
+            self.remember_full(now);
+            return Some(Withdrawal::of_micros(TOKEN.unsigned_abs()));
         }
+        (!is_bounded).then(|| Withdrawal::of_micros(0))
     }
 
     /// A retry that was paid for never starts.
@@ -243,17 +404,11 @@ impl RatioBudget {
             .unwrap_or(i64::MAX / 4)
             .min(i64::MAX / 4)
     }
-
-    fn exchange(&self, old: i64, new: i64) -> Result<(), i64> {
-        self.word
-            .compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Acquire)
-            .map(|_| ())
-    }
 }
 
 impl Account for RatioBudget {
-    fn open(&self, _generation: u32, all: &AllOf, fill: Fill, now: Instant) {
-        self.open_as(all.ratio, fill.usable, now);
+    fn open(&self, _generation: u32, own: Option<Budget>, fill: Fill, now: Instant) {
+        self.open_as(own, fill.usable, now);
     }
 
     fn close(&self, now: Instant) -> Fill {
@@ -280,24 +435,15 @@ impl Account for RatioBudget {
             fill: self.fill(now),
         }
     }
-}
 
-/// After a lost race, leaves the cache line to the winner for a moment: two threads on a draining
-/// budget then reach three times the rate (`bench/`), for they no longer take it from each other
-/// at every step.
-#[inline]
-pub(super) fn step_aside<T>(seen: T) -> T {
-    for _ in 0..4 {
-        core::hint::spin_loop();
+    /// Told where first tries earn retries.
+    fn first_try(&self, _now: Instant) {
+        self.deposit();
     }
-    seen
 }
 
-/// Millionths, rounded to the nearest, so that a ratio of 0.3 is exactly 300 000.
 fn micros(tokens: f64) -> i64 {
-    #[expect(clippy::cast_possible_truncation)]
-    let micros = (tokens * 1e6 + 0.5) as i64;
-    micros.clamp(0, 100_000_000_000_000)
+    i64::try_from(millionths(tokens)).unwrap_or(i64::MAX)
 }
 
 #[cfg(all(test, not(becalm_loom)))]

@@ -9,13 +9,11 @@
 use alloc::boxed::Box;
 
 use super::account::{Account, Fill, Level};
-use super::config::Budget;
-use super::kind::{Gauge, Kind, Kinds};
-use super::once::Once;
+use super::kind::{Budget, Kind, Kinds};
 use super::withdrawal::{Receipt, Withdrawal};
 use super::{RatioBudget, RetryBudget};
-use crate::atomic::{AtomicU64, Ordering, fence};
 use crate::classify::Failure;
+use crate::sync::{AtomicU64, Once, Ordering, fence};
 use crate::time::Instant;
 
 /// The state of a [`Budget`] of any kind, or of several: lock-free.
@@ -57,6 +55,24 @@ fn others() -> Box<Others> {
     Box::new(Kind::ALL.map(|kind| Once::new(|| kind.closed())))
 }
 
+/// How much one kind has left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Gauge {
+    /// The kind.
+    pub kind: Kind,
+    /// What is left: tokens of a ratio, of first tries, of tokens and of gRPC (which grants down to half
+    /// of them), retries of a window and of a minute, free slots of a concurrency.
+    pub left: f64,
+    /// What there is when nothing has been used. Of a window and of a concurrency it depends on the
+    /// traffic.
+    pub most: f64,
+    /// How full it is, from 0 (nothing is granted) to 1.
+    pub fill: f64,
+    /// Retries that this kind has denied since the budget was made.
+    pub denied: u64,
+}
+
 impl Budgets {
     /// A full budget of this configuration; [`Budget::None`] grants everything.
     ///
@@ -93,16 +109,15 @@ impl Budgets {
         let usable = fills.iter().flatten().map(|fill: &Fill| fill.usable);
         let emptiest = usable.fold(1.0, f64::min);
 
-        let all = budget.all_of();
         let generation = old.generation().wrapping_add(1).max(1);
         let mut kinds = Kinds::NONE;
         for kind in Kind::ALL {
-            let is_there = kind.is_in(&all);
-            kinds = kinds.with(kind, is_there);
+            let own = budget.part(kind);
+            kinds = kinds.with(kind, own.is_some());
             // The ratio is always open: it grants everything where there is none.
-            if is_there || kind == Kind::Ratio {
+            if own.is_some() || kind == Kind::Ratio {
                 let fill = fills[kind as usize].unwrap_or(Fill::of(emptiest));
-                self.account_or_made(kind).open(generation, &all, fill, now);
+                self.account_or_made(kind).open(generation, own, fill, now);
             }
         }
         self.head
@@ -212,19 +227,14 @@ impl Budgets {
     #[inline]
     fn withdraw_ratio(&self, head: Head, now: Instant) -> Option<Withdrawal> {
         if self.ratio.withdraw(now).is_none() {
-            self.denied[Kind::Ratio as usize].fetch_add(1, Ordering::Relaxed);
-            return None;
+            return self.deny(Kind::Ratio);
         }
         let receipt = Receipt {
             generation: head.generation(),
             paid: Kinds::RATIO,
             ..Receipt::default()
         };
-        if self.head() != head {
-            self.give_back(&receipt);
-            return None;
-        }
-        Some(Withdrawal::of_receipt(receipt))
+        self.grant(head, receipt)
     }
 
     /// Asks every kind that is in force.
@@ -236,12 +246,22 @@ impl Budgets {
         for (kind, account) in self.accounts(head.kinds()) {
             let Some(taken) = account.take(receipt.generation, now, failure) else {
                 self.give_back(&receipt);
-                self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
-                return None;
+                return self.deny(kind);
             };
             receipt.taken[kind as usize] = taken;
             receipt.paid = receipt.paid.with(kind, !Kinds::FREE.has(kind));
         }
+        self.grant(head, receipt)
+    }
+
+    fn deny(&self, kind: Kind) -> Option<Withdrawal> {
+        self.denied[kind as usize].fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Grants what has been paid for, unless a reload has come in between.
+    #[inline]
+    fn grant(&self, head: Head, receipt: Receipt) -> Option<Withdrawal> {
         if self.head() != head {
             self.give_back(&receipt);
             return None;
@@ -281,12 +301,6 @@ impl RetryBudget for Budgets {
         // What most policies have, without a list of kinds to go through.
         if head.kinds() == Kinds::RATIO {
             self.withdraw_ratio(head, now)
-        } else if head.kinds().is_none() {
-            // Nothing is taken, so there is nothing that a reload could make wrong.
-            Some(Withdrawal::of_receipt(Receipt {
-                generation: head.generation(),
-                ..Receipt::default()
-            }))
         } else {
             self.withdraw_of(head, now, failure)
         }
@@ -351,7 +365,7 @@ impl Head {
     const CLOSED: u64 = 1 << 8;
 
     fn new(generation: u32, kinds: Kinds) -> Self {
-        Self(u64::from(generation) << 32 | u64::from(kinds.bits()))
+        Self(u64::from(generation) << 32 | u64::from(kinds.0))
     }
 
     fn closed(self) -> Self {
@@ -368,6 +382,6 @@ impl Head {
 
     #[expect(clippy::cast_possible_truncation)] // the lowest byte
     fn kinds(self) -> Kinds {
-        Kinds::of_bits(self.0 as u8)
+        Kinds(self.0 as u8)
     }
 }

@@ -4,7 +4,7 @@
 //! counts for nothing, and is taken over by the first event of a newer slice. So nothing has to be
 //! swept, and an idle time of any length is as good as a sweep.
 
-use crate::atomic::{AtomicU64, Ordering, fence, load_to_exchange};
+use crate::sync::{AtomicU64, Ordering, change, fence};
 
 /// Counts of the last `N` slices.
 #[derive(Debug)]
@@ -41,16 +41,18 @@ impl Slice {
 const COUNT_BITS: u32 = 24;
 const MOST: u64 = (1 << COUNT_BITS) - 1;
 
-impl<const N: usize> Slices<N> {
-    pub fn new() -> Self {
+impl<const N: usize> Default for Slices<N> {
+    fn default() -> Self {
         Self(core::array::from_fn(|_| AtomicU64::new(0)))
     }
+}
 
+impl<const N: usize> Slices<N> {
     /// Counts one in this slice, or in the newer one that has taken its place. A slice that can hold
     /// no more is left as it is.
     #[inline]
     pub fn add(&self, slice: Slice) {
-        let _ = self.change(slice, |_, count| Some((count + 1).min(MOST)));
+        self.change(slice, |_, count| Some((count + 1).min(MOST)));
     }
 
     /// Counts one, if all counts together with it are allowed; tells in which slice.
@@ -73,9 +75,9 @@ impl<const N: usize> Slices<N> {
 
     /// Takes one back, if its slice is still there.
     pub fn remove(&self, slice: Slice) {
-        let own = Self::index(slice);
-        let less = |word| (slice_of(word) == slice && count_of(word) > 0).then(|| word - 1);
-        let _ = self.0[own].fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+        change(&self.0[Self::index(slice)], |word| {
+            (slice_of(word) == slice && count_of(word) > 0).then(|| word - 1)
+        });
     }
 
     /// All counts of the `N` slices up to this one, and of newer ones.
@@ -88,13 +90,12 @@ impl<const N: usize> Slices<N> {
         #[expect(clippy::cast_possible_truncation)] // a few
         let oldest = now.number.wrapping_sub(N as u32);
         for word in &self.0 {
-            let renewed = |word| {
+            change(word, |word| {
                 let number = if keep { slice_of(word).number } else { oldest };
                 let count = if keep { count_of(word) } else { 0 };
                 let generation = now.generation;
                 Some(word_of(Slice { generation, number }, count))
-            };
-            let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, renewed);
+            });
         }
     }
 
@@ -112,25 +113,20 @@ impl<const N: usize> Slices<N> {
             .sum()
     }
 
-    /// Changes the count of this slice; `None` if `change` names no other, or if the generation is
+    /// Changes the count of this slice; `None` if `next` names no other, or if the generation is
     /// over.
-    fn change(&self, slice: Slice, change: impl Fn(usize, u64) -> Option<u64>) -> Option<Slice> {
+    fn change(&self, slice: Slice, next: impl Fn(usize, u64) -> Option<u64>) -> Option<Slice> {
         let own = Self::index(slice);
-        let mut seen = load_to_exchange(&self.0[own]);
-        loop {
+        let (_, changed) = change(&self.0[own], |seen| {
             let there = slice_of(seen);
             let (counted, count) = match age(there, slice)? {
                 // An empty one is not newer: nobody has been there, wherever the clock began.
                 0.. if count_of(seen) > 0 => (there, count_of(seen)),
                 _ => (slice, 0),
             };
-            let next = word_of(counted, change(own, count)?);
-            match self.0[own].compare_exchange_weak(seen, next, Ordering::AcqRel, Ordering::Acquire)
-            {
-                Ok(_) => return Some(counted),
-                Err(other) => seen = other,
-            }
-        }
+            Some(word_of(counted, next(own, count)?))
+        })?;
+        Some(slice_of(changed))
     }
 
     fn is_live(there: Slice, here: Slice) -> bool {

@@ -7,26 +7,117 @@ use core::time::Duration;
 
 use super::account::{Account, Fill, Level};
 use super::balance;
-use super::config::AllOf;
+use super::kind::{Budget, InvalidBudget, of};
 use super::slices::{Slice, Slices};
-use crate::atomic::{AtomicU64, Ordering, fence};
 use crate::classify::Failure;
+use crate::policy::text::{Kind as Text, Slot};
+use crate::reasons::require;
+use crate::setters::setters;
+use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};
 use crate::time::Instant;
 
+/// Retries are a share of the first tries of the last seconds: the budget of Finagle.
+///
+/// Whenever a retry is granted: retries in the window, itself among them <= `share` x first tries in
+/// the window + `floor_per_second` x `ttl`.
+///
+/// Finagle's `RetryBudget`, which Linkerd and tower took over. The window is ten slices of a tenth
+/// of `ttl`, the current one the last of them; each is forgotten when it falls out. So it reaches
+/// back nine to ten tenths of `ttl`, and over any interval of nine tenths retries <= `share` x first
+/// tries in the window at its end + `floor_per_second` x `ttl` + refunds. A retry that never starts
+/// leaves the slice that it was counted in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Window {
+    /// Retries for each first try in the window. From 0.000001 to 1000 in steps of a millionth, or
+    /// 0 beside a floor. Default 0.2.
+    pub share: f64,
+    /// The length of the window. From 1 s to 60 s, in steps of 10 us. Default 10 s.
+    pub ttl: Duration,
+    /// Retries that each second of the window allows, whatever the traffic. From 0 to 10 000.
+    /// Default 10.
+    pub floor_per_second: f64,
+}
+
+impl Window {
+    /// Finagle's: 20 %, 10 s, 10 a second.
+    pub(crate) const DEFAULT: Self = Self {
+        share: 0.2,
+        ttl: Duration::from_secs(10),
+        floor_per_second: 10.0,
+    };
+
+    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
+        let floor_alone = self.share == 0.0 && self.floor_per_second > 0.0;
+        let is_share = (1e-6..=1e3).contains(&self.share) || floor_alone;
+        let ttls = Duration::from_secs(1)..=Duration::from_secs(60);
+        let floors = 0.0..=1e4;
+        require([
+            (is_share, InvalidBudget::Share),
+            (ttls.contains(&self.ttl), InvalidBudget::Ttl),
+            (
+                floors.contains(&self.floor_per_second),
+                InvalidBudget::Floor,
+            ),
+        ])
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+setters! {
+    /// Setters: each returns the kind with one field changed.
+    impl Window;
+    /// Sets the retries for each first try in the window.
+    share: f64;
+    /// Sets the length of the window.
+    ttl: Duration;
+    /// Sets the retries that each second of the window allows.
+    floor_per_second: f64;
+}
+
+impl Budget {
+    /// Retries are at most this share of the first tries in a window of this length, and so many
+    /// more for each of its seconds.
+    pub const fn window(share: f64, ttl: Duration, floor_per_second: f64) -> Self {
+        Self::Window(Window {
+            share,
+            ttl,
+            floor_per_second,
+        })
+    }
+}
+
+/// How it is written.
+pub(super) const TEXT: Text<Budget> = Text {
+    name: "window",
+    example: "window:0.2",
+    start: || Budget::Window(Window::default()),
+    first: Some(of!(Window, Number, share)),
+    parameters: &[&[
+        ("ttl", of!(Window, Duration, ttl)),
+        ("floor", of!(Window, Number, floor_per_second)),
+    ]],
+};
+
 /// A retry, in the unit of share and reserve.
-const RETRY: u64 = 1_000_000;
+const RETRY: u64 = MILLION;
 /// Slices in the `ttl`.
-const SLICES: u64 = 10;
+const OF_TTL: u64 = 10;
 /// Slices that are looked at. The model checker looks at fewer: the same code, in a shorter window.
-const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 10 };
+pub(super) const LIVE: usize = if cfg!(becalm_loom) { 3 } else { 10 };
 /// The resolution of a slice, so that its length and a generation fit one word.
 const TICK: u64 = 1000;
 
-/// What happened in the window, and what it allows.
-#[derive(Debug)]
-pub(super) struct WindowBudget {
+/// What happened in a window of so many slices, and what it allows.
+#[derive(Debug, Default)]
+pub(super) struct WindowBudget<const SLICES: usize> {
     first_tries: Slices<LIVE>,
-    retries: Slices<LIVE>,
+    retries: Slices<SLICES>,
     /// The generation, and the length of a slice in microseconds.
     epoch: AtomicU64,
     /// Millionths of a retry for each first try, and for the window.
@@ -34,17 +125,7 @@ pub(super) struct WindowBudget {
     reserve: AtomicU64,
 }
 
-impl WindowBudget {
-    pub fn closed() -> Self {
-        Self {
-            first_tries: Slices::new(),
-            retries: Slices::new(),
-            epoch: AtomicU64::new(0),
-            share: AtomicU64::new(0),
-            reserve: AtomicU64::new(0),
-        }
-    }
-
+impl<const SLICES: usize> WindowBudget<SLICES> {
     /// Whether no retry is in the window.
     fn is_idle(&self, now: Instant) -> bool {
         // A retry that is counted after this fence finds out if the budget is closed.
@@ -70,19 +151,22 @@ impl WindowBudget {
     }
 }
 
-impl Account for WindowBudget {
+impl<const SLICES: usize> Account for WindowBudget<SLICES> {
     /// First tries are kept if the window is as long as it was.
-    fn open(&self, generation: u32, all: &AllOf, fill: Fill, now: Instant) {
-        let Some(config) = all.window else {
-            return;
+    fn open(&self, generation: u32, own: Option<Budget>, fill: Fill, now: Instant) {
+        let (share, micros, reserve) = match own {
+            Some(Budget::Window(config)) => {
+                let micros = slice_micros(config.ttl);
+                let floor = millionths(config.floor_per_second);
+                let reserve = floor.saturating_mul(micros * OF_TTL) / 1_000_000;
+                (millionths(config.share), micros, reserve)
+            }
+            Some(Budget::PerMinute(config)) => (0, 1_000_000, RETRY * u64::from(config.retries)),
+            _ => return,
         };
-        let micros = slice_micros(config.ttl);
         let keep = micros == self.epoch.load(Ordering::Relaxed) & u64::from(u32::MAX);
         let slice = Slice::at(generation, now.as_nanos(), micros * TICK);
-        self.share
-            .store(millionths(config.share), Ordering::Relaxed);
-        let floor = millionths(config.floor_per_second);
-        let reserve = floor.saturating_mul(micros * SLICES) / 1_000_000;
+        self.share.store(share, Ordering::Relaxed);
         self.reserve.store(reserve, Ordering::Relaxed);
         self.first_tries.renew(slice, keep);
         self.retries.renew(slice, false);
@@ -92,10 +176,6 @@ impl Account for WindowBudget {
         self.retries.set(slice, made.into());
         let epoch = u64::from(generation) << 32 | micros;
         self.epoch.store(epoch, Ordering::Release);
-    }
-
-    fn close(&self, now: Instant) -> Fill {
-        Fill::of(self.level(now).fill)
     }
 
     /// Counts a retry, if the window allows it; tells the number of its slice.
@@ -137,13 +217,6 @@ fn generation_of(epoch: u64) -> u32 {
 
 /// The length of a slice, from 0.1 to 6 s.
 fn slice_micros(ttl: Duration) -> u64 {
-    let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX) / SLICES;
+    let micros = u64::try_from(ttl.as_micros()).unwrap_or(u64::MAX) / OF_TTL;
     micros.clamp(1, u32::MAX.into())
-}
-
-/// Rounded to the nearest, so that 0.3 is exactly 300 000.
-fn millionths(number: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let millionths = (number * 1e6 + 0.5) as u64;
-    millionths.min(10_000_000_000)
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::Sample;
-use crate::time::Instant;
+use super::learned::{Learned, within};
 
 /// Additive increase, multiplicative decrease: the limit grows by one for each limit's worth of
 /// calls that complete, and is multiplied by `backoff` when one is dropped.
@@ -41,76 +41,34 @@ impl Default for Aimd {
     }
 }
 
-/// What a limit by [`Aimd`] remembers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AimdState {
-    pub(super) limit: f64,
-    /// A drop of a call that began earlier has been answered.
-    pub(super) since: Instant,
-}
-
-impl AimdState {
-    /// Calls that may run at once.
-    pub fn limit(&self) -> u32 {
-        whole(self.limit)
-    }
-}
-
 impl Aimd {
-    /// The state before the first call.
-    pub fn start(&self) -> AimdState {
-        AimdState {
-            limit: f64::from(self.initial),
-            since: Instant::ZERO,
-        }
-    }
-
-    /// The state that goes on under this configuration: what was learned, within its bounds.
-    pub(super) fn resume(&self, state: AimdState) -> AimdState {
-        let limit = within(state.limit, self.min, self.max);
-        AimdState { limit, ..state }
-    }
-
     /// The state after a call has ended while `in_flight` calls, itself included, were running.
     ///
     /// With less than half of the limit in use nothing grows: an unused limit is no evidence.
-    #[must_use]
-    pub fn step(&self, state: AimdState, sample: Sample, in_flight: u32) -> AimdState {
-        let AimdState { limit, since } = state;
+    pub(super) fn step(&self, mut state: Learned, sample: Sample, in_flight: u32) -> Learned {
         let is_slow = self.slow.is_some_and(|slow| sample.took >= slow);
         if sample.is_dropped() || is_slow {
-            if sample.began() < since {
-                return state;
+            if sample.began() >= state.since {
+                state.limit = within(state.limit * self.backoff, self.min, self.max);
+                state.since = sample.now.after(Duration::from_nanos(1));
             }
-            return AimdState {
-                limit: within(limit * self.backoff, self.min, self.max),
-                since: sample.now.after(Duration::from_nanos(1)),
-            };
+        } else if f64::from(in_flight) * 2.0 >= state.limit {
+            state.limit = within(state.limit + 1.0 / state.limit, self.min, self.max);
         }
-        if f64::from(in_flight) * 2.0 < limit {
-            return state;
-        }
-        let limit = within(limit + 1.0 / limit, self.min, self.max);
-        AimdState { limit, since }
+        state
     }
-}
-
-/// Brought into the bounds of a limit, whatever they are.
-pub(super) fn within(limit: f64, min: u32, max: u32) -> f64 {
-    limit.min(f64::from(max)).max(f64::from(min)).max(1.0)
-}
-
-/// Whole calls.
-pub(super) fn whole(limit: f64) -> u32 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let whole = limit as u32;
-    whole
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
+    use super::super::learned::whole;
+    use super::super::{Limit, Outcome};
     use super::*;
+    use crate::time::Instant;
+
+    fn start(aimd: Aimd) -> Learned {
+        Learned::start(&Limit::Aimd(aimd))
+    }
 
     fn ended(at_millis: u64, took_millis: u64, outcome: Outcome) -> Sample {
         Sample {
@@ -123,7 +81,7 @@ mod tests {
     #[test]
     fn it_grows_by_one_in_a_round_trip_of_a_full_limit() {
         let aimd = Aimd::default();
-        let mut state = aimd.start();
+        let mut state = start(aimd);
         for _ in 0..20 {
             state = aimd.step(state, ended(10, 10, Outcome::Completed), 20);
         }
@@ -135,18 +93,18 @@ mod tests {
     fn an_unused_limit_does_not_grow() {
         let aimd = Aimd::default();
         let sample = ended(10, 10, Outcome::Completed);
-        assert_eq!(aimd.step(aimd.start(), sample, 9), aimd.start());
-        assert!(aimd.step(aimd.start(), sample, 10).limit > 20.0);
+        assert_eq!(aimd.step(start(aimd), sample, 9), start(aimd));
+        assert!(aimd.step(start(aimd), sample, 10).limit > 20.0);
     }
 
     #[test]
     fn drops_of_one_round_trip_are_answered_once() {
         let aimd = Aimd::default();
-        let mut state = aimd.start();
+        let mut state = start(aimd);
         for at in 100..110 {
             state = aimd.step(state, ended(at, 50, Outcome::Dropped), 20);
         }
-        assert_eq!(state.limit(), 18);
+        assert_eq!(whole(state.limit), 18);
         // One that began after the decrease at 100 ms.
         let state = aimd.step(state, ended(120, 19, Outcome::Dropped), 20);
         assert!((state.limit - 16.2).abs() < 1e-9);
@@ -158,8 +116,8 @@ mod tests {
             slow: Some(Duration::from_millis(50)),
             ..Aimd::default()
         };
-        let quick = aimd.step(aimd.start(), ended(100, 49, Outcome::Completed), 20);
-        let slow = aimd.step(aimd.start(), ended(100, 50, Outcome::Completed), 20);
-        assert!(quick.limit > 20.0 && slow.limit() == 18);
+        let quick = aimd.step(start(aimd), ended(100, 49, Outcome::Completed), 20);
+        let slow = aimd.step(start(aimd), ended(100, 50, Outcome::Completed), 20);
+        assert!(quick.limit > 20.0 && whole(slow.limit) == 18);
     }
 }

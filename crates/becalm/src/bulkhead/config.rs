@@ -1,13 +1,16 @@
 //! How is a bulkhead configured?
 
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 use super::aimd::Aimd;
 use super::gradient::Gradient;
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
+use crate::setters::setters;
 
 /// The most places, running or waiting, that a bulkhead may have: beyond it is no bound.
 const MOST: u32 = 1_000_000;
+const BACKOFFS: RangeInclusive<f64> = 0.1..=0.99;
 
 /// How many calls may run at once, and what happens to those beyond: plain data.
 ///
@@ -90,80 +93,69 @@ impl Bulkhead {
             order: Order::Fifo,
         }
     }
+}
 
+setters! {
+    /// Setters: each returns the bulkhead with one field changed.
+    impl Bulkhead;
     /// Sets how many calls may wait for a place.
-    #[must_use]
-    pub const fn waiting(mut self, places: u32) -> Self {
-        self.waiting = places;
-        self
-    }
-
+    waiting: u32;
     /// Sets the longest wait for a place.
-    #[must_use]
-    pub const fn max_wait(mut self, longest: Duration) -> Self {
-        self.max_wait = Some(longest);
-        self
-    }
-
+    max_wait: Option<Duration>;
     /// Sets the order in which waiting calls get a place.
-    #[must_use]
-    pub const fn order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
+    order: Order;
+}
 
+impl Bulkhead {
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidBulkhead> {
         self.limit.validate()?;
-        if self.waiting > MOST {
-            Err(InvalidBulkhead::Waiting)
-        } else if self.max_wait == Some(Duration::ZERO) {
-            Err(InvalidBulkhead::MaxWait)
-        } else if self.max_wait.is_some() && self.waiting == 0 {
-            Err(InvalidBulkhead::NobodyWaits)
-        } else {
-            Ok(())
-        }
+        let is_waited_for = self.max_wait.is_none() || self.waiting > 0;
+        require([
+            (self.waiting <= MOST, InvalidBulkhead::Waiting),
+            (
+                self.max_wait != Some(Duration::ZERO),
+                InvalidBulkhead::MaxWait,
+            ),
+            (is_waited_for, InvalidBulkhead::NobodyWaits),
+        ])
     }
 }
 
 impl Limit {
     /// Calls that may run at once before anything is known.
     pub(super) fn initial(&self) -> u32 {
-        match self {
+        let (min, max) = self.bounds();
+        let initial = match self {
             Self::Fixed(limit) => *limit,
-            Self::Aimd(aimd) => aimd.initial.clamp(aimd.min, aimd.max.max(aimd.min)),
-            Self::Gradient(gradient) => gradient
-                .initial
-                .clamp(gradient.min, gradient.max.max(gradient.min)),
+            Self::Aimd(aimd) => aimd.initial,
+            Self::Gradient(gradient) => gradient.initial,
+        };
+        initial.clamp(min, max.max(min))
+    }
+
+    /// The lowest and the highest that it may become.
+    pub(super) fn bounds(&self) -> (u32, u32) {
+        match self {
+            Self::Fixed(limit) => (*limit, *limit),
+            Self::Aimd(Aimd { min, max, .. }) | Self::Gradient(Gradient { min, max, .. }) => {
+                (*min, *max)
+            }
         }
     }
 
     fn validate(self) -> Result<(), InvalidBulkhead> {
         let bounds = |initial: u32, min: u32, max: u32| {
             let are_in_order = 1 <= min && min <= initial && initial <= max && max <= MOST;
-            are_in_order.then_some(()).ok_or(InvalidBulkhead::Bounds)
+            (are_in_order, InvalidBulkhead::Bounds)
         };
         match self {
-            Self::Fixed(limit) if !(1..=MOST).contains(&limit) => Err(InvalidBulkhead::Calls),
-            Self::Fixed(_) => Ok(()),
-            Self::Aimd(Aimd {
-                initial,
-                min,
-                max,
-                backoff,
-                slow,
-            }) => {
-                bounds(initial, min, max)?;
-                // Written so that NaN fails it.
-                if !(0.1..=0.99).contains(&backoff) {
-                    Err(InvalidBulkhead::Backoff)
-                } else if slow == Some(Duration::ZERO) {
-                    Err(InvalidBulkhead::Slow)
-                } else {
-                    Ok(())
-                }
-            }
+            Self::Fixed(limit) => require([((1..=MOST).contains(&limit), InvalidBulkhead::Calls)]),
+            Self::Aimd(aimd) => require([
+                bounds(aimd.initial, aimd.min, aimd.max),
+                (BACKOFFS.contains(&aimd.backoff), InvalidBulkhead::Backoff),
+                (aimd.slow != Some(Duration::ZERO), InvalidBulkhead::Slow),
+            ]),
             Self::Gradient(Gradient {
                 initial,
                 min,
@@ -172,17 +164,15 @@ impl Limit {
                 window,
                 probe,
             }) => {
-                const DAY: Duration = Duration::from_secs(86_400);
-                bounds(initial, min, max)?;
-                if !(1.0..=10.0).contains(&tolerance) {
-                    Err(InvalidBulkhead::Tolerance)
-                } else if window < Duration::from_millis(1) || window > Duration::from_secs(60) {
-                    Err(InvalidBulkhead::Window)
-                } else if probe < window * 10 || probe > DAY {
-                    Err(InvalidBulkhead::Probe)
-                } else {
-                    Ok(())
-                }
+                let tolerances = 1.0..=10.0;
+                let windows = Duration::from_millis(1)..=Duration::from_secs(60);
+                let probes = window.saturating_mul(10)..=Duration::from_secs(86_400);
+                require([
+                    bounds(initial, min, max),
+                    (tolerances.contains(&tolerance), InvalidBulkhead::Tolerance),
+                    (windows.contains(&window), InvalidBulkhead::Window),
+                    (probes.contains(&probe), InvalidBulkhead::Probe),
+                ])
             }
         }
     }

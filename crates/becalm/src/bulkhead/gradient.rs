@@ -10,7 +10,7 @@
 use core::time::Duration;
 
 use super::Sample;
-use super::aimd::{whole, within};
+use super::learned::{Learned, Window, whole, within};
 use crate::duration::nanos;
 use crate::time::Instant;
 
@@ -77,59 +77,6 @@ impl Default for Gradient {
     }
 }
 
-/// What a limit by [`Gradient`] remembers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GradientState {
-    pub(super) limit: f64,
-    /// The limit to return to after a probe; 0 without one.
-    pub(super) held: f64,
-    /// The mean latency without a queue, in nanoseconds; 0 while unknown.
-    pub(super) baseline: u64,
-    pub(super) probe_at: Instant,
-    /// A call that began earlier tells of another limit.
-    pub(super) since: Instant,
-    pub(super) window: Window,
-}
-
-/// The calls since the limit was last judged.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Window {
-    pub(super) opened: Instant,
-    pub(super) completed: u32,
-    pub(super) dropped: u32,
-    /// Nanoseconds that the completed ones took.
-    pub(super) sum: u64,
-    /// The most calls that were running at once.
-    pub(super) peak: u32,
-}
-
-impl GradientState {
-    /// Calls that may run at once.
-    pub fn limit(&self) -> u32 {
-        whole(self.limit)
-    }
-
-    /// The latency without a queue, where it is known.
-    pub fn baseline(&self) -> Option<Duration> {
-        (self.baseline > 0).then(|| Duration::from_nanos(self.baseline))
-    }
-
-    /// Whether the limit is lowered to measure the baseline.
-    pub fn is_probing(&self) -> bool {
-        self.held > 0.0
-    }
-
-    /// The most that one call may add to the sum.
-    fn outlier(&self) -> u64 {
-        let is_measuring = self.baseline == 0 || self.is_probing();
-        if is_measuring {
-            u64::MAX
-        } else {
-            self.baseline.saturating_mul(OUTLIER)
-        }
-    }
-}
-
 impl Window {
     fn calls(&self) -> u32 {
         self.completed.saturating_add(self.dropped)
@@ -161,35 +108,17 @@ impl Window {
 }
 
 impl Gradient {
-    /// The state before the first call.
-    pub fn start(&self) -> GradientState {
-        GradientState {
-            limit: f64::from(self.initial),
-            held: 0.0,
-            baseline: 0,
-            probe_at: Instant::ZERO,
-            since: Instant::ZERO,
-            window: Window::default(),
-        }
-    }
-
-    /// The state that goes on under this configuration: what was learned, within its bounds.
-    pub(super) fn resume(&self, state: GradientState) -> GradientState {
-        let mut resumed = state;
-        resumed.limit = within(state.limit, self.min, self.max);
-        if state.is_probing() {
-            resumed.held = within(state.held, self.min, self.max);
-        }
-        resumed
-    }
-
     /// The state after a call has ended while `in_flight` calls, itself included, were running.
-    #[must_use]
-    pub fn step(&self, mut state: GradientState, sample: Sample, in_flight: u32) -> GradientState {
+    pub(super) fn step(&self, mut state: Learned, sample: Sample, in_flight: u32) -> Learned {
         if sample.began() < state.since {
             return state;
         }
-        let outlier = state.outlier();
+        let is_measuring = state.baseline == 0 || state.is_probing();
+        let outlier = if is_measuring {
+            u64::MAX
+        } else {
+            state.baseline.saturating_mul(OUTLIER)
+        };
         state.window.add(sample, in_flight, outlier);
         let fewest = if state.is_probing() {
             FEWEST_TO_MEASURE
@@ -209,7 +138,7 @@ impl Gradient {
     }
 
     /// The limit as the window says.
-    fn judged(&self, mut state: GradientState, window: Window, now: Instant) -> GradientState {
+    fn judged(&self, mut state: Learned, window: Window, now: Instant) -> Learned {
         let mean = window.mean();
         if state.baseline > 0 {
             let before = state.limit;
@@ -227,7 +156,7 @@ impl Gradient {
         state
     }
 
-    fn follow(&self, state: GradientState, window: Window) -> f64 {
+    fn follow(&self, state: Learned, window: Window) -> f64 {
         let ease = window
             .mean()
             .map_or(0.0, |mean| self.tolerance * share(state.baseline, mean));
@@ -247,7 +176,7 @@ impl Gradient {
     }
 
     /// Lower still, while that lets the latency fall; else back, with what was found.
-    fn probed(&self, mut state: GradientState, window: Window, now: Instant) -> GradientState {
+    fn probed(&self, mut state: Learned, window: Window, now: Instant) -> Learned {
         state.held = within(state.held * window.kept(), self.min, self.max);
         let before = state.baseline;
         state.baseline = window.mean().unwrap_or(before);
@@ -267,7 +196,7 @@ impl Gradient {
         limit <= within(0.0, self.min, self.max)
     }
 
-    fn lower(&self, state: &mut GradientState, now: Instant) {
+    fn lower(&self, state: &mut Learned, now: Instant) {
         state.limit = within(state.limit / 2.0, self.min, self.max);
         state.since = now;
     }
@@ -282,7 +211,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcome;
+    use super::super::{Limit, Outcome};
     use super::*;
 
     const CALM: Gradient = Gradient {
@@ -294,12 +223,16 @@ mod tests {
         probe: Duration::from_secs(60),
     };
 
+    fn start() -> Learned {
+        Learned::start(&Limit::Gradient(CALM))
+    }
+
     /// A state that knows its baseline of 10 ms; the next probe is far away.
-    fn at_rest() -> GradientState {
-        GradientState {
+    fn at_rest() -> Learned {
+        Learned {
             baseline: 10_000_000,
             probe_at: Instant::NEVER,
-            ..CALM.start()
+            ..start()
         }
     }
 
@@ -314,11 +247,11 @@ mod tests {
     /// One window of calls from `start`, the last of them a window after the first.
     fn window(
         gradient: Gradient,
-        mut state: GradientState,
+        mut state: Learned,
         start: u64,
         calls: &[(u64, Outcome)],
         in_flight: u32,
-    ) -> GradientState {
+    ) -> Learned {
         for (index, (took, outcome)) in calls.iter().enumerate() {
             let is_last = index + 1 == calls.len();
             let at = if is_last { start + 100 } else { start };
@@ -339,7 +272,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_limit(state: GradientState, expected: f64) {
+    fn assert_limit(state: Learned, expected: f64) {
         assert!((state.limit - expected).abs() < 1e-9, "{}", state.limit);
     }
 
@@ -424,7 +357,7 @@ mod tests {
     /// helps, and comes back.
     #[test]
     fn a_probe_halves_the_limit_until_the_latency_stops_falling() {
-        let state = window(CALM, CALM.start(), 1000, &ten(100), 100);
+        let state = window(CALM, start(), 1000, &ten(100), 100);
         assert!(state.is_probing());
         assert_limit(state, 50.0);
         let state = window(CALM, state, 2000, &thirty(50), 50);
@@ -434,7 +367,7 @@ mod tests {
         let state = window(CALM, state, 4000, &thirty(28), 12);
         assert!(!state.is_probing());
         assert_limit(state, 100.0);
-        assert_eq!(state.baseline(), Some(Duration::from_millis(28)));
+        assert_eq!(state.baseline, 28_000_000);
         // What began under the low limit tells nothing of this one.
         let sample = ended(4150, 51, Outcome::Completed);
         assert_eq!(CALM.step(state, sample, 100), state);
@@ -448,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_probe_is_of_thirty_calls_at_least() {
-        let mut state = window(CALM, CALM.start(), 1000, &ten(10), 100);
+        let mut state = window(CALM, start(), 1000, &ten(10), 100);
         for call in 0..30 {
             assert!(state.is_probing(), "after {call} calls");
             state = CALM.step(state, ended(2000 + call * 100, 10, Outcome::Completed), 50);
@@ -460,17 +393,17 @@ mod tests {
     fn a_probe_ends_at_the_minimum_however_the_latency_falls() {
         let mut high = CALM;
         high.min = 40;
-        let state = window(high, CALM.start(), 1000, &ten(100), 100);
+        let state = window(high, start(), 1000, &ten(100), 100);
         let state = window(high, state, 2000, &thirty(50), 50);
         assert_limit(state, 40.0);
         let state = window(high, state, 3000, &thirty(25), 40);
         assert!(!state.is_probing());
-        assert_eq!(state.baseline(), Some(Duration::from_millis(25)));
+        assert_eq!(state.baseline, 25_000_000);
     }
 
     #[test]
     fn a_server_that_drops_what_probes_it_is_not_asked_for_as_much_afterwards() {
-        let state = window(CALM, CALM.start(), 1000, &ten(10), 100);
+        let state = window(CALM, start(), 1000, &ten(10), 100);
         let mut calls = thirty(10);
         calls[..15].fill((0, Outcome::Dropped));
         let state = window(CALM, state, 2000, &calls, 50);
@@ -494,6 +427,6 @@ mod tests {
         assert!(state.is_probing());
         let state = window(CALM, state, 60_000, &thirty(1000), 1);
         assert_limit(state, 1.0);
-        assert_eq!(state.baseline(), Some(Duration::from_secs(1)));
+        assert_eq!(state.baseline, 1_000_000_000);
     }
 }

@@ -23,6 +23,7 @@
 mod aimd;
 mod config;
 mod gradient;
+mod learned;
 mod learner;
 #[cfg(any(feature = "std", becalm_loom))]
 mod queue;
@@ -31,10 +32,12 @@ mod semaphore;
 #[cfg(any(feature = "std", becalm_loom))]
 mod waiter;
 
-pub use aimd::{Aimd, AimdState};
+pub use aimd::Aimd;
 pub use config::{Bulkhead, InvalidBulkhead, Limit, Order};
-pub use gradient::{Gradient, GradientState};
+pub use gradient::Gradient;
+#[doc(hidden)]
 pub use sample::{Outcome, Sample};
 pub use semaphore::Semaphore;
 #[cfg(any(feature = "std", becalm_loom))]
+#[doc(hidden)]
 pub use waiter::{Full, Waiter};

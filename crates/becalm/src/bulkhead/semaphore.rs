@@ -15,9 +15,9 @@ use super::learner::Learner;
 #[cfg(any(feature = "std", becalm_loom))]
 use super::queue::Queue;
 use super::{Bulkhead, Sample};
-use crate::atomic::{AtomicU64, Ordering, load_to_exchange};
+use crate::sync::{AtomicU64, Ordering, change};
 #[cfg(any(feature = "std", becalm_loom))]
-use crate::atomic::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
 
 /// The places of a bulkhead: what all calls to one dependency share.
 ///
@@ -66,7 +66,7 @@ impl Semaphore {
     /// keeps what it has learned, within the new bounds.
     pub fn reconfigure(&self, bulkhead: Bulkhead) {
         self.take_over(bulkhead);
-        self.core.hand_out();
+        self.core.hand_out(false);
     }
 
     /// Takes over another configuration, and leaves it to [`let_go`](Self::let_go) to wake anybody.
@@ -84,11 +84,7 @@ impl Semaphore {
     /// is not in force any more.
     #[cfg(feature = "std")]
     pub(crate) fn let_go(&self, is_in_force: bool) {
-        if is_in_force {
-            self.core.hand_out();
-        } else {
-            self.core.hand_to_all();
-        }
+        self.core.hand_out(!is_in_force);
     }
 
     /// Takes a place if one is free and nobody waits for it.
@@ -201,61 +197,35 @@ impl Places {
     }
 }
 
-/// After a lost race, leaves the cache line to the winner for a moment.
-#[inline]
-fn step_aside(seen: u64) -> u64 {
-    for _ in 0..4 {
-        core::hint::spin_loop();
-    }
-    seen
-}
-
 impl Core {
     fn places(&self) -> Places {
         Places::of_word(self.word.load(Ordering::Acquire))
     }
 
-    /// Changes the word as told; `Err` with what is there, if told not to.
+    /// Changes the word as told, and tells what it was; `None` if told not to.
     #[inline]
-    fn change(&self, change: impl Fn(Places) -> Option<Places>) -> Result<Places, Places> {
-        let mut word = load_to_exchange(&self.word);
-        loop {
-            let before = Places::of_word(word);
-            let after = change(before).ok_or(before)?.word();
-            let exchanged =
-                self.word
-                    .compare_exchange_weak(word, after, Ordering::AcqRel, Ordering::Acquire);
-            match exchanged {
-                Ok(_) => return Ok(before),
-                Err(seen) => word = step_aside(seen),
-            }
-        }
+    fn change(&self, next: impl Fn(Places) -> Option<Places>) -> Option<Places> {
+        let next = |word| next(Places::of_word(word)).map(Places::word);
+        change(&self.word, next).map(|(before, _)| Places::of_word(before))
     }
 
     #[inline]
     fn try_take(&self) -> bool {
-        self.change(|places| {
-            if places.is_awaited {
-                None
-            } else {
-                places.taken()
-            }
-        })
-        .is_ok()
+        let taken = |places: Places| places.taken().filter(|_| !places.is_awaited);
+        self.change(taken).is_some()
     }
 
     #[inline]
     pub(super) fn give_back(&self) {
-        if let Ok(before) = self.change(Places::given_back) {
-            if before.is_awaited {
-                self.hand_out();
-            }
+        let before = self.change(Places::given_back);
+        if before.is_some_and(|before| before.is_awaited) {
+            self.hand_out(false);
         }
     }
 
     fn set_limit(&self, limit: u32) {
         let limit = Places::free(limit).limit;
-        let _ = self.change(|places| Some(Places { limit, ..places }));
+        self.change(|places| Some(Places { limit, ..places }));
     }
 
     fn learn(&self, sample: Sample) {
@@ -270,7 +240,7 @@ impl Core {
     /// There are no queues without a lock.
     #[cfg(not(any(feature = "std", becalm_loom)))]
     #[expect(clippy::unused_self)]
-    fn hand_out(&self) {}
+    fn hand_out(&self, _to_all: bool) {}
 }
 
 #[cfg(any(feature = "std", becalm_loom))]
@@ -283,11 +253,12 @@ impl Core {
         }
     }
 
-    /// Hands free places to those who wait, in turn.
+    /// Hands free places to those who wait, in turn; to all of them, if so told, places that are not
+    /// free.
     #[cold]
-    pub(super) fn hand_out(&self) {
+    pub(super) fn hand_out(&self, to_all: bool) {
         loop {
-            let next = self.hand_one(&mut self.queue());
+            let next = self.hand_one(&mut self.queue(), to_all);
             // Woken without the lock: a waker may run anything.
             match next {
                 Some(waker) => waker.wake(),
@@ -296,41 +267,20 @@ impl Core {
         }
     }
 
-    /// Hands a place to everybody who waits, free or not.
-    #[cfg(feature = "std")]
-    fn hand_to_all(&self) {
-        loop {
-            let mut queue = self.queue();
-            if queue.is_empty() {
-                return;
-            }
-            let is_awaited = queue.waiting() > 1;
-            let _ = self.change(|places| {
-                Some(Places {
-                    in_flight: places.in_flight.saturating_add(1),
-                    is_awaited,
-                    ..places
-                })
-            });
-            let next = queue.grant_next();
-            drop(queue);
-            if let Some(waker) = next {
-                waker.wake();
-            }
-        }
-    }
-
-    fn hand_one(&self, queue: &mut Queue) -> Option<core::task::Waker> {
-        if queue.is_empty() {
-            return None;
-        }
-        let is_last = queue.waiting() == 1;
+    fn hand_one(&self, queue: &mut Queue, to_all: bool) -> Option<core::task::Waker> {
+        let is_awaited = match queue.waiting() {
+            0 => return None,
+            waiting => waiting > 1,
+        };
         self.change(|places| {
-            let mut taken = places.taken()?;
-            taken.is_awaited = !is_last;
-            Some(taken)
-        })
-        .ok()?;
+            let is_free = to_all || places.in_flight < places.limit;
+            let in_flight = places.in_flight.saturating_add(1);
+            is_free.then_some(Places {
+                in_flight,
+                is_awaited,
+                ..places
+            })
+        })?;
         queue.grant_next()
     }
 
@@ -343,12 +293,12 @@ impl Core {
                 ..places
             }))
         });
-        before.is_ok_and(|before| before.taken().is_some())
+        before.is_some_and(|before| before.taken().is_some())
     }
 
     /// The queue has become empty, other than by handing out. For a caller who holds its lock.
     pub(super) fn unmark(&self) {
-        let _ = self.change(|places| {
+        self.change(|places| {
             Some(Places {
                 is_awaited: false,
                 ..places

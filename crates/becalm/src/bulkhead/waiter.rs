@@ -15,7 +15,7 @@ use super::semaphore::Core;
 #[derive(Debug, Default)]
 #[must_use = "a dropped waiter leaves the queue"]
 pub struct Waiter {
-    seat: Option<(Arc<Core>, usize)>,
+    seat: Option<(Arc<Core>, u64)>,
 }
 
 /// The refusal of a call that finds neither a free place nor one to wait in.
@@ -82,7 +82,7 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`Full`] when no place is free and the queue is at its bound.
+    /// `Full` when no place is free and the queue is at its bound.
     pub fn poll_acquire(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
         match &waiter.seat {
             Some((core, seat)) if Arc::ptr_eq(core, &self.core) => {
@@ -95,11 +95,6 @@ impl Semaphore {
                 self.enter(waiter, waker)
             }
         }
-    }
-
-    /// Stops the wait, as [`Waiter::cancel`] does, whichever semaphore it waits at.
-    pub fn cancel(&self, waiter: &mut Waiter) {
-        waiter.cancel();
     }
 
     fn enter(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
@@ -133,18 +128,16 @@ impl Semaphore {
 }
 
 impl Core {
-    fn poll_seat(&self, waiter: &mut Waiter, seat: usize, waker: &Waker) -> Poll<Result<(), Full>> {
+    fn poll_seat(&self, waiter: &mut Waiter, seat: u64, waker: &Waker) -> Poll<Result<(), Full>> {
         let waker = waker.clone();
         let mut queue = self.queue();
-        if queue.is_granted(seat) {
-            queue.leave(seat);
-            drop(queue);
+        let old = queue.rewake(seat, waker);
+        drop(queue);
+        // Without the lock, as in `cancel`: what is dropped here may run anything.
+        if old.is_none() {
             waiter.seat = None;
             return Poll::Ready(Ok(()));
         }
-        let old = queue.rewake(seat, waker);
-        drop(queue);
-        drop(old);
         Poll::Pending
     }
 }

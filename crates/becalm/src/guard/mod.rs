@@ -14,7 +14,6 @@ pub(crate) use pass::{Ended, Pass};
 use core::task::Poll;
 use core::task::Waker;
 
-use crate::atomic::{AtomicU64, Ordering};
 #[cfg(feature = "std")]
 use crate::breaker::State;
 use crate::breaker::{Breaker, CircuitBreaker};
@@ -26,6 +25,7 @@ use crate::policy::Policy;
 use crate::rate::{Place, RateLimiter};
 use crate::rng::Random;
 use crate::stop::StopReason;
+use crate::sync::{AtomicU64, Ordering};
 use crate::throttle::{AdaptiveThrottle, Priority};
 use crate::time::Instant;
 use slot::Slot;

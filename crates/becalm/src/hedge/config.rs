@@ -1,6 +1,7 @@
 //! How is hedging configured?
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
+use crate::sync::{MILLION, millionths};
 use core::time::Duration;
 
 /// When copies of a slow attempt start, and how many: plain data.
@@ -78,9 +79,9 @@ impl QuantileDelay {
     /// the quantile, for fewer say nothing about it. 100 for a p95, 500 for a p99.
     pub fn samples_needed(&self) -> u32 {
         // Millionths, so that 1 - 0.95 is exactly a twentieth.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let above = ((1.0 - self.quantile) * 1e6 + 0.5) as u32;
-        self.min_samples.max(5_000_000_u32.div_ceil(above.max(1)))
+        let needed = (5 * MILLION).div_ceil(millionths(1.0 - self.quantile).max(1));
+        let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+        self.min_samples.max(needed)
     }
 }
 
@@ -149,15 +150,10 @@ impl Hedge {
     /// [`InvalidHedge`] names the field and what it may be.
     pub fn validate(self) -> Result<(), InvalidHedge> {
         match self.delay {
-            HedgeDelay::After(delay) if delay > LONGEST => return Err(InvalidHedge::After),
-            HedgeDelay::After(_) => {}
-            HedgeDelay::Quantile(delay) => delay.validate()?,
-        }
-        if (1..=4).contains(&self.copies) {
-            Ok(())
-        } else {
-            Err(InvalidHedge::Copies)
-        }
+            HedgeDelay::After(delay) => require([(delay <= LONGEST, InvalidHedge::After)]),
+            HedgeDelay::Quantile(delay) => delay.validate(),
+        }?;
+        require([((1..=4).contains(&self.copies), InvalidHedge::Copies)])
     }
 }
 
@@ -166,20 +162,18 @@ const LONGEST: Duration = Duration::from_secs(3600);
 impl QuantileDelay {
     fn validate(self) -> Result<(), InvalidHedge> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(600);
-        // Written so that NaN fails.
-        if !(0.5..=0.999).contains(&self.quantile) {
-            Err(InvalidHedge::Quantile)
-        } else if self.min > LONGEST {
-            Err(InvalidHedge::Min)
-        } else if self.max.is_some_and(|max| max < self.min || max > LONGEST) {
-            Err(InvalidHedge::Max)
-        } else if !(1..=1_000_000).contains(&self.min_samples) {
-            Err(InvalidHedge::Samples)
-        } else if !windows.contains(&self.window) {
-            Err(InvalidHedge::Window)
-        } else {
-            Ok(())
-        }
+        let max = self.max.unwrap_or(LONGEST);
+        let samples = 1..=1_000_000;
+        require([
+            (
+                (0.5..=0.999).contains(&self.quantile),
+                InvalidHedge::Quantile,
+            ),
+            (self.min <= LONGEST, InvalidHedge::Min),
+            ((self.min..=LONGEST).contains(&max), InvalidHedge::Max),
+            (samples.contains(&self.min_samples), InvalidHedge::Samples),
+            (windows.contains(&self.window), InvalidHedge::Window),
+        ])
     }
 }
 

@@ -10,8 +10,7 @@ use crate::hint::Hint;
 /// What either says against a retry holds: permanent before throttled before transient, of unknown
 /// effect if either is, and never earlier than either server allowed. A delay that was named `ago`
 /// has run since.
-#[must_use]
-pub fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure {
+pub(crate) fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure {
     let class = match (earlier.class, last.class) {
         (Class::Permanent, _) | (_, Class::Permanent) => Class::Permanent,
         (Class::Throttled, _) | (_, Class::Throttled) => Class::Throttled,

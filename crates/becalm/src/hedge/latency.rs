@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::buckets;
 use super::survival::{self, Count};
-use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU32, AtomicU64, Flag, Ordering};
 use crate::time::Instant;
 
 /// The latencies of a window that moves: lock-free, 8 KiB, nothing on the heap.
@@ -27,17 +27,19 @@ pub struct Latencies {
     turn: AtomicU64,
     /// How long a generation collects, in nanoseconds.
     length: AtomicU64,
-    /// 1 while a thread empties a generation or reads all.
-    busy: AtomicU32,
+    /// Held while a thread empties a generation or reads all.
+    busy: Flag,
     generations: [Generation; 2],
 }
 
 #[derive(Debug)]
 #[repr(align(128))]
 struct Generation {
-    ended: [AtomicU32; buckets::COUNT],
-    cut_off: [AtomicU32; buckets::COUNT],
+    ended: Buckets,
+    cut_off: Buckets,
 }
+
+type Buckets = [AtomicU32; buckets::COUNT];
 
 impl Generation {
     fn new() -> Self {
@@ -67,7 +69,7 @@ impl Latencies {
         Self {
             turn: AtomicU64::new(0),
             length: AtomicU64::new(generation_of(window)),
-            busy: AtomicU32::new(0),
+            busy: Flag::default(),
             generations: [Generation::new(), Generation::new()],
         }
     }
@@ -112,23 +114,22 @@ impl Latencies {
         min_samples: u32,
     ) -> Result<Option<Duration>, Busy> {
         // One at a time: a generation that is half emptied has a quantile of its own.
-        self.alone(|| {
-            self.turn_if_due(now);
-            let count = |bucket: usize| {
-                let sum = |of: fn(&Generation) -> &[AtomicU32; buckets::COUNT]| {
-                    let [one, other] = &self.generations;
-                    let count = |counts: &[AtomicU32; buckets::COUNT]| {
-                        u64::from(counts[bucket].load(Ordering::Relaxed))
-                    };
-                    count(of(one)) + count(of(other))
-                };
-                Count {
-                    ended: sum(|generation| &generation.ended),
-                    cut_off: sum(|generation| &generation.cut_off),
-                }
+        let _alone = self.busy.try_hold().ok_or(Busy)?;
+        self.turn_if_due(now);
+        let count = |bucket: usize| {
+            let sum = |of: fn(&Generation) -> &Buckets| {
+                let generations = self.generations.iter();
+                generations
+                    .map(|it| u64::from(of(it)[bucket].load(Ordering::Relaxed)))
+                    .sum()
             };
-            survival::quantile(count, quantile, u64::from(min_samples)).map(Duration::from_nanos)
-        })
+            Count {
+                ended: sum(|generation| &generation.ended),
+                cut_off: sum(|generation| &generation.cut_off),
+            }
+        };
+        let found = survival::quantile(count, quantile, u64::from(min_samples));
+        Ok(found.map(Duration::from_nanos))
     }
 
     /// The generation that collects now.
@@ -149,7 +150,9 @@ impl Latencies {
     fn turn(&self, now: Instant) -> u64 {
         if self.is_due(self.turn.load(Ordering::Relaxed), now) {
             // A caller that finds another thread at it goes on with the generation that there is.
-            let _ = self.alone(|| self.turn_if_due(now));
+            if let Some(_alone) = self.busy.try_hold() {
+                self.turn_if_due(now);
+            }
         }
         self.turn.load(Ordering::Acquire)
     }
@@ -162,7 +165,7 @@ impl Latencies {
         now.as_nanos() >= end || end - now.as_nanos() > 2 * length
     }
 
-    /// Only inside [`alone`](Self::alone).
+    /// Only for who holds `busy`.
     fn turn_if_due(&self, now: Instant) {
         let turn = self.turn.load(Ordering::Relaxed);
         if !self.is_due(turn, now) {
@@ -180,15 +183,6 @@ impl Latencies {
             // Nothing came for so long that this one is over, too.
             self.generations[1 - next].clear();
         }
-    }
-
-    fn alone<T>(&self, act: impl FnOnce() -> T) -> Result<T, Busy> {
-        self.busy
-            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
-            .map_err(|_| Busy)?;
-        let result = act();
-        self.busy.store(0, Ordering::Release);
-        Ok(result)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A hedge is a copy of an attempt that is slow: it starts beside the first one, and the first
 //! good answer wins (Dean, Barroso: *The Tail at Scale*, CACM 2013). [`Hedge`] is the
-//! configuration, plain data; [`Hedging`] is the state that all calls to one dependency share; it
+//! configuration, plain data; its state, which all calls to one dependency share,
 //! says when a copy may start and learns from how long attempts took. Running the copies is an
 //! engine's part: the async one does ([`Retrier::retry`](crate::Retrier::retry)), and a driver of
 //! the sans-IO [`Call`](crate::call::Call) may. A blocking call and a loop written by hand have one
@@ -26,33 +26,16 @@
 //! - **A failing copy waits for the others.** While another copy is running, a transient or
 //!   throttled failure is kept and the others go on; no further copy starts, for what has failed
 //!   is a retry's matter, with its backoff. When the last has failed, the attempt has failed, with
-//!   what all of them say about a retry ([`joined`]).
+//!   what all of them say about a retry: whatever speaks against it holds.
 //! - **A permanent failure ends it**, and so does the server's word not to retry: all copies are
 //!   cancelled and the failure is the attempt's (gRFC A6, *Summary of Retry and Hedging Logic*,
 //!   "fatal status code").
-//! - **One latency for each attempt**, that of its first copy; see [`Hedging`].
+//! - **One latency for each attempt**, that of its first copy.
 //!
 //! gRFC A6 differs in two points. There a non-fatal failure starts the next copy at once; here the
 //! wait of a failed attempt belongs to the retry, or a service that fails fast would get all its
 //! copies in one burst. There the server's word not to retry stops only copies that are yet to
 //! start; here it stops running copies, too, for they load the server that asked for less.
-//!
-//! ```
-//! use becalm::hedge::{Hedge, Hedging};
-//! use becalm::time::Instant;
-//! use std::time::Duration;
-//!
-//! let hedging = Box::new(Hedging::new(Hedge::at_quantile(0.95)));
-//! let mut now = Instant::ZERO;
-//! assert_eq!(hedging.delay(now), None); // nothing is known yet
-//! for call in 0..1000 {
-//!     let took = Duration::from_millis(if call % 10 == 0 { 80 } else { 20 });
-//!     now = now.after(took);
-//!     hedging.record(now, took);
-//! }
-//! let delay = hedging.delay(now).expect("enough latencies");
-//! assert!(delay.abs_diff(Duration::from_millis(80)) <= Duration::from_millis(5));
-//! ```
 
 mod buckets;
 mod config;
@@ -62,6 +45,8 @@ mod latency;
 mod survival;
 
 pub use config::{Hedge, HedgeDelay, InvalidHedge, QuantileDelay};
+#[doc(hidden)]
 pub use hedging::Hedging;
-pub use joined::joined;
+pub(crate) use joined::joined;
+#[doc(hidden)]
 pub use latency::Latencies;

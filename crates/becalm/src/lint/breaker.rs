@@ -8,6 +8,7 @@ use super::hedge::MUCH_TRAFFIC;
 use super::{Case, Count};
 use crate::breaker::{Breaker, Span, Trip};
 use crate::duration::Human;
+use crate::sync::{MILLION, millionths};
 
 /// Where one call in a hundred fails by chance, two fail together once in 10 000 calls, three once
 /// in a million.
@@ -52,10 +53,8 @@ fn failures_that_open(breaker: &Breaker) -> u64 {
     match breaker.trip {
         Trip::Consecutive(failures) => failures.into(),
         Trip::Share { share, .. } => {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let millionths = (share * 1e6 + 0.5) as u64;
-            let failures = millionths.saturating_mul(breaker.min_calls.into());
-            failures.div_ceil(1_000_000).max(1)
+            let failures = millionths(share).saturating_mul(breaker.min_calls.into());
+            failures.div_ceil(MILLION).max(1)
         }
     }
 }

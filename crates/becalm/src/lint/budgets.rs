@@ -4,8 +4,9 @@ use alloc::format;
 use alloc::string::String;
 
 use super::Case;
-use crate::budget::{AllOf, Budget, Window};
+use crate::budget::{Budget, Kind, Window};
 use crate::policy::Policy;
+use crate::sync::millionths;
 
 pub(super) fn unlimited_without_budget(case: &Case<'_>) -> Option<String> {
     (case.is_unlimited() && case.policy.budget == Budget::None).then(|| {
@@ -32,15 +33,12 @@ pub(super) fn no_budget(case: &Case<'_>) -> Option<String> {
 
 /// As large as the smallest of its kinds: several are too large only if each is.
 pub(super) fn large_budget(case: &Case<'_>) -> Option<String> {
-    let all = case.policy.budget.all_of();
-    let bounds = bounds(all);
-    let mut dangers = bounds.iter().flatten().map(Bound::danger);
+    let mut dangers = bounds(case.policy.budget).map(|bound| bound.danger());
     let first = dangers.next()??;
     dangers.all(|danger| danger.is_some()).then_some(first)
 }
 
 /// What one kind lets through.
-#[derive(Default)]
 struct Bound {
     /// Of the load, in an outage that lasts.
     share: f64,
@@ -52,55 +50,39 @@ struct Bound {
 
 /// The retries that a full budget pays for where nothing fills it again; `None` without a budget.
 pub(super) fn smallest_burst(budget: &Budget) -> Option<f64> {
-    let bounds = bounds(budget.all_of());
-    let bursts = bounds.iter().flatten().map(|bound| bound.burst);
+    let bursts = bounds(*budget).map(|bound| bound.burst);
     bursts.min_by(f64::total_cmp)
 }
 
-fn bounds(all: AllOf) -> [Option<Bound>; 7] {
-    let [ratio, first_tries] = [all.ratio, all.first_tries].map(|ratio| {
-        ratio.map(|ratio| Bound {
-            share: ratio.ratio,
-            burst: ratio.held(),
-            floor: ratio.floor_per_second,
-        })
-    });
-    let tokens = all.tokens.map(|tokens| {
-        let cost = f64::from(tokens.cost.min(tokens.throttled_cost));
-        Bound {
-            share: f64::from(tokens.clean_success) / cost,
-            burst: f64::from(tokens.capacity) / cost,
-            floor: 0.0,
+/// What each kind lets through.
+fn bounds(budget: Budget) -> impl Iterator<Item = Bound> {
+    let bound = |share, burst, floor| Bound {
+        share,
+        burst,
+        floor,
+    };
+    budget.kinds().filter_map(move |kind| match kind {
+        Budget::None | Budget::AllOf(_) => None,
+        Budget::Ratio(ratio) | Budget::FirstTries(ratio) => {
+            Some(bound(ratio.ratio, ratio.held(), ratio.floor_per_second))
         }
-    });
-    let grpc = all.grpc.map(|grpc| Bound {
-        share: grpc.token_ratio,
-        burst: f64::from(grpc.max_tokens) / 2.0,
-        floor: 0.0,
-    });
-    let window = all.window.map(|window| Bound {
-        share: window.share,
-        burst: window.floor_per_second * window.ttl.as_secs_f64(),
-        floor: window.floor_per_second,
-    });
-    let concurrency = all.concurrency.map(|concurrency| Bound {
-        share: concurrency.share,
-        burst: concurrency.floor.into(),
-        floor: 0.0,
-    });
-    let per_minute = all.per_minute.map(|per_minute| Bound {
-        burst: per_minute.retries.into(),
-        ..Bound::default()
-    });
-    [
-        ratio,
-        first_tries,
-        tokens,
-        grpc,
-        window,
-        concurrency,
-        per_minute,
-    ]
+        Budget::Tokens(tokens) => {
+            let cost = f64::from(tokens.cost.min(tokens.throttled_cost));
+            let share = f64::from(tokens.clean_success) / cost;
+            Some(bound(share, f64::from(tokens.capacity) / cost, 0.0))
+        }
+        Budget::Grpc(grpc) => {
+            let burst = f64::from(grpc.max_tokens) / 2.0;
+            Some(bound(grpc.token_ratio, burst, 0.0))
+        }
+        Budget::Window(window) => {
+            let floor = window.floor_per_second;
+            let burst = floor * window.ttl.as_secs_f64();
+            Some(bound(window.share, burst, floor))
+        }
+        Budget::Concurrency(slots) => Some(bound(slots.share, slots.floor.into(), 0.0)),
+        Budget::PerMinute(minute) => Some(bound(0.0, minute.retries.into(), 0.0)),
+    })
 }
 
 impl Bound {
@@ -148,32 +130,30 @@ pub(super) fn concurrency_alone(case: &Case<'_>) -> Option<String> {
 }
 
 pub(super) fn budget_never_grants(case: &Case<'_>) -> Option<String> {
-    let all = case.policy.budget.all_of();
-    let grpc = all.grpc.is_some_and(|grpc| grpc.max_tokens <= 2).then_some(
-        "the failure before a retry takes one of at most 2 tokens, and gRPC retries while more \
-         than half are left; set grpc:10",
-    );
-    let window = all
-        .window
-        .is_some_and(|window| window.share <= 0.0 && floor_of(&window) < 1_000_000)
-        .then_some(
+    let why = case.policy.budget.kinds().find_map(|kind| match kind {
+        Budget::Grpc(grpc) if grpc.max_tokens <= 2 => Some(
+            "the failure before a retry takes one of at most 2 tokens, and gRPC retries while \
+             more than half are left; set grpc:10",
+        ),
+        Budget::Window(window) if window.share <= 0.0 && floor_of(&window) < 1_000_000 => Some(
             "without a share the window has its floor alone, which comes to less than one retry; \
              set a share of 0.1 to 0.2",
-        );
-    let why = grpc.or(window)?;
+        ),
+        _ => None,
+    })?;
     Some(format!("the budget never grants a retry: {why}"))
 }
 
 /// What the floor comes to in the window, in millionths of a retry as the window counts it.
 fn floor_of(window: &Window) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let floor = (window.floor_per_second * 1e6 + 0.5) as u64;
     let micros = u64::try_from(window.ttl.as_micros()).unwrap_or(u64::MAX);
-    floor.saturating_mul(micros / 10 * 10) / 1_000_000
+    millionths(window.floor_per_second).saturating_mul(micros / 10 * 10) / 1_000_000
 }
 
 pub(super) fn budget_runs_out(case: &Case<'_>) -> Option<String> {
-    let tokens = case.policy.budget.all_of().tokens?;
+    let Some(Budget::Tokens(tokens)) = case.policy.budget.part(Kind::Tokens) else {
+        return None;
+    };
     (tokens.clean_success == 0).then(|| {
         format!(
             "no success fills the budget again, so that after {} retries of calls that fail there \

@@ -1,7 +1,7 @@
 //! What do cloud SDKs and RPC systems do by default?
 
 use super::{A_YEAR, BARE, BECALM, Preset, ms, secs};
-use crate::budget::{AllOf, Budget};
+use crate::budget::Budget;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
@@ -26,7 +26,7 @@ const AWS_2026: Policy = Policy {
 };
 
 /// A tenth of the requests, and 60 retries a minute.
-const SRE_BUDGET: AllOf = AllOf::of_first_tries_and_per_minute(0.1, 60);
+const SRE_BUDGET: Budget = Budget::first_tries(0.1).and(Budget::per_minute(60));
 
 /// K = 2 over two minutes; the book bounds the probability by nothing but 1.
 const SRE_THROTTLE: Throttle = Throttle {
@@ -111,7 +111,7 @@ presets! {
              64 s).";
 
     "google-sre" of "Google, Site Reliability Engineering (2016), chapter 21":
-        BECALM { attempts: 3, budget: Budget::AllOf(SRE_BUDGET), throttle: Some(SRE_THROTTLE) }
+        BECALM { attempts: 3, budget: SRE_BUDGET, throttle: Some(SRE_THROTTLE) }
         but "The book leaves the backoff to the reader, so becalm's default stands in; its \
              adaptive throttle sheds retries, too, here first tries alone.";
 

@@ -1,6 +1,7 @@
 //! How is the adaptive rate configured?
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
+use crate::setters::setters;
 use core::time::Duration;
 
 /// The configuration of the adaptive rate: plain data.
@@ -25,20 +26,18 @@ impl AdaptiveRate {
         Self { max_wait: None }
     }
 
-    /// Sets the longest wait.
-    #[must_use]
-    pub const fn max_wait(mut self, wait: Duration) -> Self {
-        self.max_wait = Some(wait);
-        self
-    }
-
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidAdaptiveRate> {
-        match self.max_wait {
-            Some(wait) if wait > Self::LONGEST_WAIT => Err(InvalidAdaptiveRate::MaxWait),
-            _ => Ok(()),
-        }
+        let is_in_range = self.max_wait <= Some(Self::LONGEST_WAIT);
+        require([(is_in_range, InvalidAdaptiveRate::MaxWait)])
     }
+}
+
+setters! {
+    /// Setters: each returns the configuration with one field changed.
+    impl AdaptiveRate;
+    /// Sets the longest wait.
+    max_wait: Option<Duration>;
 }
 
 reasons! {

@@ -6,10 +6,9 @@ use core::time::Duration;
 use super::AdaptiveRate;
 use super::bucket::{Bucket, Place};
 use super::cubic::Cubic;
-use super::guarded::Guarded;
 use super::measure::Measure;
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{AtomicU64, Guarded, Ordering, Packed};
 use crate::time::Instant;
 
 /// The client rate limiter of the AWS SDKs' adaptive retry mode.
@@ -17,7 +16,7 @@ use crate::time::Instant;
 /// Off until the first throttle; then it stays on. At a throttle the rate falls to 0.7 of what was
 /// measured (or of the limit, if that is less); afterwards it grows along CUBIC's curve, up to
 /// twice the measured rate and never below one token in two seconds. The bucket holds the tokens of
-/// one second, and at least one. A call that finds none owns the next: see [`Place`].
+/// one second, and at least one. A call that finds none owns the next.
 ///
 /// Law: over any interval, calls that start at their place's time are at most the integral of the
 /// rate, the bucket's size at the interval's begin, one, and the ready places that were cancelled
@@ -39,7 +38,7 @@ pub struct RateLimiter {
     answers: AtomicU64,
     /// Nanoseconds; `u64::MAX` for none.
     max_wait: AtomicU64,
-    state: Guarded<12>,
+    state: Guarded<State, 12>,
 }
 
 /// The refusal of a call that would have had to wait longer than
@@ -74,7 +73,7 @@ impl RateLimiter {
             slot_ends: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             max_wait: AtomicU64::new(0),
-            state: Guarded::new(State::new(Instant::ZERO).words()),
+            state: Guarded::new(&State::new(Instant::ZERO)),
         };
         new.reconfigure(config);
         new
@@ -86,7 +85,7 @@ impl RateLimiter {
         self.max_wait.store(wait, Ordering::Relaxed);
     }
 
-    /// An attempt asks for its token. It may start at [`Place::at`], which is not after `now` if a
+    /// An attempt asks for its token. It may start at `Place::at`, which is not after `now` if a
     /// token is there.
     ///
     /// The AWS SDKs ask for every attempt, retries included; a guard before the first try asks
@@ -108,7 +107,7 @@ impl RateLimiter {
     #[inline(never)] // keeps the path of every caller small
     fn take(&self, now: Instant) -> Result<Place, RateLimited> {
         let max_wait = self.max_wait.load(Ordering::Relaxed);
-        let place = self.change(|state| {
+        let place = self.state.change(|state| {
             state.bucket.fill(now);
             state.bucket.take(now, max_wait)
         });
@@ -125,7 +124,7 @@ impl RateLimiter {
         let Some(mark) = place.mark else {
             return Ok(());
         };
-        let at = self.change(|state| {
+        let at = self.state.change(|state| {
             state.bucket.fill(now);
             state.bucket.reached(mark, now)
         });
@@ -136,7 +135,7 @@ impl RateLimiter {
     #[expect(clippy::needless_pass_by_value)] // it can be cancelled once
     pub fn cancel(&self, place: Place) {
         if let Some(mark) = place.mark {
-            self.change(|state| state.bucket.put_back(mark));
+            self.state.change(|state| state.bucket.put_back(mark));
         }
     }
 
@@ -159,7 +158,7 @@ impl RateLimiter {
     #[cold]
     #[inline(never)] // keeps the success path of every caller small
     fn answered(&self, now: Instant, throttled: bool) {
-        self.change(|state| {
+        self.state.change(|state| {
             if self.slot_ends.load(Ordering::Relaxed) == 0 {
                 *state = State::new(now);
             }
@@ -218,27 +217,17 @@ impl RateLimiter {
         if !self.is_enabled() {
             return Duration::ZERO;
         }
-        self.state.change(|words| {
-            let mut bucket = State::of(*words).bucket;
+        self.state.change(|state| {
+            let mut bucket = state.bucket;
             bucket.fill(now);
-            match bucket.take(now, 0) {
-                Ok(_) => Duration::ZERO,
-                Err(until) => until.since(now),
-            }
-        })
-    }
-
-    fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
-        self.state.change(|words| {
-            let mut state = State::of(*words);
-            let result = change(&mut state);
-            *words = state.words();
-            result
+            let until = bucket.take(now, 0).err();
+            until.map_or(Duration::ZERO, |until| until.since(now))
         })
     }
 }
 
 /// What changes together.
+#[derive(Debug)]
 struct State {
     bucket: Bucket,
     cubic: Cubic,
@@ -260,8 +249,10 @@ impl State {
             measure: Measure::new(now),
         }
     }
+}
 
-    fn of(words: [u64; 12]) -> Self {
+impl Packed<12> for State {
+    fn of_words(words: [u64; 12]) -> Self {
         let [rate, capacity, level, debt, holes, supplied, ref rest @ ..] = words;
         let [fraction, filled_at, w_max, throttled_at, measured, slot] = *rest;
         Self {
@@ -287,11 +278,7 @@ impl State {
     }
 
     fn words(&self) -> [u64; 12] {
-        let Self {
-            bucket,
-            cubic,
-            measure,
-        } = self;
+        let (bucket, cubic, measure) = (&self.bucket, &self.cubic, &self.measure);
         [
             bucket.rate.to_bits(),
             unsigned(bucket.capacity),

@@ -7,10 +7,10 @@
 mod bucket;
 mod config;
 mod cubic;
-mod guarded;
 mod limiter;
 mod measure;
 
+#[doc(hidden)]
 pub use bucket::Place;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
 pub use limiter::{RateLimited, RateLimiter};

@@ -9,7 +9,7 @@
 //! word and writes none. `docs/layers.md` has the figures: to heed always costs nine calls of a
 //! hundred where one instance of ten is broken; to heed never amplifies an overload by 1.20, not 1.12.
 
-use crate::atomic::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, change};
 
 /// The share of a retrier's recent attempts that a layer below told so.
 #[derive(Debug)]
@@ -35,7 +35,10 @@ impl Heard {
     /// An attempt was told; whether that is heeded.
     #[cold]
     pub fn told(&self) -> bool {
-        self.change(|share| share + (ALL - share).div_ceil(MEMORY)) > HEEDED
+        let told = change(&self.share, |share| {
+            Some(share + (ALL - share).div_ceil(MEMORY))
+        });
+        told.is_some_and(|(_, share)| share > HEEDED)
     }
 
     /// An attempt has ended, and was not told.
@@ -48,15 +51,7 @@ impl Heard {
 
     #[cold]
     fn forget_a_little(&self) {
-        self.change(|share| share - share.div_ceil(MEMORY));
-    }
-
-    /// A figure of its own, which orders nothing else.
-    fn change(&self, next: impl Fn(u32) -> u32) -> u32 {
-        let (relaxed, next) = (Ordering::Relaxed, |share| Some(next(share)));
-        match self.share.fetch_update(relaxed, relaxed, &next) {
-            Ok(before) | Err(before) => next(before).unwrap_or(before),
-        }
+        change(&self.share, |share| Some(share - share.div_ceil(MEMORY)));
     }
 }
 

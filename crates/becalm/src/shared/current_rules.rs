@@ -6,7 +6,7 @@ use crate::decide::Rules;
 
 #[cfg(feature = "std")]
 use {
-    crate::atomic::{AtomicU64, Ordering},
+    crate::sync::{AtomicU64, Ordering},
     std::sync::{PoisonError, RwLock},
 };
 

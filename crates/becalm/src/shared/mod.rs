@@ -14,7 +14,6 @@ mod twin;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use crate::atomic::{AtomicU64, Ordering};
 use crate::budget::{Budgets, Gauge, RetryBudget};
 use crate::decide::Rules;
 use crate::gauges::{DemandCounts, StopCounts};
@@ -22,6 +21,7 @@ use crate::guard::Guards;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::scope::Heard;
 use crate::stop::StopReason;
+use crate::sync::{AtomicU64, Ordering, change};
 use crate::time::{ClockId, Instant};
 use current_rules::CurrentRules;
 pub(crate) use current_rules::HeldRules;
@@ -97,7 +97,7 @@ impl Shared {
     /// Opt-in, since it writes memory on every call, if none that other threads write.
     #[must_use]
     pub fn counting_demand(mut self) -> Self {
-        self.demand = Some(DemandCounts::new());
+        self.demand = Some(DemandCounts::default());
         self.publish(self.rules_of(&self.hold_rules()));
         self
     }
@@ -210,9 +210,7 @@ impl Shared {
         };
         // Never counts a call that is not admitted, or it would keep out another.
         let enter = |waiting| (waiting < places).then(|| waiting + 1);
-        self.waiting
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter)
-            .is_ok()
+        change(&self.waiting, enter).is_some()
     }
 
     #[inline]

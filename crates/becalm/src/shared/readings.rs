@@ -3,10 +3,10 @@
 use core::time::Duration;
 
 use super::Shared;
-use crate::atomic::Ordering;
 use crate::decide::Rules;
 use crate::duration::nanos;
 use crate::scope::{Nested, Scope};
+use crate::sync::Ordering;
 use crate::time::{ClockId, Instant};
 
 /// The budget wants to hear of calls and outcomes.

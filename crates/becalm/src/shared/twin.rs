@@ -2,13 +2,12 @@
 
 use alloc::sync::Arc;
 
-use crate::atomic::AtomicU64;
-use crate::budget::Budget;
-use crate::budget::Budgets;
+use crate::budget::{Budget, Budgets};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
 use crate::scope::Heard;
+use crate::sync::AtomicU64;
 
 use super::current_rules::CurrentRules;
 use super::{Given, Shared, next_id};
@@ -47,7 +46,7 @@ impl Shared {
             waiting: AtomicU64::new(0),
             wants: AtomicU64::new(0),
             guards: Guards::new(&rules.policy),
-            stops: StopCounts::new(),
+            stops: StopCounts::default(),
             heard: Heard::nothing(),
             demand: None,
             rules: CurrentRules::new(rules),

@@ -3,13 +3,11 @@
 use core::fmt;
 
 use super::{Priority, Throttle};
-use crate::atomic::{AtomicU64, Ordering};
 use crate::duration::nanos;
+use crate::sync::{
+    AtomicU64, Counter, MILLION, Ordering, SLICES, Sums, TimeSlices, Window, millionths,
+};
 use crate::time::Instant;
-use crate::window::{Counter, SLICES, Sums, TimeSlices, Window};
-
-/// K is counted in millionths.
-const MILLION: u64 = 1_000_000;
 
 /// The client-side throttling of the Google SRE book (ch. 21, *Handling Overload*).
 ///
@@ -96,7 +94,7 @@ impl AdaptiveThrottle {
             window: AtomicU64::new(window),
             epoch: AtomicU64::new(0),
             slices: TimeSlices::of_window(window),
-            counts: core::array::from_fn(|_| Window::new()),
+            counts: Default::default(),
         };
         new.reconfigure(config);
         new
@@ -105,9 +103,8 @@ impl AdaptiveThrottle {
     /// Takes over another configuration. The counts stay, unless the window changes. Two at once
     /// must be kept apart by the caller.
     pub fn reconfigure(&self, config: Throttle) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating
-        let k = (config.k.min(1e9) * 1e6 + 0.5) as u64;
-        self.k.store(k.max(MILLION), Ordering::Relaxed);
+        let k = millionths(config.k).max(MILLION);
+        self.k.store(k, Ordering::Relaxed);
         self.max.store(share_of(config.max), Ordering::Relaxed);
         let window = nanos(config.window);
         if self.window.swap(window, Ordering::Relaxed) != window {

@@ -1,6 +1,7 @@
 //! How is the adaptive throttle configured?
 
-use crate::reasons::reasons;
+use crate::reasons::{reasons, require};
+use crate::setters::setters;
 use core::time::Duration;
 
 /// The configuration of the adaptive throttle: plain data.
@@ -32,14 +33,12 @@ impl Default for Throttle {
         Self {
             k: 2.0,
             window: Duration::from_secs(120),
-            max: Self::DEFAULT_MAX,
+            max: 0.9,
         }
     }
 }
 
 impl Throttle {
-    const DEFAULT_MAX: f64 = 0.9;
-
     /// As many requests for each that is accepted; else the default.
     #[must_use]
     pub fn accepts(k: f64) -> Self {
@@ -56,27 +55,22 @@ impl Throttle {
         self
     }
 
-    /// Sets the largest probability of shedding a call.
-    #[must_use]
-    pub const fn max(mut self, probability: f64) -> Self {
-        self.max = probability;
-        self
-    }
-
     /// Refuses a value that is out of range, naming the parameter and the remedy.
     pub fn validate(self) -> Result<(), InvalidThrottle> {
         let windows = Duration::from_secs(1)..=Duration::from_secs(3600);
-        // Written so that NaN fails each of them.
-        if !(1.0..=1e3).contains(&self.k) {
-            Err(InvalidThrottle::Accepts)
-        } else if !windows.contains(&self.window) {
-            Err(InvalidThrottle::Window)
-        } else if !(0.01..=1.0).contains(&self.max) {
-            Err(InvalidThrottle::Max)
-        } else {
-            Ok(())
-        }
+        require([
+            ((1.0..=1e3).contains(&self.k), InvalidThrottle::Accepts),
+            (windows.contains(&self.window), InvalidThrottle::Window),
+            ((0.01..=1.0).contains(&self.max), InvalidThrottle::Max),
+        ])
     }
+}
+
+setters! {
+    /// Setters: each returns the throttle with one field changed.
+    impl Throttle;
+    /// Sets the largest probability of shedding a call.
+    max: f64;
 }
 
 reasons! {

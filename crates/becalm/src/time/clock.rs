@@ -17,7 +17,7 @@ impl ClockId {
     /// An identity that no other clock of this process has (the last of 65 000 are unknown).
     #[cfg(feature = "std")]
     pub fn unique() -> Self {
-        use crate::atomic::{AtomicU64, Ordering};
+        use crate::sync::{AtomicU64, Ordering};
         use std::sync::LazyLock;
         static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(3));
         let id = NEXT.fetch_add(1, Ordering::Relaxed);

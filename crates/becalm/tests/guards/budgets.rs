@@ -244,10 +244,10 @@ fn of_several_kinds_a_denial_of_one_takes_nothing_from_the_others() {
             "{driver}: two a minute"
         );
         let expected = [
-            (Kind::Grpc, 997.0, 0),
-            (Kind::Concurrency, 3.0, 0),
             (Kind::Ratio, 3.0, 0),
             (Kind::Tokens, 472.0, 0),
+            (Kind::Grpc, 997.0, 0),
+            (Kind::Concurrency, 3.0, 0),
             (Kind::PerMinute, 0.0, 1),
         ];
         let gauges = world.retrier.budget_gauges();
@@ -281,12 +281,12 @@ fn a_retry_that_never_starts_gives_all_kinds_back_what_they_gave() {
             .map(|gauge| gauge.left)
             .collect::<Vec<_>>()
     };
-    let full = [3.0, 5.0, 500.0, 2.0, 10.0];
+    let full = [5.0, 500.0, 3.0, 2.0, 10.0];
     assert_eq!(lefts(), full);
     for refused in [false, true] {
         let mut call = ByHand::new(world.retrier.retry(|_| async { DOWN }));
         assert!(call.run().is_pending());
-        assert_eq!(lefts()[..4], [2.0, 4.0, 486.0, 1.0]);
+        assert_eq!(lefts()[..4], [4.0, 486.0, 2.0, 1.0]);
         if refused {
             world.retrier.force_open();
             world.clock.advance(100 * MS);

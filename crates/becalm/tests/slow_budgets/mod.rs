@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::budget::{AllOf, Kind, Ratio, Tokens};
-use becalm::{Class, Failure, Hint};
+use becalm::budget::{Kind, Ratio, Tokens};
+use becalm::{Budget, Class, Failure, Hint};
 
 /// A budget as one would write it down. What a withdrawal took is a number of its own making.
 pub trait Reference {
@@ -255,36 +255,33 @@ impl Reference for Share {
 }
 
 /// The references of a configuration, in the order in which the kinds are asked.
-pub fn references(all: AllOf) -> Vec<Box<dyn Reference>> {
-    let mut references: Vec<Box<dyn Reference>> = Vec::new();
-    if let Some(grpc) = all.grpc {
-        let most = i64::from(grpc.max_tokens) * 1000;
-        references.push(Box::new(Throttle {
-            most,
-            ratio: i64::try_from(millionths(grpc.token_ratio) / 1000).unwrap(),
-            tokens: most,
-        }));
-    }
-    if let Some(concurrency) = all.concurrency {
-        references.push(Box::new(Slots {
+pub fn references(config: Budget) -> Vec<Box<dyn Reference>> {
+    config.kinds().map(reference).collect()
+}
+
+fn reference(kind: Budget) -> Box<dyn Reference> {
+    match kind {
+        Budget::Ratio(ratio) => Box::new(Share::of(Kind::Ratio, ratio)),
+        Budget::FirstTries(ratio) => Box::new(Share::of(Kind::FirstTries, ratio)),
+        Budget::Tokens(config) => {
+            let tokens = config.capacity;
+            Box::new(Bucket { config, tokens })
+        }
+        Budget::Grpc(grpc) => {
+            let most = i64::from(grpc.max_tokens) * 1000;
+            Box::new(Throttle {
+                most,
+                ratio: i64::try_from(millionths(grpc.token_ratio) / 1000).unwrap(),
+                tokens: most,
+            })
+        }
+        Budget::Concurrency(concurrency) => Box::new(Slots {
             share: millionths(concurrency.share),
             floor: concurrency.floor.into(),
             calls: 0,
             retries: 0,
-        }));
-    }
-    if let Some(ratio) = all.ratio {
-        references.push(Box::new(Share::of(Kind::Ratio, ratio)));
-    }
-    if let Some(ratio) = all.first_tries {
-        references.push(Box::new(Share::of(Kind::FirstTries, ratio)));
-    }
-    if let Some(config) = all.tokens {
-        let tokens = config.capacity;
-        references.push(Box::new(Bucket { config, tokens }));
-    }
-    if let Some(per_minute) = all.per_minute {
-        references.push(Box::new(Log {
+        }),
+        Budget::PerMinute(per_minute) => Box::new(Log {
             share: 0,
             reserve: u64::from(per_minute.retries) * 1_000_000,
             slice: Duration::from_secs(1),
@@ -292,10 +289,8 @@ pub fn references(all: AllOf) -> Vec<Box<dyn Reference>> {
             first_tries: Vec::new(),
             retries: Vec::new(),
             kind: Kind::PerMinute,
-        }));
-    }
-    if let Some(window) = all.window {
-        references.push(Box::new(Log {
+        }),
+        Budget::Window(window) => Box::new(Log {
             share: millionths(window.share),
             reserve: millionths(window.floor_per_second * window.ttl.as_secs_f64()),
             slice: window.ttl / 10,
@@ -303,9 +298,9 @@ pub fn references(all: AllOf) -> Vec<Box<dyn Reference>> {
             first_tries: Vec::new(),
             retries: Vec::new(),
             kind: Kind::Window,
-        }));
+        }),
+        other => panic!("{other} has no reference"),
     }
-    references
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

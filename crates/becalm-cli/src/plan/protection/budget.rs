@@ -45,17 +45,17 @@ enum Earner {
 
 /// What each kind grants; all of them must.
 pub fn grants(budget: Budget) -> Vec<Grant> {
-    let all = budget.all_of();
-    let grants = [
-        all.ratio.map(ratio),
-        all.first_tries.map(first_tries),
-        all.tokens.map(tokens),
-        all.grpc.map(grpc),
-        all.window.map(window),
-        all.concurrency.map(concurrency),
-        all.per_minute.map(per_minute),
-    ];
-    grants.into_iter().flatten().collect()
+    let grants = budget.kinds().filter_map(|kind| match kind {
+        Budget::Ratio(kind) => Some(ratio(kind)),
+        Budget::FirstTries(kind) => Some(first_tries(kind)),
+        Budget::Tokens(kind) => Some(tokens(kind)),
+        Budget::Grpc(kind) => Some(grpc(kind)),
+        Budget::Window(kind) => Some(window(kind)),
+        Budget::Concurrency(kind) => Some(concurrency(kind)),
+        Budget::PerMinute(kind) => Some(per_minute(kind)),
+        _ => None,
+    });
+    grants.collect()
 }
 
 fn ratio(ratio: Ratio) -> Grant {

@@ -2,129 +2,15 @@
 
 use core::fmt;
 
-use super::grammar::unless;
 use super::reader::read_text;
 use super::writer;
-use super::{InvalidPolicy, Kind, Slot, Unreadable, Written};
-use crate::budget::{AllOf, Budget, Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
-
-/// The slot of a field of a kind.
-macro_rules! of {
-    ($kind:ident, $slot:ident, $field:ident) => {
-        Slot::$slot(
-            |it, value| {
-                if let Budget::$kind(kind) = it {
-                    kind.$field = value;
-                }
-            },
-            |it| match it {
-                Budget::$kind(kind) => Some(kind.$field),
-                _ => None,
-            },
-        )
-    };
-}
-
-/// The kinds, joined by ` + `.
-impl fmt::Display for AllOf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Budget::AllOf(*self).fmt(f)
-    }
-}
-
-/// What a success after retries gets back.
-const LAST: &str = "last";
-const NOTHING: &str = "none";
+use super::{InvalidPolicy, Kind, Unreadable, Written};
+use crate::budget::Budget;
 
 impl Written for Budget {
     const NOUN: &'static str = "budget";
 
-    const KINDS: &'static [Kind<Self>] = &[
-        Kind {
-            name: "ratio",
-            example: "ratio:0.1",
-            start: || Self::Ratio(Ratio::default()),
-            first: Some(of!(Ratio, Number, ratio)),
-            parameters: &[&[
-                ("burst", of!(Ratio, Number, burst)),
-                ("floor", of!(Ratio, Rate, floor_per_second)),
-            ]],
-        },
-        Kind {
-            name: "first-tries",
-            example: "first-tries:0.1",
-            start: || Self::FirstTries(Ratio::OF_FIRST_TRIES),
-            first: Some(of!(FirstTries, Number, ratio)),
-            parameters: &[&[
-                ("burst", of!(FirstTries, Number, burst)),
-                (
-                    "floor",
-                    Slot::Rate(
-                        |it, rate| *it = it.floor_per_second(rate),
-                        |it| match it {
-                            Self::FirstTries(tries) => unless(0.0, tries.floor_per_second),
-                            _ => None,
-                        },
-                    ),
-                ),
-            ]],
-        },
-        Kind {
-            name: "tokens",
-            example: "tokens:500",
-            start: || Self::Tokens(Tokens::default()),
-            first: Some(of!(Tokens, Whole, capacity)),
-            parameters: &[&[
-                ("cost", of!(Tokens, Whole, cost)),
-                ("throttled", of!(Tokens, Whole, throttled_cost)),
-                (
-                    "refund",
-                    Slot::Word(
-                        &[
-                            (LAST, |it| set_refund(it, true)),
-                            (NOTHING, |it| set_refund(it, false)),
-                        ],
-                        |it| match it {
-                            Self::Tokens(tokens) if tokens.refund_last => Some(LAST),
-                            _ => Some(NOTHING),
-                        },
-                    ),
-                ),
-                ("clean", of!(Tokens, Whole, clean_success)),
-            ]],
-        },
-        Kind {
-            name: "grpc",
-            example: "grpc:10",
-            start: || Self::Grpc(Grpc::default()),
-            first: Some(of!(Grpc, Whole, max_tokens)),
-            parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
-        },
-        Kind {
-            name: "window",
-            example: "window:0.2",
-            start: || Self::Window(Window::default()),
-            first: Some(of!(Window, Number, share)),
-            parameters: &[&[
-                ("ttl", of!(Window, Duration, ttl)),
-                ("floor", of!(Window, Number, floor_per_second)),
-            ]],
-        },
-        Kind {
-            name: "concurrency",
-            example: "concurrency:0.2",
-            start: || Self::Concurrency(Concurrency::default()),
-            first: Some(of!(Concurrency, Number, share)),
-            parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
-        },
-        Kind {
-            name: "per-minute",
-            example: "per-minute:60",
-            start: || Self::PerMinute(PerMinute::default()),
-            first: Some(of!(PerMinute, Whole, retries)),
-            parameters: &[],
-        },
-    ];
+    const KINDS: &'static [Kind<Self>] = Self::TEXTS;
 
     const JOIN: Option<fn(Self, Self) -> Self> = Some(Self::and);
 
@@ -133,7 +19,7 @@ impl Written for Budget {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut kinds = self.all_of().each();
+        let mut kinds = self.kinds();
         match kinds.next() {
             None => f.write_str("none")?,
             Some(first) => writer::write(&first, f)?,
@@ -157,12 +43,6 @@ impl Written for Budget {
     }
 }
 
-fn set_refund(budget: &mut Budget, last: bool) {
-    if let Budget::Tokens(tokens) = budget {
-        tokens.refund_last = last;
-    }
-}
-
 /// What stands before the first `+` that joins, and what behind it. In `1e+3` it does not join.
 fn first_part(text: &str) -> (&str, Option<&str>) {
     let joins = |behind: &str| {
@@ -182,7 +62,7 @@ fn first_part(text: &str) -> (&str, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::InvalidBudget;
+    use crate::budget::{Concurrency, InvalidBudget, PerMinute, Window};
     use alloc::string::ToString;
 
     #[test]
@@ -204,8 +84,8 @@ mod tests {
             "per-minute:60",
             "ratio:0.1,burst:10,floor:10/h + per-minute:60",
             "ratio:0.1,burst:10,floor:0 + first-tries:0.1,burst:10 + tokens:500,cost:14,throttled:5,refund:last,clean:1 + \
-             grpc:10,ratio:0.1 + window:0.2,ttl:10s,floor:10 + concurrency:0.2,floor:3 + \
-             per-minute:60",
+             grpc:10,ratio:0.1 + concurrency:0.2,floor:3 + per-minute:60 + \
+             window:0.2,ttl:10s,floor:10",
         ] {
             assert_eq!(text.parse::<Budget>().unwrap().to_string(), text);
         }
@@ -293,9 +173,7 @@ mod tests {
         let ratio = Budget::ratio(0.1);
         assert_eq!(ratio.and(Budget::None), ratio);
         assert_eq!(Budget::None.and(ratio), ratio);
-        assert!(Budget::None.all_of().is_empty());
-        let none = Budget::AllOf(AllOf::default());
-        assert_eq!(none.validate(), Err(InvalidBudget::Empty));
+        assert_eq!(Budget::None.kinds().count(), 0);
         let twice = ratio.and(ratio).and(Budget::per_minute(1));
         assert_eq!(twice.validate(), Err(InvalidBudget::Twice));
         let both = ratio.and(Budget::per_minute(1));

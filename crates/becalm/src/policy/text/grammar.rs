@@ -93,7 +93,7 @@ impl<T> Slot<T> {
 
 /// The value, unless it is what is left out.
 #[expect(clippy::needless_pass_by_value, reason = "a constant and a copy")]
-pub(super) fn unless<V: PartialEq>(default: V, value: V) -> Option<V> {
+pub(crate) fn unless<V: PartialEq>(default: V, value: V) -> Option<V> {
     (value != default).then_some(value)
 }
 

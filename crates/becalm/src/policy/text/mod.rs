@@ -20,7 +20,7 @@ mod words;
 mod writer;
 
 pub(crate) use given::Given;
-pub(crate) use grammar::{Kind, Parameter, Slot};
+pub(crate) use grammar::{Kind, Parameter, Slot, unless};
 #[cfg(all(test, feature = "serde"))]
 pub(crate) use table::KIND;
 #[cfg(feature = "serde")]

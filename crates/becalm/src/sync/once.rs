@@ -4,7 +4,7 @@
 ///
 /// Without a standard library it is there from the start: there is nothing to make it with safely.
 #[derive(Debug)]
-pub(super) struct Once<T> {
+pub(crate) struct Once<T> {
     #[cfg(feature = "std")]
     made: std::sync::OnceLock<T>,
     #[cfg(not(feature = "std"))]

@@ -10,7 +10,8 @@
 //! window, whatever else is in progress. A word is only ever exchanged as a whole, with its tag, so a
 //! count of an earlier epoch never lands in a later one.
 
-use crate::atomic::{AtomicU64, Ordering};
+use super::atomic::{AtomicU64, Ordering};
+use super::change;
 use crate::time::Instant;
 
 /// How many slices a window has.
@@ -42,7 +43,7 @@ pub(crate) struct Sums {
 
 /// Two counters over the last ten slices; what a slice is (a time, a number of calls) is for its
 /// user to say.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Window {
     /// Apart from each other, so that those who only mark read only marks.
     calls: Ring,
@@ -50,14 +51,6 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// An empty window.
-    pub(crate) fn new() -> Self {
-        Self {
-            calls: Ring::new(),
-            marked: Ring::new(),
-        }
-    }
-
     /// Counts one in this slice of this epoch.
     ///
     /// `is_current` says whether the epoch still is the current one; it is asked when the slice is
@@ -71,7 +64,11 @@ impl Window {
         slice: u64,
         is_current: impl Fn() -> bool,
     ) {
-        self.ring(counter).add(tag(epoch, slice), slice, is_current);
+        let ring = match counter {
+            Counter::Calls => &self.calls,
+            Counter::Marked => &self.marked,
+        };
+        ring.add(tag(epoch, slice), slice, is_current);
     }
 
     /// What the ten slices up to this one hold of this epoch. Who asks for a slice that others have
@@ -97,48 +94,26 @@ impl Window {
             .filter_map(|slice| self.marked.read(tag(epoch, slice), slice))
             .sum()
     }
-
-    fn ring(&self, counter: Counter) -> &Ring {
-        match counter {
-            Counter::Calls => &self.calls,
-            Counter::Marked => &self.marked,
-        }
-    }
 }
 
 /// The place of slice s is s modulo ten.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ring([AtomicU64; 10]);
 
 impl Ring {
-    fn new() -> Self {
-        Self(core::array::from_fn(|_| AtomicU64::new(0)))
-    }
-
     fn place(&self, slice: u64) -> &AtomicU64 {
         &self.0[(slice % SLICES) as usize]
     }
 
     #[inline]
     fn add(&self, tag: u64, slice: u64, is_current: impl Fn() -> bool) {
-        let word = self.place(slice);
-        let mut seen = look(word);
-        loop {
-            let next = if seen & !COUNT == tag {
-                if seen & COUNT == COUNT {
-                    return;
-                }
-                seen + 1
-            } else if is_late(tag, seen) || !is_current() {
-                return;
+        change(self.place(slice), |seen| {
+            if seen & !COUNT == tag {
+                (seen & COUNT < COUNT).then(|| seen + 1)
             } else {
-                tag + 1
-            };
-            match exchange(word, seen, next) {
-                Ok(()) => return,
-                Err(now) => seen = now,
+                (!is_late(tag, seen) && is_current()).then(|| tag + 1)
             }
-        }
+        });
     }
 
     /// What the slice of this tag has counted; `None` if its place has gone to a later one.
@@ -164,34 +139,6 @@ const fn tag(epoch: u32, slice: u64) -> u64 {
 fn is_late(tag: u64, seen: u64) -> bool {
     let ahead = seen.wrapping_sub(tag) >> COUNT_BITS;
     seen & COUNT > 0 && (1..=16 * SLICES).contains(&ahead)
-}
-
-/// Reads a word that will be exchanged.
-///
-/// The model checker reads by an exchange: loom 0.7 tries another order of two threads only at the
-/// last access of a word, and there a load of one's own hides what the other has read.
-#[inline]
-pub(crate) fn look(word: &AtomicU64) -> u64 {
-    if cfg!(becalm_loom) {
-        word.fetch_add(0, Ordering::SeqCst)
-    } else {
-        word.load(Ordering::SeqCst)
-    }
-}
-
-/// Exchanges a word, or says what it holds instead.
-///
-/// After a lost race the cache line is left to the winner for a moment: two threads then count as
-/// fast as by `fetch_add`, which could not look at the tag.
-#[inline]
-pub(crate) fn exchange(word: &AtomicU64, old: u64, new: u64) -> Result<(), u64> {
-    word.compare_exchange_weak(old, new, Ordering::SeqCst, Ordering::Acquire)
-        .map(|_| ())
-        .inspect_err(|_| {
-            for _ in 0..4 {
-                core::hint::spin_loop();
-            }
-        })
 }
 
 /// Which slice of a time window is it?
@@ -251,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_slice_counts_for_ten_slices_and_no_longer() {
-        let window = Window::new();
+        let window = Window::default();
         for slice in 0..5 {
             add(&window, 0, slice);
         }
@@ -262,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_two_counters_count_apart() {
-        let window = Window::new();
+        let window = Window::default();
         add(&window, 0, 7);
         window.add(Counter::Marked, 0, 7, || true);
         window.add(Counter::Marked, 0, 8, || true);
@@ -275,7 +222,7 @@ mod tests {
 
     #[test]
     fn another_epoch_begins_empty() {
-        let window = Window::new();
+        let window = Window::default();
         for epoch in 0..1000 {
             assert_eq!(calls(&window, epoch, 15), 0);
             for slice in 6..=15 {
@@ -287,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_epoch_that_is_over_counts_nothing_new() {
-        let window = Window::new();
+        let window = Window::default();
         add(&window, 1, 3);
         window.add(Counter::Calls, 0, 3, || false);
         assert_eq!(calls(&window, 1, 3), 1);
@@ -296,7 +243,7 @@ mod tests {
 
     #[test]
     fn who_sleeps_a_window_takes_nothing_from_those_that_came_after() {
-        let window = Window::new();
+        let window = Window::default();
         add(&window, 0, 163);
         for late in [153, 13, 3] {
             add(&window, 0, late);
@@ -307,7 +254,7 @@ mod tests {
 
     #[test]
     fn who_looks_late_sees_no_mark_whose_calls_have_gone() {
-        let window = Window::new();
+        let window = Window::default();
         for _ in 0..3 {
             add(&window, 0, 3);
             window.add(Counter::Marked, 0, 3, || true);
@@ -330,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_jumped_far_and_back_does_not_blind_the_window() {
-        let window = Window::new();
+        let window = Window::default();
         for slice in u64::MAX - 20..=u64::MAX {
             add(&window, 0, slice);
         }
@@ -343,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_full_slice_stays_full() {
-        let window = Window::new();
+        let window = Window::default();
         window.calls.0[4].store(tag(9, 4) + COUNT - 1, Ordering::Relaxed);
         for _ in 0..3 {
             add(&window, 9, 4);
@@ -375,7 +322,7 @@ mod tests {
             start in prop_oneof![Just(0), Just(1 << 36), any::<u64>().prop_map(|n| n >> 1)],
             epoch: u32,
         ) {
-            let (window, mut slice, mut all) = (Window::new(), start, Vec::new());
+            let (window, mut slice, mut all) = (Window::default(), start, Vec::new());
             for (passed, marked) in steps {
                 slice += passed * passed;
                 let counter = if marked { Counter::Marked } else { Counter::Calls };
