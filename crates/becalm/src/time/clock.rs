@@ -17,11 +17,10 @@ impl ClockId {
     /// An identity that no other clock of this process has (the last of 65 000 are unknown).
     #[cfg(feature = "std")]
     pub fn unique() -> Self {
-        use crate::sync::{AtomicU64, Ordering};
-        use std::sync::LazyLock;
-        static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(3));
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        u16::try_from(id).map_or(Self::UNKNOWN, Self)
+        use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
+        static NEXT: AtomicU16 = AtomicU16::new(3);
+        let next = NEXT.fetch_update(Relaxed, Relaxed, |id| id.checked_add(1));
+        next.map_or(Self::UNKNOWN, Self)
     }
 
     /// Whether instants of both clocks compare.
