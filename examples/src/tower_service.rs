@@ -68,43 +68,16 @@ where
     type Output = Result<S::Response, GaveUp<C::Error>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let this = self.project();
         let Retried { service, retrier } = this.retried;
-        let classifier = retrier.classifier();
         let engine = this.engine.get_or_insert_with(|| retrier.engine().begin());
-        loop {
-            if let Some((attempt, result)) = this.copies.as_mut().poll(engine, context) {
-                match result {
-                    Ok(response) => {
-                        this.copies.as_mut().clear();
-                        engine.succeeded(attempt.number());
-                        return Poll::Ready(Ok(response));
-                    }
-                    Err(error) => {
-                        let failure = classifier.judge(attempt, &error);
-                        let shown = Some(classifier.shown(&error));
-                        let cut = &mut |number| this.copies.as_mut().cut(number);
-                        engine.failed(attempt.number(), failure, shown, cut);
-                        *this.error = Some(error);
-                        continue;
-                    }
-                }
-            }
-            let cut = &mut |number| this.copies.as_mut().cut(number);
-            match ready!(engine.poll_attempt(context, cut)) {
-                Ok(attempt) => {
-                    let future = WhenReady::Waits {
-                        service: service.clone(),
-                        request: Some(this.request.clone()),
-                    };
-                    this.copies.as_mut().start(attempt, future);
-                }
-                Err(stopped) => {
-                    let error = this.error.take().map(|error| classifier.keep(error));
-                    return Poll::Ready(Err(stopped.with_error(error)));
-                }
-            }
-        }
+        let start = |_| WhenReady::Waits {
+            service: service.clone(),
+            request: Some(this.request.clone()),
+        };
+        let classifier = retrier.classifier();
+        this.copies
+            .poll_call(engine, classifier, this.error, context, start)
     }
 }
 

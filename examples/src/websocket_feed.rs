@@ -37,10 +37,7 @@ pub async fn follow(
                 Some(Ok(Message::Text(text))) => {
                     if !is_good {
                         is_good = true;
-                        call.success(());
-                        // This session is the first attempt of the next call.
-                        call = retrier.call();
-                        call.next().await;
+                        call.count_anew();
                     }
                     each(&text);
                 }

@@ -18,9 +18,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use std::vec::Vec;
 
-use crate::budget::{Budgets, RetryBudget};
-use crate::classify::Failure;
-use crate::run::Retrier;
 use crate::sync::{AtomicU64, Ordering};
 use crate::time::Instant;
 
@@ -46,36 +43,6 @@ pub trait Idle {
         Self: Sized,
     {
         self
-    }
-}
-
-impl Idle for Budgets {
-    fn is_idle(&self, now: Instant) -> bool {
-        self.fill(now) >= 1.0 && !self.has_calls()
-    }
-
-    fn is_in_use(&self) -> bool {
-        self.has_calls()
-    }
-
-    fn inherit(&self, stale: &Self, now: Instant) {
-        spend_down_to(self, stale.fill(now), now);
-    }
-}
-
-/// Withdraws until the budget is no fuller than this.
-pub(crate) fn spend_down_to(budget: &dyn RetryBudget, fill: f64, now: Instant) {
-    let mut left = budget.fill(now);
-    while left > fill {
-        let Some(token) = budget.withdraw(now, &Failure::transient()) else {
-            return;
-        };
-        budget.spent(token);
-        let before = core::mem::replace(&mut left, budget.fill(now));
-        // A kind that counts what is running owes nothing once that is over.
-        if left >= before {
-            return;
-        }
     }
 }
 
@@ -186,26 +153,6 @@ where
         // Without the lock: what it ends with may ask for a key of its own.
         drop(old);
         value
-    }
-}
-
-impl<K, C> Keyed<K, Retrier<C>>
-where
-    K: Eq + Hash + Clone,
-{
-    /// The retrier of this key, by the clock of the [overflow](Self::overflow), which should be that
-    /// of all; a new one, or the overflow, if it is not known.
-    ///
-    /// Returns the same retrier as long as somebody holds it or a clone of it; otherwise as long as
-    /// it is neither idle nor [stale](Self::stale_after). It is idle with a full budget, when all that
-    /// its guards have learnt would be forgotten soon anyway: a breaker that is closed and has seen no
-    /// failure lately.
-    pub fn get<Q>(&self, key: &Q) -> Arc<Retrier<C>>
-    where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ToOwned<Owned = K> + ?Sized,
-    {
-        self.get_at(key, self.overflow.sleeper().now())
     }
 }
 

@@ -37,6 +37,7 @@
 
 extern crate alloc;
 
+mod attempt;
 pub mod backoff;
 pub mod breaker;
 pub mod budget;
@@ -67,8 +68,6 @@ mod policy_file;
 pub mod preset;
 pub mod rate;
 mod reasons;
-#[cfg(feature = "std")]
-mod registry;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;
@@ -82,11 +81,11 @@ mod sync;
 pub mod throttle;
 pub mod time;
 
+pub use attempt::Attempt;
 pub use backoff::Backoff;
 pub use breaker::Breaker;
 pub use budget::Budget;
 pub use bulkhead::Bulkhead;
-pub use call::Attempt;
 pub use classify::{Class, Classify, Effect, Failure};
 pub use hedge::Hedge;
 pub use hint::Hint;

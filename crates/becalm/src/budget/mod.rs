@@ -8,6 +8,8 @@ mod account;
 mod balance;
 mod concurrency;
 mod grpc;
+#[cfg(feature = "std")]
+mod idle;
 mod kind;
 mod per_minute;
 mod ratio;

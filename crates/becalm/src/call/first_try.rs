@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-#[cfg(feature = "std")]
-use super::attempt::{Attempt, remaining};
 use super::options::CallOptions;
+#[cfg(feature = "std")]
+use crate::attempt::{Attempt, remaining};
 use crate::duration::nanos;
 use crate::scope::Scope;
 use crate::shared::Shared;

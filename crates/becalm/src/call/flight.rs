@@ -30,7 +30,7 @@ pub(crate) struct Flights {
 /// The hedges beside an attempt.
 #[derive(Debug, Default)]
 struct Hedges {
-    flights: Vec<Flight>,
+    flights: Vec<Hedge>,
     /// How many were started beside it.
     started: u32,
     /// What was paid for one that is about to start.
@@ -39,16 +39,14 @@ struct Hedges {
     failed: Option<(Failure, Instant)>,
 }
 
-impl Flights {
-    /// Of an attempt that starts.
-    #[cfg(feature = "std")]
-    pub fn of(primary: Flight) -> Self {
-        Self {
-            primary: Some(primary),
-            ..Self::default()
-        }
-    }
+/// A hedge, and what was paid for it.
+#[derive(Debug)]
+struct Hedge {
+    flight: Flight,
+    paid: Option<Paid>,
+}
 
+impl Flights {
     /// An attempt starts, after all others have landed.
     #[inline]
     pub fn start(&mut self, primary: Flight) {
@@ -64,7 +62,7 @@ impl Flights {
 
     #[inline]
     pub fn are_under_way(&self) -> bool {
-        self.primary.is_some() || !self.hedges().is_empty()
+        self.iter().next().is_some()
     }
 
     /// The attempt that the decision started, if it is of this number.
@@ -84,15 +82,17 @@ impl Flights {
     pub fn add_hedge(&mut self, flight: Flight, paid: Paid) {
         let hedges = self.hedges.get_or_insert_default();
         hedges.started += 1;
-        hedges.flights.push(flight);
+        hedges.flights.push(Hedge { flight, paid: None });
         hedges.about = Some(paid);
     }
 
-    /// It has started.
-    pub fn hedge_started(&mut self) {
+    /// What was paid for the attempt or the hedge that starts does not come back.
+    #[inline]
+    pub fn spend(&mut self) {
+        self.is_spent = true;
         if let Some(hedges) = &mut self.hedges {
-            if let Some(flight) = hedges.flights.last_mut() {
-                flight.paid = hedges.about.take().map(Box::new);
+            if let (Some(hedge), Some(paid)) = (hedges.flights.last_mut(), hedges.about.take()) {
+                hedge.paid = Some(paid);
             }
         }
     }
@@ -103,12 +103,13 @@ impl Flights {
         self.hedges.as_mut()?.about.take()
     }
 
-    /// Takes the hedge of this number out.
-    pub fn take_hedge(&mut self, number: u32) -> Option<Flight> {
+    /// Takes the hedge of this number out, with what was paid for it.
+    pub fn take_hedge(&mut self, number: u32) -> Option<(Flight, Option<Paid>)> {
         let hedges = self.hedges.as_mut()?;
         let mut flights = hedges.flights.iter();
-        let at = flights.position(|flight| flight.number == number)?;
-        Some(hedges.flights.swap_remove(at))
+        let at = flights.position(|hedge| hedge.flight.number == number)?;
+        let Hedge { flight, paid } = hedges.flights.swap_remove(at);
+        Some((flight, paid))
     }
 
     /// What was paid for the attempt that the decision started, which ends.
@@ -127,8 +128,7 @@ impl Flights {
         if let Some(flight) = self.primary.take() {
             return Some((flight, self.take_spent()));
         }
-        let mut flight = self.hedges.as_mut()?.flights.pop()?;
-        let paid = flight.paid.take().map(|paid| *paid);
+        let Hedge { flight, paid } = self.hedges.as_mut()?.flights.pop()?;
         Some((flight, paid))
     }
 
@@ -158,37 +158,18 @@ impl Flights {
 
     /// All that are running.
     pub fn iter(&self) -> impl Iterator<Item = &Flight> {
-        self.primary.iter().chain(self.hedges())
-    }
-
-    #[inline]
-    fn hedges(&self) -> &[Flight] {
-        self.hedges.as_ref().map_or(&[], |hedges| &hedges.flights)
+        let hedges = self.hedges.iter().flat_map(|hedges| &hedges.flights);
+        self.primary.iter().chain(hedges.map(|hedge| &hedge.flight))
     }
 }
 
-/// A running attempt: its pass through the guards, and what was paid for it.
+/// A running attempt, and its pass through the guards.
 #[derive(Debug)]
 pub(crate) struct Flight {
     pub number: u32,
     /// If the clock was read.
     pub started: Option<Instant>,
     pub pass: Pass,
-    /// Of a hedge.
-    pub paid: Option<Box<Paid>>,
-}
-
-#[cfg(feature = "std")]
-impl Flight {
-    /// A first attempt that passed the guards.
-    pub fn first(started: Option<Instant>, pass: Pass) -> Self {
-        Self {
-            number: 1,
-            started,
-            pass,
-            paid: None,
-        }
-    }
 }
 
 /// A token, and whose it is if not the call's own retrier's.
@@ -216,10 +197,12 @@ impl Paid {
         self.payer.as_deref().unwrap_or(own).refund(self.token);
     }
 
-    /// The retry did start, and has not brought the success.
+    /// The retry did start, if one was paid for, and has not brought the success.
     #[inline]
-    pub fn spent(self, own: &Shared) {
-        self.payer.as_deref().unwrap_or(own).spent(self.token);
+    pub fn spent(paid: Option<Self>, own: &Shared) {
+        if let Some(Self { token, payer }) = paid {
+            payer.as_deref().unwrap_or(own).spent(token);
+        }
     }
 
     /// The call has succeeded, and this is what it had paid last.

@@ -4,37 +4,33 @@
 //! this one. It reads no clock, sleeps nowhere and allocates nothing (but for hedges); what it
 //! holds, tokens, passes and a place in the waiting room, it returns when it is dropped.
 
-mod attempt;
 mod first_try;
 mod flight;
 mod hedging;
+mod landing;
 mod options;
 mod start;
 
+pub use crate::attempt::Attempt;
 pub use crate::decide::Decision;
-pub use attempt::Attempt;
 pub(crate) use first_try::FirstTry;
 #[cfg(feature = "std")]
-pub(crate) use flight::Flight;
+pub(crate) use landing::TIMED_OUT;
 pub use options::CallOptions;
 pub use start::Start;
 
 use alloc::sync::Arc;
 use core::time::Duration;
 
+use crate::attempt::limit;
 use crate::breaker::Transition;
-#[cfg(feature = "std")]
-use crate::classify::{Class, Effect};
-use crate::classify::{Failure, Verdict};
-use crate::decide::{Rules, Standing, decide};
-use crate::guard::{Admission, Ended};
-use crate::hint::Hint;
-use crate::rng::Random;
-use crate::scope::{ClockId, Nested, Scope};
+use crate::decide::Rules;
+use crate::guard::{Admission, Guards, Pass};
+use crate::scope::{Nested, Scope};
 use crate::shared::{HeldRules, Shared};
 use crate::stop::StopReason;
-use crate::time::Instant;
-use flight::{Flights, Paid};
+use crate::time::{ClockId, Instant};
+use flight::{Flight, Flights};
 
 /// The state of one call.
 ///
@@ -98,12 +94,17 @@ impl<H: AsRef<Shared>> Call<H> {
     pub fn begin(handle: H, options: CallOptions, above: Scope, now: Instant) -> Self {
         let mut first = FirstTry::begin(handle.as_ref(), &options, above, || now);
         first.started = Some(now);
-        Self::of_first_try(handle, options, first)
+        Self::of_first_try(handle, options, first, Admission::default())
     }
 
-    /// A call whose first try is about to start.
+    /// A call whose first try is about to start, with what it has gained of the guards.
     #[inline]
-    pub(crate) fn of_first_try(handle: H, options: CallOptions, first: FirstTry) -> Self {
+    pub(crate) fn of_first_try(
+        handle: H,
+        options: CallOptions,
+        first: FirstTry,
+        admission: Admission,
+    ) -> Self {
         Self {
             attempt: 0,
             step: 0,
@@ -119,22 +120,9 @@ impl<H: AsRef<Shared>> Call<H> {
             first,
             options,
             next_probe: None,
-            admission: Admission::default(),
+            admission,
             transition: None,
         }
-    }
-
-    /// A call whose first try waits for a guard.
-    #[cfg(feature = "std")]
-    pub(crate) fn of_admission(
-        handle: H,
-        options: CallOptions,
-        first: FirstTry,
-        admission: Admission,
-    ) -> Self {
-        let mut call = Self::of_first_try(handle, options, first);
-        call.admission = admission;
-        call
     }
 
     /// A call whose first try is running already.
@@ -144,82 +132,18 @@ impl<H: AsRef<Shared>> Call<H> {
         handle: H,
         options: CallOptions,
         first: FirstTry,
-        flight: Flight,
+        pass: Pass,
         is_enrolled: bool,
     ) -> Self {
-        let mut call = Self::of_first_try(handle, options, first);
+        let mut call = Self::of_first_try(handle, options, first, Admission::default());
         call.attempt = 1;
-        call.flights = Flights::of(flight);
+        call.flights.primary = Some(Flight {
+            number: 1,
+            started: first.started,
+            pass,
+        });
         call.is_enrolled = is_enrolled;
         call
-    }
-
-    /// Decides what follows the attempt that just ended.
-    ///
-    /// `random` should be a stream of this call's own, seeded from entropy at its first failure:
-    /// two calls that share one retry in step.
-    #[inline]
-    pub fn on_outcome<R: Random + ?Sized>(
-        &mut self,
-        now: Instant,
-        verdict: Verdict,
-        random: &mut R,
-    ) -> Decision {
-        let number = self
-            .flights
-            .primary
-            .as_ref()
-            .map_or(0, |flight| flight.number);
-        self.on_outcome_of(number, now, verdict, random)
-    }
-
-    /// Decides what follows the attempt of this number, which just ended, where hedges run
-    /// beside it.
-    ///
-    /// The first success ends the call, and a failure that must not be repeated does. Any other
-    /// failure waits for the copies that are still running
-    /// ([`Decision::AwaitOthers`]).
-    pub fn on_outcome_of<R: Random + ?Sized>(
-        &mut self,
-        number: u32,
-        now: Instant,
-        verdict: Verdict,
-        random: &mut R,
-    ) -> Decision {
-        let Verdict::Failure(failure) = &verdict else {
-            self.succeed_lazily(number, || now, random);
-            return Decision::Done;
-        };
-        match self.on_failure_of(number, now, failure, random) {
-            Ok(Some(delay)) => Decision::RetryIn(delay),
-            Ok(None) => Decision::AwaitOthers,
-            Err(reason) => Decision::Stop(reason),
-        }
-    }
-
-    /// How long to wait after this failure, why not to, or `None` where another copy may still bring
-    /// the success.
-    pub(crate) fn on_failure_of<R: Random + ?Sized>(
-        &mut self,
-        number: u32,
-        now: Instant,
-        failure: &Failure,
-        random: &mut R,
-    ) -> Result<Option<Duration>, StopReason> {
-        self.land_failed(number, now, failure, random);
-        // What one copy was told holds for all: a hint of the first is not lost with the last.
-        let failure = &self.flights.join(failure, now);
-        self.flights.no_more = true;
-        if self.flights.are_under_way() && !self.is_final(failure) {
-            return Ok(None);
-        }
-        self.land_all(Ended::Cancelled, now, random);
-        self.decide(now, failure, random)
-            .map(Some)
-            .inspect_err(|reason| {
-                self.leave();
-                self.handle.as_ref().count_stop(*reason);
-            })
     }
 
     /// A guard has refused the first attempt; until when, if the breaker did and knows.
@@ -229,52 +153,29 @@ impl<H: AsRef<Shared>> Call<H> {
         self.next_probe = until;
     }
 
-    fn decide<R: Random + ?Sized>(
-        &mut self,
-        now: Instant,
-        failure: &Failure,
-        random: &mut R,
-    ) -> Result<Duration, StopReason> {
-        self.give_back();
-        let shared = self.handle.as_ref();
-        let heeded = self.heeded(failure);
-        let forbidden_below = self.is_forbidden_below();
-        let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
-        let rules = shared.rules_of(rules);
-        let standing = Standing {
-            now,
-            deadline: self.first.deadline,
-            attempt: self.attempt,
-            attempts: attempts_allowed(shared, &self.options, rules),
-            operation: self.options.operation,
-            body_replayable: self.body_replayable,
-            forbidden_below,
-            repeated_above: rules.policy.nested.runs_once_in(self.first.above),
-            step: self.step,
-            previous: self.previous,
-        };
-        let wait = decide(rules, &standing, failure, random)?;
-        let starts = now.after(Duration::from_nanos(wait.delay));
-        if let Err(refused) = shared.guards().would_admit(starts) {
-            self.next_probe = refused.until;
-            return Err(refused.reason);
+    /// The next attempt, which the guards have let pass.
+    fn next_flight(&mut self, pass: Pass, now: Instant) -> Flight {
+        self.attempt = self.attempt.saturating_add(1);
+        self.transition = pass.transition().or(self.transition);
+        Flight {
+            number: self.attempt,
+            started: Some(now),
+            pass,
         }
-        if let Some(reason) = heeded {
-            return Err(reason);
-        }
-        if !shared.start_waiting(rules.policy.max_waiting) {
-            return Err(StopReason::TooManyWaiting);
-        }
-        self.has_place = true;
-        let payer = payer(rules.policy.nested, self.first.above, shared.clock());
-        self.flights.paid = Paid::withdraw(shared, payer, now, failure);
-        self.flights.is_spent = false;
-        if self.flights.paid.is_none() {
-            self.give_back();
-            return Err(StopReason::BudgetExhausted);
-        }
-        (self.step, self.previous) = (wait.step, wait.previous);
-        Ok(Duration::from_nanos(wait.delay))
+    }
+
+    /// The running attempt as the operation sees it, with this many nanoseconds left.
+    fn attempt(&self, remaining: u64) -> Attempt {
+        let key = self.options.operation.key();
+        Attempt::new(self.attempt, remaining, self.first.attempt_timeout, key)
+    }
+
+    /// Says that the operation is about to be invoked: what was paid for the attempt that starts, or
+    /// the hedge, is spent. Up to here it comes back with the call.
+    #[inline]
+    pub(crate) fn spend(&mut self) {
+        self.flights.spend();
+        Guards::forget(&mut self.admission);
     }
 
     /// Takes a place in the waiting room, if it has none and one is free.
@@ -286,21 +187,6 @@ impl<H: AsRef<Shared>> Call<H> {
             self.has_place = shared.start_waiting(places);
         }
         self.has_place
-    }
-
-    /// What a layer below has told without forbidding, if that is heeded. Asked once for each
-    /// attempt.
-    fn heeded(&self, failure: &Failure) -> Option<StopReason> {
-        let told = match failure.hint {
-            Some(Hint::Below(reason)) => Some(reason),
-            _ => self.told_below,
-        };
-        let heard = self.handle.as_ref().heard();
-        if let Some(reason @ (StopReason::BudgetExhausted | StopReason::BreakerOpen)) = told {
-            return heard.told().then_some(reason);
-        }
-        heard.untold();
-        None
     }
 
     /// A layer below has heard from the server that more attempts harm.
@@ -321,10 +207,8 @@ impl<H: AsRef<Shared>> Call<H> {
         self.leave_waiting_room();
         let shared = self.handle.as_ref();
         shared.guards().leave(&mut self.admission);
-        if let Some(paid) = self.flights.paid.take() {
-            paid.refund(shared);
-        }
-        if let Some(paid) = self.flights.take_unstarted() {
+        let paid = [self.flights.paid.take(), self.flights.take_unstarted()];
+        for paid in paid.into_iter().flatten() {
             paid.refund(shared);
         }
     }
@@ -366,6 +250,12 @@ impl<H: AsRef<Shared>> Call<H> {
         self.flights.are_under_way()
     }
 
+    /// The running attempts, the one that the decision started first.
+    #[cfg(feature = "std")]
+    pub(crate) fn flights(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
     /// The end of the whole call, the earlier of its own and the one above.
     pub fn deadline(&self) -> Option<Instant> {
         (self.first.deadline != Instant::NEVER).then_some(self.first.deadline)
@@ -373,10 +263,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// The longest time of one attempt, as the policy had it when the call began.
     pub fn attempt_timeout(&self) -> Option<Duration> {
-        match self.first.attempt_timeout {
-            u64::MAX => None,
-            nanos => Some(Duration::from_nanos(nanos)),
-        }
+        limit(self.first.attempt_timeout)
     }
 
     /// When the breaker that stopped this call will let a probe through, if it knows.
@@ -403,81 +290,6 @@ impl<H: AsRef<Shared>> Call<H> {
         let inside = self.first.inside(self.handle.as_ref(), number.min(beside));
         self.told_below.map_or(inside, |told| inside.telling(told))
     }
-
-    /// Tells that the owner has lost interest in the middle of the call: what it holds is returned, and the
-    /// breaker learns how long the running attempt had lasted.
-    ///
-    /// Dropping a call returns what it holds as well, but tells nobody for how long.
-    pub fn cancel<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
-        self.end(Ended::Cancelled, now, random);
-    }
-
-    /// Tells that the deadline has cut the running attempts, which ends the call.
-    ///
-    /// What did not answer in time teaches the adaptive throttle and an adaptive bulkhead as an
-    /// attempt time-out does; to the breaker it counts if it had been slow, as when it is cancelled.
-    pub fn cut<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
-        self.end(Ended::Cut, now, random);
-    }
-
-    /// Tells that the operation has panicked, which the breaker counts as a failure.
-    pub fn panicked<R: Random + ?Sized>(&mut self, now: Instant, random: &mut R) {
-        self.end(Ended::Panicked, now, random);
-    }
-
-    /// The attempt of this number has panicked, where hedges are running: the others are
-    /// cancelled.
-    pub fn panicked_of<R: Random + ?Sized>(&mut self, number: u32, now: Instant, random: &mut R) {
-        if let Some(paid) = self.land(number, Ended::Panicked, &|| now, random) {
-            paid.spent(self.handle.as_ref());
-        }
-        self.end(Ended::Cancelled, now, random);
-    }
-
-    /// The attempt of this number has failed, and its owner does not ask what follows: the call is
-    /// over.
-    #[cfg(feature = "std")]
-    pub(crate) fn ends_with<R: Random + ?Sized>(
-        &mut self,
-        number: u32,
-        now: Instant,
-        failure: &Failure,
-        random: &mut R,
-    ) {
-        self.land_failed(number, now, failure, random);
-        self.end(Ended::Cancelled, now, random);
-    }
-
-    fn end<R: Random + ?Sized>(&mut self, ended: Ended, now: Instant, random: &mut R) {
-        self.is_over = true;
-        self.land_all(ended, now, random);
-        self.give_back();
-        self.leave();
-    }
-}
-
-impl<H: AsRef<Shared>> Call<H> {
-    /// Returns its tokens, its passes and its place. Nobody learns anything: what time it is, and so
-    /// how long the attempts had lasted, is not known.
-    pub(crate) fn release(&mut self) {
-        self.is_over = true;
-        while let Some((flight, paid)) = self.flights.take_any() {
-            let shared = self.handle.as_ref();
-            shared.guards().release(flight.pass);
-            if let Some(paid) = paid {
-                paid.spent(shared);
-            }
-        }
-        self.give_back();
-        self.leave();
-    }
-}
-
-/// Dropped, a call returns what it holds.
-impl<H: AsRef<Shared>> Drop for Call<H> {
-    fn drop(&mut self) {
-        self.release();
-    }
 }
 
 /// How many attempts a call may make in all.
@@ -499,16 +311,8 @@ fn payer(nested: Nested, above: Scope, clock: ClockId) -> Option<Arc<Shared>> {
     match nested {
         #[cfg(feature = "std")]
         Nested::ShareBudget => {
-            crate::registry::above(above).filter(|outer| outer.clock().agrees(clock))
+            crate::shared::registry::above(above).filter(|outer| outer.clock().agrees(clock))
         }
         _ => None,
     }
 }
-
-/// The attempt timed out: transient, and it may have taken effect.
-#[cfg(feature = "std")]
-pub(crate) const TIMED_OUT: Failure = Failure {
-    class: Class::Transient,
-    effect: Effect::Unknown,
-    hint: None,
-};

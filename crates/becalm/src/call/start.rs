@@ -3,10 +3,8 @@
 use core::task::Waker;
 
 use super::Call;
-use super::attempt::{Attempt, remaining};
-use super::flight::Flight;
-use crate::breaker::Transition;
-use crate::guard::{Asking, Gate, Guards};
+use crate::attempt::{Attempt, remaining};
+use crate::guard::{Asking, Gate};
 use crate::rng::Random;
 use crate::shared::Shared;
 use crate::stop::StopReason;
@@ -41,11 +39,12 @@ impl<H: AsRef<Shared>> Call<H> {
         now: Instant,
         random: &mut R,
     ) -> Result<Attempt, StopReason> {
-        match self.start_announced(now, None, random, |_, _| ())? {
-            Start::Go(attempt) => Ok(attempt),
+        let Start::Go(attempt) = self.begin_attempt(now, None, random)? else {
             // Nobody is there to be woken, so nobody was told to wait.
-            Start::Wait(_) => Err(StopReason::Cancelled),
-        }
+            return Err(StopReason::Cancelled);
+        };
+        self.spend();
+        Ok(attempt)
     }
 
     /// Starts the attempt, and waits where the policy says so: for a place in the bulkhead, for the
@@ -60,17 +59,19 @@ impl<H: AsRef<Shared>> Call<H> {
         waker: &Waker,
         random: &mut R,
     ) -> Result<Start, StopReason> {
-        self.start_announced(now, Some(waker), random, |_, _| ())
+        let started = self.begin_attempt(now, Some(waker), random)?;
+        if let Start::Go(_) = started {
+            self.spend();
+        }
+        Ok(started)
     }
 
-    /// Starts the attempt, with a last word before the operation is invoked: should that panic, the
-    /// operation is never invoked, and what is held comes back with the call.
-    pub(crate) fn start_announced<R: Random + ?Sized>(
+    /// Starts the attempt, whose token comes back with the call until it is [spent](Self::spend).
+    pub(crate) fn begin_attempt<R: Random + ?Sized>(
         &mut self,
         now: Instant,
         waker: Option<&Waker>,
         random: &mut R,
-        announce: impl FnOnce(Attempt, &mut Option<Transition>),
     ) -> Result<Start, StopReason> {
         let is_decided = if self.attempt == 0 {
             !self.is_over
@@ -84,39 +85,25 @@ impl<H: AsRef<Shared>> Call<H> {
         let (remaining, gate) = started.map_err(|reason| self.refused(reason))?;
         let pass = match gate {
             Gate::Open(pass) => pass,
-            Gate::Wait(until) => return Ok(Start::Wait(until.min(self.first.deadline))),
-            Gate::Paced(until) => {
-                if !self.enter_waiting_room() {
-                    return Err(self.refused(StopReason::TooManyWaiting));
-                }
+            Gate::Paced(_) if !self.enter_waiting_room() => {
+                return Err(self.refused(StopReason::TooManyWaiting));
+            }
+            Gate::Wait(until) | Gate::Paced(until) => {
                 return Ok(Start::Wait(until.min(self.first.deadline)));
             }
         };
         let (is_first, is_probe) = (self.attempt == 0, pass.is_probe());
-        if let Some(transition) = pass.transition() {
-            self.transition = Some(transition);
-        }
         self.leave_waiting_room();
-        self.attempt = self.attempt.saturating_add(1);
         self.told_below = None;
-        self.flights.start(Flight {
-            number: self.attempt,
-            started: Some(now),
-            pass,
-            paid: None,
-        });
+        let flight = self.next_flight(pass, now);
+        self.flights.start(flight);
         let shared = self.handle.as_ref();
         if is_first {
             self.is_enrolled = shared.first_attempt(is_probe, now);
         } else {
             shared.count_attempt(false);
         }
-        let key = self.options.operation.key();
-        let attempt = Attempt::new(self.attempt, remaining, self.first.attempt_timeout, key);
-        announce(attempt, &mut self.transition);
-        self.flights.is_spent = true;
-        Guards::forget(&mut self.admission);
-        Ok(Start::Go(attempt))
+        Ok(Start::Go(self.attempt(remaining)))
     }
 
     /// The time that is left, and what the guards say.
@@ -153,9 +140,7 @@ impl<H: AsRef<Shared>> Call<H> {
 
     /// The call is over before this attempt.
     fn refused(&mut self, reason: StopReason) -> StopReason {
-        self.is_over = true;
-        self.give_back();
-        self.leave();
+        self.close();
         self.handle.as_ref().count_stop(reason);
         reason
     }

@@ -19,7 +19,7 @@ pub mod websocket;
 use core::fmt::Display;
 use core::time::Duration;
 
-use crate::call::Attempt;
+use crate::attempt::Attempt;
 use crate::hint::Hint;
 use crate::names::names;
 
@@ -171,7 +171,8 @@ pub trait Classifier<E> {
 
 /// The default classifier: an error classifies itself.
 ///
-/// An operation may also return `Err((failure, error))`, where only it knows what happened.
+/// An operation may also return `Err((failure, error))`, where only it knows what happened. On a
+/// retrier with a classifier of its own, such a call asks for this one: `.classify_by(ByTrait)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ByTrait;
 
@@ -205,11 +206,8 @@ pub trait Judge<E> {
     /// What a give-up keeps of the error.
     type Error;
 
-    /// What the error means, of this attempt.
-    fn judge(&self, attempt: Attempt, error: &E) -> Failure;
-
-    /// What observers see of it.
-    fn shown<'a>(&self, error: &'a E) -> &'a dyn Display;
+    /// What the error means, of this attempt, and what observers see of it.
+    fn judge<'a>(&self, attempt: Attempt, error: &'a E) -> (Failure, &'a dyn Display);
 
     /// What the give-up keeps of it.
     fn keep(&self, error: E) -> Self::Error;
@@ -218,12 +216,8 @@ pub trait Judge<E> {
 impl<E: Display, C: Classifier<E>> Judge<E> for C {
     type Error = E;
 
-    fn judge(&self, attempt: Attempt, error: &E) -> Failure {
-        self.classify(attempt, error)
-    }
-
-    fn shown<'a>(&self, error: &'a E) -> &'a dyn Display {
-        error
+    fn judge<'a>(&self, attempt: Attempt, error: &'a E) -> (Failure, &'a dyn Display) {
+        (self.classify(attempt, error), error)
     }
 
     fn keep(&self, error: E) -> E {
@@ -231,16 +225,18 @@ impl<E: Display, C: Classifier<E>> Judge<E> for C {
     }
 }
 
-/// Of an operation that says itself what its error means.
+/// Of an operation that says itself what its error means. Of this classifier alone: beside every other
+/// one Rust cannot rule out that a later standard library makes a pair `Display`, and so a thing to
+/// classify.
 impl<E: Display> Judge<(Failure, E)> for ByTrait {
     type Error = E;
 
-    fn judge(&self, _: Attempt, (failure, _): &(Failure, E)) -> Failure {
-        *failure
-    }
-
-    fn shown<'a>(&self, (_, error): &'a (Failure, E)) -> &'a dyn Display {
-        error
+    fn judge<'a>(
+        &self,
+        _: Attempt,
+        (failure, error): &'a (Failure, E),
+    ) -> (Failure, &'a dyn Display) {
+        (*failure, error)
     }
 
     fn keep(&self, (_, error): (Failure, E)) -> E {

@@ -4,6 +4,7 @@
 //! the bulkhead and the breaker before every attempt, hedges among them. Retriers that configure
 //! none of these never come here.
 
+mod landing;
 mod pass;
 mod slot;
 
@@ -108,20 +109,14 @@ pub(crate) struct Admission {
 
 impl Guards {
     pub fn new(policy: &Policy) -> Self {
-        let mut new = Self {
-            throttle: Slot::empty(),
-            rate: Slot::empty(),
-            hedging: Slot::empty(),
-            bulkhead: Slot::empty(),
-            breaker: Slot::empty(),
+        let new = Self {
+            throttle: Slot::new(policy.throttle.map(AdaptiveThrottle::new)),
+            rate: Slot::new(policy.rate.map(RateLimiter::new)),
+            hedging: Slot::new(policy.hedge.map(Hedging::new)),
+            bulkhead: Slot::new(policy.bulkhead.map(Semaphore::new)),
+            breaker: Slot::new(policy.breaker.and_then(breaker)),
             active: AtomicU64::new(0),
         };
-        new.throttle
-            .fill(policy.throttle.map(AdaptiveThrottle::new));
-        new.rate.fill(policy.rate.map(RateLimiter::new));
-        new.hedging.fill(policy.hedge.map(Hedging::new));
-        new.bulkhead.fill(policy.bulkhead.map(Semaphore::new));
-        new.breaker.fill(policy.breaker.and_then(breaker));
         new.activate(policy);
         new
     }
@@ -130,26 +125,17 @@ impl Guards {
     /// have it from.
     #[cfg(feature = "std")]
     pub fn reconfigure(&self, policy: &Policy, now: Instant) {
+        let hedge = |old: &Hedging, new| old.reconfigure(Some(new));
         self.throttle.set(
             policy.throttle,
-            |new| Some(AdaptiveThrottle::new(new)),
+            AdaptiveThrottle::new,
             AdaptiveThrottle::reconfigure,
         );
-        self.rate.set(
-            policy.rate,
-            |new| Some(RateLimiter::new(new)),
-            RateLimiter::reconfigure,
-        );
-        self.hedging.set(
-            policy.hedge,
-            |new| Some(Hedging::new(new)),
-            |old, new| old.reconfigure(Some(new)),
-        );
-        self.bulkhead.set(
-            policy.bulkhead,
-            |new| Some(Semaphore::new(new)),
-            Semaphore::take_over,
-        );
+        self.rate
+            .set(policy.rate, RateLimiter::new, RateLimiter::reconfigure);
+        self.hedging.set(policy.hedge, Hedging::new, hedge);
+        self.bulkhead
+            .set(policy.bulkhead, Semaphore::new, Semaphore::take_over);
         // Validated with the policy, so that nothing is refused here.
         self.breaker.set(policy.breaker, breaker, |old, new| {
             let _ = old.reconfigure(new, now);
@@ -175,16 +161,14 @@ impl Guards {
         add(policy.breaker.is_some(), BREAKER);
         let hedging = self.hedging.get().is_some_and(Hedging::reads_clock);
         let places = self.bulkhead.get().is_some_and(Semaphore::reads_clock);
-        let breaker = self.breaker.get().is_some_and(CircuitBreaker::reads_clock);
+        let breaker = self.breaker.get().filter(|_| policy.breaker.is_some());
         let latency = policy.hedge.is_some() && hedging
             || policy.bulkhead.is_some() && places
             || policy.breaker.is_some_and(|breaker| breaker.slow.is_some());
         let ends = policy.throttle.is_some() || policy.rate.is_some();
         add(latency || ends, TIMED_START);
-        add(
-            latency || ends || policy.breaker.is_some() && breaker,
-            TIMED_END,
-        );
+        let opens = breaker.is_some_and(CircuitBreaker::reads_clock);
+        add(latency || ends || opens, TIMED_END);
         self.active.store(active, Ordering::Release);
     }
 
@@ -198,10 +182,8 @@ impl Guards {
     /// learnt would be forgotten.
     #[cfg(feature = "std")]
     pub fn are_as_new(&self, now: Instant) -> bool {
-        let learns = self.learns();
-        let places = self.bulkhead.get();
-        let breaker = self.breaker.get();
-        !learns
+        let (places, breaker) = (self.bulkhead.get(), self.breaker.get());
+        !self.learns()
             && places.is_none_or(|places| places.in_flight() == 0 && !places.reads_clock())
             && breaker.is_none_or(|breaker| breaker.is_as_new(now))
     }
@@ -297,12 +279,13 @@ impl Guards {
         // The token is spent; the place goes on as the pass's.
         admission.turn = None;
         let has_place = core::mem::take(&mut admission.has_place);
-        Ok(Gate::Open(Pass::new(
+        Ok(Gate::Open(Pass {
             permit,
             has_place,
+            is_hedge: false,
+            priority: asking.priority,
             started,
-            asking.priority,
-        )))
+        }))
     }
 
     /// When the attempt that is decided now would start: will the breaker let it?

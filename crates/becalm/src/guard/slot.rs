@@ -2,41 +2,37 @@
 
 use alloc::boxed::Box;
 
+#[cfg(feature = "std")]
+type Place<T> = std::sync::OnceLock<Box<T>>;
+/// Without a standard library policies are not replaced.
+#[cfg(not(feature = "std"))]
+type Place<T> = Option<Box<T>>;
+
 /// A place for one object, made at most once: one word where it is empty, and no lock to look at
 /// it.
 #[derive(Debug)]
-pub(super) struct Slot<T> {
-    #[cfg(feature = "std")]
-    object: std::sync::OnceLock<Box<T>>,
-    #[cfg(not(feature = "std"))]
-    object: Option<Box<T>>,
-}
+pub(super) struct Slot<T>(Place<T>);
 
-#[cfg(feature = "std")]
 impl<T> Slot<T> {
-    pub const fn empty() -> Self {
-        Self {
-            object: std::sync::OnceLock::new(),
-        }
+    /// With the object of a policy, if it asks for one.
+    pub fn new(object: Option<T>) -> Self {
+        Self(object.map_or_else(Place::default, |object| Box::new(object).into()))
     }
 
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        self.object.get().map(|object| &**object)
-    }
-
-    /// Fills a slot that is not shared yet.
-    pub fn fill(&mut self, object: Option<T>) {
-        if let Some(object) = object {
-            self.object = Box::new(object).into();
-        }
+        #[cfg(feature = "std")]
+        return self.0.get().map(|object| &**object);
+        #[cfg(not(feature = "std"))]
+        return self.0.as_deref();
     }
 
     /// Makes the object, or changes the one there is; nothing where it is not asked for.
-    pub fn set<C: Copy>(
+    #[cfg(feature = "std")]
+    pub fn set<C: Copy, O: Into<Option<T>>>(
         &self,
         config: Option<C>,
-        make: impl FnOnce(C) -> Option<T>,
+        make: impl FnOnce(C) -> O,
         change: impl FnOnce(&T, C),
     ) {
         let Some(config) = config else {
@@ -44,25 +40,8 @@ impl<T> Slot<T> {
         };
         if let Some(object) = self.get() {
             change(object, config);
-        } else if let Some(object) = make(config) {
-            self.object.get_or_init(|| Box::new(object));
+        } else if let Some(object) = make(config).into() {
+            self.0.get_or_init(|| Box::new(object));
         }
-    }
-}
-
-/// Without a standard library policies are not replaced.
-#[cfg(not(feature = "std"))]
-impl<T> Slot<T> {
-    pub const fn empty() -> Self {
-        Self { object: None }
-    }
-
-    pub fn get(&self) -> Option<&T> {
-        self.object.as_deref()
-    }
-
-    /// Fills a slot that is not shared yet.
-    pub fn fill(&mut self, object: Option<T>) {
-        self.object = object.map(Box::new);
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::headers::whole_field;
-use crate::scope::{ClockId, Scope, ScopeHeader, Told};
+use crate::scope::{Scope, ScopeHeader, Told};
 use crate::stop::StopReason;
-use crate::time::Instant;
+use crate::time::{ClockId, Instant};
 
 const SCOPE: HeaderName = HeaderName::from_static(ScopeHeader::NAME);
 const RETRY: HeaderName = HeaderName::from_static(Told::NAME);

@@ -5,7 +5,8 @@ use super::engine::Engine;
 use super::first_attempt::{FirstAttempt, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
-use crate::call::{Attempt, FirstTry};
+use crate::attempt::Attempt;
+use crate::call::FirstTry;
 use crate::classify::{ByError, Failure, Judge};
 use crate::scope::Scope;
 
@@ -85,8 +86,7 @@ impl<F, C> Blocking<'_, F, C> {
             }
             return plain_failed(core, result, inside, &mut operation, &classifier);
         }
-        let settings = settings.unwrap_or_default();
-        let mut first = FirstAttempt::new(core, settings);
+        let mut first = FirstAttempt::new(core, settings.unwrap_or_default());
         let attempt = match first.begin() {
             Ok(attempt) => attempt,
             Err(engine) => return drive(*engine, None, &mut operation, &classifier),
@@ -101,7 +101,7 @@ impl<F, C> Blocking<'_, F, C> {
             }
             Err(error) => {
                 let mut engine = first.hand_over(inside);
-                fail(&mut engine, attempt, &error, &classifier);
+                engine.failed_with(attempt, &classifier, &error, &mut |_| ());
                 drive(engine, Some(error), &mut operation, &classifier)
             }
         }
@@ -127,14 +127,13 @@ where
         Err(error) => error,
     };
     let attempt = FirstTry::plain_attempt();
-    let failure = classifier.judge(attempt, &error);
+    let (failure, shown) = classifier.judge(attempt, &error);
     if let Some(stopped) = plain::stopped(core, failure, inside) {
         return Err(stopped.with_error(Some(classifier.keep(error))));
     }
     let mut engine = plain::hand_over(core);
     engine.returned(inside);
-    let shown = Some(classifier.shown(&error));
-    engine.failed(attempt.number(), failure, shown, &mut |_| ());
+    engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
     drive(engine, Some(error), operation, classifier)
 }
 
@@ -157,23 +156,15 @@ where
                 return Err(stopped.with_error(error));
             }
         };
-        let number = attempt.number();
-        let result = engine.inside(number, || operation(attempt));
-        match result {
+        match engine.inside(attempt.number(), || operation(attempt)) {
             Ok(value) => {
-                engine.succeeded(number);
+                engine.succeeded(attempt.number());
                 return Ok(value);
             }
             Err(error) => {
-                fail(&mut engine, attempt, &error, classifier);
+                engine.failed_with(attempt, classifier, &error, &mut |_| ());
                 last = Some(error);
             }
         }
     }
-}
-
-fn fail<E, C: Judge<E>>(engine: &mut Engine<&Core>, attempt: Attempt, error: &E, classifier: &C) {
-    let failure = classifier.judge(attempt, error);
-    let shown = Some(classifier.shown(error));
-    engine.failed(attempt.number(), failure, shown, &mut |_| ());
 }

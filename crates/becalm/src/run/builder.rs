@@ -1,6 +1,7 @@
 //! What does a retrier need besides its policy? All of it optional.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::Retrier;
@@ -8,9 +9,8 @@ use super::core::{Core, Host};
 use crate::budget::RetryBudget;
 use crate::observe::Observer;
 use crate::policy::{InvalidPolicy, Policy};
-use crate::registry;
 use crate::rng::Seed;
-use crate::shared::Shared;
+use crate::shared::{Given, Shared, registry};
 use crate::time::{Sleeper, default_sleeper};
 
 /// Builds a retrier: see [`Policy::builder`].
@@ -106,22 +106,25 @@ impl RetrierBuilder {
     pub fn build(self) -> Result<Retrier, InvalidPolicy> {
         let sleeper = self.sleeper.unwrap_or_else(default_sleeper);
         let tick = self.tick.unwrap_or_else(|| sleeper.granularity());
-        let mut shared = Shared::with(
-            self.policy,
+        let given = Given {
             tick,
-            sleeper.clock(),
-            self.budget,
-            self.observer.is_some(),
-        )?;
+            clock: sleeper.clock(),
+            budget: self.budget,
+            is_observed: self.observer.is_some(),
+        };
+        let mut shared = Shared::with(self.policy, given)?;
         if self.counts_demand {
             shared = shared.counting_demand();
         }
         let shared = Arc::new(shared);
         registry::register(&shared);
-        let host = Host::new(sleeper, self.observer, self.seed, self.name);
-        Ok(Retrier::new(Core {
-            shared,
-            host: Arc::new(host),
-        }))
+        let host = Arc::new(Host {
+            sleeper,
+            observer: self.observer,
+            seed: self.seed,
+            name: self.name,
+            warned: AtomicBool::new(false),
+        });
+        Ok(Retrier::new(Core { shared, host }))
     }
 }

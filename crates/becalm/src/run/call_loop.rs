@@ -5,12 +5,13 @@ use core::future::Future;
 
 use super::core::Core;
 use super::engine::{Engine, EngineBuilder};
-use super::first_attempt::plain;
-use super::gave_up::{GaveUp, Last, Stopped};
-use crate::call::{Attempt, FirstTry, TIMED_OUT};
+use super::first_attempt::{Settings, plain};
+use super::gave_up::{GaveUp, Stopped};
+use super::options::call_options;
+use crate::attempt::Attempt;
+use crate::call::{FirstTry, TIMED_OUT};
 use crate::classify::{Classify, Failure};
 use crate::scope::Scope;
-use crate::time::Cancel;
 
 /// A call that your own loop drives: for mutable captures, early exits, several operations.
 ///
@@ -77,22 +78,12 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
     }
 
-    /// Attaches a value that observers see with each event of this call, such as its host. Default: nothing.
-    pub fn context<X: Send + Sync + 'static>(self, context: X) -> Self {
-        self.set(|builder| builder.context(context))
-    }
+    call_options!();
 
-    /// Lets another thread or task end the waits of the call through this handle.
-    pub fn cancel(self, cancel: &Cancel) -> Self {
-        self.set(|builder| builder.cancel(cancel))
-    }
-
-    fn set(mut self, change: impl FnOnce(EngineBuilder<H>) -> EngineBuilder<H>) -> Self {
-        self.stage = match core::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::New(builder) => Stage::New(change(builder)),
-            begun => begun,
-        };
-        self
+    fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+        if let Stage::New(builder) = &mut self.stage {
+            builder.set(change);
+        }
     }
 
     /// Waits for the next attempt; `None` when the call has stopped.
@@ -151,6 +142,29 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
     pub fn timed_out(&mut self) {
         if self.attempt.is_some() {
             self.told = Some((TIMED_OUT, None));
+        }
+    }
+
+    /// Says that the attempt has proved good though it goes on, as a session does that has lived: the
+    /// call up to here has succeeded, and this attempt is the first of what follows.
+    ///
+    /// Attempts, delays, records and the deadline begin anew, the budget earns as from a call that
+    /// succeeds, and the breaker hears of a success; the attempt keeps its place in the bulkhead. So a
+    /// loop that connects again for years does not run out of attempts, if its sessions last. Say it when a
+    /// session has proved its worth, not when it opens: against a server that accepts and closes, no wait
+    /// would grow. Nothing happens where no attempt runs.
+    pub fn count_anew(&mut self) {
+        if self.told.is_some() || self.attempt.is_none() {
+            return;
+        }
+        self.error = None;
+        match &mut self.stage {
+            Stage::Driven(engine) => self.attempt = Some(engine.count_anew()),
+            Stage::Plain(core) => {
+                Scope::handled();
+                plain::succeeded((*core).as_ref());
+            }
+            _ => (),
         }
     }
 
@@ -271,13 +285,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
         }
         let engine = self.stage.engine()?;
         if let Some(attempt) = self.attempt.take() {
-            match self.told.take() {
-                None | Some((_, None)) => engine.timed_out(attempt.number(), &mut |_| ()),
-                Some((failure, Some(error))) => {
-                    engine.failed(attempt.number(), failure, Some(&error), &mut |_| ());
-                    self.error = Some(error);
-                }
-            }
+            let (failure, error) = self.told.take().unwrap_or((TIMED_OUT, None));
+            let shown = error.as_ref().map(|error| error as &dyn Display);
+            engine.failed(attempt.number(), failure, shown, &mut |_| ());
+            self.error = error.or(self.error.take());
         }
         Some(engine)
     }
@@ -301,12 +312,10 @@ impl<H: AsRef<Core> + Clone, E: Display> CallLoop<H, E> {
             return;
         };
         match self.told.take() {
-            Some((failure, Some(error))) => {
-                engine.failed_finally(attempt.number(), failure, Some(&error));
-                self.error = Some(error);
-            }
-            Some((failure, None)) => {
-                engine.end_after(attempt.number(), failure, Last::AttemptTimeout, None);
+            Some((failure, error)) => {
+                let shown = error.as_ref().map(|error| error as &dyn Display);
+                engine.failed_finally(attempt.number(), failure, shown);
+                self.error = error.or(self.error.take());
             }
             None if std::thread::panicking() => engine.unwinds(attempt.number()),
             None => (),

@@ -6,11 +6,9 @@ use super::Retrier;
 use crate::breaker::{CircuitBreaker, State, Transition};
 use crate::budget::Gauge;
 use crate::gauges::Demand;
-use crate::keyed::Idle;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::shared::Shared;
 use crate::stop::StopReason;
-use crate::time::Instant;
 
 impl<C> Retrier<C> {
     /// Switches retries off for all calls, for an incident: a failed first try stops with
@@ -132,34 +130,6 @@ impl<C> Retrier<C> {
         if let Some(transition) = breaker.and_then(shift) {
             self.core.host.tell_transition(None, transition);
         }
-    }
-}
-
-/// A retrier for each host or shard: see [`Keyed`](crate::Keyed).
-impl<C> Idle for Retrier<C> {
-    fn is_idle(&self, now: Instant) -> bool {
-        Arc::strong_count(&self.core.shared) == 1 && self.core.shared.is_as_new(now)
-    }
-
-    fn is_in_use(&self) -> bool {
-        Arc::strong_count(&self.core.shared) > 1 || self.core.shared.is_set_by_hand()
-    }
-
-    fn inherit(&self, stale: &Self, now: Instant) {
-        self.core.shared.inherit(&stale.core.shared, now);
-    }
-
-    /// Without breaker, throttle and adaptive rate.
-    fn for_all_others(self) -> Self {
-        let policy = Policy {
-            breaker: None,
-            throttle: None,
-            rate: None,
-            ..self.policy()
-        };
-        // It was valid, and asks for less.
-        let _ = self.replace_policy(policy);
-        self
     }
 }
 

@@ -2,11 +2,13 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 
 use super::core::Core;
 use super::engine::Engine;
-use crate::call::Attempt;
+use super::gave_up::GaveUp;
+use crate::attempt::Attempt;
+use crate::classify::Judge;
 
 pin_project_lite::pin_project! {
     /// The futures of the attempts of one call: the first lies here, hedges in boxes. No allocation
@@ -85,18 +87,62 @@ impl<Fut> CopiesProjection<'_, Fut> {
     }
 }
 
-impl<Fut: Future> Copies<Fut> {
-    /// Polls each inside the engine, up to the first that has ended, which is dropped.
-    pub fn poll<H: AsRef<Core> + Clone>(
-        self: Pin<&mut Self>,
+impl<Fut, T, E> Copies<Fut>
+where
+    Fut: Future<Output = Result<T, E>>,
+{
+    /// Does what every driver of futures does, up to the end of the call: runs the attempts as the
+    /// engine says, each made by `start`, and tells it what came of them.
+    ///
+    /// `last` keeps the last error from one poll to the next: `None` at first.
+    ///
+    /// # Errors
+    ///
+    /// The call is over, without success.
+    pub fn poll_call<H: AsRef<Core> + Clone, C: Judge<E>>(
+        mut self: Pin<&mut Self>,
         engine: &mut Engine<H>,
+        classifier: &C,
+        last: &mut Option<E>,
         context: &mut Context<'_>,
-    ) -> Option<(Attempt, Fut::Output)> {
-        self.poll_after(0, engine, context)
+        mut start: impl FnMut(Attempt) -> Fut,
+    ) -> Poll<Result<T, GaveUp<C::Error>>> {
+        let mut polled = core::mem::take(&mut engine.polled);
+        loop {
+            match self.as_mut().poll_after(polled, engine, context) {
+                Some((attempt, Ok(value))) => {
+                    self.clear();
+                    engine.succeeded(attempt.number());
+                    return Poll::Ready(Ok(value));
+                }
+                Some((attempt, Err(error))) => {
+                    polled = 0;
+                    let cut = &mut |number| self.as_mut().cut(number);
+                    engine.failed_with(attempt, classifier, &error, cut);
+                    *last = Some(error);
+                    continue;
+                }
+                None => (),
+            }
+            let cut = &mut |number| self.as_mut().cut(number);
+            match ready!(engine.poll_attempt(context, cut)) {
+                Ok(attempt) => {
+                    let future = engine.inside(attempt.number(), || start(attempt));
+                    self.as_mut().start(attempt, future);
+                    polled = attempt.number() - 1;
+                }
+                Err(stopped) => {
+                    let error = last.take().map(|error| classifier.keep(error));
+                    return Poll::Ready(Err(stopped.with_error(error)));
+                }
+            }
+        }
     }
+}
 
-    /// Polls those alone that began after the attempt of this number: the others were polled.
-    pub(super) fn poll_after<H: AsRef<Core> + Clone>(
+impl<Fut: Future> Copies<Fut> {
+    /// Polls those alone that began after the attempt of this number.
+    fn poll_after<H: AsRef<Core> + Clone>(
         self: Pin<&mut Self>,
         polled: u32,
         engine: &mut Engine<H>,

@@ -33,25 +33,11 @@ pub(super) struct Host {
     pub observer: Option<Arc<dyn Observer>>,
     pub seed: Seed,
     pub name: String,
-    warned: AtomicBool,
+    /// It was told that a wait holds up a runtime.
+    pub warned: AtomicBool,
 }
 
 impl Host {
-    pub fn new(
-        sleeper: Arc<dyn Sleeper>,
-        observer: Option<Arc<dyn Observer>>,
-        seed: Seed,
-        name: String,
-    ) -> Self {
-        Self {
-            sleeper,
-            observer,
-            seed,
-            name,
-            warned: AtomicBool::new(false),
-        }
-    }
-
     /// Tells the observer, if there is one, of something in this call, or in none.
     #[inline]
     pub fn observe(&self, identity: Option<&Identity>, event: Event<'_>) {

@@ -10,7 +10,8 @@ use core::time::Duration;
 use super::core::{Attached, Core, Identity, Stream};
 use super::engine::Engine;
 use super::gave_up::{Last, Record, Stopped, Story};
-use crate::call::{Attempt, CallOptions, FirstTry};
+use crate::attempt::Attempt;
+use crate::call::{CallOptions, FirstTry};
 use crate::classify::{Class, Failure};
 use crate::guard::{Admission, Asking, Ended, Gate, Pass, Refused};
 use crate::observe::Event;
@@ -265,8 +266,7 @@ impl Begun {
         let now = || known.unwrap_or_else(|| host.sleeper.now());
         let draw = || host.seed.draw();
         let guards = shared.guards();
-        if let Some(transition) = guards.finish_in_place(&mut self.pass, Ended::Success, now, draw)
-        {
+        if let Some(transition) = guards.finish(&mut self.pass, Ended::Success, now, draw) {
             host.tell_transition(self.identity.as_ref(), transition);
         }
     }

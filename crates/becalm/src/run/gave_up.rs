@@ -26,6 +26,7 @@ use crate::time::Instant;
 /// );
 /// # Ok::<(), becalm::policy::InvalidPolicy>(())
 /// ```
+#[derive(Debug)]
 pub struct GaveUp<E> {
     stopped: Stopped,
     error: Option<E>,
@@ -33,7 +34,7 @@ pub struct GaveUp<E> {
 
 /// How a call ended without success, all but its error: what an [`Engine`](super::Engine) hands
 /// out at the end, and what a driver may attach to the answer that it gives back.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Stopped {
     story: Box<Story>,
 }
@@ -288,6 +289,31 @@ impl<E> GaveUp<E> {
     }
 }
 
+impl<E> GaveUp<GaveUp<E>> {
+    /// One give-up of two layers: the outer one's reason, attempts and times with the inner one's error,
+    /// and how the inner one's last attempt ended if the outer one's ended with that.
+    ///
+    /// ```
+    /// # use becalm::{GaveUp, Policy, time::FakeSleeper};
+    /// # let retrier = || Policy::default().builder().sleeper(FakeSleeper::auto()).build();
+    /// # let (outer, inner) = (retrier()?, retrier()?);
+    /// # let failed = || Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound));
+    /// let gave_up: GaveUp<std::io::Error> = outer
+    ///     .retry_blocking(|_| inner.retry_blocking(|_| failed()))
+    ///     .map_err(GaveUp::flatten)
+    ///     .unwrap_err();
+    /// # assert!(gave_up.into_error().is_some());
+    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// ```
+    pub fn flatten(mut self) -> GaveUp<E> {
+        if let (Last::Error(()), Some(inner)) = (self.stopped.last(), &self.error) {
+            self.stopped.story.last = inner.stopped.last();
+        }
+        let error = self.error.and_then(GaveUp::into_error);
+        self.stopped.with_error(error)
+    }
+}
+
 impl<T, E> GaveUp<Rejected<T, E>> {
     /// The answer as it came, where the last attempt had one that means failure; otherwise the
     /// give-up with the operation's own error.
@@ -306,6 +332,11 @@ impl<T, E> GaveUp<Rejected<T, E>> {
 }
 
 impl Last<()> {
+    /// Of an attempt that has failed with this error, or else was cut by a time-out.
+    pub(super) fn of(error: Option<&dyn fmt::Display>) -> Self {
+        error.map_or(Self::AttemptTimeout, |_| Self::Error(()))
+    }
+
     /// An error that a driver did not hand over is as one that never was.
     fn with<E>(self, error: Option<E>) -> Last<E> {
         match self {
@@ -328,8 +359,8 @@ impl fmt::Display for Stopped {
         }
         let elapsed = self.story.elapsed;
         if !elapsed.is_zero() {
-            let rounded =
-                Duration::from_millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+            let below = Duration::from_nanos(u64::from(elapsed.subsec_nanos() % 1_000_000));
+            let rounded = elapsed.saturating_sub(below);
             let shown = Human(if rounded.is_zero() { elapsed } else { rounded });
             if self.story.is_from_start {
                 write!(f, " in {shown}")?;
@@ -359,27 +390,6 @@ impl<E: fmt::Display> fmt::Display for GaveUp<E> {
             (_, Some(error)) => write!(f, "; the error before: {error}"),
             (_, None) => Ok(()),
         }
-    }
-}
-
-impl fmt::Debug for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let records: Vec<_> = self.records().collect();
-        f.debug_struct("Stopped")
-            .field("reason", &self.reason())
-            .field("attempts", &self.attempts())
-            .field("elapsed", &self.story.elapsed)
-            .field("records", &records)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<E: fmt::Debug> fmt::Debug for GaveUp<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GaveUp")
-            .field("stopped", &self.stopped)
-            .field("error", &self.error)
-            .finish()
     }
 }
 

@@ -10,6 +10,7 @@ mod core;
 mod engine;
 mod first_attempt;
 mod gave_up;
+mod keyed;
 mod options;
 mod retrier;
 mod retry;

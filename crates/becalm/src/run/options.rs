@@ -1,27 +1,33 @@
-//! What may one call set for itself? One answer for the async and the blocking engine.
+//! What may one call set for itself? One answer for all engines.
 
 /// The options of a call, as methods of a builder that can `set` its settings.
 macro_rules! call_options {
     () => {
+        /// Sets all options at once. Default: those of the policy.
+        pub fn options(mut self, options: $crate::call::CallOptions) -> Self {
+            self.set(|settings| settings.options = options);
+            self
+        }
+
         /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
         /// recognises a repetition.
         pub fn keyed(self) -> Self {
-            self.keyed_with($crate::IdempotencyKey::random())
+            self.keyed_with($crate::idempotency::IdempotencyKey::random())
         }
 
         /// Gives every attempt this idempotency key.
-        pub fn keyed_with(self, key: $crate::IdempotencyKey) -> Self {
-            self.operation($crate::Operation::Keyed(key))
+        pub fn keyed_with(self, key: $crate::idempotency::IdempotencyKey) -> Self {
+            self.operation($crate::idempotency::Operation::Keyed(key))
         }
 
         /// Declares that repeating the operation may do it twice: it is repeated only when an attempt
         /// proved [`Unsent`](crate::Effect::Unsent).
         pub fn not_idempotent(self) -> Self {
-            self.operation($crate::Operation::NotIdempotent)
+            self.operation($crate::idempotency::Operation::NotIdempotent)
         }
 
         /// Declares whether the operation may be repeated, and how.
-        pub fn operation(mut self, operation: $crate::Operation) -> Self {
+        pub fn operation(mut self, operation: $crate::idempotency::Operation) -> Self {
             self.set(|settings| settings.options.operation = operation);
             self
         }
@@ -54,7 +60,7 @@ macro_rules! call_options {
 
         /// Lets another thread or task end the call through this handle: its waits, and an attempt that
         /// is awaited.
-        pub fn cancel(mut self, cancel: &$crate::Cancel) -> Self {
+        pub fn cancel(mut self, cancel: &$crate::time::Cancel) -> Self {
             self.set(|settings| settings.attached().cancel = Some(cancel.clone()));
             self
         }

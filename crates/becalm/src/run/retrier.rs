@@ -4,7 +4,7 @@ use core::fmt;
 use core::future::Future;
 
 use super::{Blocking, CallLoop, Core, Engine, EngineBuilder, GaveUp, Retry};
-use crate::call::{Attempt, CallOptions};
+use crate::attempt::Attempt;
 use crate::classify::{ByError, ByTrait, Failure, Judge};
 use crate::rng::SplitMix64;
 use crate::shared::Shared;
@@ -179,14 +179,9 @@ impl<C> Retrier<C> {
         CallLoop::new(Engine::builder(&self.core))
     }
 
-    /// A [`call`](Self::call) with options of its own.
-    pub fn call_with<E: fmt::Display>(&self, options: CallOptions) -> CallLoop<&Core, E> {
-        CallLoop::new(Engine::builder(&self.core).options(options))
-    }
-
     /// A [`call`](Self::call) that owns its retrier, to be kept beside it or sent elsewhere.
-    pub fn owned_call<E: fmt::Display>(&self, options: CallOptions) -> CallLoop<Core, E> {
-        CallLoop::new(self.engine().options(options))
+    pub fn owned_call<E: fmt::Display>(&self) -> CallLoop<Core, E> {
+        CallLoop::new(self.engine())
     }
 
     /// The engine of one call, for a driver of your own: it owns its retrier, and is `'static`.

@@ -2,7 +2,7 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 
 use super::copies::Copies;
 use super::core::Core;
@@ -10,7 +10,8 @@ use super::engine::Engine;
 use super::first_attempt::{FirstAttempt, Settings, plain};
 use super::gave_up::GaveUp;
 use super::options::call_options;
-use crate::call::{Attempt, FirstTry};
+use crate::attempt::Attempt;
+use crate::call::FirstTry;
 use crate::classify::{ByError, Failure, Judge};
 use crate::scope::{Entered, Scope};
 
@@ -163,14 +164,15 @@ where
         let mut this = self.as_mut().project();
         this.copies.as_mut().clear();
         let attempt = FirstTry::plain_attempt();
-        let failure = this.classifier.judge(attempt, &error);
+        let (failure, shown) = this.classifier.judge(attempt, &error);
         if let Some(stopped) = plain::stopped(this.core, failure, inside) {
             let error = this.classifier.keep(error);
             return Poll::Ready(Err(stopped.with_error(Some(error))));
         }
         let mut engine = plain::hand_over(*this.core);
         engine.returned(inside);
-        self.first_failed(engine, attempt, failure, error, context)
+        engine.failed(attempt.number(), failure, Some(shown), &mut |_| ());
+        self.first_failed(engine, error, context)
     }
 
     #[inline(never)]
@@ -187,7 +189,7 @@ where
             }
             Stage::Driven(engine) => {
                 *this.stage = Stage::Driven(engine);
-                self.drive(context, 0)
+                self.drive(context)
             }
             // Polled after it was ready, which a future may answer as it likes.
             Stage::Over => Poll::Pending,
@@ -206,7 +208,7 @@ where
             Ok(attempt) => attempt,
             Err(engine) => {
                 *this.stage = Stage::Driven(engine);
-                return self.drive(context, 0);
+                return self.drive(context);
             }
         };
         let entered = first.enter();
@@ -222,9 +224,9 @@ where
             }
             Poll::Ready(Err(error)) => {
                 this.copies.as_mut().clear();
-                let engine = first.hand_over(inside);
-                let failure = this.classifier.judge(attempt, &error);
-                self.first_failed(engine, attempt, failure, error, context)
+                let mut engine = first.hand_over(inside);
+                engine.failed_with(attempt, this.classifier, &error, &mut |_| ());
+                self.first_failed(engine, error, context)
             }
             Poll::Pending => self.first_pends(first.hand_over(inside), attempt, context),
         }
@@ -233,28 +235,25 @@ where
     /// The first attempt pends beside what an engine looks after.
     fn first_pends(
         mut self: Pin<&mut Self>,
-        engine: Engine<&'r Core>,
+        mut engine: Engine<&'r Core>,
         attempt: Attempt,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
+        engine.polled = attempt.number();
         *self.as_mut().project().stage = Stage::Driven(Box::new(engine));
-        self.drive(context, attempt.number())
+        self.drive(context)
     }
 
-    /// The first attempt has failed. The engine is boxed only where it goes on.
+    /// The first attempt has failed, and the engine knows. It is boxed only where it goes on.
     #[cold]
     #[inline(never)]
     fn first_failed(
         mut self: Pin<&mut Self>,
         mut engine: Engine<&'r Core>,
-        attempt: Attempt,
-        failure: Failure,
         error: E,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
-        let shown = Some(this.classifier.shown(&error));
-        engine.failed(attempt.number(), failure, shown, &mut |_| ());
         if let Some(stopped) = engine.take_stopped() {
             *this.stage = Stage::Over;
             let error = this.classifier.keep(error);
@@ -262,55 +261,20 @@ where
         }
         *this.error = Some(error);
         *this.stage = Stage::Driven(Box::new(engine));
-        self.drive(context, 0)
+        self.drive(context)
     }
 
-    /// What every driver does: runs attempts as the engine says, and tells it what came of them.
-    /// Up to this number they were polled already.
-    fn drive(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        mut polled: u32,
-    ) -> Poll<<Self as Future>::Output> {
-        let mut this = self.project();
+    /// Runs attempts as the engine says.
+    fn drive(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<<Self as Future>::Output> {
+        let this = self.project();
         let Stage::Driven(engine) = this.stage else {
             return Poll::Pending;
         };
-        let ended = loop {
-            let copies = this.copies.as_mut();
-            if let Some((attempt, result)) = copies.poll_after(polled, engine, context) {
-                polled = 0;
-                match result {
-                    Ok(value) => {
-                        this.copies.as_mut().clear();
-                        engine.succeeded(attempt.number());
-                        break Ok(value);
-                    }
-                    Err(error) => {
-                        let failure = this.classifier.judge(attempt, &error);
-                        let shown = Some(this.classifier.shown(&error));
-                        let cut = &mut |number| this.copies.as_mut().cut(number);
-                        engine.failed(attempt.number(), failure, shown, cut);
-                        *this.error = Some(error);
-                        continue;
-                    }
-                }
-            }
-            polled = engine.attempts();
-            let cut = &mut |number| this.copies.as_mut().cut(number);
-            match ready!(engine.poll_attempt(context, cut)) {
-                Ok(attempt) => {
-                    let future = engine.inside(attempt.number(), || (this.operation)(attempt));
-                    this.copies.as_mut().start(attempt, future);
-                }
-                Err(stopped) => {
-                    let error = this.error.take();
-                    let error = error.map(|error| this.classifier.keep(error));
-                    break Err(stopped.with_error(error));
-                }
-            }
-        };
-        *this.stage = Stage::Over;
-        Poll::Ready(ended)
+        let (copies, last) = (this.copies, this.error);
+        let ended = copies.poll_call(engine, this.classifier, last, context, this.operation);
+        if ended.is_ready() {
+            *this.stage = Stage::Over;
+        }
+        ended
     }
 }

@@ -25,9 +25,9 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::{ClockId, Scope};
+use super::{ATTEMPT_AT, CLOCK_AT, REMOTE, REPEATED, RETRYING, Scope};
 use crate::hint::structured::{Value, dictionary};
-use crate::time::Instant;
+use crate::time::{ClockId, Instant};
 
 /// What a scope says to another process: the value of the header field `becalm-scope`.
 ///
@@ -96,6 +96,27 @@ impl Scope {
     pub fn decode(text: impl AsRef<[u8]>, now: Instant, clock: ClockId) -> Self {
         Self::from_remote(&ScopeHeader::read(text.as_ref()), now, clock)
     }
+
+    /// What another process said of the layers above it.
+    pub(crate) fn from_remote(said: &ScopeHeader, now: Instant, clock: ClockId) -> Self {
+        let mut meta = REMOTE | u64::from(said.attempt) << ATTEMPT_AT;
+        if said.repeated {
+            meta |= REPEATED;
+        }
+        if said.retry || said.attempt > 1 {
+            meta |= RETRYING;
+        }
+        let deadline = match said.remaining {
+            // On whichever clock the call that is to see it may be.
+            Some(Duration::ZERO) => Instant::ZERO,
+            Some(remaining) => now.after(remaining),
+            None => Instant::NEVER,
+        };
+        if deadline != Instant::NEVER {
+            meta |= u64::from(clock.to_bits()) << CLOCK_AT;
+        }
+        Self { deadline, meta }
+    }
 }
 
 impl ScopeHeader {
@@ -123,24 +144,6 @@ impl ScopeHeader {
             b"remaining" => self.remaining = number.map(Duration::from_millis),
             _ => {}
         }
-    }
-
-    /// The number of the attempt, 0 if it was not said.
-    pub(crate) const fn attempt(&self) -> u8 {
-        self.attempt
-    }
-
-    /// Whether a layer above is past its first attempt.
-    pub(crate) const fn is_retry(&self) -> bool {
-        self.retry || self.attempt > 1
-    }
-
-    pub(crate) const fn is_repeated(&self) -> bool {
-        self.repeated
-    }
-
-    pub(crate) const fn remaining(&self) -> Option<Duration> {
-        self.remaining
     }
 }
 

@@ -55,8 +55,7 @@ impl Heard {
     }
 }
 
-#[cfg(test)]
-#[cfg(not(becalm_loom))]
+#[cfg(all(test, not(becalm_loom)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

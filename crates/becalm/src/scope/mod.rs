@@ -10,7 +10,6 @@
 //! carry them; the feature `http` reads and writes them in header maps.
 
 mod answer;
-mod clock;
 #[cfg(feature = "std")]
 mod current;
 mod header;
@@ -18,7 +17,6 @@ mod heed;
 mod nested;
 
 pub use answer::Told;
-pub use clock::ClockId;
 #[cfg(feature = "std")]
 pub(crate) use current::{Entered, tell_current};
 #[cfg(feature = "std")]
@@ -27,10 +25,8 @@ pub use header::ScopeHeader;
 pub(crate) use heed::Heard;
 pub use nested::Nested;
 
-use core::time::Duration;
-
 use crate::stop::StopReason;
-use crate::time::Instant;
+use crate::time::{ClockId, Instant};
 
 /// What a call knows of the retries around it.
 ///
@@ -198,27 +194,6 @@ impl Scope {
             (self.deadline, self.clock())
         };
         meta |= (clock.to_bits() as u64) << CLOCK_AT;
-        Self { deadline, meta }
-    }
-
-    /// What another process said of the layers above it.
-    pub(crate) fn from_remote(said: &ScopeHeader, now: Instant, clock: ClockId) -> Self {
-        let mut meta = REMOTE | u64::from(said.attempt()) << ATTEMPT_AT;
-        if said.is_repeated() {
-            meta |= REPEATED;
-        }
-        if said.is_retry() {
-            meta |= RETRYING;
-        }
-        let deadline = match said.remaining() {
-            // On whichever clock the call that is to see it may be.
-            Some(Duration::ZERO) => Instant::ZERO,
-            Some(remaining) => now.after(remaining),
-            None => Instant::NEVER,
-        };
-        if deadline != Instant::NEVER {
-            meta |= u64::from(clock.to_bits()) << CLOCK_AT;
-        }
         Self { deadline, meta }
     }
 

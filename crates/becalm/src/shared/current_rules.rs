@@ -24,15 +24,9 @@ pub(super) struct CurrentRules {
     later: RwLock<Option<Arc<Rules>>>,
 }
 
-/// The rules that were in force at one moment.
+/// The rules that were in force at one moment: those of a reload, or else the first.
 #[derive(Debug)]
-pub(crate) enum HeldRules {
-    /// Those with which it began.
-    First,
-    /// Those of a reload.
-    #[cfg(feature = "std")]
-    Later(Arc<Rules>),
-}
+pub(crate) struct HeldRules(Option<Arc<Rules>>);
 
 impl CurrentRules {
     pub fn new(rules: Arc<Rules>) -> Self {
@@ -53,26 +47,28 @@ impl CurrentRules {
         if self.replaced.load(Ordering::Acquire) != 0 {
             return self.hold_later();
         }
-        HeldRules::First
+        HeldRules(None)
     }
 
     /// The rules in force now, to be held by another state.
     pub fn share(&self) -> Arc<Rules> {
-        match self.hold() {
-            HeldRules::First => Arc::clone(&self.first),
-            #[cfg(feature = "std")]
-            HeldRules::Later(rules) => rules,
-        }
+        let HeldRules(later) = self.hold();
+        later.unwrap_or_else(|| Arc::clone(&self.first))
+    }
+
+    /// Changes what depends on the rules beside them, one change at a time.
+    pub fn beside(&self, change: impl FnOnce(&Rules)) {
+        #[cfg(feature = "std")]
+        let later = self.later.write().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(not(feature = "std"))]
+        let later = None::<Arc<Rules>>;
+        change(later.as_deref().unwrap_or(&self.first));
     }
 
     /// What is held of these rules.
     #[inline]
     pub fn of<'a>(&'a self, held: &'a HeldRules) -> &'a Rules {
-        match held {
-            HeldRules::First => &self.first,
-            #[cfg(feature = "std")]
-            HeldRules::Later(rules) => rules,
-        }
+        held.0.as_deref().unwrap_or(&self.first)
     }
 }
 
@@ -81,10 +77,7 @@ impl CurrentRules {
     #[cold]
     fn hold_later(&self) -> HeldRules {
         let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
-        match &*later {
-            Some(rules) => HeldRules::Later(Arc::clone(rules)),
-            None => HeldRules::First,
-        }
+        HeldRules(later.clone())
     }
 
     /// Replaces the rules by those that are made, and tells what depends on them, one change at a
@@ -94,19 +87,5 @@ impl CurrentRules {
         let rules = later.insert(Arc::new(make()));
         self.replaced.store(1, Ordering::Release);
         publish(rules);
-    }
-
-    /// Changes what depends on the rules beside them, one change at a time.
-    pub fn beside(&self, change: impl FnOnce(&Rules)) {
-        let later = self.later.write().unwrap_or_else(PoisonError::into_inner);
-        change(later.as_deref().unwrap_or(&self.first));
-    }
-}
-
-#[cfg(not(feature = "std"))]
-impl CurrentRules {
-    /// There is only the switch to change.
-    pub fn beside(&self, change: impl FnOnce(&Rules)) {
-        change(&self.first);
     }
 }

@@ -1,18 +1,16 @@
 //! How do many owners of one policy have a state each, and the policy in common?
 
 use alloc::sync::Arc;
-use core::time::Duration;
 
-use crate::Budget;
-use crate::budget::{Budgets, RetryBudget};
+use crate::budget::{Budget, Budgets};
 use crate::decide::Rules;
 use crate::gauges::StopCounts;
 use crate::guard::Guards;
-use crate::scope::{ClockId, Heard};
+use crate::scope::Heard;
 use crate::sync::AtomicU64;
 
 use super::current_rules::CurrentRules;
-use super::{Shared, next_id};
+use super::{Given, Shared, next_id};
 
 impl Shared {
     /// A new state of the policy in force, as if made like this one: its budget is full, its guards
@@ -22,17 +20,7 @@ impl Shared {
     /// and of what a failure reads. Simulators make one twin for each of many clients.
     #[must_use]
     pub fn twin(&self) -> Self {
-        #[cfg(feature = "std")]
-        let tick = self.tick;
-        #[cfg(not(feature = "std"))]
-        let tick = Duration::ZERO;
-        let mut twin = Self::of_rules(
-            self.rules.share(),
-            tick,
-            self.clock,
-            self.foreign_budget.clone(),
-            self.observed,
-        );
+        let mut twin = Self::of_rules(self.rules.share(), self.given.clone());
         if self.demand.is_some() {
             twin = twin.counting_demand();
         }
@@ -43,15 +31,8 @@ impl Shared {
     }
 
     /// The state of rules that were made of a valid policy.
-    pub(super) fn of_rules(
-        rules: Arc<Rules>,
-        #[cfg_attr(not(feature = "std"), expect(unused_variables))] // the rules know it
-        tick: Duration,
-        clock: ClockId,
-        foreign_budget: Option<Arc<dyn RetryBudget>>,
-        observed: bool,
-    ) -> Self {
-        let budget = if foreign_budget.is_some() {
+    pub(super) fn of_rules(rules: Arc<Rules>, given: Given) -> Self {
+        let budget = if given.budget.is_some() {
             Budget::None
         } else {
             rules.policy.budget
@@ -60,22 +41,16 @@ impl Shared {
             budgets: Budgets::new(budget),
             deadline: AtomicU64::new(0),
             attempt_timeout: AtomicU64::new(0),
-            repeats: AtomicU64::new(0),
-            shares: AtomicU64::new(0),
             plain: AtomicU64::new(0),
             disabled: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             wants: AtomicU64::new(0),
-            foreign_budget,
             guards: Guards::new(&rules.policy),
             stops: StopCounts::default(),
             heard: Heard::nothing(),
             demand: None,
-            observed,
             rules: CurrentRules::new(rules),
-            #[cfg(feature = "std")]
-            tick,
-            clock,
+            given,
             id: next_id(),
         };
         shared.publish(shared.rules_of(&shared.hold_rules()));
@@ -88,6 +63,7 @@ mod tests {
     use crate::classify::Failure;
     use crate::policy::Policy;
     use crate::time::Instant;
+    use core::time::Duration;
 
     use super::*;
 

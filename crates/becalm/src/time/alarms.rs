@@ -1,17 +1,23 @@
 //! Who is to be woken when? Wakers by time, then by arrival.
 //!
 //! A waker runs foreign code when it is cloned, woken or dropped, and that code may come back to the
-//! lock under which this lies. So nothing here clones, wakes or drops one: what is taken out is handed
-//! out.
+//! lock under which these lie. So none of that happens under it.
 
+use core::ops::Deref;
 use core::task::Waker;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Instant;
 
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
     next: u64,
     by_time: BTreeMap<(Instant, u64), Waker>,
 }
@@ -19,51 +25,82 @@ pub(super) struct Alarms {
 impl Alarms {
     pub const fn new() -> Self {
         Self {
-            next: 0,
-            by_time: BTreeMap::new(),
+            state: Mutex::new(State {
+                next: 0,
+                by_time: BTreeMap::new(),
+            }),
         }
-    }
-
-    /// Sets an alarm, or changes the waker of the one with this number; returns the old one.
-    pub fn set(&mut self, at: Instant, id: &mut Option<u64>, waker: Waker) -> Option<Waker> {
-        let id = *id.get_or_insert_with(|| {
-            self.next += 1;
-            self.next
-        });
-        self.by_time.insert((at, id), waker)
-    }
-
-    pub fn remove(&mut self, at: Instant, id: u64) -> Option<Waker> {
-        self.by_time.remove(&(at, id))
     }
 
     /// When the first of them is due.
     pub fn first(&self) -> Option<Instant> {
-        self.by_time.first_key_value().map(|(&(at, _), _)| at)
+        let state = self.state();
+        let first = state.by_time.first_key_value();
+        first.map(|(&(at, _), _)| at)
     }
 
-    /// Takes out those that are due, in order.
-    pub fn take_due(&mut self, now: Instant) -> Vec<Waker> {
-        if self.first().is_none_or(|first| first > now) {
-            return Vec::new();
+    /// Wakes those that are due, in order; whether there were any. One that panics, of which the panic
+    /// hook has told, takes nothing from the others.
+    pub fn wake_due(&self, now: Instant) -> bool {
+        let mut state = self.state();
+        let later = state.by_time.split_off(&(now, u64::MAX));
+        let due = std::mem::replace(&mut state.by_time, later);
+        drop(state);
+        let any_due = !due.is_empty();
+        for waker in due.into_values() {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                // What it panicked with may panic when it is dropped.
+                std::mem::forget(panic);
+            }
         }
-        let later = self.by_time.split_off(&(now, u64::MAX));
-        let due = std::mem::replace(&mut self.by_time, later);
-        due.into_values().collect()
+        any_due
     }
 
     pub fn len(&self) -> usize {
-        self.by_time.len()
+        self.state().by_time.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Wakes all of them. One that panics, of which the panic hook has told, takes nothing from the
-/// others.
-pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    for waker in wakers {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            // What it panicked with may panic when it is dropped.
-            std::mem::forget(panic);
+/// One who waits for a point in time. Dropped, nobody is woken.
+#[derive(Debug)]
+pub(super) struct Waiting<A: Deref<Target = Alarms>> {
+    pub alarms: A,
+    pub at: Instant,
+    id: Option<u64>,
+}
+
+impl<A: Deref<Target = Alarms>> Waiting<A> {
+    pub const fn new(alarms: A, at: Instant) -> Self {
+        Self {
+            alarms,
+            at,
+            id: None,
+        }
+    }
+
+    /// From here on this waker is woken, and no other.
+    pub fn wake(&mut self, waker: &Waker) {
+        let waker = waker.clone();
+        let mut state = self.alarms.state();
+        let id = *self.id.get_or_insert_with(|| {
+            state.next += 1;
+            state.next
+        });
+        let old = state.by_time.insert((self.at, id), waker);
+        drop(state);
+        drop(old);
+    }
+}
+
+impl<A: Deref<Target = Alarms>> Drop for Waiting<A> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            let left = self.alarms.state().by_time.remove(&(self.at, id));
+            drop(left);
         }
     }
 }

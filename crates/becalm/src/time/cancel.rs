@@ -3,10 +3,11 @@
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::alarms::wake_all;
+use super::Instant;
+use super::alarms::{Alarms, Waiting};
 
 /// A handle that ends calls from elsewhere: another thread, another task, a shutdown.
 ///
@@ -21,19 +22,8 @@ use super::alarms::wake_all;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
-    state: Arc<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    cancelled: AtomicBool,
-    listeners: Mutex<Listeners>,
-}
-
-#[derive(Debug, Default)]
-struct Listeners {
-    next: u64,
-    wakers: Vec<(u64, Waker)>,
+    cancelled: Arc<AtomicBool>,
+    listeners: Arc<Alarms>,
 }
 
 impl Cancel {
@@ -46,15 +36,14 @@ impl Cancel {
     ///
     /// It wakes all who listen. One whose waker panics takes nothing from the others.
     pub fn cancel(&self) {
-        self.state.cancelled.store(true, Ordering::SeqCst);
-        let wakers = std::mem::take(&mut self.listeners().wakers);
-        wake_all(wakers.into_iter().map(|(_, waker)| waker));
+        self.cancelled.store(true, Ordering::SeqCst);
+        self.listeners.wake_due(Instant::NEVER);
     }
 
     /// Whether somebody has cancelled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.state.cancelled.load(Ordering::SeqCst)
+        self.cancelled.load(Ordering::SeqCst)
     }
 
     /// A future that ends when somebody cancels, at once if that has happened. It owns its handle.
@@ -70,24 +59,19 @@ impl Cancel {
     /// ```
     pub fn cancelled(&self) -> Cancelled {
         Cancelled {
-            cancel: self.clone(),
-            id: None,
+            cancelled: Arc::clone(&self.cancelled),
+            waiting: Waiting::new(Arc::clone(&self.listeners), Instant::NEVER),
         }
     }
 
     /// Wakes this waker on cancellation, once, for as long as the listener lives; at once if
     /// somebody has cancelled. For drivers that poll nothing else.
-    pub fn listen(&self, waker: &Waker) -> impl Drop + use<> {
+    pub fn listen(&self, waker: &Waker) -> Cancelled {
         let mut listening = self.cancelled();
         if listening.poll_with(waker).is_ready() {
             waker.wake_by_ref();
         }
         listening
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, Listeners> {
-        let listeners = self.state.listeners.lock();
-        listeners.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,35 +79,18 @@ impl Cancel {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Cancelled {
-    cancel: Cancel,
-    id: Option<u64>,
+    cancelled: Arc<AtomicBool>,
+    waiting: Waiting<Arc<Alarms>>,
 }
 
 impl Cancelled {
     pub(crate) fn poll_with(&mut self, waker: &Waker) -> Poll<()> {
-        if self.cancel.is_cancelled() {
+        if self.cancelled.load(Ordering::SeqCst) {
             return Poll::Ready(());
         }
-        // A waker that is cloned or dropped may run anything: never under the lock.
-        let mut waker = waker.clone();
-        let mut listeners = self.cancel.listeners();
-        let known = self.id.and_then(|own| {
-            let mut wakers = listeners.wakers.iter_mut();
-            wakers.find(|(id, _)| *id == own)
-        });
-        if let Some((_, known)) = known {
-            std::mem::swap(known, &mut waker);
-            drop(listeners);
-            drop(waker);
-        } else {
-            listeners.next += 1;
-            let id = listeners.next;
-            listeners.wakers.push((id, waker));
-            drop(listeners);
-            self.id = Some(id);
-        }
+        self.waiting.wake(waker);
         // Who cancelled in between may have looked before this waker was there.
-        if self.cancel.is_cancelled() {
+        if self.cancelled.load(Ordering::SeqCst) {
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -136,19 +103,5 @@ impl Future for Cancelled {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         self.poll_with(context.waker())
-    }
-}
-
-impl Drop for Cancelled {
-    fn drop(&mut self) {
-        let Some(own) = self.id else {
-            return;
-        };
-        let mut listeners = self.cancel.listeners();
-        let mut wakers = listeners.wakers.iter();
-        let at = wakers.position(|(id, _)| *id == own);
-        let left = at.map(|at| listeners.wakers.swap_remove(at));
-        drop(listeners);
-        drop(left);
     }
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::alarms::{Alarms, wake_all};
+use super::alarms::{Alarms, Waiting};
 use super::{ClockId, Instant, Sleep, Sleeper};
 
 /// A clock that moves only when a test says so, and the timer on it.
@@ -38,6 +38,7 @@ use super::{ClockId, Instant, Sleep, Sleeper};
 #[derive(Debug, Clone)]
 pub struct FakeSleeper {
     state: Arc<Mutex<State>>,
+    alarms: Arc<Alarms>,
     clock: ClockId,
     auto: bool,
     tick: Duration,
@@ -46,7 +47,6 @@ pub struct FakeSleeper {
 #[derive(Debug, Default)]
 struct State {
     now: Instant,
-    alarms: Alarms,
     slept: Vec<Duration>,
     reads: u64,
 }
@@ -56,6 +56,7 @@ impl FakeSleeper {
     pub fn new() -> Self {
         Self {
             state: Arc::default(),
+            alarms: Arc::default(),
             clock: ClockId::unique(),
             auto: false,
             tick: Duration::ZERO,
@@ -78,19 +79,13 @@ impl FakeSleeper {
 
     /// Moves the time, and wakes those that waited for it, in order.
     pub fn advance(&self, by: Duration) {
-        let mut state = self.state();
-        state.now = state.now.after(by);
-        Self::wake_due(state);
+        self.move_time(|now| now.after(by));
     }
 
     /// Moves the time to the next wake-up and tells how far that was; `None` if nobody sleeps.
     pub fn advance_to_next(&self) -> Option<Duration> {
-        let mut state = self.state();
-        let at = state.alarms.first()?;
-        let by = at.since(state.now);
-        state.now = state.now.max(at);
-        Self::wake_due(state);
-        Some(by)
+        let at = self.alarms.first()?;
+        Some(self.move_time(|now| now.max(at)))
     }
 
     /// Every sleep that was begun, in order: how long it was to last.
@@ -100,7 +95,7 @@ impl FakeSleeper {
 
     /// How many sleepers are waiting for the time to move.
     pub fn sleepers(&self) -> usize {
-        self.state().alarms.len()
+        self.alarms.len()
     }
 
     /// How often the clock was read.
@@ -112,11 +107,13 @@ impl FakeSleeper {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake_due(mut state: MutexGuard<'_, State>) {
-        let now = state.now;
-        let due = state.alarms.take_due(now);
+    fn move_time(&self, to: impl FnOnce(Instant) -> Instant) -> Duration {
+        let mut state = self.state();
+        let (before, now) = (state.now, to(state.now));
+        state.now = now;
         drop(state);
-        wake_all(due);
+        self.alarms.wake_due(now);
+        now.since(before)
     }
 }
 
@@ -145,8 +142,7 @@ impl Sleeper for FakeSleeper {
         drop(state);
         Box::pin(FakeSleep {
             sleeper: self.clone(),
-            at,
-            id: None,
+            waiting: Waiting::new(Arc::clone(&self.alarms), at),
         })
     }
 
@@ -161,36 +157,32 @@ impl Sleeper for FakeSleeper {
 
 struct FakeSleep {
     sleeper: FakeSleeper,
-    at: Instant,
-    id: Option<u64>,
+    waiting: Waiting<Arc<Alarms>>,
+}
+
+impl FakeSleep {
+    fn is_over(&self) -> bool {
+        let mut state = self.sleeper.state();
+        if self.sleeper.auto {
+            state.now = state.now.max(self.waiting.at);
+        }
+        state.now >= self.waiting.at
+    }
 }
 
 impl Future for FakeSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        // A waker that is cloned or dropped may run anything: never under the lock.
-        let waker = context.waker().clone();
-        let mut state = this.sleeper.state();
-        if this.sleeper.auto {
-            state.now = state.now.max(this.at);
-        }
-        if state.now >= this.at {
+        if self.is_over() {
             return Poll::Ready(());
         }
-        let old = state.alarms.set(this.at, &mut this.id, waker);
-        drop(state);
-        drop(old);
-        Poll::Pending
-    }
-}
-
-impl Drop for FakeSleep {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let left = self.sleeper.state().alarms.remove(self.at, id);
-            drop(left);
+        self.waiting.wake(context.waker());
+        // Who moved the time in between may have looked before this waker was there.
+        if self.is_over() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }

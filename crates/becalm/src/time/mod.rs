@@ -1,9 +1,10 @@
 //! Who owns the time? A sleeper: clock and timer in one object, which a test can replace.
 
+mod clock;
 mod instant;
 mod unix;
 
-pub use crate::scope::ClockId;
+pub use clock::ClockId;
 pub use instant::Instant;
 pub use unix::UnixTime;
 
@@ -25,12 +26,23 @@ pub use cancel::{Cancel, Cancelled};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]
-pub use sleeper::{Sleep, Sleeper};
+pub(crate) use sleeper::Unpark;
 #[cfg(feature = "std")]
-pub(crate) use sleeper::{Unpark, default_sleeper};
+pub use sleeper::{Sleep, Sleeper};
 #[cfg(feature = "std")]
 pub use std_sleeper::StdSleeper;
 #[cfg(feature = "tokio")]
 pub use tokio_sleeper::TokioSleeper;
-#[cfg(feature = "tokio")]
-pub(crate) use tokio_sleeper::tokio_runs_on_the_process_clock;
+
+/// The sleeper of retriers that set none: tokio's with the feature `tokio`, otherwise std's.
+#[cfg(feature = "std")]
+pub(crate) fn default_sleeper() -> std::sync::Arc<dyn Sleeper> {
+    use std::sync::{Arc, LazyLock};
+    static DEFAULT: LazyLock<Arc<dyn Sleeper>> = LazyLock::new(|| {
+        #[cfg(feature = "tokio")]
+        return Arc::new(TokioSleeper::new());
+        #[cfg(not(feature = "tokio"))]
+        return Arc::new(StdSleeper::new());
+    });
+    Arc::clone(&DEFAULT)
+}

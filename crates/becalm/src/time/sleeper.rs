@@ -5,7 +5,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::Context;
 use core::time::Duration;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::Wake;
 use std::thread::Thread;
 use std::time::SystemTime;
@@ -74,15 +74,4 @@ impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
-}
-
-/// The sleeper of retriers that set none: tokio's with the feature `tokio`, otherwise std's.
-pub(crate) fn default_sleeper() -> Arc<dyn Sleeper> {
-    static DEFAULT: LazyLock<Arc<dyn Sleeper>> = LazyLock::new(|| {
-        #[cfg(feature = "tokio")]
-        return Arc::new(super::TokioSleeper::new());
-        #[cfg(not(feature = "tokio"))]
-        return Arc::new(super::StdSleeper::new());
-    });
-    Arc::clone(&DEFAULT)
 }

@@ -2,13 +2,14 @@
 
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread::Thread;
 use std::time::Instant as StdInstant;
 
-use super::alarms::{Alarms, wake_all};
+use super::alarms::{Alarms, Waiting};
 use super::{ClockId, Instant, Sleep, Sleeper};
 
 /// The standard library's clock. Async sleeps wake from one background thread, which starts with
@@ -34,11 +35,7 @@ impl Sleeper for StdSleeper {
     }
 
     fn sleep_until(&self, at: Instant) -> Sleep {
-        Box::pin(TimerSleep {
-            timer: &TIMER,
-            at,
-            id: None,
-        })
+        Box::pin(TIMER.sleep_until(at))
     }
 
     fn park_until(&self, at: Instant) -> bool {
@@ -88,101 +85,75 @@ fn zero() -> StdInstant {
 
 /// The timer thread's work.
 struct Timer {
-    state: Mutex<State>,
-    changed: Condvar,
-    start: fn(&'static Timer) -> io::Result<()>,
-}
-
-#[derive(Default)]
-struct State {
     alarms: Alarms,
-    is_running: bool,
+    /// The thread, once it is started.
+    thread: Mutex<Option<Thread>>,
+    start: fn(&'static Timer) -> io::Result<Thread>,
 }
 
 impl Timer {
-    const fn new(start: fn(&'static Timer) -> io::Result<()>) -> Self {
+    const fn new(start: fn(&'static Timer) -> io::Result<Thread>) -> Self {
         Self {
-            state: Mutex::new(State {
-                alarms: Alarms::new(),
-                is_running: false,
-            }),
-            changed: Condvar::new(),
+            alarms: Alarms::new(),
+            thread: Mutex::new(None),
             start,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    const fn sleep_until(&'static self, at: Instant) -> TimerSleep {
+        TimerSleep {
+            timer: self,
+            waiting: Waiting::new(&self.alarms, at),
+        }
     }
 
-    /// Wakes this waker when the time has come; false if nobody will, as the thread cannot be
-    /// started.
-    fn wake_at(&'static self, at: Instant, id: &mut Option<u64>, waker: Waker) -> bool {
-        let mut state = self.state();
-        let old = state.alarms.set(at, id, waker);
+    /// Tells the thread of a new alarm; false if nobody heeds it, as the thread cannot be started.
+    fn tell(&'static self) -> bool {
         // Under the lock: who comes meanwhile must not count on a thread that fails to start.
-        state.is_running = state.is_running || (self.start)(self).is_ok();
-        let is_running = state.is_running;
-        drop(state);
-        drop(old);
-        self.changed.notify_one();
-        is_running
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            *thread = (self.start)(self).ok();
+        }
+        thread.as_ref().map(Thread::unpark).is_some()
     }
 
     fn run(&self) {
-        let mut state = self.state();
         loop {
             let now = StdSleeper::new().now();
-            let due = state.alarms.take_due(now);
-            if !due.is_empty() {
-                drop(state);
-                wake_all(due);
-                state = self.state();
+            if self.alarms.wake_due(now) {
                 continue;
             }
-            let next = state.alarms.first();
-            let left = next.map_or(Duration::MAX, |next| next.since(now));
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            match self.alarms.first() {
+                Some(next) => std::thread::park_timeout(next.since(now)),
+                None => std::thread::park(),
+            }
         }
     }
 }
 
 static TIMER: Timer = Timer::new(|timer| {
     let thread = std::thread::Builder::new().name("becalm-timer".into());
-    thread.spawn(|| timer.run()).map(drop)
+    Ok(thread.spawn(|| timer.run())?.thread().clone())
 });
 
 struct TimerSleep {
     timer: &'static Timer,
-    at: Instant,
-    id: Option<u64>,
+    waiting: Waiting<&'static Alarms>,
 }
 
 impl Future for TimerSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        if StdSleeper::new().now() >= this.at {
+        if StdSleeper::new().now() >= self.waiting.at {
             return Poll::Ready(());
         }
-        // A waker that is cloned or dropped may run anything: never under the timer's lock.
-        let waker = context.waker().clone();
-        if !this.timer.wake_at(this.at, &mut this.id, waker) {
+        self.waiting.wake(context.waker());
+        if !self.timer.tell() {
             std::thread::yield_now();
             context.waker().wake_by_ref();
         }
         Poll::Pending
-    }
-}
-
-impl Drop for TimerSleep {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let left = self.timer.state().alarms.remove(self.at, id);
-            drop(left);
-        }
     }
 }
 
@@ -213,15 +184,10 @@ mod tests {
                 return Err(io::Error::from(io::ErrorKind::WouldBlock));
             }
             STARTED.fetch_add(1, Ordering::SeqCst);
-            std::thread::Builder::new().spawn(|| timer.run()).map(drop)
+            let thread = std::thread::Builder::new().spawn(|| timer.run())?;
+            Ok(thread.thread().clone())
         });
-        let sleep = |lasts| {
-            Box::pin(TimerSleep {
-                timer: &TIMER,
-                at: StdSleeper::new().now().after(lasts),
-                id: None,
-            })
-        };
+        let sleep = |lasts| Box::pin(TIMER.sleep_until(StdSleeper::new().now().after(lasts)));
         let woken = Arc::new(Count::default());
         let waker = Arc::clone(&woken).into();
         let mut context = Context::from_waker(&waker);
@@ -231,7 +197,7 @@ mod tests {
             polls += 1;
             assert_eq!(woken.0.load(Ordering::SeqCst), polls, "it hangs");
         }
-        assert!(StdSleeper::new().now() >= short.at, "early");
+        assert!(StdSleeper::new().now() >= short.waiting.at, "early");
 
         let mut forgotten = sleep(Duration::from_millis(1));
         assert!(forgotten.as_mut().poll(&mut context).is_pending());

@@ -65,12 +65,3 @@ impl Sleeper for TokioSleeper {
         ClockId::TOKIO
     }
 }
-
-/// Whether tokio's clock, as this thread sees it, is the process's own: it is unless a test has
-/// paused it, which tokio does not tell. A paused one stands still, so that its present does not lie
-/// between two readings of the other but for the moment at which it was paused, when the two agree.
-pub(crate) fn tokio_runs_on_the_process_clock() -> bool {
-    let before = std::time::Instant::now();
-    let tokio = tokio::time::Instant::now().into_std();
-    before <= tokio && tokio <= std::time::Instant::now()
-}

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use becalm::{Bulkhead, Policy, Retrier, StopReason, call::CallOptions, rate::AdaptiveRate};
+use becalm::{Bulkhead, Policy, Retrier, StopReason, rate::AdaptiveRate};
 
 use crate::probe::{Fault, MS, SECOND, fixed};
 
@@ -53,7 +53,7 @@ fn c16_a_blocking_wait_for_a_guard_ends_inside_a_runtime() {
             refused.unwrap_err().reason()
         },
         |retrier| {
-            let mut call = retrier.call_with::<Fault>(CallOptions::new());
+            let mut call = retrier.call::<Fault>();
             assert!(call.next_blocking().is_none());
             call.gave_up().reason()
         },
@@ -73,7 +73,7 @@ fn c16_a_place_that_is_left_on_another_thread_ends_a_blocking_wait() {
     let retrier = fixed(MS).bulkhead(Bulkhead::calls(1).waiting(1));
     let retrier = retrier.retrier().unwrap();
     on_the_only_thread(move || {
-        let mut busy = retrier.owned_call::<Fault>(CallOptions::new());
+        let mut busy = retrier.owned_call::<Fault>();
         assert!(busy.next_blocking().is_some());
         let leaves = std::thread::spawn(move || {
             std::thread::sleep(10 * MS);

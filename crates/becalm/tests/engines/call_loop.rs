@@ -85,7 +85,7 @@ fn an_attempt_of_which_nothing_was_told_counts_as_transient() {
 
     let mut options = becalm::call::CallOptions::new();
     options.operation = Operation::NotIdempotent;
-    let mut call = watched.retrier.call_with::<Fault>(options);
+    let mut call = watched.retrier.call::<Fault>().options(options);
     while call.next_blocking().is_some() {}
     assert_eq!(
         call.gave_up().reason(),
@@ -264,7 +264,7 @@ fn its_deadline_refuses_attempts_and_is_told() {
     let retrier = on(&clock, fixed(100 * MS));
     let mut options = becalm::call::CallOptions::new();
     options.deadline = Some(250 * MS);
-    let mut call = retrier.call_with(options);
+    let mut call = retrier.call().options(options);
     let mut told = Vec::new();
     while let Some(attempt) = call.next_blocking() {
         told.push(attempt.remaining().unwrap());
@@ -301,7 +301,7 @@ fn every_attempt_carries_the_key() {
     let key = IdempotencyKey::random();
     let mut options = becalm::call::CallOptions::new();
     options.operation = Operation::Keyed(key);
-    let mut call = retrier.call_with(options);
+    let mut call = retrier.call().options(options);
     while let Some(attempt) = call.next_blocking() {
         assert_eq!(attempt.key(), Some(key));
         call.failure(Fault::DOWN);

@@ -7,7 +7,7 @@ use std::io;
 use std::num::ParseIntError;
 use std::sync::LazyLock;
 
-use becalm::classify::{ByError, Classifier, judged};
+use becalm::classify::{ByError, ByTrait, Classifier, judged};
 use becalm::time::FakeSleeper;
 use becalm::{
     Attempt, Failure, GaveUp, Policy, Retrier, StopReason,
@@ -327,7 +327,7 @@ fn c3_the_operation_may_say_what_its_error_means() {
     let of_blocking = call.not_idempotent().call().unwrap_err();
     let mut options = becalm::call::CallOptions::new();
     options.operation = becalm::Operation::NotIdempotent;
-    let mut call = retrier.call_with(options);
+    let mut call = retrier.call().options(options);
     while let Some(attempt) = call.next_blocking() {
         let (failure, error) = send(attempt.number()).unwrap_err();
         call.failure_as(failure, error);
@@ -345,4 +345,20 @@ fn c3_the_operation_may_say_what_its_error_means() {
                 .ends_with("invalid digit found in string")
         );
     }
+}
+
+/// C3: beside a classifier of its own, a call may let the operation say what its error means.
+#[test]
+fn c3_the_operation_may_say_what_its_error_means_beside_any_classifier() {
+    let by_closure = retrier().classify_with(|_, _: &ParseIntError| Failure::permanent());
+    let says = |failure: Failure| move |_| Err::<(), _>((failure, Fault::DOWN));
+    let refused = by_closure.blocking(says(Failure::permanent()));
+    let gave_up = refused.classify_by(ByTrait).call().unwrap_err();
+    assert_eq!(gave_up.reason(), StopReason::Permanent);
+    let down = by_closure.retry(|_| async { Err::<(), _>((Failure::transient(), Fault::DOWN)) });
+    let gave_up = ready(down.classify_by(ByTrait)).unwrap_err();
+    assert_eq!(
+        (gave_up.attempts(), gave_up.error()),
+        (4, Some(&Fault::DOWN))
+    );
 }

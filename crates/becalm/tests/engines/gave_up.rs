@@ -403,3 +403,34 @@ mod with_anyhow {
         );
     }
 }
+
+#[test]
+fn a_give_up_of_two_layers_becomes_one_with_the_innermost_error() {
+    let (clock, policy) = (FakeSleeper::auto(), fixed(MS).attempts(2));
+    let (outer, inner) = (on(&clock, policy.clone()), on(&clock, policy));
+    let twice = |fault: Fault| {
+        let ended = outer.retry_blocking(|_| inner.retry_blocking(|_| Err::<(), _>(fault)));
+        ended.unwrap_err()
+    };
+    let nested = twice(Fault::DOWN);
+    let (reason, attempts, failure) = (nested.reason(), nested.attempts(), nested.classify());
+    let flat: GaveUp<Fault> = nested.flatten();
+    assert_eq!(
+        (flat.reason(), flat.attempts(), flat.classify()),
+        (reason, attempts, failure)
+    );
+    assert_eq!(flat.last(), Last::Error(&Fault::DOWN));
+    assert_eq!(
+        flat.to_string(),
+        "gave up after 2 attempts, 1ms after the first failure, because all attempts were used: \
+         the shop is down"
+    );
+    assert_eq!(twice(Fault::GONE).flatten().into_error(), Some(Fault::GONE));
+
+    let cut = never_answered(fixed(MS).attempt_timeout(SECOND).attempts(1), None);
+    let around = on(&clock, fixed(MS).attempts(1));
+    let mut cut = Some(cut);
+    let ended = around.retry_blocking(|_| Err::<(), _>(cut.take().expect("one attempt")));
+    let flat = ended.unwrap_err().flatten();
+    assert_eq!((flat.last(), flat.error()), (Last::AttemptTimeout, None));
+}

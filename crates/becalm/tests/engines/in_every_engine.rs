@@ -2,18 +2,19 @@
 //! gone, end when it is cancelled?
 
 use std::cell::{Cell, RefCell};
-use std::future::pending;
+use std::future::{pending, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Duration;
 
-use becalm::run::Engine;
+use becalm::run::{Copies, Engine};
 use becalm::scope::body_is_consumed;
 use becalm::time::FakeSleeper;
 use becalm::{
-    Attempt, Cancel, Classify, Effect, GaveUp, Hint, Policy, Retrier, Scope, StopReason,
-    call::CallOptions, scope::Nested,
+    Attempt, Cancel, Classify, Effect, GaveUp, Hint, IdempotencyKey, Policy, Retrier, Scope,
+    StopReason, scope::Nested,
 };
 
 use crate::probe::{ByHand, Fault, MS, SECOND, fixed, on, ready, watched};
@@ -22,7 +23,7 @@ type Operation<'a> = &'a dyn Fn(Attempt) -> Result<u32, Fault>;
 type Ended = Result<u32, GaveUp<Fault>>;
 type Driver = fn(&Retrier, Operation<'_>) -> Ended;
 
-const DRIVERS: [(&str, Driver); 5] = [
+const DRIVERS: [(&str, Driver); 6] = [
     ("async", |retrier, operation| {
         ready(retrier.retry(|attempt| async move { operation(attempt) }))
     }),
@@ -42,7 +43,7 @@ const DRIVERS: [(&str, Driver); 5] = [
         })
     }),
     ("blocking loop", |retrier, operation| {
-        let mut call = retrier.owned_call(CallOptions::new());
+        let mut call = retrier.owned_call();
         while let Some(attempt) = call.next_blocking() {
             match call.enter(|| operation(attempt)) {
                 Ok(value) => return Ok(call.success(value)),
@@ -50,6 +51,15 @@ const DRIVERS: [(&str, Driver); 5] = [
             }
         }
         Err(call.gave_up())
+    }),
+    ("a driver of futures", |retrier, operation| {
+        let mut engine = retrier.engine().begin();
+        let (mut copies, mut last) = (pin!(Copies::none()), None);
+        let start = |attempt| async move { operation(attempt) };
+        ready(poll_fn(|context| {
+            let (copies, classifier) = (copies.as_mut(), retrier.classifier());
+            copies.poll_call(&mut engine, classifier, &mut last, context, start)
+        }))
     }),
     ("a driver of its own", |retrier, operation| {
         let mut engine = retrier.engine().begin();
@@ -65,7 +75,7 @@ const DRIVERS: [(&str, Driver); 5] = [
                     return Ok(value);
                 }
                 Err(fault) => {
-                    engine.failed(attempt.number(), fault.0, Some(&fault), &mut |_| ());
+                    engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
                     last = Some(fault);
                 }
             }
@@ -102,6 +112,31 @@ fn c5_the_timeout_of_an_attempt_is_the_lesser_of_both() {
         let both = policy().attempt_timeout(100 * MS).deadline(290 * MS);
         assert_eq!(told(driver, both), least, "{name}");
     }
+}
+
+/// What a driver needs to set the header field `Idempotency-Key`.
+#[test]
+fn every_attempt_of_a_keyed_call_carries_its_key_in_every_engine() {
+    let retrier = on(&FakeSleeper::auto(), fixed(MS).attempts(3));
+    let key = IdempotencyKey::random();
+    let keys = RefCell::new(Vec::new());
+    let operation = |attempt: Attempt| {
+        keys.borrow_mut().push(attempt.key());
+        Err::<(), _>(Fault::DOWN)
+    };
+    let of_async = retrier.retry(|attempt| async move { operation(attempt) });
+    assert!(ready(of_async.keyed_with(key)).is_err());
+    assert!(retrier.blocking(operation).keyed_with(key).call().is_err());
+    let mut call = retrier.call().keyed_with(key);
+    while let Some(attempt) = call.next_blocking() {
+        call.failure(operation(attempt).unwrap_err());
+    }
+    let mut engine = retrier.engine().keyed_with(key).begin();
+    while let Ok(attempt) = engine.block_attempt() {
+        let fault = operation(attempt).unwrap_err();
+        engine.failed_with(attempt, retrier.classifier(), &fault, &mut |_| ());
+    }
+    assert_eq!(keys.into_inner(), [Some(key); 4 * 3]);
 }
 
 /// C4: nobody repeats it, but for a retry inside, which may repeat what it can.

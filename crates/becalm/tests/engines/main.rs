@@ -17,6 +17,7 @@ mod blocking_in_tokio;
 mod call_loop;
 mod cancellation;
 mod classified;
+mod counted_anew;
 mod foreign_wakers;
 mod gave_up;
 mod guard_edges;

@@ -314,7 +314,7 @@ fn in_async_loop(
     service: &Service<'_>,
 ) -> Result<u32, (StopReason, u32)> {
     ready(async {
-        let mut call = watched.retrier.call_with(*options);
+        let mut call = watched.retrier.call().options(*options);
         while let Some(attempt) = call.next().await {
             match service.serve(attempt) {
                 Ok(answer) => return Ok(call.success(answer)),
@@ -331,7 +331,7 @@ fn in_blocking_loop(
     options: &CallOptions,
     service: &Service<'_>,
 ) -> Result<u32, (StopReason, u32)> {
-    let mut call = watched.retrier.call_with(*options);
+    let mut call = watched.retrier.call().options(*options);
     while let Some(attempt) = call.next_blocking() {
         match service.serve(attempt) {
             Ok(answer) => return Ok(call.success(answer)),

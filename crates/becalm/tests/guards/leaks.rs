@@ -194,7 +194,8 @@ impl<'r> Books<'r> {
                 if let Step::Cancel(_) = step {
                     held.call.cancel(now, &mut random);
                 } else {
-                    held.call.panicked(now, &mut random);
+                    let number = held.call.attempt_number();
+                    held.call.panicked(number, now, &mut random);
                 }
                 held.flights.clear();
                 (held.is_decided, held.is_active) = (false, false);

@@ -72,7 +72,7 @@ const PLACES: [(&str, Engine); 7] = [
                 Ok(Ok(_)) => return,
                 Ok(Err(Fault(failure))) => failure,
                 Err(panic) => {
-                    call.panicked(clock.now(), &mut || 0);
+                    call.panicked(attempt.number(), clock.now(), &mut || 0);
                     resume_unwind(panic);
                 }
             };

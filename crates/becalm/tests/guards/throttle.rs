@@ -186,7 +186,8 @@ fn a_call_that_waits_for_a_place_is_not_asked_again() {
     let clock = &world.clock;
     let mut busy = world
         .retrier
-        .call_with::<Fault>(with(Priority::CriticalPlus));
+        .call::<Fault>()
+        .options(with(Priority::CriticalPlus));
     assert!(busy.next_blocking().is_some());
     let begin = || Call::begin(&world.retrier, CallOptions::new(), Scope::NONE, clock.now());
     let waker = std::task::Waker::noop();

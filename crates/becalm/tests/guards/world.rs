@@ -268,7 +268,7 @@ fn in_async_loop(
     operation: Operation<'_>,
 ) -> Result<u32, Stop> {
     ready(async {
-        let mut call = world.retrier.call_with(*options);
+        let mut call = world.retrier.call().options(*options);
         while let Some(attempt) = call.next().await {
             match operation(attempt) {
                 Ok(answer) => return Ok(call.success(answer)),
@@ -284,7 +284,7 @@ fn in_blocking_loop(
     options: &CallOptions,
     operation: Operation<'_>,
 ) -> Result<u32, Stop> {
-    let mut call = world.retrier.call_with(*options);
+    let mut call = world.retrier.call().options(*options);
     while let Some(attempt) = call.next_blocking() {
         match operation(attempt) {
             Ok(answer) => return Ok(call.success(answer)),

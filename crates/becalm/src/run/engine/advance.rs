@@ -3,11 +3,12 @@
 use core::task::{Context, Poll, Waker, ready};
 use core::time::Duration;
 
-use super::super::core::{Core, Stream};
+use super::super::core::Core;
 use super::super::gave_up::Last;
 use super::alarm::Alarm;
 use super::{Cut, Engine, Stage, Step};
-use crate::call::{Attempt, Start, TIMED_OUT};
+use crate::attempt::Attempt;
+use crate::call::Start;
 use crate::observe::Event;
 use crate::stop::StopReason;
 use crate::time::{Cancel, Instant};
@@ -79,26 +80,13 @@ impl<H: AsRef<Core>> Engine<H> {
     /// Starts the attempt that was decided, if the guards let it.
     pub(super) fn start(&mut self, waker: &Waker) -> Step {
         self.hedge_due = None;
-        let host = &*self.core.as_ref().host;
-        let now = host.sleeper.now();
+        let now = self.now();
         let waited = now.since(*self.wait_began.get_or_insert(now));
-        let (identity, stream) = (self.identity.as_ref(), &mut self.random);
-        let mut random = Stream {
-            seed: &host.seed,
-            stream,
-        };
-        let announce = |attempt: Attempt, transition: &mut Option<_>| {
-            if let Some(transition) = transition.take() {
-                host.tell_transition(identity, transition);
-            }
-            let number = attempt.number();
-            host.observe(identity, Event::Attempt { number, waited });
-        };
-        let started = self
-            .call
-            .start_announced(now, Some(waker), &mut random, announce);
-        match started {
+        match self.on_call(|call, _, random| call.begin_attempt(now, Some(waker), random)) {
             Ok(Start::Go(attempt)) => {
+                let number = attempt.number();
+                self.observe(Event::Attempt { number, waited });
+                self.call.spend();
                 self.timer = None;
                 self.stage = Stage::Running;
                 Step::Start(attempt)
@@ -127,19 +115,13 @@ impl<H: AsRef<Core>> Engine<H> {
             Alarm::Hedge => return self.start_hedge(),
             Alarm::Timeout(number) => {
                 cut(number);
-                self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
+                self.timed_out(number, cut);
             }
             Alarm::Deadline => {
                 self.cut_all(cut);
-                let now = self.host().sleeper.now();
+                let now = self.now();
                 self.note_running(Last::AttemptTimeout, now);
-                let host = &*self.core.as_ref().host;
-                let mut random = Stream {
-                    seed: &host.seed,
-                    stream: &mut self.random,
-                };
-                self.call.cut(now, &mut random);
-                self.tell_transition();
+                self.on_call(|call, _, random| call.cut(now, random));
                 self.shared().count_stop(StopReason::DeadlineExceeded);
                 self.stop(StopReason::DeadlineExceeded, Some(now), None);
             }
@@ -149,24 +131,15 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// Starts the hedge that is due, if budget and guards let it.
     pub(super) fn start_hedge(&mut self) -> Option<Attempt> {
-        let host = &*self.core.as_ref().host;
-        let now = host.sleeper.now();
+        let now = self.now();
         self.hedge_due = None;
         let primary = self.call.flights().next().and_then(|first| first.started);
         let after = primary.map_or(Duration::ZERO, |started| now.since(started));
-        let (identity, stream) = (self.identity.as_ref(), &mut self.random);
-        let mut random = Stream {
-            seed: &host.seed,
-            stream,
-        };
-        self.call
-            .start_hedge_announced(now, &mut random, |attempt, transition| {
-                if let Some(transition) = transition.take() {
-                    host.tell_transition(identity, transition);
-                }
-                let number = attempt.number();
-                host.observe(identity, Event::Hedge { number, after });
-            })
+        let hedge = self.on_call(|call, _, random| call.begin_hedge(now, random))?;
+        let number = hedge.number();
+        self.observe(Event::Hedge { number, after });
+        self.call.spend();
+        Some(hedge)
     }
 
     pub(super) fn cut_all(&self, cut: &mut Cut<'_>) {

@@ -1,15 +1,14 @@
 //! How does a call under an engine begin?
 
 use core::time::Duration;
-use std::sync::Arc;
 
-use super::super::core::{Attached, Core, Identity};
+use super::super::core::Core;
 use super::super::first_attempt::{Begun, Halted, Settings, plain};
+use super::super::options::call_options;
 use super::{Engine, Held, Stage};
-use crate::call::{Call, CallOptions, Flight};
+use crate::call::Call;
 use crate::guard::Admission;
 use crate::observe::Event;
-use crate::time::{Cancel, Instant};
 
 /// Builds an engine: see [`Engine::builder`].
 #[must_use = "a builder does nothing until `begin`"]
@@ -19,23 +18,10 @@ pub struct EngineBuilder<H> {
 }
 
 impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
-    /// Sets the options of the call. Default: those of its policy.
-    pub fn options(mut self, options: CallOptions) -> Self {
-        self.settings().options = options;
-        self
-    }
+    call_options!();
 
-    /// Attaches a value that observers see with each event of this call, such as its host. Default:
-    /// nothing.
-    pub fn context<T: Send + Sync + 'static>(mut self, context: T) -> Self {
-        self.settings().attached().context = Some(Arc::new(context));
-        self
-    }
-
-    /// Lets another thread or task end the call through this handle.
-    pub fn cancel(mut self, cancel: &Cancel) -> Self {
-        self.settings().attached().cancel = Some(cancel.clone());
-        self
+    pub(in crate::run) fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+        change(self.settings.get_or_insert_default());
     }
 
     /// Begins the call: its deadline starts, in the scope that is current here.
@@ -48,13 +34,11 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
                 let transition = begun.pass.transition();
                 let mut engine = Engine::of_begun(core, begun);
                 if let Some(transition) = transition {
-                    let host = &engine.core.as_ref().host;
-                    host.tell_transition(engine.identity.as_ref(), transition);
+                    let identity = engine.identity.as_ref();
+                    engine.host().tell_transition(identity, transition);
                 }
-                engine.observe(Event::Attempt {
-                    number: attempt.number(),
-                    waited: Duration::ZERO,
-                });
+                let (number, waited) = (attempt.number(), Duration::ZERO);
+                engine.observe(Event::Attempt { number, waited });
                 engine.stage = Stage::Begun(attempt);
                 engine
             }
@@ -66,10 +50,6 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
     #[inline]
     pub(in crate::run) fn plain(&self) -> Option<&H> {
         (self.settings.is_none() && plain::begins(self.core.as_ref())).then_some(&self.core)
-    }
-
-    fn settings(&mut self) -> &mut Settings {
-        self.settings.get_or_insert_default()
     }
 }
 
@@ -85,40 +65,19 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
 
     /// The first attempt has begun.
     pub(in crate::run) fn of_begun(core: H, begun: Begun) -> Self {
-        let Begun {
-            settings,
-            first,
-            pass,
-            is_enrolled,
-            identity,
-            is_running,
-        } = begun;
-        let held = Held(core.clone());
-        let flight = Flight::first(first.started, pass);
-        let call = Call::of_flight(held, settings.options, first, flight, is_enrolled);
-        let mut engine = Self::of(core, call, first.started, identity, settings.attached);
-        engine.executing = is_running.then_some(1);
-        engine
+        Self::of(core, begun, None)
     }
 
     /// The first attempt has to wait, or may not be.
     #[cold]
     pub(in crate::run) fn of_halted(core: H, begun: Begun, halted: Halted) -> Self {
-        let Begun {
-            settings,
-            first,
-            identity,
-            ..
-        } = begun;
-        let held = Held(core.clone());
         let (admission, refused) = match halted {
             Halted::Waits(admission) => (admission, None),
             Halted::Refused(refused) => (Admission::default(), Some(refused)),
         };
-        let call = Call::of_admission(held, settings.options, first, admission);
-        let mut engine = Self::of(core, call, first.started, identity, settings.attached);
+        let mut engine = Self::of(core, begun, Some(admission));
         engine.stage = Stage::Starting;
-        engine.wait_began = first.started;
+        engine.wait_began = engine.started;
         if let Some(refused) = refused {
             engine.call.refused_at_once(refused.until);
             engine.shared().count_stop(refused.reason);
@@ -127,14 +86,22 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
         engine
     }
 
+    /// Its first attempt runs, or waits with what it has gained of the guards.
     #[inline]
-    fn of(
-        core: H,
-        call: Call<Held<H>>,
-        started: Option<Instant>,
-        identity: Option<Identity>,
-        attached: Option<Box<Attached>>,
-    ) -> Self {
+    fn of(core: H, begun: Begun, waits: Option<Admission>) -> Self {
+        let Begun {
+            settings: Settings { options, attached },
+            first,
+            pass,
+            is_enrolled,
+            identity,
+            is_running,
+        } = begun;
+        let (held, started) = (Held(core.clone()), first.started);
+        let call = match waits {
+            None => Call::of_flight(held, options, first, pass, is_enrolled),
+            Some(admission) => Call::of_first_try(held, options, first, admission),
+        };
         Self {
             call,
             core,
@@ -144,7 +111,8 @@ impl<H: AsRef<Core> + Clone> Engine<H> {
             wait_began: None,
             started,
             hedge_due: None,
-            executing: None,
+            polled: 0,
+            executing: is_running.then_some(1),
             timer: None,
             story: None,
             identity,

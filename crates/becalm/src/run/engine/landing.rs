@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use core::time::Duration;
 
-use super::super::core::{Core, Stream};
+use super::super::core::Core;
 use super::super::gave_up::{Last, Record, Story};
 use super::{Cut, Engine, Stage};
 use crate::call::TIMED_OUT;
@@ -14,12 +14,16 @@ use crate::stop::StopReason;
 use crate::time::Instant;
 
 impl<H: AsRef<Core>> Engine<H> {
-    /// An attempt has failed; the others are cut where nothing can follow but a decision.
-    pub(super) fn land(
+    /// Tells that the attempt of this number has failed, and decides what follows, which the next
+    /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
+    ///
+    /// Observers see `error`; without one, a time-out has cut the attempt. `cut` drops the attempts beside
+    /// it, where this failure decides the call.
+    #[cold]
+    pub fn failed(
         &mut self,
         number: u32,
         failure: Failure,
-        last: Last<()>,
         error: Option<&dyn Display>,
         cut: &mut Cut<'_>,
     ) {
@@ -27,18 +31,12 @@ impl<H: AsRef<Core>> Engine<H> {
             let flights = self.call.flights().map(|flight| flight.number);
             flights.filter(|other| *other != number).for_each(cut);
         }
-        let now = self.host().sleeper.now();
+        let now = self.now();
         // It measured the attempt that is over, and must not measure the wait.
         (self.timer, self.hedge_due) = (None, None);
-        let record = self.record(number, &failure);
-        self.story().note(record, failure, last, now);
-        let host = &*self.core.as_ref().host;
-        let mut random = Stream {
-            seed: &host.seed,
-            stream: &mut self.random,
-        };
-        let decided = self.call.on_failure_of(number, now, &failure, &mut random);
-        self.tell_transition();
+        self.note(number, failure, Last::of(error), now);
+        let decided =
+            self.on_call(|call, _, random| call.on_failure_of(number, now, &failure, random));
         let joined = self.call.joined_failure();
         if let Some(joined) = joined {
             self.story().join(joined);
@@ -66,32 +64,10 @@ impl<H: AsRef<Core>> Engine<H> {
         }
     }
 
-    /// The attempt of this number has ended so, and nobody asks what follows.
-    pub(in crate::run) fn end_after(
-        &mut self,
-        number: u32,
-        failure: Failure,
-        last: Last<()>,
-        error: Option<&dyn Display>,
-    ) {
-        let now = self.host().sleeper.now();
-        let record = self.record(number, &failure);
-        self.story().note(record, failure, last, now);
-        let host = &*self.core.as_ref().host;
-        let mut random = Stream {
-            seed: &host.seed,
-            stream: &mut self.random,
-        };
-        self.call.ends_with(number, now, &failure, &mut random);
-        self.tell_transition();
-        self.shared().count_stop(StopReason::Cancelled);
-        self.stop(StopReason::Cancelled, Some(now), error);
-    }
-
     /// Ends the call as cancelled, whatever runs.
     pub(super) fn end_cancelled(&mut self) {
         let counts = self.started.is_some() || self.story.is_some() || self.call.is_under_way();
-        let now = counts.then(|| self.host().sleeper.now());
+        let now = counts.then(|| self.now());
         if let Some(now) = now {
             self.note_running(Last::Cancelled, now);
             self.cancel_at(now);
@@ -106,10 +82,10 @@ impl<H: AsRef<Core>> Engine<H> {
     pub(super) fn note_running(&mut self, last: Last<()>, now: Instant) {
         let flights: Vec<u32> = self.call.flights().map(|flight| flight.number).collect();
         for (at, number) in flights.into_iter().enumerate() {
-            let record = self.record(number, &TIMED_OUT);
             if at == 0 {
-                self.story().note(record, TIMED_OUT, last, now);
+                self.note(number, TIMED_OUT, last, now);
             } else {
+                let record = self.record(number, &TIMED_OUT);
                 self.story().note_beside(record);
             }
         }
@@ -117,23 +93,25 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// What the call holds is returned, and the guards learn how long what runs had lasted.
     pub(super) fn cancel_at(&mut self, now: Instant) {
-        let host = &*self.core.as_ref().host;
-        let mut random = Stream {
-            seed: &host.seed,
-            stream: &mut self.random,
-        };
-        match self.executing.take() {
-            Some(number) => self.call.panicked_of(number, now, &mut random),
-            None => self.call.cancel(now, &mut random),
-        }
+        let executing = self.executing.take();
+        self.on_call(|call, _, random| match executing {
+            Some(number) => call.panicked(number, now, random),
+            None => call.cancel(now, random),
+        });
     }
 
-    pub(super) fn story(&mut self) -> &mut Story {
+    /// Notes that the attempt of this number has failed.
+    pub(super) fn note(&mut self, number: u32, failure: Failure, last: Last<()>, now: Instant) {
+        let record = self.record(number, &failure);
+        self.story().note(record, failure, last, now);
+    }
+
+    fn story(&mut self) -> &mut Story {
         let started = self.started;
         self.story.get_or_insert_with(|| Story::new(started))
     }
 
-    pub(super) fn record(&self, number: u32, failure: &Failure) -> Record {
+    fn record(&self, number: u32, failure: &Failure) -> Record {
         Record {
             number,
             delay: self.delay,
@@ -157,7 +135,7 @@ impl<H: AsRef<Core>> Engine<H> {
         let story = story.unwrap_or_else(|| Story::new(self.started));
         // What is said about time counts from now.
         let timed = self.started.is_some() || next_probe.is_some();
-        let now = now.or_else(|| timed.then(|| self.host().sleeper.now()));
+        let now = now.or_else(|| timed.then(|| self.now()));
         let stopped = story.end(reason, attempts, next_probe, now);
         let (attempts, elapsed) = (stopped.attempts(), stopped.elapsed_since_first_failure());
         self.stage = Stage::Stopped(stopped);
@@ -176,7 +154,7 @@ impl<H: AsRef<Core>> Engine<H> {
         if self.identity.is_none() || self.call.flights().nth(1).is_none() {
             return Vec::new();
         }
-        let now = self.host().sleeper.now();
+        let now = self.now();
         let losers = self.call.flights().filter(|flight| flight.number != winner);
         losers
             .filter_map(|flight| Some((flight.number, now.since(flight.started?))))

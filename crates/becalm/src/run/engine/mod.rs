@@ -20,8 +20,9 @@ use std::sync::Arc;
 
 use super::core::{Attached, Core, Host, Identity, Stream};
 use super::gave_up::{Last, Stopped, Story};
-use crate::call::{Attempt, Call, TIMED_OUT};
-use crate::classify::Failure;
+use crate::attempt::Attempt;
+use crate::call::{Call, TIMED_OUT};
+use crate::classify::{Failure, Judge};
 use crate::observe::Event;
 use crate::rng::SplitMix64;
 use crate::scope::{Entered, Scope};
@@ -37,7 +38,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 /// the attempts hold before.
 ///
 /// ```
-/// use becalm::{Classify, Policy};
+/// use becalm::Policy;
 /// use becalm::run::Engine;
 ///
 /// // A driver: here, of a blocking operation.
@@ -52,9 +53,7 @@ use crate::time::{Cancel, Instant, Sleep, Unpark};
 ///                 engine.succeeded(attempt.number());
 ///                 return Some(value);
 ///             }
-///             Err(error) => {
-///                 engine.failed(attempt.number(), error.classify(), Some(&error), &mut |_| ());
-///             }
+///             Err(error) => engine.failed_with(attempt, retrier.classifier(), &error, &mut |_| ()),
 ///         }
 ///     }
 /// }
@@ -75,6 +74,8 @@ pub struct Engine<H: AsRef<Core>> {
     started: Option<Instant>,
     /// When the next hedge is due, once that has been asked; `NEVER` for none.
     hedge_due: Option<Instant>,
+    /// Up to this number, the attempts were polled in this turn before there was an engine.
+    pub(super) polled: u32,
     /// The attempt that is being executed: if that unwinds, it has panicked.
     executing: Option<u32>,
     timer: Option<(Instant, Sleep)>,
@@ -169,33 +170,30 @@ impl<H: AsRef<Core>> Engine<H> {
     ///
     /// The call is over, without success.
     pub fn block_attempt(&mut self) -> Result<Attempt, Stopped> {
-        // A waker of this thread only where it has to wait, for that is an allocation.
-        let mut reached = None;
-        match self.advance(Waker::noop(), None, &mut |_| ()) {
-            Step::Start(attempt) => return Ok(attempt),
-            Step::Stopped(stopped) => return Err(stopped),
-            Step::Wait(_) => (),
-        }
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let _listening = self.cancel_handle().map(|cancel| cancel.listen(&waker));
+        let (mut woken, mut reached) = (None, None);
         loop {
-            match self.advance(&waker, reached, &mut |_| ()) {
+            let waker = woken.as_ref().map_or(Waker::noop(), |(waker, _)| waker);
+            let until = match self.advance(waker, reached, &mut |_| ()) {
                 Step::Start(attempt) => return Ok(attempt),
                 Step::Stopped(stopped) => return Err(stopped),
-                Step::Wait(until) => {
-                    if !self.yields() {
-                        self.host().warn_if_in_runtime();
-                        let has_come = self.host().sleeper.park_until(until);
-                        reached = has_come.then_some(until);
-                    }
-                }
+                Step::Wait(until) => until,
+            };
+            if woken.is_none() {
+                // Only where it has to wait, for that is an allocation. Then it asks again.
+                let own = Waker::from(Arc::new(Unpark(std::thread::current())));
+                let listening = self.cancel_handle().map(|cancel| cancel.listen(&own));
+                woken = Some((own, listening));
+            } else if !self.yields() {
+                self.host().warn_if_in_runtime();
+                let has_come = self.host().sleeper.park_until(until);
+                reached = has_come.then_some(until);
             }
         }
     }
 
     /// What to do next, for a driver that waits in its own way.
     pub fn step(&mut self, waker: &Waker, cut: &mut Cut<'_>) -> Step {
-        let now = self.host().sleeper.now();
+        let now = self.now();
         self.advance(waker, Some(now), cut)
     }
 
@@ -220,51 +218,57 @@ impl<H: AsRef<Core>> Engine<H> {
     /// first.
     pub fn succeeded(&mut self, number: u32) {
         let beaten = self.beaten(number);
-        let Host { sleeper, seed, .. } = &*self.core.as_ref().host;
-        let mut random = Stream {
-            seed,
-            stream: &mut self.random,
-        };
         self.stage = Stage::Over;
         Scope::handled();
-        self.call
-            .succeed_lazily(number, || sleeper.now(), &mut random);
-        self.tell_transition();
+        self.on_call(|call, host, random| {
+            call.succeed_lazily(number, || host.sleeper.now(), random);
+        });
         for (number, elapsed) in beaten {
             self.observe(Event::Beaten { number, elapsed });
         }
-        let attempts = self.call.attempt_number();
-        if attempts > 1 && self.identity.is_some() {
-            let elapsed = self.elapsed(self.host().sleeper.now());
-            self.observe(Event::Recovered { attempts, elapsed });
-        }
+        self.tell_recovered(self.attempts());
     }
 
-    /// Tells that the attempt of this number has failed, and decides what follows, which the next
-    /// [`poll_attempt`](Self::poll_attempt) tells. Drop the attempt first.
-    ///
-    /// Observers see `error`. `cut` drops the attempts beside it, where this failure decides the
-    /// call.
-    #[cold]
-    pub fn failed(
+    /// Says that the running attempt has proved good, and goes on: the call up to here has succeeded, and the
+    /// attempt is the first of what follows, as which it is returned.
+    pub(super) fn count_anew(&mut self) -> Attempt {
+        let attempts = self.attempts();
+        let now = self.now();
+        Scope::handled();
+        let attempt = self.on_call(|call, _, random| call.count_anew(now, random));
+        self.tell_recovered(attempts);
+        self.story = None;
+        self.delay = Duration::ZERO;
+        self.started = self.started.map(|_| now);
+        attempt
+    }
+
+    /// Tells that this attempt has failed with this error: what the classifier says of it decides what
+    /// follows, as in [`failed`](Self::failed).
+    pub fn failed_with<E, C: Judge<E>>(
         &mut self,
-        number: u32,
-        failure: Failure,
-        error: Option<&dyn Display>,
+        attempt: Attempt,
+        classifier: &C,
+        error: &E,
         cut: &mut Cut<'_>,
     ) {
-        self.land(number, failure, Last::Error(()), error, cut);
+        let (failure, shown) = classifier.judge(attempt, error);
+        self.failed(attempt.number(), failure, Some(shown), cut);
     }
 
     /// Tells that the attempt of this number has failed, and that the driver wants no other: the call ends as
-    /// cancelled.
+    /// cancelled. Without an error, a time-out of the driver's own has cut the attempt.
     pub fn failed_finally(&mut self, number: u32, failure: Failure, error: Option<&dyn Display>) {
-        self.end_after(number, failure, Last::Error(()), error);
+        let now = self.now();
+        self.note(number, failure, Last::of(error), now);
+        self.on_call(|call, _, random| call.ends_with(number, now, &failure, random));
+        self.shared().count_stop(StopReason::Cancelled);
+        self.stop(StopReason::Cancelled, Some(now), error);
     }
 
     /// Tells that a driver's own time-out has cut the attempt of this number.
     pub fn timed_out(&mut self, number: u32, cut: &mut Cut<'_>) {
-        self.land(number, TIMED_OUT, Last::AttemptTimeout, None, cut);
+        self.failed(number, TIMED_OUT, None, cut);
     }
 
     /// Ends the call as cancelled, because the driver wants no further attempt. Drop what runs first.
@@ -277,12 +281,12 @@ impl<H: AsRef<Core>> Engine<H> {
 
     /// The end without success, if there is one that was not handed out yet.
     pub fn take_stopped(&mut self) -> Option<Stopped> {
-        if !matches!(self.stage, Stage::Stopped(_)) {
-            return None;
-        }
         match core::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Stopped(stopped) => Some(stopped),
-            _ => None,
+            other => {
+                self.stage = other;
+                None
+            }
         }
     }
 
@@ -331,6 +335,25 @@ impl<H: AsRef<Core>> Engine<H> {
         &self.core.as_ref().host
     }
 
+    fn now(&self) -> Instant {
+        self.host().sleeper.now()
+    }
+
+    /// Takes a step of the call, with its random stream, and tells of the breaker's change.
+    fn on_call<R>(
+        &mut self,
+        step: impl FnOnce(&mut Call<Held<H>>, &Host, &mut Stream<'_>) -> R,
+    ) -> R {
+        let host = &*self.core.as_ref().host;
+        let mut random = Stream {
+            seed: &host.seed,
+            stream: &mut self.random,
+        };
+        let result = step(&mut self.call, host, &mut random);
+        self.tell_transition();
+        result
+    }
+
     fn shared(&self) -> &Shared {
         &self.core.as_ref().shared
     }
@@ -345,6 +368,13 @@ impl<H: AsRef<Core>> Engine<H> {
         if let Some(transition) = self.call.take_transition() {
             let host = &self.core.as_ref().host;
             host.tell_transition(self.identity.as_ref(), transition);
+        }
+    }
+
+    fn tell_recovered(&self, attempts: u32) {
+        if attempts > 1 && self.identity.is_some() {
+            let elapsed = self.elapsed(self.now());
+            self.observe(Event::Recovered { attempts, elapsed });
         }
     }
 
@@ -380,13 +410,8 @@ impl<H: AsRef<Core>> Drop for Engine<H> {
         if self.is_over() {
             return;
         }
-        let now = self.host().sleeper.now();
+        let now = self.now();
         self.cancel_at(now);
-        // An observer that panics while another panic unwinds would abort the process.
-        if std::thread::panicking() {
-            return;
-        }
-        self.tell_transition();
         self.observe(Event::Stopped {
             reason: StopReason::Cancelled,
             attempts: self.call.attempt_number(),

@@ -17,11 +17,10 @@ impl ClockId {
     /// An identity that no other clock of this process has (the last of 65 000 are unknown).
     #[cfg(feature = "std")]
     pub fn unique() -> Self {
-        use crate::sync::{AtomicU64, Ordering};
-        use std::sync::LazyLock;
-        static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(3));
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        u16::try_from(id).map_or(Self::UNKNOWN, Self)
+        use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
+        static NEXT: AtomicU16 = AtomicU16::new(3);
+        let next = NEXT.fetch_update(Relaxed, Relaxed, |id| id.checked_add(1));
+        next.map_or(Self::UNKNOWN, Self)
     }
 
     /// Whether instants of both clocks compare.
@@ -34,7 +33,7 @@ impl ClockId {
     pub(crate) fn agrees(self, other: Self) -> bool {
         #[cfg(feature = "tokio")]
         if self != other && self.is_real() && other.is_real() {
-            return crate::time::tokio_runs_on_the_process_clock();
+            return tokio_runs_on_the_process_clock();
         }
         self.is(other)
     }
@@ -44,11 +43,21 @@ impl ClockId {
         self == Self::PROCESS || self == Self::TOKIO
     }
 
-    pub(super) const fn to_bits(self) -> u16 {
+    pub(crate) const fn to_bits(self) -> u16 {
         self.0
     }
 
-    pub(super) const fn from_bits(bits: u16) -> Self {
+    pub(crate) const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
+}
+
+/// Whether tokio's clock, as this thread sees it, is the process's own: it is unless a test has
+/// paused it, which tokio does not tell. A paused one stands still, so that its present does not lie
+/// between two readings of the other but for the moment at which it was paused, when the two agree.
+#[cfg(feature = "tokio")]
+fn tokio_runs_on_the_process_clock() -> bool {
+    let before = std::time::Instant::now();
+    let tokio = tokio::time::Instant::now().into_std();
+    before <= tokio && tokio <= std::time::Instant::now()
 }

@@ -102,8 +102,9 @@ impl fmt::Debug for Attempt {
     }
 }
 
+/// Nanoseconds as a limit; `u64::MAX` for none.
 #[inline]
-const fn limit(nanos: u64) -> Option<Duration> {
+pub(crate) const fn limit(nanos: u64) -> Option<Duration> {
     match nanos {
         u64::MAX => None,
         nanos => Some(Duration::from_nanos(nanos)),
