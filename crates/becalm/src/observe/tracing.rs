@@ -1,6 +1,8 @@
 //! How do a call's events appear in a log or a trace?
 
-use super::{About, Event, Observer};
+use core::time::Duration;
+
+use super::{About, Event, Observer, Shown};
 use crate::stop::StopReason;
 
 const TARGET: &str = "becalm";
@@ -35,18 +37,31 @@ const TARGET: &str = "becalm";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TracingObserver;
 
+/// Emits one, of this retrier and call.
+macro_rules! emit {
+    ($level:ident, $about:ident, $($field:ident = $value:expr,)* $sentence:literal) => {
+        tracing::$level!(
+            target: TARGET,
+            retrier = $about.retrier,
+            call = $about.call,
+            $($field = $value,)*
+            $sentence
+        )
+    };
+}
+
 impl Observer for TracingObserver {
     fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
-        let (retrier, call) = (about.retrier, about.call);
-        macro_rules! emit {
-            ($level:ident, $($field:ident = $value:expr,)* $sentence:literal) => {
-                tracing::$level!(target: TARGET, retrier, call, $($field = $value,)* $sentence)
-            };
-        }
         match *event {
             Event::Attempt { number, waited } => {
                 let waited = waited.as_secs_f64();
-                emit!(trace, attempt = number, waited_seconds = waited, "attempt");
+                emit!(
+                    trace,
+                    about,
+                    attempt = number,
+                    waited_seconds = waited,
+                    "attempt"
+                );
             }
             Event::Retry {
                 next,
@@ -56,6 +71,7 @@ impl Observer for TracingObserver {
                 error,
             } => emit!(
                 info,
+                about,
                 attempt = next,
                 delay_seconds = delay.as_secs_f64(),
                 class = class.as_str(),
@@ -67,6 +83,7 @@ impl Observer for TracingObserver {
                 let elapsed = elapsed.as_secs_f64();
                 emit!(
                     info,
+                    about,
                     attempts = attempts,
                     elapsed_seconds = elapsed,
                     "recovered"
@@ -77,42 +94,30 @@ impl Observer for TracingObserver {
                 attempts,
                 elapsed,
                 error,
-            } => {
-                macro_rules! stopped {
-                    ($level:ident, $sentence:literal) => {
-                        emit!(
-                            $level,
-                            reason = reason.as_str(),
-                            attempts = attempts,
-                            elapsed_seconds = elapsed.as_secs_f64(),
-                            error = error.map(tracing::field::display),
-                            $sentence
-                        )
-                    };
-                }
-                match reason {
-                    // Nothing is wrong where the caller has lost interest.
-                    StopReason::Cancelled => stopped!(info, "stopped"),
-                    // Where this is a surprise, it is for one cause, and nothing else in the log
-                    // tells it.
-                    StopReason::NestedRetry => stopped!(
-                        warn,
-                        "stopped: a layer above repeats it already; what outlives that layer or is \
-                         shared, as a connection, starts with becalm::detached"
-                    ),
-                    _ => stopped!(warn, "stopped"),
-                }
-            }
+            } => stopped(about, reason, attempts, elapsed, error),
             Event::Hedge { number, after } => {
                 let after = after.as_secs_f64();
-                emit!(debug, attempt = number, after_seconds = after, "hedge");
+                emit!(
+                    debug,
+                    about,
+                    attempt = number,
+                    after_seconds = after,
+                    "hedge"
+                );
             }
             Event::Beaten { number, elapsed } => {
                 let elapsed = elapsed.as_secs_f64();
-                emit!(debug, attempt = number, elapsed_seconds = elapsed, "beaten");
+                emit!(
+                    debug,
+                    about,
+                    attempt = number,
+                    elapsed_seconds = elapsed,
+                    "beaten"
+                );
             }
             Event::Breaker { from, to, open_for } => emit!(
                 warn,
+                about,
                 from = from.as_str(),
                 to = to.as_str(),
                 open_seconds = open_for.map(|open| open.as_secs_f64()),
@@ -120,9 +125,42 @@ impl Observer for TracingObserver {
             ),
             Event::BlocksRuntime => tracing::warn!(
                 target: TARGET,
-                retrier,
+                retrier = about.retrier,
                 "a blocking call waits on a thread of an async runtime"
             ),
         }
+    }
+}
+
+fn stopped(
+    about: &About<'_>,
+    reason: StopReason,
+    attempts: u32,
+    elapsed: Duration,
+    error: Option<Shown<'_>>,
+) {
+    macro_rules! stopped {
+        ($level:ident, $sentence:literal) => {
+            emit!(
+                $level,
+                about,
+                reason = reason.as_str(),
+                attempts = attempts,
+                elapsed_seconds = elapsed.as_secs_f64(),
+                error = error.map(tracing::field::display),
+                $sentence
+            )
+        };
+    }
+    match reason {
+        // Nothing is wrong where the caller has lost interest.
+        StopReason::Cancelled => stopped!(info, "stopped"),
+        // Where this is a surprise, it is for one cause, and nothing else in the log tells it.
+        StopReason::NestedRetry => stopped!(
+            warn,
+            "stopped: a layer above repeats it already; what outlives that layer or is shared, as a \
+             connection, starts with becalm::detached"
+        ),
+        _ => stopped!(warn, "stopped"),
     }
 }
