@@ -2,15 +2,12 @@
 
 use core::time::Duration;
 
+use becalm::call::{Call, CallOptions, Decision};
 use becalm::rng::SplitMix64;
-use becalm::time::ClockId;
-use becalm::{
-    Failure, Hint, Policy, Scope, StopReason,
-    call::{Call, CallOptions, Decision},
-    scope::Told,
-    shared::Shared,
-    time::Instant,
-};
+use becalm::scope::Told;
+use becalm::shared::Shared;
+use becalm::time::{ClockId, Instant};
+use becalm::{Failure, Hint, Policy, Scope, StopReason};
 use proptest::prelude::*;
 
 const HERE: ClockId = ClockId::PROCESS;

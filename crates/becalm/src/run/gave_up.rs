@@ -303,7 +303,7 @@ impl<E> GaveUp<GaveUp<E>> {
     ///     .map_err(GaveUp::flatten)
     ///     .unwrap_err();
     /// # assert!(gave_up.into_error().is_some());
-    /// # Ok::<(), becalm::InvalidPolicy>(())
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
     /// ```
     pub fn flatten(mut self) -> GaveUp<E> {
         if let (Last::Error(()), Some(inner)) = (self.stopped.last(), &self.error) {
