@@ -25,6 +25,13 @@
 //! # #[cfg(not(feature = "tokio"))] fn main() {}
 //! ```
 //!
+//! # Where to look
+//!
+//! - [`policy`] is what is decided in advance, as data; [`preset`]s and [`lint`]s judge it.
+//! - [`run`] is time and IO: the [`Retrier`], and the [`Engine`](run::Engine) under every driver.
+//! - [`call`] is one call without IO; [`shared`] is what all calls to one dependency have in common.
+//! - Every other word of the field is a module: [`budget`], [`breaker`], [`hedge`], [`hint`], [`scope`] ..
+//!
 //! # Features
 //!
 //! `std` and `tokio` are on by default; without any the crate is `no_std` with `alloc`: policies,
