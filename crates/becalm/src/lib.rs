@@ -55,6 +55,7 @@ mod decide;
 mod delay;
 pub mod duration;
 mod gauges;
+mod grammar;
 mod guard;
 pub mod hedge;
 pub mod hint;

@@ -3,6 +3,8 @@
 //! Wherever one of a closed set of words is read, here and in the command. Own code because the usual
 //! crates for this need `std`, and policies are read without it.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The known word nearest to `word`: one that `word` begins, or one at most a third of its letters
@@ -30,6 +32,24 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// What to write instead of a word: the nearest of those that are known, or what `all` says.
+pub(crate) fn remedy<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    all: impl FnOnce() -> String,
+) -> String {
+    nearest(word, known).map_or_else(all, |known| format!("did you mean `{known}`?"))
+}
+
+/// The words apart by commas, and the last by `last`.
+pub(crate) fn list<'a>(start: &str, words: impl Iterator<Item = &'a str>, last: &str) -> String {
+    match words.collect::<Vec<_>>()[..] {
+        [] => format!("{start}none"),
+        [word] => format!("{start}{word}"),
+        [ref words @ .., end] => format!("{start}{}{last}{end}", words.join(", ")),
+    }
 }
 
 /// The letters that count: case and the choice between `-` and `_` do not. Past 64, which no known

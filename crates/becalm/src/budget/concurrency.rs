@@ -3,7 +3,7 @@
 use super::account::{Account, Fill, Level};
 use super::kind::{Budget, InvalidBudget, of};
 use crate::classify::Failure;
-use crate::policy::text::{Kind as Text, Slot};
+use crate::grammar::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};

@@ -10,7 +10,7 @@ use super::per_minute::{self, PerMinute};
 use super::ratio::{self, Ratio, RatioBudget};
 use super::tokens::{self, TokenBudget, Tokens};
 use super::window::{self, Window, WindowBudget};
-use crate::policy::text::Kind as Text;
+use crate::grammar::Kind as Text;
 use crate::reasons::reasons;
 
 /// A row for each kind: its parameters, its place among several, how it is written, what it wants

@@ -5,7 +5,7 @@
 //! tries.
 
 use super::kind::{Budget, InvalidBudget, of};
-use crate::policy::text::{Kind as Text, Slot};
+use crate::grammar::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
 

@@ -12,7 +12,7 @@ use super::Withdrawal;
 use super::account::{Account, Fill, Level};
 use super::kind::{Budget, InvalidBudget, Kind, of};
 use crate::classify::Failure;
-use crate::policy::text::{Kind as Text, Slot, unless};
+use crate::grammar::{Kind as Text, Slot, unless};
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicI64, Ordering, change, millionths};

@@ -4,7 +4,7 @@ use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
 use super::kind::{Budget, InvalidBudget, of};
 use crate::classify::{Class, Failure};
-use crate::policy::text::{Kind as Text, Slot};
+use crate::grammar::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicU32, Ordering};

@@ -10,7 +10,7 @@ use super::balance;
 use super::kind::{Budget, InvalidBudget, of};
 use super::slices::{Slice, Slices};
 use crate::classify::Failure;
-use crate::policy::text::{Kind as Text, Slot};
+use crate::grammar::{Kind as Text, Slot};
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};

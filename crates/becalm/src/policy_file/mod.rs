@@ -40,14 +40,15 @@ use crate::backoff::Backoff;
 use crate::breaker::Breaker;
 use crate::budget::Budget;
 use crate::bulkhead::Bulkhead;
+use crate::grammar::Given;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::policy::Policy;
-use crate::policy::text::{Given, remedy};
 use crate::preset::Preset;
 use crate::rate::AdaptiveRate;
 use crate::scope::Nested;
+use crate::suggest::remedy;
 use crate::throttle::Throttle;
 use value::{Attempts, Value, ValueOf};
 

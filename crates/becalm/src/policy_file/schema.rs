@@ -12,8 +12,9 @@ use serde_json::{Map, json};
 
 use super::value::{Attempts, NONE, UNLIMITED};
 use super::{Draft, KEYS};
+use crate::grammar::{Kind, Slot};
 use crate::policy::Policy;
-use crate::policy::text::{KIND, Kind, Slot, Written, has_tables};
+use crate::policy::text::{KIND, Written, has_tables};
 use crate::preset::Preset;
 use alloc::format;
 use alloc::string::String;

@@ -10,8 +10,9 @@ use core::time::Duration;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::duration::{Human, nanos};
+use crate::grammar::Given;
 use crate::policy::Policy;
-use crate::policy::text::{Fault, Given, Unreadable, Written, has_tables, read_table};
+use crate::policy::text::{Fault, Unreadable, Written, has_tables, read_table};
 use crate::preset::Preset;
 
 /// `attempts` without a bound.

@@ -4,8 +4,8 @@ use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
 
 use super::{Draft, KEYS};
 use crate::backoff::Backoff;
+use crate::grammar::Given;
 use crate::policy::Policy;
-use crate::policy::text::Given;
 
 /// A policy that would be refused on reading is not written: one that does not validate, and one
 /// with a custom backoff.

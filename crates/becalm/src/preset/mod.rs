@@ -42,8 +42,8 @@ use core::time::Duration;
 use crate::budget::{Budget, Window};
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
-use crate::policy::text::remedy;
 use crate::policy::{Fault, Policy, Unreadable};
+use crate::suggest::remedy;
 
 /// The default retry policy of a well-known system.
 ///

@@ -1,8 +1,8 @@
 //! How is a breaker written?
 
-use super::grammar::{field, of, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::breaker::{Breaker, Span, Trip};
+use crate::grammar::{field, of, unless};
 
 /// The slot of a field that is written where it is not the default.
 macro_rules! unless_default {

@@ -1,8 +1,8 @@
 //! How is a bulkhead written?
 
-use super::grammar::{field, of, unless};
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
+use crate::grammar::{field, of, unless};
 
 /// The slot of a field of an adaptive limit.
 macro_rules! of_limit {

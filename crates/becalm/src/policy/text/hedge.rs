@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use super::grammar::{field, of, unless};
 use super::reader::read_text;
 use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
+use crate::grammar::{field, of, unless};
 use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
 
 /// The slot of a field of a delay that is a quantile.

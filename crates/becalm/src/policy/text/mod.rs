@@ -7,8 +7,6 @@
 mod breaker;
 mod budget;
 mod bulkhead;
-mod given;
-mod grammar;
 mod hedge;
 mod rate;
 mod reader;
@@ -19,18 +17,16 @@ mod unreadable;
 mod words;
 mod writer;
 
-pub(crate) use given::Given;
-pub(crate) use grammar::{Kind, Parameter, Slot, unless};
 #[cfg(all(test, feature = "serde"))]
 pub(crate) use table::KIND;
 #[cfg(feature = "serde")]
 pub(crate) use table::{has_tables, read_table};
-pub(crate) use unreadable::remedy;
 pub use unreadable::{Fault, Unreadable};
 
 use core::fmt;
 
 use super::InvalidPolicy;
+use crate::grammar::{Given, Kind, Parameter, Slot};
 
 /// A part of a policy that is written as a text, and most of them as a table too.
 pub(crate) trait Written: fmt::Display + PartialEq + Sized + 'static {

@@ -1,7 +1,7 @@
 //! How is an adaptive rate written?
 
-use super::grammar::field;
 use super::{InvalidPolicy, Kind, Slot, Written};
+use crate::grammar::field;
 use crate::rate::AdaptiveRate;
 
 impl Written for AdaptiveRate {

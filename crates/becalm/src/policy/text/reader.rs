@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::unreadable::{list, remedy};
 use super::{Fault, Given, Kind, Unreadable, Written};
+use crate::suggest::{list, remedy};
 
 /// The names that were written, each with its value.
 pub(super) struct Said {

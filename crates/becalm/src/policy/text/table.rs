@@ -5,9 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::reader::{self, Said, names};
-use super::unreadable::{list, remedy};
 use super::{Fault, Given, Kind, Unreadable, Written};
-use crate::suggest::nearest;
+use crate::suggest::{list, nearest, remedy};
 
 /// The key that names a kind.
 pub(crate) const KIND: &str = "kind";

@@ -1,12 +1,9 @@
 //! Why can a part of a policy not be read?
 
-use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::fmt;
 
 use crate::policy::InvalidPolicy;
-use crate::suggest::nearest;
 
 /// Why a text, or a value of a policy file, is no part of a policy. `Display` names what is at fault
 /// and the remedy: the known word that was probably meant, or all of them.
@@ -73,21 +70,3 @@ impl fmt::Display for Unreadable {
 }
 
 impl core::error::Error for Unreadable {}
-
-/// What to write instead of a word: the nearest of those that are known, or what `all` says.
-pub(crate) fn remedy<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    all: impl FnOnce() -> String,
-) -> String {
-    nearest(word, known).map_or_else(all, |known| format!("did you mean `{known}`?"))
-}
-
-/// The words apart by commas, and the last by `last`.
-pub(super) fn list<'a>(start: &str, words: impl Iterator<Item = &'a str>, last: &str) -> String {
-    match words.collect::<Vec<_>>()[..] {
-        [] => format!("{start}none"),
-        [word] => format!("{start}{word}"),
-        [ref words @ .., end] => format!("{start}{}{last}{end}", words.join(", ")),
-    }
-}

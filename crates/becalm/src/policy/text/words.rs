@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use super::grammar::of;
 use super::{Kind, Slot, Written};
 use crate::backoff::Backoff;
+use crate::grammar::of;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::scope::Nested;

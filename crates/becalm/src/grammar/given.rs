@@ -6,8 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::unreadable::{list, remedy};
 use crate::duration;
+use crate::suggest::{list, remedy};
 
 /// A value as it was written.
 #[cfg_attr(

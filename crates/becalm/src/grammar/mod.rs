@@ -1,12 +1,17 @@
-//! What may be written of a part of a policy?
+//! What may be written of a part of a policy? Its kinds, their parameters, and what each sets.
+//!
+//! The part declares it; `policy/text` reads and writes by it.
+
+mod given;
+
+pub(crate) use given::Given;
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::time::Duration;
 
-use super::Given;
-use super::given::{of_percentile, of_rate};
 use crate::duration::Human;
+use given::{of_percentile, of_rate};
 
 /// One of the kinds: the word that the text begins with.
 pub(crate) struct Kind<T: 'static> {
@@ -137,4 +142,4 @@ macro_rules! of {
     };
 }
 
-pub(super) use {field, of};
+pub(crate) use {field, of};
