@@ -61,6 +61,23 @@ fn a_command_that_does_not_know_the_signal_ends_by_it() {
 }
 
 #[test]
+fn r2_a_signal_that_ends_becalm_is_what_it_dies_by() {
+    for (signal, name, code) in ending() {
+        let mut running = becalm().start_sh("echo ready; exec sleep 1000");
+        running.line();
+        running.signal(signal);
+        assert_eq!(running.finish().died_by(), Some(code - 128), "{name}");
+        let mut running = becalm().flags("--base 1h --cap 1h").start_sh("exit 7");
+        running.error_line();
+        running.signal(signal);
+        assert_eq!(running.finish().died_by(), Some(code - 128), "{name}");
+    }
+    // Not by a signal that was the command's alone.
+    let done = becalm().flags("--attempts 1").sh("kill -TERM $$");
+    assert_eq!((done.died_by(), done.code()), (None, 143));
+}
+
+#[test]
 fn success_after_the_signal_is_no_success() {
     let mut running = becalm().start_sh(&format!("trap 'exit 0' TERM; {GRANDCHILD} & wait"));
     running.line();

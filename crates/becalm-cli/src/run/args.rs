@@ -117,7 +117,9 @@ Of hooks: the first four, about the attempt that failed, and
   BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
 
 Signals:
-  HUP, INT, QUIT and TERM end becalm: the command gets them, and no attempt follows.
+  HUP, INT, QUIT and TERM end becalm: the command gets them, no attempt follows, and becalm dies
+  by the signal. So does a key of the terminal (^C), unless the command then succeeds: a script
+  around becalm stops as it would without.
   USR1 and USR2 are handed to the command.
 
 Report (--report), one object a line, times in milliseconds:

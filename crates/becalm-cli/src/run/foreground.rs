@@ -16,6 +16,7 @@ use nix::unistd::{getpgrp, tcsetpgrp};
 use super::exit_code::Ending;
 use super::progress::complain;
 use super::terminal::Unstopped;
+use super::witness;
 
 /// The name under which becalm puts itself in the foreground: `argv[0]`.
 const NAME: &str = "becalm-foreground";
@@ -27,11 +28,15 @@ pub fn detour(program: &OsStr) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Whether these are the arguments of the detour; then it becomes the command, or the result is the
+/// Whether these are the arguments of a [`witness`], or of the detour; then it becomes the command, or the result is the
 /// exit code of the failure to do so.
 pub fn take_detour(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter();
-    if arguments.next()? != NAME {
+    let name = arguments.next()?;
+    if name == witness::NAME {
+        return Some(witness::stand());
+    }
+    if name != NAME {
         return None;
     }
     let program = arguments.next()?;
@@ -56,8 +61,8 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> Ending {
     }
 }
 
-/// On Linux this also names an executable that was replaced or removed since it was started.
-fn own_executable() -> io::Result<PathBuf> {
+/// becalm's own program. On Linux this also names an executable that was replaced or removed since it was started.
+pub fn own_executable() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         Ok(PathBuf::from("/proc/self/exe"))
     } else {

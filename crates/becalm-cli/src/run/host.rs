@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use becalm::time::Instant;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::exit_code::{Ending, of_signal};
 use super::group::{Group, Leader};
 use super::inbox::{Event, Inbox};
 use super::terminal::{self, Terminal};
+use super::witness;
 
 /// After KILL, how long the rest of a group is waited for. What is left then is dead and unburied,
 /// or stuck in the kernel: no waiting helps.
@@ -55,6 +57,10 @@ pub struct Host {
     terminal: Option<Terminal>,
     kill_after: Duration,
     told_to_end: Option<Signal>,
+    /// The terminal's signal to a command, which becalm's own group was told of.
+    interrupt: Option<Signal>,
+    /// What becalm sends to its own group reaches becalm, too.
+    own_echo: Option<Signal>,
     outputs_ended: usize,
 }
 
@@ -69,6 +75,8 @@ impl Host {
             terminal,
             kill_after,
             told_to_end: None,
+            interrupt: None,
+            own_echo: None,
             outputs_ended: 0,
         }
     }
@@ -91,6 +99,11 @@ impl Host {
             self.on_event(event, None);
         }
         self.told_to_end
+    }
+
+    /// The attempt has failed: if the user interrupted it, no other follows.
+    pub fn heed_interrupt(&mut self) {
+        self.told_to_end = self.told_to_end.or(self.interrupt);
     }
 
     /// Waits until then, or until becalm is told to end.
@@ -176,10 +189,15 @@ impl Host {
             if let Some(event) = self.next_event(alarm) {
                 self.on_event(event, Some((&*group, terms)));
             }
+            if let Some(key) = self.terminal.as_mut().and_then(Terminal::key) {
+                self.on_key(key);
+            }
         };
+        self.ask_witness(ending, limit.is_none());
         self.sweep(group, kill);
-        self.after_command(limit.unwrap_or(ending), limit.is_none());
-        limit.unwrap_or(ending)
+        let ending = limit.unwrap_or(ending);
+        self.after_command(ending);
+        ending
     }
 
     /// Ends what the command has left behind in its group.
@@ -203,18 +221,40 @@ impl Host {
         }
     }
 
-    /// The terminal comes back. A signal that came from it to its foreground, by a key or because
-    /// it has gone, was meant for becalm as well.
-    fn after_command(&mut self, ending: Ending, by_itself: bool) {
+    /// Whether a signal came from the terminal to the command that has ended.
+    fn ask_witness(&mut self, ending: Ending, by_itself: bool) {
         let Some(terminal) = &mut self.terminal else {
             return;
         };
-        if terminal.is_lent() && by_itself {
-            let told = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP]
-                .into_iter()
-                .find(|signal| ending.code() == of_signal(*signal as i32));
-            self.told_to_end = self.told_to_end.or(told);
+        if let Some(key) = terminal.dismiss_witness() {
+            return self.on_key(key);
         }
+        if !terminal.is_lent() || !by_itself || self.interrupt.is_some() {
+            return;
+        }
+        // It came before the witness did, or a key meant the same to a command that reads all keys.
+        let told = witness::OF_A_TERMINAL
+            .into_iter()
+            .find(|signal| ending.code() == of_signal(*signal as i32));
+        match (told, ending) {
+            (Some(signal), Ending::Signalled(_)) => self.on_key(signal),
+            (told, _) => self.interrupt = told,
+        }
+    }
+
+    /// A signal that came from the terminal to its foreground, by a key or because it has gone, was
+    /// meant for all of becalm's own group: it is told, as if the command were in it.
+    fn on_key(&mut self, key: Signal) {
+        self.interrupt = Some(key);
+        self.own_echo = Some(key);
+        let _ = kill(Pid::from_raw(0), key);
+    }
+
+    /// The terminal comes back.
+    fn after_command(&mut self, ending: Ending) {
+        let Some(terminal) = &mut self.terminal else {
+            return;
+        };
         terminal.take_back();
         if !matches!(ending, Ending::Exited(_)) {
             terminal.restore();
@@ -233,6 +273,7 @@ impl Host {
 
     fn on_event(&mut self, event: Event, command: Option<(&Group, Terms)>) {
         match event {
+            Event::End(signal) if self.own_echo == Some(signal) => self.own_echo = None,
             Event::End(signal) => {
                 self.told_to_end.get_or_insert(signal);
                 if let Some((group, _)) = command {

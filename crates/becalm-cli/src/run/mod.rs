@@ -9,6 +9,7 @@ mod budget_file;
 mod conclusion;
 mod environment;
 mod exit_code;
+mod farewell;
 mod foreground;
 mod group;
 mod hint_file;
@@ -23,6 +24,7 @@ mod retry;
 mod spool;
 mod stdin;
 mod terminal;
+mod witness;
 
 use std::fmt;
 use std::io;
@@ -41,6 +43,7 @@ use crate::wording::protection;
 use attempt::Execution;
 use budget_file::{BudgetFile, BudgetFileError, Earner};
 use exit_code::{ExitRules, OWN_ERROR};
+use farewell::Farewell;
 use hint_file::HintFile;
 use hooks::Hooks;
 use host::Host;
@@ -52,10 +55,10 @@ use report::Report;
 use retry::Run;
 use stdin::{Mode, Replay};
 
-/// Runs the command as the arguments say; the result is becalm's exit code.
+/// Runs the command as the arguments say; the result is becalm's exit code, unless it ends by a signal.
 pub fn execute(args: Args) -> ExitCode {
     match try_execute(args) {
-        Ok(code) => ExitCode::from(code),
+        Ok(farewell) => farewell.say(),
         Err(error) => {
             complain(&error.to_string());
             ExitCode::from(OWN_ERROR)
@@ -136,7 +139,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-fn try_execute(args: Args) -> Result<u8, RunError> {
+fn try_execute(args: Args) -> Result<Farewell, RunError> {
     if let Some(flag) = args.policy.protection_given() {
         return Err(RunError::ForManyCalls(flag));
     }

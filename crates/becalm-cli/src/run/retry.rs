@@ -14,6 +14,7 @@ use super::attempt::Execution;
 use super::conclusion::End;
 use super::environment::Environment;
 use super::exit_code::{Ending, ExitRules};
+use super::farewell::Farewell;
 use super::hint_file::HintFile;
 use super::hooks::{self, Hooks};
 use super::host::{Host, Terms};
@@ -41,7 +42,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Repeats the command; the result is becalm's exit code.
+    /// Repeats the command; the result is how becalm ends.
     ///
     /// # Errors
     ///
@@ -51,7 +52,7 @@ impl Run {
         retrier: &Retrier,
         host: &mut Host,
         report: &mut Report,
-    ) -> Result<u8, RunError> {
+    ) -> Result<Farewell, RunError> {
         // `becalm run` declares its command idempotent: who types it asks for repetition.
         let course = Course {
             run: self,
@@ -112,7 +113,7 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn drive(mut self) -> Result<u8, RunError> {
+    fn drive(mut self) -> Result<Farewell, RunError> {
         let end = loop {
             if let Some(signal) = self.host.told_to_end() {
                 self.tell(None);
@@ -168,6 +169,9 @@ impl Course<'_> {
         };
         let (ending, seen) = self.run.execution.run(&environment, self.host, terms)?;
         let (verdict, hint) = self.run.verdict(ending, &seen);
+        if let Verdict::Failure(_) = verdict {
+            self.host.heed_interrupt();
+        }
         self.last = Some(Ended {
             number: attempt.number(),
             ending,

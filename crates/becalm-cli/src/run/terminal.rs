@@ -8,6 +8,8 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, getsid, tcgetpgrp, tcsetpgrp};
 
+use super::witness::Witness;
+
 /// The terminal at becalm's standard input, and whose foreground it is.
 #[derive(Debug)]
 pub struct Terminal {
@@ -15,9 +17,12 @@ pub struct Terminal {
     /// How the terminal was set when becalm started.
     settings: Option<Termios>,
     lent_to: Option<Pid>,
+    /// Who sees the keys that go to the command alone.
+    witness: Option<Witness>,
     /// Another process of becalm's own group wants the terminal for itself, such as the pager in
     /// `becalm run -- CMD | less`.
     is_shared: bool,
+    key_is_told: bool,
 }
 
 impl Terminal {
@@ -33,7 +38,9 @@ impl Terminal {
             device,
             settings,
             lent_to: None,
+            witness: None,
             is_shared: false,
+            key_is_told: false,
         })
     }
 
@@ -45,7 +52,7 @@ impl Terminal {
     /// Puts a group in the foreground, if it is becalm's to give.
     pub fn lend(&mut self, group: Pid) {
         if self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
-            self.lent_to = Some(group);
+            self.is_taken_by(group);
         }
     }
 
@@ -53,6 +60,23 @@ impl Terminal {
     /// by then, and the terminal with it.
     pub fn is_taken_by(&mut self, group: Pid) {
         self.lent_to = Some(group);
+        if self.witness.is_none() {
+            // Without one, only the command's own end tells.
+            self.witness = Witness::join(group).ok();
+        }
+    }
+
+    /// The key, if one was pressed that the command alone was told of. Told once.
+    pub fn key(&mut self) -> Option<Signal> {
+        let key = self.witness.as_mut()?.saw();
+        // Kept until the terminal comes back: the command has been asked, and may go on.
+        key.filter(|_| !std::mem::replace(&mut self.key_is_told, true))
+    }
+
+    /// No process but the command's own is to be in its group any more. As [`Self::key`].
+    pub fn dismiss_witness(&mut self) -> Option<Signal> {
+        let key = self.witness.take().and_then(Witness::dismiss);
+        key.filter(|_| !std::mem::take(&mut self.key_is_told))
     }
 
     /// Whether a command has the foreground.
