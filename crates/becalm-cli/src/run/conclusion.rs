@@ -9,7 +9,7 @@ use super::RunError;
 use super::exit_code::of_signal;
 use super::farewell::Farewell;
 use super::hooks;
-use super::host::Terms;
+use super::progress::Progress;
 use super::report;
 use super::retry::Course;
 use super::spool::Spool;
@@ -37,10 +37,11 @@ impl Course<'_> {
             farewell = Farewell::Exit(print(&held, code)?);
         }
         if let (End::GaveUp(reason), Some(last)) = (end, &last) {
-            self.run.progress.gave_up(reason, last.number, last.cause());
+            Progress::gave_up(reason, last.number, last.cause());
             if let Some(hook) = &self.run.hooks.on_give_up {
                 let environment = self.afterwards(last, reason.as_str());
-                hooks::run(hook, &environment, self.host, Terms::default());
+                let terms = self.run.hooks.terms(self.host.now(), None);
+                hooks::run(hook, &environment, self.host, terms);
                 end = self.host.told_to_end().map_or(end, End::Cancelled);
             }
         }

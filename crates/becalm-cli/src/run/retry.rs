@@ -15,12 +15,14 @@ use super::conclusion::End;
 use super::environment::Environment;
 use super::exit_code::{Ending, ExitRules};
 use super::farewell::Farewell;
-use super::hint_file::HintFile;
+use super::hint_file::{HintFile, Said};
 use super::hooks::{self, Hooks};
-use super::host::{Host, Terms};
+use super::host::Host;
+use super::layers;
 use super::output::Seen;
 use super::progress::{Cause, Progress, complain};
 use super::report::{self, Report};
+use super::terms::Terms;
 
 /// Everything that is known before the first attempt.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl Run {
         // `becalm run` declares its command idempotent: who types it asks for repetition.
         let course = Course {
             run: self,
-            engine: Engine::builder(retrier).begin(),
+            engine: layers::begin(retrier, host.now()),
             begun: host.now(),
             host,
             report,
@@ -69,11 +71,15 @@ impl Run {
     fn verdict(&self, ending: Ending, seen: &Seen) -> (Verdict, Option<Duration>) {
         match self.exit_rules.verdict(ending, seen.matched) {
             Verdict::Failure(_) if seen.reader_is_gone => (Failure::permanent().into(), None),
-            Verdict::Failure(failure) => {
-                let hint = self.hint_file.as_ref().and_then(HintFile::read);
-                let hinted = hint.map_or(failure, |delay| failure.retry_after(delay));
-                (hinted.into(), hint)
-            }
+            Verdict::Failure(failure) => match self.hint_file.as_ref().map(HintFile::read) {
+                Some(Ok(Said::Wait(delay))) => (failure.retry_after(delay).into(), Some(delay)),
+                Some(Ok(Said::Stop)) => (Failure::permanent().into(), None),
+                Some(Err(invalid)) => {
+                    complain(&invalid.to_string());
+                    (failure.into(), None)
+                }
+                Some(Ok(Said::Nothing)) | None => (failure.into(), None),
+            },
             verdict => (verdict, None),
         }
     }
@@ -149,12 +155,14 @@ impl Course<'_> {
     fn attempt(&mut self, attempt: Attempt) -> Result<(), RunError> {
         // What the attempt before has written is not what counts: it goes before the next starts.
         let last_exit = self.last.take().map(|last| last.ending.code());
+        let scope = layers::scope_of(&self.engine, attempt.number(), self.host.now());
         let environment = Environment {
             attempt: attempt.number(),
             attempts: self.run.attempts,
             last_exit,
             remaining: attempt.remaining(),
             hint_file: self.run.hint_file.as_ref().map(HintFile::path),
+            scope: scope.as_deref(),
             delay: None,
             reason: None,
         };
@@ -252,10 +260,8 @@ impl Course<'_> {
                 delay: Some(delay),
                 ..self.afterwards(&ended, reason)
             };
-            let terms = Terms {
-                deadline: self.engine.deadline(),
-                ..Terms::default()
-            };
+            let now = self.host.now();
+            let terms = self.run.hooks.terms(now, self.engine.deadline());
             hooks::run(hook, &environment, self.host, terms);
         }
         self.host.wait_until(until, |left| line.tick(left));
@@ -271,6 +277,7 @@ impl Course<'_> {
             last_exit: Some(ended.ending.code()),
             remaining: self.engine.deadline().map(|deadline| deadline.since(now)),
             hint_file: None,
+            scope: None,
             delay: None,
             reason: Some(reason),
         }

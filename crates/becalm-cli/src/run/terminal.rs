@@ -22,6 +22,8 @@ pub struct Terminal {
     /// Another process of becalm's own group wants the terminal for itself, such as the pager in
     /// `becalm run -- CMD | less`.
     is_shared: bool,
+    is_starting: bool,
+    /// [`Self::key`] has told of one.
     key_is_told: bool,
 }
 
@@ -40,6 +42,7 @@ impl Terminal {
             lent_to: None,
             witness: None,
             is_shared: false,
+            is_starting: false,
             key_is_told: false,
         })
     }
@@ -52,25 +55,49 @@ impl Terminal {
     /// Puts a group in the foreground, if it is becalm's to give.
     pub fn lend(&mut self, group: Pid) {
         if self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
-            self.is_taken_by(group);
+            self.lent_to = Some(group);
+            self.call_witness(group);
         }
     }
 
     /// A group puts itself in the foreground, sooner or later than this is called: it may have ended
-    /// by then, and the terminal with it.
+    /// by then, and the terminal with it. Then it stops, until it [starts](Self::starts).
     pub fn is_taken_by(&mut self, group: Pid) {
         self.lent_to = Some(group);
+        self.is_starting = true;
+    }
+
+    /// Whether a group that has stopped did so to wait for its witness, which stands in it now. No key
+    /// is pressed on the command before.
+    pub fn starts(&mut self, group: Pid) -> bool {
+        let starts = std::mem::take(&mut self.is_starting);
+        if starts {
+            self.call_witness(group);
+        }
+        starts
+    }
+
+    fn call_witness(&mut self, group: Pid) {
         if self.witness.is_none() {
             // Without one, only the command's own end tells.
             self.witness = Witness::join(group).ok();
         }
     }
 
+    /// Whether this group is in the foreground.
+    pub fn is_in_front(&self, group: Pid) -> bool {
+        tcgetpgrp(&self.device) == Ok(group)
+    }
+
     /// The key, if one was pressed that the command alone was told of. Told once.
     pub fn key(&mut self) -> Option<Signal> {
         let key = self.witness.as_mut()?.saw();
-        // Kept until the terminal comes back: the command has been asked, and may go on.
         key.filter(|_| !std::mem::replace(&mut self.key_is_told, true))
+    }
+
+    /// The witness's process.
+    pub fn witness(&self) -> Option<Pid> {
+        self.witness.as_ref().and_then(Witness::id)
     }
 
     /// No process but the command's own is to be in its group any more. As [`Self::key`].

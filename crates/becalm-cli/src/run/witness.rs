@@ -37,6 +37,11 @@ impl Witness {
         command.stderr(Stdio::null()).spawn().map(Self)
     }
 
+    /// Its process.
+    pub fn id(&self) -> Option<Pid> {
+        i32::try_from(self.0.id()).ok().map(Pid::from_raw)
+    }
+
     /// What came from the terminal so far.
     pub fn saw(&mut self) -> Option<Signal> {
         self.0.try_wait().ok().flatten().and_then(of_a_terminal)
@@ -46,9 +51,9 @@ impl Witness {
     /// end does.
     pub fn dismiss(mut self) -> Option<Signal> {
         drop(self.0.stdin.take());
-        if let Ok(id) = i32::try_from(self.0.id()) {
+        if let Some(id) = self.id() {
             // It may be stopped with the command.
-            let _ = kill(Pid::from_raw(id), Signal::SIGCONT);
+            let _ = kill(id, Signal::SIGCONT);
         }
         self.0.wait().ok().and_then(of_a_terminal)
     }

@@ -214,8 +214,16 @@ pub fn in_time(run: impl Fn(&str) -> Done, came: impl Fn(&Done) -> bool) -> Done
     done
 }
 
-/// The lines of a report.
+/// The lines of the last run in a report.
 pub fn report(path: &Path) -> Vec<Value> {
+    let mut lines = reports(path);
+    let is_summary = |line: &Value| line["type"] == "summary";
+    let before = lines.iter().rev().skip(1).position(is_summary);
+    lines.split_off(before.map_or(0, |from_the_end| lines.len() - 1 - from_the_end))
+}
+
+/// The lines of all runs in a report.
+pub fn reports(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
