@@ -12,6 +12,7 @@ mod presets;
 mod run;
 mod storm;
 mod stream;
+mod tips;
 mod usage;
 mod wording;
 
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(refusal) => return usage::refused(&refusal),
+        Err(refusal) => return usage::refused(&tips::added(refusal)),
     };
     match cli.command {
         Command::Run(args) => run::execute(*args),

@@ -16,7 +16,10 @@ use becalm::{
 };
 
 pub use preset_name::PresetName;
-use values::{OrNone, attempts, backoff, count_or_none, duration, duration_or_none, hint, or_none};
+use values::{
+    OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
+    seed,
+};
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
 ///
@@ -117,7 +120,7 @@ pub struct PolicyFlags {
     throttled_base: Option<OrNone<Duration>>,
 
     /// The factor of the exponential growth, from 1 up [default: 2]
-    #[arg(long, value_name = "FACTOR", help_heading = DELAYS)]
+    #[arg(long, value_name = "FACTOR", value_parser = factor, help_heading = DELAYS)]
     multiplier: Option<f64>,
 
     /// The longest computed delay [default: 20s]
@@ -151,7 +154,7 @@ pub struct PolicyFlags {
     ///
     /// Without it each run draws its own delays, as it must in production: processes that share a
     /// seed retry in step.
-    #[arg(long, value_name = "NUMBER", help_heading = DELAYS)]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, help_heading = DELAYS)]
     seed: Option<u64>,
 }
 
@@ -206,6 +209,7 @@ impl PolicyFlags {
             .or_else(|| given("--bulkhead", self.bulkhead))
             .or_else(|| given("--throttle", self.throttle))
             .or_else(|| given("--rate", self.rate))
+            .or_else(|| given("--max-waiting", self.max_waiting))
     }
 
     /// The seed of reproducible delays, if one was given.

@@ -49,7 +49,10 @@ pub fn print<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> ExitCode {
 
 fn code(arguments: &[OsString]) -> ExitCode {
     match arguments.first() {
-        Some(command) if command == "run" => ExitCode::from(REFUSED_RUN),
+        Some(command) if command == "run" => {
+            crate::run::refuse_above();
+            ExitCode::from(REFUSED_RUN)
+        }
         _ => ExitCode::from(REFUSED),
     }
 }

@@ -125,3 +125,30 @@ fn a_file_that_becomes_foreign_denies_and_says_so() {
         done.err()
     );
 }
+
+#[test]
+fn r9_a_budget_file_that_cannot_be_used_does_not_stop_the_first_try() {
+    let folder = Folder::new();
+    let foreign = folder.file("notes", "buy milk\n");
+    let damaged = folder.path("damaged");
+    assert_eq!(attempts(5, &damaged), 6);
+    let content = std::fs::read_to_string(&damaged).unwrap();
+    std::fs::write(&damaged, content.replace("check=", "check=0")).unwrap();
+    let nowhere = folder.path("no/such/folder");
+    let mut files = vec![foreign, damaged, nowhere, "/dev/null".into()];
+    if Path::new("/dev/full").exists() {
+        files.push("/dev/full".into());
+    }
+    for path in files {
+        for (script, code) in [("echo try; exit 3", 3), ("echo try", 0)] {
+            let done = becalm_at_once().flag("--budget-file", &path).sh(script);
+            assert_eq!(
+                (done.code(), done.out().as_str()),
+                (code, "try\n"),
+                "{path:?}"
+            );
+            let warnings = done.err().matches("without it no retry is granted").count();
+            assert_eq!(warnings, 1, "{path:?}: {}", done.err());
+        }
+    }
+}

@@ -128,7 +128,6 @@ fn a_wait_that_does_not_fit_the_deadline_ends_with_the_commands_own_code_at_once
 
 #[test]
 fn becalms_own_errors_are_125() {
-    let folder = Folder::new();
     let command = "-- true";
     for flags in [
         "--no-such-flag",
@@ -139,9 +138,7 @@ fn becalms_own_errors_are_125() {
         "--base 10s --cap 1s",
         "--attempts 0",
         "--stdin somewhere",
-        "--budget-file /no/such/folder/budget",
         "--budget none --budget-file /no/such/folder/budget",
-        "--report /no/such/folder/report",
         "--budget per-minute:60 --budget-file /no/such/folder/budget",
         "--breaker consecutive:5",
         "--hedge p95",
@@ -153,17 +150,6 @@ fn becalms_own_errors_are_125() {
         assert_eq!(done.code(), 125, "{flags}: {}", done.err());
         assert!(done.err().len() > 20, "{flags}: {}", done.err());
     }
-    let foreign = folder.file("notes", "buy milk\n");
-    let done = becalm()
-        .flag("--budget-file", &foreign)
-        .flags(command)
-        .run();
-    assert_eq!(done.code(), 125);
-    assert!(
-        done.err().contains("is not a budget file of becalm"),
-        "{}",
-        done.err()
-    );
     // What bounds many calls, and a budget that no file holds.
     for (flags, words) in [
         (
@@ -239,4 +225,162 @@ fn flags_of_the_command_are_the_commands() {
         (done.code(), done.out().as_str()),
         (0, "--attempts -n --no-such-flag\n")
     );
+}
+
+#[test]
+fn r7_a_shell_whose_reader_is_gone_is_not_tried_again() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let mut running = becalm_at_once()
+        .flag("--report", &path)
+        .start_sh("yes; exit $?");
+    running.line();
+    running.close_stdout();
+    assert_eq!(running.finish().code(), 141);
+    let lines = report(&path);
+    assert_eq!((lines.len(), &lines[0]["ended"]), (2, &"exit".into()));
+    // Named, it is tried again.
+    let done = becalm_at_once()
+        .flags("--attempts 2 --retry-on 141")
+        .sh("echo try; exit 141");
+    assert_eq!(done.out(), "try\ntry\n");
+}
+
+/// A program of its own in the folder.
+fn program(folder: &Folder, name: &str, content: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.file(name, content);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn r8_a_program_that_is_being_written_is_tried_again() {
+    let folder = Folder::new();
+    let (path, report_path) = (
+        program(&folder, "program", "#!/bin/sh\necho it ran\n"),
+        folder.path("report"),
+    );
+    let writer = std::fs::File::options().append(true).open(&path).unwrap();
+    let mut running = becalm()
+        .flags("--base 10ms --jitter none --backoff fixed --attempts unlimited")
+        .flag("--report", &report_path)
+        .flag("--", &path)
+        .start();
+    let line = running.error_line();
+    assert!(line.contains("cannot run"), "{line}");
+    assert!(
+        running
+            .error_line()
+            .contains("could not be started); retry in 10ms")
+    );
+    drop(writer);
+    let done = running.finish();
+    assert_eq!((done.code(), done.out().as_str()), (0, "it ran\n"));
+    assert_eq!(report(&report_path)[0]["ended"], "not_started");
+}
+
+#[test]
+fn r8_a_script_without_a_first_line_runs_as_under_env() {
+    let folder = Folder::new();
+    let path = program(&folder, "plain-script", "echo $0 \"$@\"; exit 3\n");
+    let done = becalm()
+        .flags("--attempts 1")
+        .flag("--", &path)
+        .flag("a b", "c")
+        .run();
+    let expected = format!("{} a b c\n", path.display());
+    assert_eq!((done.code(), done.out()), (3, expected), "{}", done.err());
+    let search = format!(
+        "/no/such/folder:{}:/bin:/usr/bin",
+        path.parent().unwrap().display()
+    );
+    let done = becalm()
+        .env("PATH", search)
+        .flags("--attempts 1 -- plain-script")
+        .run();
+    assert_eq!(done.code(), 3, "{}", done.err());
+}
+
+#[test]
+fn r12_words_of_other_tools_draw_a_tip() {
+    for (line, tip) in [
+        (
+            "--timeout 5s -- true",
+            "--attempt-timeout bounds one attempt, --deadline all",
+        ),
+        ("--retries 3 -- true", "--attempts counts all attempts"),
+        ("-n 3 true", "--attempts counts all attempts"),
+        ("--delay 1s -- true", "--base is the first wait"),
+        ("--max-delay 1s -- true", "--cap is the longest wait"),
+    ] {
+        let done = becalm().flags(line).run();
+        assert_eq!(done.code(), 125, "{line}");
+        assert!(done.err().contains(tip), "{line}: {}", done.err());
+        assert!(!done.err().contains("use '-- -"), "{line}: {}", done.err());
+    }
+    let done = becalm().flag("--", "true | false").run();
+    assert_eq!(done.code(), 127);
+    assert!(
+        done.err().contains("sh -c 'true | false'"),
+        "{}",
+        done.err()
+    );
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(["curl", "https://localhost"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("becalm run -- curl"), "{told}");
+}
+
+#[test]
+fn r12_a_number_that_is_none_is_told_in_plain_words() {
+    for flags in [
+        "--seed x",
+        "--multiplier two",
+        "--attempts x",
+        "--max-waiting x",
+        "--retry-on x",
+    ] {
+        let done = becalm().flags(flags).flags("-- true").run();
+        assert_eq!(done.code(), 125);
+        assert!(done.err().contains("write "), "{flags}: {}", done.err());
+        assert!(
+            !done.err().contains("found in string"),
+            "{flags}: {}",
+            done.err()
+        );
+        assert!(!done.err().contains("literal"), "{flags}: {}", done.err());
+    }
+}
+
+#[test]
+fn r12_help_lists_only_what_works() {
+    let help = becalm().flags("--help").run().out();
+    for flag in [
+        "--breaker",
+        "--hedge",
+        "--bulkhead",
+        "--throttle",
+        "--rate",
+        "--max-waiting",
+    ] {
+        assert!(!help.contains(&format!("{flag} <")), "{flag}");
+        let done = becalm().flags(flag).flags(match flag {
+            "--breaker" => "consecutive:5",
+            "--hedge" => "p95",
+            "--bulkhead" => "calls:1",
+            "--throttle" => "accepts:2",
+            "--rate" => "cubic",
+            _ => "3",
+        });
+        let done = done.flags("-- true").run();
+        assert!(
+            done.err().contains("a run is one call"),
+            "{flag}: {}",
+            done.err()
+        );
+    }
+    assert!(help.contains("--attempts") && help.contains("--budget-file"));
 }

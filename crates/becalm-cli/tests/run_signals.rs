@@ -61,6 +61,23 @@ fn a_command_that_does_not_know_the_signal_ends_by_it() {
 }
 
 #[test]
+fn r2_a_signal_that_ends_becalm_is_what_it_dies_by() {
+    for (signal, name, code) in ending() {
+        let mut running = becalm().start_sh("echo ready; exec sleep 1000");
+        running.line();
+        running.signal(signal);
+        assert_eq!(running.finish().died_by(), Some(code - 128), "{name}");
+        let mut running = becalm().flags("--base 1h --cap 1h").start_sh("exit 7");
+        running.error_line();
+        running.signal(signal);
+        assert_eq!(running.finish().died_by(), Some(code - 128), "{name}");
+    }
+    // Not by a signal that was the command's alone.
+    let done = becalm().flags("--attempts 1").sh("kill -TERM $$");
+    assert_eq!((done.died_by(), done.code()), (None, 143));
+}
+
+#[test]
 fn success_after_the_signal_is_no_success() {
     let mut running = becalm().start_sh(&format!("trap 'exit 0' TERM; {GRANDCHILD} & wait"));
     running.line();
@@ -257,4 +274,107 @@ fn a_process_that_left_the_group_does_not_hold_becalm_up() {
         let escaped = nix::unistd::Pid::from_raw(escaped.parse().unwrap());
         nix::sys::signal::kill(escaped, Signal::SIGKILL).unwrap();
     }
+}
+
+/// Children of their parent that left, ended, and that somebody has to bury; then their number, once
+/// it is 0, or stays.
+const ZOMBIES: &str = "for i in 1 2 3 4 5 6 7 8 9 10; do (setsid sleep 0.05 &); done
+    for look in $(seq 100); do
+        sleep 0.05
+        left=0
+        for status in /proc/[0-9]*/stat; do
+            read -r id name state parent rest < $status 2>/dev/null || continue
+            [ $parent = $PPID ] && [ $id != $$ ] && left=$((left + 1))
+        done
+        [ $left = 0 ] && break
+    done
+    echo $left left; exit 1";
+
+#[test]
+fn r3_no_zombie_stays_while_the_command_runs_nor_in_a_wait() {
+    let done = becalm().flags("--attempts 1").sh(ZOMBIES);
+    assert_eq!(done.out(), "0 left\n");
+    // These end when becalm waits.
+    let mut running = becalm()
+        .flags("--base 1h --cap 1h --jitter none")
+        .start_sh("for i in 1 2 3; do (setsid sh -c 'sleep 0.2; exit 1' &); done; exit 7");
+    running.error_line();
+    let children = || {
+        let ids = std::fs::read_dir("/proc").unwrap().flatten();
+        let parents = ids.filter_map(|id| {
+            let stat = std::fs::read_to_string(id.path().join("stat")).ok()?;
+            let parent = stat
+                .rsplit(')')
+                .next()?
+                .split_whitespace()
+                .nth(1)?
+                .to_owned();
+            Some(parent)
+        });
+        parents
+            .filter(|parent| *parent == running.child.id().to_string())
+            .count()
+    };
+    let start = std::time::Instant::now();
+    while children() > 0 {
+        assert!(start.elapsed() < run_support::HANG, "{} left", children());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    running.signal(Signal::SIGTERM);
+    assert_eq!(running.finish().code(), 143);
+}
+
+#[test]
+fn r3_as_the_first_process_of_a_container_becalm_buries_and_passes_signals_on() {
+    let namespace = |script: &str| {
+        becalm().with(|command| {
+            let piped = std::process::Stdio::piped;
+            *command = std::process::Command::new("unshare");
+            command
+                .args(["--pid", "--fork", "--mount-proc", "--kill-child"])
+                .args([env!("CARGO_BIN_EXE_becalm"), "run", "--attempts", "1", "--"])
+                .args(["/bin/sh", "-c", script])
+                .stdin(piped())
+                .stdout(piped())
+                .stderr(piped());
+        })
+    };
+    let done = namespace("exit 0").run();
+    if done.err().contains("unshare failed") {
+        eprintln!("skipped: no namespace may be made here: {}", done.err());
+        return;
+    }
+    let done = namespace(ZOMBIES).run();
+    assert_eq!(
+        (done.code(), done.out().as_str()),
+        (1, "0 left\n"),
+        "{}",
+        done.err()
+    );
+    // It does not die by a signal, as nothing of that id does.
+    let done =
+        namespace("trap 'echo told; exit 0' TERM; kill -TERM 1; while :; do sleep 0.01; done")
+            .run();
+    assert_eq!(
+        (done.code(), done.out().as_str()),
+        (143, "told\n"),
+        "{}",
+        done.err()
+    );
+}
+
+#[test]
+fn r13_a_second_signal_hastens_the_end() {
+    let mut running = becalm()
+        .flags("--kill-after 1h")
+        .start_sh("trap '' TERM; echo ready; while :; do sleep 0.01; done");
+    running.line();
+    let start = std::time::Instant::now();
+    while running.child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < run_support::HANG, "becalm waits on");
+        running.signal(Signal::SIGTERM);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(start.elapsed() >= std::time::Duration::from_millis(300));
+    assert_eq!(running.finish().died_by(), Some(15));
 }

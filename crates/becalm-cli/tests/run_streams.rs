@@ -199,7 +199,7 @@ fn a_reader_that_has_gone_ends_the_command_and_the_retries() {
 }
 
 #[test]
-fn progress_is_one_line_for_each_retry_and_quiet_is_none() {
+fn progress_is_one_line_for_each_retry() {
     let done = becalm()
         .flags("--base 1ms --jitter none --attempts 3")
         .sh("exit 7");
@@ -209,10 +209,6 @@ fn progress_is_one_line_for_each_retry_and_quiet_is_none() {
          becalm: attempt 2 of 3 failed (exit 7); retry in 2ms\n\
          becalm: gave up because all attempts were used, after 3 attempts (exit 7)\n"
     );
-    let done = becalm()
-        .flags("--base 1ms --attempts 3 --quiet")
-        .sh("exit 7");
-    assert_eq!(done.err(), "");
 }
 
 #[test]
@@ -268,7 +264,7 @@ fn output_that_cannot_be_written_is_told() {
         .flags("--retry-on-output never")
         .with(|it| _ = it.stdout(full()));
     let done = watched.sh("exec yes");
-    assert_eq!(done.code(), 141);
+    assert_eq!(done.code(), 125);
     assert!(
         done.err().contains("cannot pass on the output"),
         "{}",
@@ -285,4 +281,24 @@ fn output_that_cannot_be_written_is_told() {
         "{}",
         done.err()
     );
+}
+
+#[test]
+#[cfg(target_os = "linux")] // /dev/full
+fn r4_output_that_is_lost_is_never_success() {
+    for flags in ["--retry-on-output never", "--hold-output"] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let done = becalm_at_once()
+            .flags(flags)
+            .with(|command| {
+                command.stdout(full.unwrap());
+            })
+            .sh("echo $BECALM_ATTEMPT >&2; echo result");
+        assert_eq!(done.code(), 125, "{flags}: {}", done.err());
+        assert!(
+            done.err().starts_with("1\nbecalm: cannot p"),
+            "{}",
+            done.err()
+        );
+    }
 }

@@ -91,6 +91,24 @@ impl Session {
         }
     }
 
+    /// All that the screen has shown when the shell has ended.
+    fn ended(&mut self) -> &str {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < HANG, "no end after {:?}", self.seen);
+            let bytes = self.screen.recv_timeout(Duration::from_millis(10));
+            self.seen
+                .push_str(&String::from_utf8_lossy(&bytes.unwrap_or_default()));
+        }
+        while let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(50)) {
+            if bytes.is_empty() {
+                break;
+            }
+            self.seen.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        &self.seen
+    }
+
     fn type_in(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
@@ -149,7 +167,9 @@ fn the_interrupt_key_ends_the_command_and_the_retries() {
     for (key, code) in [("\x03", 130), ("\x1c", 131)] {
         let mut session = Session::start(
             "sh",
-            "@run --base 0 --quiet -- sh -c 'echo attempt $BECALM_ATTEMPT; exec sleep 1000'
+            // The key reaches the shell, too.
+            "trap : INT QUIT
+             @run --base 0 --quiet -- sh -c 'echo attempt $BECALM_ATTEMPT; exec sleep 1000'
              echo code $?",
         );
         session.expect("attempt 1");
@@ -207,7 +227,8 @@ fn the_stop_key_stops_a_wait_and_the_interrupt_key_ends_it_later() {
     session.expect("stopped with 147");
     session.expect("retry in");
     session.type_in("\x03");
-    session.expect("code 130");
+    // As after any job that the key has ended, bash ends the script.
+    assert!(!session.ended().contains("code"));
 }
 
 #[test]
@@ -354,4 +375,93 @@ fn a_job_in_the_background_may_tell_where_output_would_stop_it() {
     session.expect("out");
     session.expect("gave up because all attempts were used");
     session.expect("code 7");
+}
+
+/// Commands that answer the key in ways of their own, and say "ready" before.
+const ANSWERS: [&str; 4] = [
+    "echo ready; exec sleep 1000",
+    "trap \"exit 2\" INT; echo ready; sleep 1000 & wait",
+    "trap \"exit 130\" INT; echo ready; sleep 1000 & wait",
+    "trap \"\" INT; echo ready; read line; exit 3",
+];
+
+#[test]
+fn r1_the_interrupt_key_is_never_followed_by_an_attempt() {
+    for answer in ANSWERS {
+        let script =
+            format!("exec @run --base 0 -- sh -c 'echo attempt $BECALM_ATTEMPT; {answer}'");
+        let mut session = Session::start("sh", &script);
+        session.expect("ready");
+        session.type_in("\x03");
+        session.type_in("a line\n");
+        let seen = session.ended();
+        assert!(!seen.contains("attempt 2"), "{answer}: {seen}");
+    }
+}
+
+#[test]
+fn r1_a_command_that_deals_with_the_interrupt_key_may_take_its_time_and_succeed() {
+    let mut session = Session::start(
+        "bash",
+        "@run --base 0 --kill-after 1ms -- bash -c 'trap \"echo told\" INT; echo ready
+             while ! read line; do :; done; echo got $line'
+         echo the script goes on with $?",
+    );
+    session.expect("ready");
+    session.type_in("\x03");
+    session.expect("told");
+    session.type_in("a line\n");
+    session.expect("got a line");
+    session.expect("the script goes on with 0");
+}
+
+#[test]
+fn r2_the_interrupt_key_stops_the_script_and_the_loop_around() {
+    for shell in ["bash", "dash"] {
+        for answer in ANSWERS {
+            for script in [
+                format!("@run --base 0 -- sh -c '{answer}'; echo DELETING"),
+                format!(
+                    "for i in 1 2 3; do @run --base 0 -- sh -c '{answer}'; echo DELETING; done"
+                ),
+                format!(
+                    "while :; do @run --base 0 -- @run -- sh -c '{answer}'; echo DELETING; done"
+                ),
+            ] {
+                let mut session = Session::start(shell, &script);
+                session.expect("ready");
+                session.type_in("\x03");
+                session.type_in("a line\n");
+                let seen = session.ended();
+                assert!(!seen.contains("DELETING"), "{shell}: {script}: {seen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn r2_the_quit_key_stops_the_shell_around() {
+    let script = "@run --base 0 -- sh -c 'echo ready; exec sleep 1000'; echo DELETING";
+    let mut session = Session::start("dash", script);
+    session.expect("ready");
+    session.type_in("\x1c");
+    let seen = session.ended();
+    assert!(!seen.contains("DELETING"), "{seen}");
+}
+
+#[test]
+fn r16_without_proc_a_command_runs_on_a_terminal_too() {
+    let script = "unshare --mount sh -c 'mount -t tmpfs none /proc && @run --base 0 -- sh -c \"echo ready; read a; echo got \\$a\"'
+                  echo code $?";
+    let mut session = Session::start("sh", script);
+    session.type_in("a line\n");
+    let seen = session.ended();
+    if seen.contains("unshare: ") {
+        eprintln!("skipped: no namespace may be made here: {seen}");
+        return;
+    }
+    assert!(
+        seen.contains("got a line") && seen.contains("code 0"),
+        "{seen}"
+    );
 }

@@ -70,7 +70,7 @@ fn what_bounds_many_calls_is_left_out_of_a_file_and_said() {
 #[test]
 fn a_report_has_a_line_for_each_attempt_and_a_summary() {
     let folder = Folder::new();
-    let path = folder.file("report", "of an earlier run\n");
+    let path = folder.path("report");
     let done = becalm()
         .flags("--base 1ms --jitter none --attempts 3")
         .flag("--report", &path)
@@ -78,6 +78,10 @@ fn a_report_has_a_line_for_each_attempt_and_a_summary() {
     assert_eq!(done.code(), 137);
     let mut lines = report(&path);
     let mut start = 0.0;
+    for line in &mut lines {
+        let line = line.as_object_mut().unwrap();
+        assert!(line.remove("time").is_some() && line.remove("run").is_some());
+    }
     for line in &mut lines[..3] {
         let line = line.as_object_mut().unwrap();
         let started = line.remove("started_ms").unwrap().as_f64().unwrap();
@@ -220,7 +224,9 @@ fn hooks_are_told_and_their_output_is_not_the_commands() {
     assert_eq!((done.code(), done.out().as_str()), (7, "out\nout\nout\n"));
     assert_eq!(
         done.err(),
-        "1/3 exit 7 exit 1\n2/3 exit 137 signal 2\n3/3 exit 7 attempts_exhausted none\n"
+        "1/3 exit 7 exit 1\n2/3 exit 137 signal 2\n\
+         becalm: gave up because all attempts were used, after 3 attempts (exit 7)\n\
+         3/3 exit 7 attempts_exhausted none\n"
     );
 }
 
@@ -240,7 +246,8 @@ fn a_hook_that_fails_changes_nothing_but_is_told() {
         .flag("--on-retry", "exit 3")
         .sh("echo try; exit 7");
     assert_eq!((done.code(), done.out().as_str()), (7, "try\ntry\n"));
-    assert_eq!(done.err(), "becalm: the hook exit 3 failed (exit 3)\n");
+    let told = "becalm: the hook exit 3 failed (exit 3)\n";
+    assert!(done.err().starts_with(told), "{}", done.err());
 }
 
 #[test]
@@ -281,4 +288,124 @@ fn a_report_to_a_dash_goes_to_standard_output() {
     let lines: Vec<_> = done.out().lines().map(str::to_owned).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[1].contains("\"type\":\"summary\""), "{lines:?}");
+}
+
+#[test]
+fn r10_runs_share_a_report_and_each_line_is_whole_and_has_its_time() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let running: Vec<_> = (0..10)
+        .map(|_| {
+            becalm_at_once()
+                .flags("--attempts 3 --quiet")
+                .flag("--report", &path)
+                .start_sh("exit 1")
+        })
+        .collect();
+    let ids: Vec<_> = running.iter().map(|running| running.child.id()).collect();
+    for running in running {
+        assert_eq!(running.finish().code(), 1);
+    }
+    let lines = run_support::reports(&path);
+    assert_eq!(lines.len(), 40);
+    for id in ids {
+        let of_run: Vec<_> = lines.iter().filter(|line| line["run"] == id).collect();
+        assert_eq!(of_run.len(), 4);
+        let times: Vec<_> = of_run
+            .iter()
+            .map(|line| line["time"].as_str().unwrap())
+            .collect();
+        assert!(
+            times.is_sorted() && times[0].starts_with("20") && times[0].ends_with('Z'),
+            "{times:?}"
+        );
+    }
+}
+
+#[test]
+fn r10_a_report_that_cannot_be_written_stops_nothing() {
+    let mut paths = vec!["/no/such/folder/report"];
+    if std::path::Path::new("/dev/full").exists() {
+        paths.push("/dev/full");
+    }
+    for path in paths {
+        let done = becalm().flag("--report", path).sh("echo it ran");
+        assert_eq!((done.code(), done.out().as_str()), (0, "it ran\n"));
+        assert_eq!(
+            done.err().matches("cannot write the report").count(),
+            1,
+            "{}",
+            done.err()
+        );
+    }
+}
+
+#[test]
+fn r11_hints_are_read_as_people_write_them_and_others_are_told() {
+    let folder = Folder::new();
+    let path = folder.path("report");
+    let done = becalm_at_once()
+        .flags("--attempts 5")
+        .flag("--report", &path)
+        .sh("case $BECALM_ATTEMPT in
+           1) echo 1ms;; 2) echo 0.002;; 3) echo 'Retry-After: 0';; *) echo soon;;
+         esac > $BECALM_HINT_FILE; exit 7");
+    let hints: Vec<_> = report(&path)[..5]
+        .iter()
+        .map(|line| line["hint_ms"].as_f64())
+        .collect();
+    assert_eq!(hints, [Some(1.0), Some(2.0), Some(0.0), None, None]);
+    assert_eq!(
+        done.err().matches("\"soon\" is no hint").count(),
+        2,
+        "{}",
+        done.err()
+    );
+}
+
+#[test]
+fn r11_the_hint_file_of_a_killed_becalm_goes_when_the_next_one_starts() {
+    let folder = Folder::new();
+    let run = || {
+        becalm_at_once()
+            .env("TMPDIR", folder.path(""))
+            .stdin_piped()
+    };
+    let mut killed = run().start_sh("echo $BECALM_HINT_FILE; read line");
+    let left = killed.line();
+    let mut living = run().start_sh("echo $BECALM_HINT_FILE; read line");
+    let needed = living.line();
+    killed.signal(Signal::SIGKILL);
+    // Its command sees the end of its input.
+    drop(killed.child.stdin.take());
+    assert_eq!(killed.child.wait().unwrap().code(), None);
+    let exists = |path: &str| std::path::Path::new(path).exists();
+    assert!(exists(&left));
+    assert_eq!(run().sh("exit 0").code(), 0);
+    assert!(!exists(&left) && exists(&needed));
+    living.finish();
+    assert!(!exists(&needed));
+}
+
+#[test]
+fn r13_a_hook_has_a_time_of_its_own() {
+    for hook in ["--on-retry", "--on-give-up"] {
+        let done = becalm_at_once()
+            .flags("--attempts 2 --hook-timeout 50ms")
+            .flag(hook, "exec sleep 1000")
+            .sh("exit 7");
+        assert_eq!(done.code(), 7);
+        let told = "the hook exec sleep 1000 was ended, since it took longer than --hook-timeout";
+        assert_eq!(done.err().matches(told).count(), 1, "{}", done.err());
+    }
+}
+
+#[test]
+fn r13_quiet_hides_the_retries_and_not_why_becalm_gave_up() {
+    let done = becalm_at_once().flags("--quiet --attempts 3").sh("exit 7");
+    assert_eq!(
+        done.err(),
+        "becalm: gave up because all attempts were used, after 3 attempts (exit 7)\n"
+    );
+    assert_eq!(becalm().flags("--quiet").sh("exit 0").err(), "");
 }

@@ -29,6 +29,16 @@ pub fn attempts(text: &str) -> Result<u32, String> {
         .map_err(|_| "write a whole number from 1, or \"unlimited\"".to_owned())
 }
 
+pub fn factor(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| "write a number from 1 up, such as 1.5".to_owned())
+}
+
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "write a whole number from 0".to_owned())
+}
+
 pub fn duration(text: &str) -> Result<Duration, InvalidDuration> {
     duration::parse(text)
 }

@@ -15,6 +15,10 @@ use crate::policy_flags::PolicyFlags;
 /// starts and before becalm ends. If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
+// These bound many calls, and a run is one: it refuses them.
+#[command(mut_arg("breaker", |it| it.hide(true)), mut_arg("hedge", |it| it.hide(true)))]
+#[command(mut_arg("bulkhead", |it| it.hide(true)), mut_arg("throttle", |it| it.hide(true)))]
+#[command(mut_arg("rate", |it| it.hide(true)), mut_arg("max_waiting", |it| it.hide(true)))]
 pub struct Args {
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
@@ -23,7 +27,7 @@ pub struct Args {
     /// Retry only after these exit codes, such as 7,28,100-110
     ///
     /// Without it becalm retries every failure but 126 (cannot be executed), 127 (not found) and the
-    /// end by SIGPIPE. 128 + n stands for the end by signal n. An attempt that timed out is retried
+    /// end by SIGPIPE (141, if a shell tells of it). 128 + n stands for the end by signal n. An attempt that timed out is retried
     /// in any case.
     #[arg(long, value_name = "CODES", help_heading = FAILURES)]
     pub(super) retry_on: Option<ExitCodes>,
@@ -53,11 +57,11 @@ pub struct Args {
     #[arg(long, help_heading = STREAMS)]
     pub(super) hold_output: bool,
 
-    /// Show no progress
+    /// Show no progress, but for the line that says why becalm gave up
     #[arg(short, long, help_heading = STREAMS)]
     pub(super) quiet: bool,
 
-    /// Write one line of JSON for each attempt, and a summary, into this file, or "-"
+    /// Append one line of JSON for each attempt, and a summary, to this file, or "-"
     #[arg(long, value_name = "FILE", help_heading = STREAMS)]
     pub(super) report: Option<PathBuf>,
 
@@ -73,20 +77,30 @@ pub struct Args {
 
     /// Share the budget with all processes of this machine that name the same file
     ///
-    /// Without it a run, which is one call, has no budget unless you give --budget.
+    /// Without it a run, which is one call, has no budget unless you give --budget. While the file
+    /// cannot be used, the command runs once, and no retry is granted.
     #[arg(long, value_name = "PATH", help_heading = CONTROL)]
     pub(super) budget_file: Option<PathBuf>,
 
     /// Run this with sh -c before each wait
     ///
-    /// It may take as long as it needs: the next attempt starts when it has ended and the wait is
-    /// over.
+    /// The next attempt starts when it has ended and the wait is over.
     #[arg(long, value_name = "CMD", help_heading = CONTROL)]
     pub(super) on_retry: Option<OsString>,
 
     /// Run this with sh -c when becalm gives up; not when a signal ends it
     #[arg(long, value_name = "CMD", help_heading = CONTROL)]
     pub(super) on_give_up: Option<OsString>,
+
+    /// How long a hook may take, before becalm ends it
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = becalm::duration::parse,
+        default_value = "1m",
+        help_heading = CONTROL
+    )]
+    pub(super) hook_timeout: Duration,
 
     #[command(flatten)]
     pub(super) policy: PolicyFlags,
@@ -101,7 +115,7 @@ Exit codes:
   the command's own, when it succeeded or becalm gave up
   124      the deadline or the attempt timeout ended the command
   125      becalm itself failed, wrong flags included
-  126      the command cannot be executed
+  126      the command cannot be executed, or not now (then becalm tries again)
   127      the command was not found
   128 + n  signal n ended the command, or becalm
 
@@ -110,24 +124,32 @@ Environment of the command:
   BECALM_ATTEMPTS      how many there can be; 4294967295 without a bound
   BECALM_LAST_EXIT     the exit code of the attempt before
   BECALM_REMAINING_MS  milliseconds up to the deadline
-  BECALM_HINT_FILE     write a Retry-After value here, seconds or an HTTP date:
-                       the next attempt is not before then
+  BECALM_HINT_FILE     write a Retry-After value here (seconds or an HTTP date), or a
+                       duration such as 1m30s: the next attempt is not before then;
+                       or \"stop\": there is none
+  BECALM_SCOPE         what another becalm in the command needs to know: the inner one retries
+                       while the outer one is at its first attempt, then runs once
 Of hooks: the first four, about the attempt that failed, and
   BECALM_REASON        how it ended, or \"output\"; for --on-give-up the stop reason
   BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
 
 Signals:
-  HUP, INT, QUIT and TERM end becalm: the command gets them, and no attempt follows.
+  HUP, INT, QUIT and TERM end becalm: the command gets them, no attempt follows, and becalm dies
+  by the signal. So does a key of the terminal (^C), unless the command then succeeds: a script
+  around becalm stops as it would without.
+  A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
   USR1 and USR2 are handed to the command.
 
-Report (--report), one object a line, times in milliseconds:
-  {\"type\":\"attempt\",\"attempt\":1,\"started_ms\":0.1,\"duration_ms\":12.5,\"ended\":\"exit\",
+Report (--report), one object a line at the end of the file, times in milliseconds; each line
+begins with the wall clock's time and becalm's process id:
+  {\"time\":\"2026-11-22T15:04:05.678Z\",\"run\":4711,
+   \"type\":\"attempt\",\"attempt\":1,\"started_ms\":0.1,\"duration_ms\":12.5,\"ended\":\"exit\",
    \"exit\":7,\"signal\":null,\"matched\":null,\"class\":\"transient\",\"hint_ms\":null,
    \"decision\":\"retry\",\"delay_ms\":83.2,\"reason\":null}
   {\"type\":\"summary\",\"outcome\":\"gave_up\",\"reason\":\"attempts_exhausted\",\"attempts\":4,
    \"exit\":7,\"elapsed_ms\":912.4}
-  ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute;
-            on a terminal the last two are exit, with 127 and 126
+  ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute,
+            not_started; on a terminal the last three are exit, with 127 or 126
   matched   retry, stop: what a line of the output decided
   decision  done, retry, stop, cancelled
   outcome   success, gave_up, cancelled

@@ -12,10 +12,10 @@ use super::environment::Environment;
 use super::exit_code::Ending;
 use super::foreground;
 use super::group::{Group, Streams};
-use super::host::{Host, Terms};
+use super::host::Host;
 use super::output::{Fault, Handling, Outputs, Seen};
-use super::progress::complain;
 use super::stdin::{Feed, Mode, Replay};
+use super::terms::Terms;
 
 /// What is the same for every attempt.
 #[derive(Debug)]
@@ -43,16 +43,21 @@ impl Execution {
         terms: Terms,
     ) -> Result<(Ending, Seen), RunError> {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
-        let takes_foreground = terms.foreground && host.may_lend_terminal();
-        let mut command = if takes_foreground {
-            foreground::detour(program).map_err(RunError::Resources)?
-        } else {
-            Command::new(program)
+        let may_take = terms.foreground && host.may_lend_terminal();
+        let detour = may_take.then(|| foreground::detour(program)).flatten();
+        let takes_foreground = detour.is_some();
+        let spawn = |mut command: Command| {
+            command.args(arguments).stdin(self.stdin.stdio());
+            self.handling.prepare(&mut command);
+            environment.apply(&mut command);
+            Group::spawn(&mut command)
         };
-        command.args(arguments).stdin(self.stdin.stdio());
-        self.handling.prepare(&mut command);
-        environment.apply(&mut command);
-        let mut group = match Group::spawn(&mut command) {
+        let spawned = spawn(detour.unwrap_or_else(|| Command::new(program)));
+        let spawned = spawned.or_else(|error| match foreground::by_shell(program, &error) {
+            Some(shell) => spawn(shell),
+            None => Err(error),
+        });
+        let mut group = match spawned {
             Ok(group) => group,
             Err(error) => return Ok((foreground::not_started(program, &error), Seen::default())),
         };
@@ -77,10 +82,7 @@ impl Execution {
         let mut seen = outputs.finish();
         match seen.fault.take() {
             Some(Fault::Hold(error)) => Err(RunError::Hold(error)),
-            Some(Fault::Write(error)) => {
-                complain(&format!("cannot pass on the output: {error}"));
-                Ok((ending, seen))
-            }
+            Some(Fault::Write(error)) => Err(RunError::PassOn(error)),
             None => Ok((ending, seen)),
         }
     }

@@ -92,22 +92,17 @@ impl fmt::Display for BudgetFileError {
 impl std::error::Error for BudgetFileError {}
 
 impl BudgetFile {
-    /// The budget in this file; a new or empty file is a full budget.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be used; nothing in it has been changed.
-    pub fn open(path: &Path, parameters: &Ratio, earner: Earner) -> Result<Self, BudgetFileError> {
-        let budget = Self {
+    /// The budget in this file; a new or empty file is a full budget. Of a file that cannot be used
+    /// nothing is granted, and nothing in it is changed.
+    pub fn of(path: &Path, parameters: &Ratio, earner: Earner) -> Self {
+        Self {
             path: path.to_owned(),
             deposit: micros(parameters.ratio),
             burst: micros(parameters.held()),
             floor_per_hour: micros(parameters.floor_per_second * 3600.0),
             earner,
             fault: Mutex::new(None),
-        };
-        budget.change(|_| ())?;
-        Ok(budget)
+        }
     }
 
     /// What went wrong since the last call.
@@ -341,8 +336,8 @@ mod tests {
     fn two_handles_share_one_burst_and_each_deposit_adds_its_share() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let one = BudgetFile::open(&path, &parameters(0.5, 3.0), Earner::Successes).unwrap();
-        let other = BudgetFile::open(&path, &parameters(0.5, 3.0), Earner::Successes).unwrap();
+        let one = BudgetFile::of(&path, &parameters(0.5, 3.0), Earner::Successes);
+        let other = BudgetFile::of(&path, &parameters(0.5, 3.0), Earner::Successes);
         assert!((one.fill(Instant::ZERO) - 1.0).abs() < f64::EPSILON);
         let token = one.withdraw(Instant::ZERO, &Failure::transient()).unwrap();
         assert_eq!(withdrawals(&other), 2);
@@ -368,8 +363,7 @@ mod tests {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
                     let budget =
-                        BudgetFile::open(&path, &parameters(0.5, 2_000.0), Earner::Successes)
-                            .unwrap();
+                        BudgetFile::of(&path, &parameters(0.5, 2_000.0), Earner::Successes);
                     scope.spawn(move || withdrawals(&budget))
                 })
                 .collect();
@@ -410,20 +404,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes.txt");
         std::fs::write(&path, "buy milk\n").unwrap();
-        let error = BudgetFile::open(&path, &Ratio::default(), Earner::Successes).unwrap_err();
+        let fault = |path: &Path| {
+            let budget = BudgetFile::of(path, &Ratio::default(), Earner::Successes);
+            assert_eq!(withdrawals(&budget), 0);
+            budget.take_fault().unwrap()
+        };
+        let error = fault(&path);
         assert!(
             error.to_string().contains("not a budget file of becalm"),
             "{error}"
         );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "buy milk\n");
-        let error =
-            BudgetFile::open(folder.path(), &Ratio::default(), Earner::Successes).unwrap_err();
+        let error = fault(folder.path());
         assert!(
             error.to_string().contains("cannot use the budget file"),
             "{error}"
         );
-        let error = BudgetFile::open(Path::new("/dev/null"), &Ratio::default(), Earner::Successes)
-            .unwrap_err();
+        let error = fault(Path::new("/dev/null"));
         assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
@@ -431,7 +428,7 @@ mod tests {
     fn a_file_that_is_damaged_later_denies_and_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let budget = BudgetFile::open(&path, &Ratio::default(), Earner::Successes).unwrap();
+        let budget = BudgetFile::of(&path, &Ratio::default(), Earner::Successes);
         std::fs::write(&path, "buy milk\n").unwrap();
         assert_eq!(withdrawals(&budget), 0);
         assert!(matches!(

@@ -7,8 +7,9 @@ use nix::sys::signal::Signal;
 
 use super::RunError;
 use super::exit_code::of_signal;
+use super::farewell::Farewell;
 use super::hooks;
-use super::host::Terms;
+use super::progress::Progress;
 use super::report;
 use super::retry::Course;
 use super::spool::Spool;
@@ -26,19 +27,21 @@ pub enum End {
 }
 
 impl Course<'_> {
-    /// Ends the run; the result is becalm's exit code.
-    pub(super) fn finish(mut self, mut end: End) -> Result<u8, RunError> {
+    /// Ends the run; the result is how becalm ends.
+    pub(super) fn finish(mut self, mut end: End) -> Result<Farewell, RunError> {
         let mut last = self.last.take();
-        let mut exit = last.as_ref().map_or(0, |last| last.ending.code());
+        let code = last.as_ref().map_or(0, |last| last.ending.code());
+        let mut farewell = Farewell::Exit(code);
         let held = last.as_mut().and_then(|last| last.seen.held.take());
         if let (Some(held), End::Success | End::GaveUp(_)) = (held, end) {
-            exit = print(&held, exit)?;
+            farewell = Farewell::Exit(print(&held, code)?);
         }
         if let (End::GaveUp(reason), Some(last)) = (end, &last) {
-            self.run.progress.gave_up(reason, last.number, last.cause());
+            Progress::gave_up(reason, last.number, last.cause());
             if let Some(hook) = &self.run.hooks.on_give_up {
                 let environment = self.afterwards(last, reason.as_str());
-                hooks::run(hook, &environment, self.host, Terms::default());
+                let terms = self.run.hooks.terms(self.host.now(), None);
+                hooks::run(hook, &environment, self.host, terms);
                 end = self.host.told_to_end().map_or(end, End::Cancelled);
             }
         }
@@ -46,7 +49,7 @@ impl Course<'_> {
             End::Success => None,
             End::GaveUp(reason) => Some(reason),
             End::Cancelled(signal) => {
-                exit = of_signal(signal as i32);
+                farewell = Farewell::Signal(signal);
                 Some(StopReason::Cancelled)
             }
         };
@@ -55,10 +58,10 @@ impl Course<'_> {
         self.report.summary(&report::Summary {
             reason,
             attempts,
-            exit,
+            exit: farewell.code(),
             elapsed,
         });
-        Ok(exit)
+        Ok(farewell)
     }
 }
 

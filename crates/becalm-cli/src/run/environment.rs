@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::layers;
+
 /// What `BECALM_...` variables say. What is not known is unset, also if becalm itself runs under
 /// another `becalm run`.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +21,8 @@ pub struct Environment<'a> {
     pub remaining: Option<Duration>,
     /// `BECALM_HINT_FILE`: where the command may write a `Retry-After` value.
     pub hint_file: Option<&'a Path>,
+    /// `BECALM_SCOPE`: for a becalm in the command.
+    pub scope: Option<&'a str>,
     /// `BECALM_DELAY_MS`: whole milliseconds up to the next attempt; for `--on-retry`.
     pub delay: Option<Duration>,
     /// `BECALM_REASON`: why the attempt failed, or why becalm gave up; for hooks.
@@ -38,6 +42,7 @@ impl Environment<'_> {
             ),
             ("BECALM_REMAINING_MS", self.remaining.map(millis)),
             ("BECALM_DELAY_MS", self.delay.map(millis)),
+            (layers::SCOPE, self.scope.map(str::to_owned)),
             ("BECALM_REASON", self.reason.map(str::to_owned)),
         ];
         for (name, value) in variables {
@@ -47,8 +52,8 @@ impl Environment<'_> {
             };
         }
         match self.hint_file {
-            Some(path) => command.env("BECALM_HINT_FILE", path),
-            None => command.env_remove("BECALM_HINT_FILE"),
+            Some(path) => command.env(layers::HINT_FILE, path),
+            None => command.env_remove(layers::HINT_FILE),
         };
     }
 }

@@ -19,6 +19,8 @@ pub const NOT_FOUND: u8 = 127;
 
 /// The number of SIGPIPE on every platform.
 const SIGPIPE: i32 = 13;
+/// 128 + SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
 
 /// The exit code that stands for the end by a signal: 128 + its number (POSIX shell, section
 /// 2.8.2).
@@ -41,6 +43,9 @@ pub enum Ending {
     NotFound,
     /// The command cannot be executed: nothing ran.
     CannotExecute,
+    /// The system had no room for another process just now, or the program is being written: nothing
+    /// ran.
+    NotStarted,
 }
 
 impl Ending {
@@ -51,7 +56,7 @@ impl Ending {
             Self::Signalled(signal) => of_signal(signal),
             Self::AttemptTimeout | Self::Deadline => TIMED_OUT,
             Self::NotFound => NOT_FOUND,
-            Self::CannotExecute => CANNOT_EXECUTE,
+            Self::CannotExecute | Self::NotStarted => CANNOT_EXECUTE,
         }
     }
 
@@ -64,6 +69,7 @@ impl Ending {
             Self::Deadline => "deadline",
             Self::NotFound => "not_found",
             Self::CannotExecute => "cannot_execute",
+            Self::NotStarted => "not_started",
         }
     }
 
@@ -86,6 +92,7 @@ impl fmt::Display for Ending {
             Self::Deadline => f.write_str("deadline"),
             Self::NotFound => f.write_str("command not found"),
             Self::CannotExecute => f.write_str("command cannot be executed"),
+            Self::NotStarted => f.write_str("command could not be started"),
         }
     }
 }
@@ -191,7 +198,9 @@ impl ExitRules {
             Ending::AttemptTimeout | Ending::Deadline => true,
             _ if self.retry_on.is_some() => listed(&self.retry_on),
             // The reader of the output has gone, and will not come back for another attempt.
-            Ending::Signalled(SIGPIPE) => false,
+            // A shell tells of its own command's end in this way.
+            Ending::Signalled(SIGPIPE) | Ending::Exited(BROKEN_PIPE) => false,
+            Ending::NotStarted => true,
             _ => !matches!(ending.code(), CANNOT_EXECUTE | NOT_FOUND),
         };
         let failure = if retried {
@@ -200,7 +209,7 @@ impl ExitRules {
             Failure::permanent()
         };
         match ending {
-            Ending::NotFound | Ending::CannotExecute => failure.unsent(),
+            Ending::NotFound | Ending::CannotExecute | Ending::NotStarted => failure.unsent(),
             _ => failure,
         }
     }
@@ -265,12 +274,13 @@ mod tests {
     fn every_failure_is_retried_but_what_cannot_run_and_a_gone_reader() {
         let rules = rules(None, None);
         for code in 1..=255 {
-            let retried = !matches!(code, 126 | 127);
+            let retried = !matches!(code, 126 | 127 | 141);
             assert_eq!(is_retried(&rules, Ending::Exited(code)), retried, "{code}");
         }
         assert!(is_retried(&rules, Ending::Signalled(9)));
         assert!(is_retried(&rules, Ending::AttemptTimeout));
         assert!(!is_retried(&rules, Ending::Signalled(SIGPIPE)));
+        assert!(is_retried(&rules, Ending::NotStarted));
         assert!(!is_retried(&rules, Ending::NotFound));
         assert!(!is_retried(&rules, Ending::CannotExecute));
         assert_eq!(rules.verdict(Ending::Exited(0), None), Verdict::Success);

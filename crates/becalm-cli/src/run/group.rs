@@ -14,14 +14,6 @@ use nix::unistd::Pid;
 
 use super::exit_code::Ending;
 
-/// Makes becalm the parent of what its commands leave behind, so that the dead among it are buried
-/// and do not count as alive: not every container has a first process that does it.
-pub fn adopt_orphans() {
-    // Elsewhere, and where it is refused, the system's first process does what it does.
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_child_subreaper(true);
-}
-
 /// A process group that becalm started, and its leader.
 #[derive(Debug)]
 pub struct Group {
@@ -143,6 +135,7 @@ fn ending(status: ExitStatus) -> Ending {
 
 #[cfg(test)]
 mod tests {
+    use super::super::orphans::adopt_orphans;
     use super::*;
 
     fn ended(group: &mut Group) -> Ending {

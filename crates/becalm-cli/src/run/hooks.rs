@@ -5,20 +5,37 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use becalm::time::Instant;
 
 use super::environment::Environment;
 use super::exit_code::Ending;
 use super::group::Group;
-use super::host::{Host, Terms};
+use super::host::Host;
 use super::progress::complain;
+use super::terms::Terms;
 
 /// The commands of `--on-retry` and `--on-give-up`, for `sh -c`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Hooks {
     /// Before each wait.
     pub on_retry: Option<OsString>,
     /// When no further attempt is made though the last one failed.
     pub on_give_up: Option<OsString>,
+    /// How long each may take.
+    pub timeout: Duration,
+}
+
+impl Hooks {
+    /// What is granted to one that starts now.
+    pub fn terms(&self, now: Instant, deadline: Option<Instant>) -> Terms {
+        Terms {
+            attempt_timeout: Some(now.after(self.timeout)),
+            deadline,
+            foreground: false,
+        }
+    }
 }
 
 /// Runs one to its end, in a group of its own. What it prints goes to standard error, since
@@ -44,11 +61,14 @@ fn try_run(
     environment.apply(&mut command);
     let mut group = Group::spawn(&mut command)?;
     let ending = host.see_to_the_end(&mut group, terms);
-    if ending != Ending::Exited(0) && host.told_to_end().is_none() {
-        complain(&format!(
-            "the hook {} failed ({ending})",
-            Path::new(hook).display()
-        ));
+    let hook = Path::new(hook).display();
+    match ending {
+        _ if host.told_to_end().is_some() => {}
+        Ending::Exited(0) => {}
+        Ending::AttemptTimeout => complain(&format!(
+            "the hook {hook} was ended, since it took longer than --hook-timeout"
+        )),
+        ending => complain(&format!("the hook {hook} failed ({ending})")),
     }
     Ok(())
 }

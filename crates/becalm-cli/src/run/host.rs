@@ -5,56 +5,30 @@ use std::time::Duration;
 use becalm::time::Instant;
 use nix::sys::signal::Signal;
 
-use super::exit_code::{Ending, of_signal};
-use super::group::{Group, Leader};
+use super::group::Group;
 use super::inbox::{Event, Inbox};
+use super::orphans::bury_orphans;
 use super::terminal::{self, Terminal};
+use super::terms::Terms;
 
-/// After KILL, how long the rest of a group is waited for. What is left then is dead and unburied,
-/// or stuck in the kernel: no waiting helps.
-const AFTER_KILL: Duration = Duration::from_secs(1);
-
-/// How often a group is asked whether it is gone: quickly at first, then every 20 ms.
-const SHORTEST_LOOK: Duration = Duration::from_millis(1);
-const LONGEST_LOOK: Duration = Duration::from_millis(20);
-
-/// What is granted to a command.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Terms {
-    /// When this attempt has taken too long.
-    pub attempt_timeout: Option<Instant>,
-    /// When the whole call has.
-    pub deadline: Option<Instant>,
-    /// Whether it may have the foreground of the terminal.
-    pub foreground: bool,
-}
-
-impl Terms {
-    /// The limit that has passed by now, and first.
-    fn passed(&self, now: Instant) -> Option<Ending> {
-        let timeout = self.attempt_timeout.unwrap_or(Instant::NEVER);
-        let deadline = self.deadline.unwrap_or(Instant::NEVER);
-        if now < timeout.min(deadline) {
-            None
-        } else if timeout < deadline {
-            Some(Ending::AttemptTimeout)
-        } else {
-            Some(Ending::Deadline)
-        }
-    }
-
-    fn first(&self) -> Option<Instant> {
-        self.attempt_timeout.into_iter().chain(self.deadline).min()
-    }
-}
+/// A signal this long after the first is meant to hasten. Others send theirs twice: to becalm, and to
+/// becalm's group.
+const AGAIN: Duration = Duration::from_millis(300);
 
 /// Everything that happens to becalm while it waits, in one place.
 pub struct Host {
     inbox: Inbox,
     clock: Box<dyn Fn() -> Instant>,
-    terminal: Option<Terminal>,
-    kill_after: Duration,
-    told_to_end: Option<Signal>,
+    pub(super) terminal: Option<Terminal>,
+    pub(super) kill_after: Duration,
+    pub(super) told_to_end: Option<Signal>,
+    told_at: Instant,
+    /// Told again: nothing more is waited for.
+    is_hastened: bool,
+    /// The terminal's signal to a command, which becalm's own group was told of.
+    pub(super) interrupt: Option<Signal>,
+    /// What becalm sends to its own group reaches becalm, too.
+    pub(super) own_echo: Option<Signal>,
     outputs_ended: usize,
 }
 
@@ -69,6 +43,10 @@ impl Host {
             terminal,
             kill_after,
             told_to_end: None,
+            told_at: Instant::NEVER,
+            is_hastened: false,
+            interrupt: None,
+            own_echo: None,
             outputs_ended: 0,
         }
     }
@@ -91,6 +69,11 @@ impl Host {
             self.on_event(event, None);
         }
         self.told_to_end
+    }
+
+    /// The attempt has failed: if the user interrupted it, no other follows.
+    pub fn heed_interrupt(&mut self) {
+        self.told_to_end = self.told_to_end.or(self.interrupt);
     }
 
     /// Waits until then, or until becalm is told to end.
@@ -120,8 +103,9 @@ impl Host {
         while self.outputs_ended < count {
             let now = self.now();
             if self.told_to_end.is_some() {
-                let limit = *limit.get_or_insert(now.after(self.kill_after));
-                if now >= limit {
+                let end = self.kill_time(now);
+                let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
+                if now >= *limit {
                     break;
                 }
             }
@@ -144,97 +128,35 @@ impl Host {
         }
     }
 
-    /// Stays with a command until it and all of its group have ended.
-    pub fn see_to_the_end(&mut self, group: &mut Group, terms: Terms) -> Ending {
-        if terms.foreground {
-            self.lend_terminal(group);
-        }
-        let mut limit = None;
-        let mut kill = Kill::NotYet;
-        let ending = loop {
-            match group.leader() {
-                Leader::Ended(ending) => break ending,
-                Leader::Stopped(signal) => on_stopped_command(signal),
-                Leader::Running => {}
-            }
-            let now = self.now();
-            if self.told_to_end.is_some() {
-                kill.arm(now.after(self.kill_after));
-            } else if limit.is_none() {
-                limit = terms.passed(now);
-                if limit.is_some() {
-                    group.end_with(Signal::SIGTERM);
-                    kill.arm(now.after(self.kill_after));
-                }
-            }
-            kill.fire(now, group);
-            let alarm = match kill {
-                Kill::NotYet => terms.first(),
-                Kill::At(time) => Some(time),
-                Kill::Sent(_) => None,
-            };
-            if let Some(event) = self.next_event(alarm) {
-                self.on_event(event, Some((&*group, terms)));
-            }
-        };
-        self.sweep(group, kill);
-        self.after_command(limit.unwrap_or(ending), limit.is_none());
-        limit.unwrap_or(ending)
-    }
-
-    /// Ends what the command has left behind in its group.
-    fn sweep(&mut self, group: &Group, mut kill: Kill) {
-        if !group.is_alive() {
-            return;
-        }
-        group.end_with(Signal::SIGTERM);
-        kill.arm(self.now().after(self.kill_after));
-        let mut look = SHORTEST_LOOK;
-        while group.is_alive() {
-            let now = self.now();
-            kill.fire(now, group);
-            if matches!(kill, Kill::Sent(time) if now >= time.after(AFTER_KILL)) {
-                return;
-            }
-            if let Some(event) = self.next_event(Some(now.after(look))) {
-                self.on_event(event, None);
-            }
-            look = (look * 2).min(LONGEST_LOOK);
-        }
-    }
-
-    /// The terminal comes back. A signal that came from it to its foreground, by a key or because
-    /// it has gone, was meant for becalm as well.
-    fn after_command(&mut self, ending: Ending, by_itself: bool) {
-        let Some(terminal) = &mut self.terminal else {
-            return;
-        };
-        if terminal.is_lent() && by_itself {
-            let told = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGHUP]
-                .into_iter()
-                .find(|signal| ending.code() == of_signal(*signal as i32));
-            self.told_to_end = self.told_to_end.or(told);
-        }
-        terminal.take_back();
-        if !matches!(ending, Ending::Exited(_)) {
-            terminal.restore();
-        }
-    }
-
-    fn lend_terminal(&mut self, group: &Group) {
+    pub(super) fn lend_terminal(&mut self, group: &Group) {
         if let Some(terminal) = &mut self.terminal {
             terminal.lend(group.id());
         }
     }
 
-    fn next_event(&self, until: Option<Instant>) -> Option<Event> {
+    /// Until when what was asked to end now may take.
+    pub(super) fn kill_time(&self, now: Instant) -> Instant {
+        if self.is_hastened {
+            now
+        } else {
+            now.after(self.kill_after)
+        }
+    }
+
+    pub(super) fn next_event(&self, until: Option<Instant>) -> Option<Event> {
         self.inbox.next(self.now(), until)
     }
 
-    fn on_event(&mut self, event: Event, command: Option<(&Group, Terms)>) {
+    pub(super) fn on_event(&mut self, event: Event, command: Option<(&Group, Terms)>) {
         match event {
+            Event::End(signal) if self.own_echo == Some(signal) => self.own_echo = None,
             Event::End(signal) => {
-                self.told_to_end.get_or_insert(signal);
+                let now = self.now();
+                if self.told_to_end.is_none() {
+                    self.told_to_end = Some(signal);
+                    self.told_at = now;
+                }
+                self.is_hastened |= now.since(self.told_at) >= AGAIN;
                 if let Some((group, _)) = command {
                     group.end_with(signal);
                 }
@@ -247,7 +169,12 @@ impl Host {
             Event::Stop(signal) => self.on_stop(signal, command),
             Event::Continue => self.resume(command),
             Event::OutputEnded => self.outputs_ended += 1,
-            Event::Child => {}
+            Event::Child => {
+                let witness = self.terminal.as_ref().and_then(Terminal::witness);
+                let leader = command.map(|(group, _)| group.id());
+                let kept: Vec<_> = leader.into_iter().chain(witness).collect();
+                bury_orphans(&kept);
+            }
         }
     }
 
@@ -273,69 +200,5 @@ impl Host {
             }
             group.signal(Signal::SIGCONT);
         }
-    }
-}
-
-/// The command was stopped by a key, or because it wants a terminal that it may not use: so is
-/// becalm, for the shell to tell the user.
-fn on_stopped_command(signal: Signal) {
-    match signal {
-        Signal::SIGTSTP => terminal::stop_job(),
-        // Where nobody can bring it to the foreground it would ask again for ever.
-        Signal::SIGTTIN | Signal::SIGTTOU if !terminal::is_orphaned() => terminal::stop_job(),
-        _ => {}
-    }
-}
-
-/// When a group is killed that was asked to end.
-#[derive(Debug, Clone, Copy)]
-enum Kill {
-    NotYet,
-    At(Instant),
-    Sent(Instant),
-}
-
-impl Kill {
-    /// The time is set once.
-    fn arm(&mut self, time: Instant) {
-        if let Self::NotYet = self {
-            *self = Self::At(time);
-        }
-    }
-
-    fn fire(&mut self, now: Instant, group: &Group) {
-        if matches!(self, Self::At(time) if now >= *time) {
-            group.signal(Signal::SIGKILL);
-            *self = Self::Sent(now);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limit_that_passes_first_is_named() {
-        let at = |nanos| Some(Instant::from_nanos(nanos));
-        let terms = |attempt_timeout, deadline| Terms {
-            attempt_timeout,
-            deadline,
-            foreground: false,
-        };
-        let now = Instant::from_nanos(10);
-        assert_eq!(terms(None, None).passed(now), None);
-        assert_eq!(terms(at(11), at(12)).passed(now), None);
-        assert_eq!(
-            terms(at(9), at(10)).passed(now),
-            Some(Ending::AttemptTimeout)
-        );
-        assert_eq!(terms(at(10), at(9)).passed(now), Some(Ending::Deadline));
-        assert_eq!(terms(at(10), at(10)).passed(now), Some(Ending::Deadline));
-        assert_eq!(
-            terms(at(10), None).passed(now),
-            Some(Ending::AttemptTimeout)
-        );
-        assert_eq!(terms(None, at(10)).passed(now), Some(Ending::Deadline));
     }
 }

@@ -10,11 +10,15 @@ use nix::sys::signal::Signal;
 use signal_hook::iterator::Signals;
 
 /// Signals that end becalm: the running command gets them, and no attempt follows.
-const ENDING: [Signal; 4] = [
+const ENDING: [Signal; 8] = [
+    Signal::SIGALRM,
     Signal::SIGHUP,
     Signal::SIGINT,
+    Signal::SIGPROF,
     Signal::SIGQUIT,
     Signal::SIGTERM,
+    Signal::SIGVTALRM,
+    Signal::SIGXCPU,
 ];
 /// Signals that becalm only hands to the running command.
 const HANDED_ON: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];

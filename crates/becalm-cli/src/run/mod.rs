@@ -9,12 +9,15 @@ mod budget_file;
 mod conclusion;
 mod environment;
 mod exit_code;
+mod farewell;
 mod foreground;
 mod group;
 mod hint_file;
 mod hooks;
 mod host;
 mod inbox;
+mod layers;
+mod orphans;
 mod output;
 mod output_rules;
 mod progress;
@@ -23,10 +26,13 @@ mod retry;
 mod spool;
 mod stdin;
 mod terminal;
+mod terms;
+mod vigil;
+mod wall_clock;
+mod witness;
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,11 +42,13 @@ use becalm::{Budget, Policy, Retrier};
 
 pub use args::Args;
 pub use foreground::take_detour;
+pub use layers::refuse_above;
 
 use crate::wording::protection;
 use attempt::Execution;
-use budget_file::{BudgetFile, BudgetFileError, Earner};
+use budget_file::{BudgetFile, Earner};
 use exit_code::{ExitRules, OWN_ERROR};
+use farewell::Farewell;
 use hint_file::HintFile;
 use hooks::Hooks;
 use host::Host;
@@ -52,12 +60,15 @@ use report::Report;
 use retry::Run;
 use stdin::{Mode, Replay};
 
-/// Runs the command as the arguments say; the result is becalm's exit code.
+/// Runs the command as the arguments say; the result is becalm's exit code, unless it ends by a signal.
 pub fn execute(args: Args) -> ExitCode {
-    match try_execute(args) {
-        Ok(code) => ExitCode::from(code),
+    let done = try_execute(args);
+    orphans::bury_orphans(&[]);
+    match done {
+        Ok(farewell) => farewell.say(),
         Err(error) => {
             complain(&error.to_string());
+            refuse_above();
             ExitCode::from(OWN_ERROR)
         }
     }
@@ -73,16 +84,12 @@ pub enum RunError {
     Pattern(regex::Error),
     /// There is no command to run.
     NoCommand,
-    /// The budget file cannot be used.
-    BudgetFile(BudgetFileError),
     /// `--budget-file` needs a ratio to put there, and no other kind beside it.
     NoBudgetToShare,
     /// `--budget-file` holds a ratio budget, and no other.
     OtherBudget(String),
     /// This flag protects from many calls, and a run is one.
     ForManyCalls(&'static str),
-    /// The report cannot be made.
-    Report(PathBuf, io::Error),
     /// Standard input cannot be recorded.
     Stdin(io::Error),
     /// The operating system refuses a signal handler, a thread or a pipe.
@@ -91,6 +98,8 @@ pub enum RunError {
     NoTime,
     /// The output of an attempt cannot be kept.
     Hold(io::Error),
+    /// Output that passes through becalm is lost.
+    PassOn(io::Error),
     /// The kept output cannot be printed.
     Print(io::Error),
 }
@@ -101,7 +110,6 @@ impl fmt::Display for RunError {
             Self::Policy(sentence) => f.write_str(sentence),
             Self::Pattern(error) => write!(f, "not a regular expression: {error}"),
             Self::NoCommand => f.write_str("there is no command; write it behind --"),
-            Self::BudgetFile(error) => error.fmt(f),
             Self::NoBudgetToShare => f.write_str(
                 "--budget-file shares a ratio, and --budget names none; set ratio:0.1, or leave the \
                  file out",
@@ -116,9 +124,6 @@ impl fmt::Display for RunError {
                 "{flag} bounds what many calls do together, and a run is one call; leave it out, or \
                  let runs share a budget (--budget-file)"
             ),
-            Self::Report(path, error) => {
-                write!(f, "cannot write the report {}: {error}", path.display())
-            }
             Self::Stdin(error) => write!(f, "cannot record standard input: {error}"),
             Self::Resources(error) => write!(f, "cannot watch over the command: {error}"),
             Self::NoTime => {
@@ -129,6 +134,7 @@ impl fmt::Display for RunError {
                 "cannot keep the output: {error}; make room for temporary files (TMPDIR), or leave \
                  --hold-output out"
             ),
+            Self::PassOn(error) => write!(f, "cannot pass on the output: {error}"),
             Self::Print(error) => write!(f, "cannot print the output: {error}"),
         }
     }
@@ -136,7 +142,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-fn try_execute(args: Args) -> Result<u8, RunError> {
+fn try_execute(args: Args) -> Result<Farewell, RunError> {
     if let Some(flag) = args.policy.protection_given() {
         return Err(RunError::ForManyCalls(flag));
     }
@@ -165,14 +171,12 @@ fn try_execute(args: Args) -> Result<u8, RunError> {
         None => None,
     };
     let mut report = match &args.report {
-        Some(path) => {
-            Report::create(path).map_err(|error| RunError::Report(path.clone(), error))?
-        }
+        Some(path) => Report::onto(path),
         None => Report::default(),
     };
     let attempts = policy.attempts;
     let retrier = retrier(policy, args.policy.seed(), budget_file.clone())?;
-    group::adopt_orphans();
+    orphans::adopt_orphans();
     let inbox = Inbox::open().map_err(RunError::Resources)?;
     let clock = Box::new(|| StdSleeper::new().now());
     let mut host = Host::new(inbox, clock, args.kill_after);
@@ -195,6 +199,7 @@ fn try_execute(args: Args) -> Result<u8, RunError> {
         hooks: Hooks {
             on_retry: args.on_retry,
             on_give_up: args.on_give_up,
+            timeout: args.hook_timeout,
         },
         // With `replay` becalm reads the terminal itself.
         foreground: args.stdin != Mode::Replay,
@@ -203,7 +208,7 @@ fn try_execute(args: Args) -> Result<u8, RunError> {
     };
     let exit = run.retry(&retrier, &mut host, &mut report);
     if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
-        complain(&format!("no retry was granted: {fault}"));
+        complain(&format!("{fault}; without it no retry is granted"));
     }
     exit
 }
@@ -225,7 +230,7 @@ fn shared_budget(path: &std::path::Path, policy: &Policy) -> Result<BudgetFile, 
         Budget::None => return Err(RunError::NoBudgetToShare),
         other => return Err(RunError::OtherBudget(other.to_string())),
     };
-    BudgetFile::open(path, &parameters, earner).map_err(RunError::BudgetFile)
+    Ok(BudgetFile::of(path, &parameters, earner))
 }
 
 fn retrier(

@@ -80,18 +80,16 @@ impl Progress {
         waiting
     }
 
-    /// No further attempt is made.
-    pub fn gave_up(self, reason: StopReason, attempts: u32, cause: Cause) {
-        if self.style != Style::Quiet {
-            let plural = if attempts == 1 { "" } else { "s" };
-            let remedy = match reason {
-                StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
-                _ => "",
-            };
-            complain(&format!(
-                "gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}"
-            ));
-        }
+    /// No further attempt is made. Said in any case: a job in cron that fails must say why.
+    pub fn gave_up(reason: StopReason, attempts: u32, cause: Cause) {
+        let plural = if attempts == 1 { "" } else { "s" };
+        let remedy = match reason {
+            StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
+            _ => "",
+        };
+        complain(&format!(
+            "gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}"
+        ));
     }
 }
 

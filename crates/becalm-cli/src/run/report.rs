@@ -1,21 +1,23 @@
 //! What does a machine learn of the retries? One line of JSON for each attempt, then a summary.
 //!
-//! The keys and their sets of values are stable: new ones may be added. Times are milliseconds
-//! with a fraction. An attempt:
+//! Runs may share a file: `run` is becalm's process id, and `time` the wall clock's when the line was
+//! written (RFC 3339). The keys and their sets of values are stable: new ones may be added. Other
+//! times are milliseconds with a fraction. An attempt:
 //!
 //! ```json
-//! {"type":"attempt","attempt":1,"started_ms":0.1,"duration_ms":12.5,"ended":"exit","exit":7,
+//! {"time":"2026-11-22T15:04:05.678Z","run":4711,"type":"attempt","attempt":1,"started_ms":0.1,"duration_ms":12.5,"ended":"exit","exit":7,
 //!  "signal":null,"matched":null,"class":"transient","hint_ms":null,"decision":"retry",
 //!  "delay_ms":83.2,"reason":null}
 //! ```
 //!
-//! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found` or `cannot_execute`
+//! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found`, `cannot_execute` or
+//! `not_started`
 //! (on a terminal a command that cannot be started is an `exit` with 126 or 127, as under a shell);
 //! `matched` what an output rule decided, `retry` or `stop`; `decision` is `done`, `retry`, `stop`
 //! or `cancelled`; `reason` the stop reason. The summary:
 //!
 //! ```json
-//! {"type":"summary","outcome":"gave_up","reason":"attempts_exhausted","attempts":4,"exit":7,
+//! {"time":"2026-11-22T15:04:06.590Z","run":4711,"type":"summary","outcome":"gave_up","reason":"attempts_exhausted","attempts":4,"exit":7,
 //!  "elapsed_ms":912.4}
 //! ```
 //!
@@ -33,6 +35,7 @@ use serde::Serialize;
 use super::exit_code::Ending;
 use super::output_rules::OutputMatch;
 use super::progress::complain;
+use super::wall_clock;
 
 /// The file of `--report`, or nothing.
 #[derive(Debug, Default)]
@@ -73,6 +76,14 @@ pub struct Summary {
 }
 
 #[derive(Serialize)]
+struct Stamped<'a> {
+    time: String,
+    run: u32,
+    #[serde(flatten)]
+    line: &'a Line,
+}
+
+#[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
     Attempt {
@@ -99,21 +110,21 @@ enum Line {
 }
 
 impl Report {
-    /// A report into this file, from its start; onto standard output for `-`. What is no plain
-    /// path, such as `/dev/stdout`, keeps what it holds.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be made.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    /// A report at the end of this file, which is made if there is none; onto standard output for
+    /// `-`. A file that cannot be made is told of, and stops nothing.
+    pub fn onto(path: &Path) -> Self {
         let file = if path == Path::new("-") {
-            File::from(io::stdout().as_fd().try_clone_to_owned()?)
-        } else if path.starts_with("/dev") || path.starts_with("/proc") {
-            File::options().append(true).open(path)?
+            io::stdout().as_fd().try_clone_to_owned().map(File::from)
         } else {
-            File::create(path)?
+            File::options().append(true).create(true).open(path)
         };
-        Ok(Self(Some(file)))
+        let told = |error| {
+            complain(&format!(
+                "cannot write the report {}: {error}",
+                path.display()
+            ))
+        };
+        Self(file.map_err(told).ok())
     }
 
     /// An attempt has ended, and what follows is decided.
@@ -159,7 +170,12 @@ impl Report {
     /// written is told of once, and stops nothing.
     fn write(&mut self, line: &Line) {
         let Some(file) = &mut self.0 else { return };
-        let written = serde_json::to_string(line)
+        let stamped = Stamped {
+            time: wall_clock::now(),
+            run: std::process::id(),
+            line,
+        };
+        let written = serde_json::to_string(&stamped)
             .map_err(io::Error::from)
             .and_then(|line| file.write_all(format!("{line}\n").as_bytes()));
         if let Err(error) = written {

@@ -14,12 +14,15 @@ use super::attempt::Execution;
 use super::conclusion::End;
 use super::environment::Environment;
 use super::exit_code::{Ending, ExitRules};
-use super::hint_file::HintFile;
+use super::farewell::Farewell;
+use super::hint_file::{HintFile, Said};
 use super::hooks::{self, Hooks};
-use super::host::{Host, Terms};
+use super::host::Host;
+use super::layers;
 use super::output::Seen;
 use super::progress::{Cause, Progress, complain};
 use super::report::{self, Report};
+use super::terms::Terms;
 
 /// Everything that is known before the first attempt.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Repeats the command; the result is becalm's exit code.
+    /// Repeats the command; the result is how becalm ends.
     ///
     /// # Errors
     ///
@@ -51,11 +54,11 @@ impl Run {
         retrier: &Retrier,
         host: &mut Host,
         report: &mut Report,
-    ) -> Result<u8, RunError> {
+    ) -> Result<Farewell, RunError> {
         // `becalm run` declares its command idempotent: who types it asks for repetition.
         let course = Course {
             run: self,
-            engine: Engine::builder(retrier).begin(),
+            engine: layers::begin(retrier, host.now()),
             begun: host.now(),
             host,
             report,
@@ -68,11 +71,15 @@ impl Run {
     fn verdict(&self, ending: Ending, seen: &Seen) -> (Verdict, Option<Duration>) {
         match self.exit_rules.verdict(ending, seen.matched) {
             Verdict::Failure(_) if seen.reader_is_gone => (Failure::permanent().into(), None),
-            Verdict::Failure(failure) => {
-                let hint = self.hint_file.as_ref().and_then(HintFile::read);
-                let hinted = hint.map_or(failure, |delay| failure.retry_after(delay));
-                (hinted.into(), hint)
-            }
+            Verdict::Failure(failure) => match self.hint_file.as_ref().map(HintFile::read) {
+                Some(Ok(Said::Wait(delay))) => (failure.retry_after(delay).into(), Some(delay)),
+                Some(Ok(Said::Stop)) => (Failure::permanent().into(), None),
+                Some(Err(invalid)) => {
+                    complain(&invalid.to_string());
+                    (failure.into(), None)
+                }
+                Some(Ok(Said::Nothing)) | None => (failure.into(), None),
+            },
             verdict => (verdict, None),
         }
     }
@@ -112,7 +119,7 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn drive(mut self) -> Result<u8, RunError> {
+    fn drive(mut self) -> Result<Farewell, RunError> {
         let end = loop {
             if let Some(signal) = self.host.told_to_end() {
                 self.tell(None);
@@ -148,12 +155,14 @@ impl Course<'_> {
     fn attempt(&mut self, attempt: Attempt) -> Result<(), RunError> {
         // What the attempt before has written is not what counts: it goes before the next starts.
         let last_exit = self.last.take().map(|last| last.ending.code());
+        let scope = layers::scope_of(&self.engine, attempt.number(), self.host.now());
         let environment = Environment {
             attempt: attempt.number(),
             attempts: self.run.attempts,
             last_exit,
             remaining: attempt.remaining(),
             hint_file: self.run.hint_file.as_ref().map(HintFile::path),
+            scope: scope.as_deref(),
             delay: None,
             reason: None,
         };
@@ -168,6 +177,9 @@ impl Course<'_> {
         };
         let (ending, seen) = self.run.execution.run(&environment, self.host, terms)?;
         let (verdict, hint) = self.run.verdict(ending, &seen);
+        if let Verdict::Failure(_) = verdict {
+            self.host.heed_interrupt();
+        }
         self.last = Some(Ended {
             number: attempt.number(),
             ending,
@@ -248,10 +260,8 @@ impl Course<'_> {
                 delay: Some(delay),
                 ..self.afterwards(&ended, reason)
             };
-            let terms = Terms {
-                deadline: self.engine.deadline(),
-                ..Terms::default()
-            };
+            let now = self.host.now();
+            let terms = self.run.hooks.terms(now, self.engine.deadline());
             hooks::run(hook, &environment, self.host, terms);
         }
         self.host.wait_until(until, |left| line.tick(left));
@@ -267,6 +277,7 @@ impl Course<'_> {
             last_exit: Some(ended.ending.code()),
             remaining: self.engine.deadline().map(|deadline| deadline.since(now)),
             hint_file: None,
+            scope: None,
             delay: None,
             reason: Some(reason),
         }

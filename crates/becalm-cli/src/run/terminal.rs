@@ -8,6 +8,8 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, getsid, tcgetpgrp, tcsetpgrp};
 
+use super::witness::Witness;
+
 /// The terminal at becalm's standard input, and whose foreground it is.
 #[derive(Debug)]
 pub struct Terminal {
@@ -15,9 +17,14 @@ pub struct Terminal {
     /// How the terminal was set when becalm started.
     settings: Option<Termios>,
     lent_to: Option<Pid>,
+    /// Who sees the keys that go to the command alone.
+    witness: Option<Witness>,
     /// Another process of becalm's own group wants the terminal for itself, such as the pager in
     /// `becalm run -- CMD | less`.
     is_shared: bool,
+    is_starting: bool,
+    /// [`Self::key`] has told of one.
+    key_is_told: bool,
 }
 
 impl Terminal {
@@ -33,7 +40,10 @@ impl Terminal {
             device,
             settings,
             lent_to: None,
+            witness: None,
             is_shared: false,
+            is_starting: false,
+            key_is_told: false,
         })
     }
 
@@ -46,13 +56,54 @@ impl Terminal {
     pub fn lend(&mut self, group: Pid) {
         if self.may_be_lent() && tcsetpgrp(&self.device, group).is_ok() {
             self.lent_to = Some(group);
+            self.call_witness(group);
         }
     }
 
     /// A group puts itself in the foreground, sooner or later than this is called: it may have ended
-    /// by then, and the terminal with it.
+    /// by then, and the terminal with it. Then it stops, until it [starts](Self::starts).
     pub fn is_taken_by(&mut self, group: Pid) {
         self.lent_to = Some(group);
+        self.is_starting = true;
+    }
+
+    /// Whether a group that has stopped did so to wait for its witness, which stands in it now. No key
+    /// is pressed on the command before.
+    pub fn starts(&mut self, group: Pid) -> bool {
+        let starts = std::mem::take(&mut self.is_starting);
+        if starts {
+            self.call_witness(group);
+        }
+        starts
+    }
+
+    fn call_witness(&mut self, group: Pid) {
+        if self.witness.is_none() {
+            // Without one, only the command's own end tells.
+            self.witness = Witness::join(group).ok();
+        }
+    }
+
+    /// Whether this group is in the foreground.
+    pub fn is_in_front(&self, group: Pid) -> bool {
+        tcgetpgrp(&self.device) == Ok(group)
+    }
+
+    /// The key, if one was pressed that the command alone was told of. Told once.
+    pub fn key(&mut self) -> Option<Signal> {
+        let key = self.witness.as_mut()?.saw();
+        key.filter(|_| !std::mem::replace(&mut self.key_is_told, true))
+    }
+
+    /// The witness's process.
+    pub fn witness(&self) -> Option<Pid> {
+        self.witness.as_ref().and_then(Witness::id)
+    }
+
+    /// No process but the command's own is to be in its group any more. As [`Self::key`].
+    pub fn dismiss_witness(&mut self) -> Option<Signal> {
+        let key = self.witness.take().and_then(Witness::dismiss);
+        key.filter(|_| !std::mem::take(&mut self.key_is_told))
     }
 
     /// Whether a command has the foreground.

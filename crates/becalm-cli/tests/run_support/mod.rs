@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test program uses a part
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -177,12 +178,17 @@ fn line_of(reader: &mut impl BufRead) -> String {
 pub struct Done(pub Output);
 
 impl Done {
-    /// The exit code; a death by signal fails the test.
+    /// The exit code as a shell tells it: 128 and the number of the signal that ended becalm.
     pub fn code(&self) -> i32 {
-        self.0
-            .status
+        let status = self.0.status;
+        status
             .code()
-            .unwrap_or_else(|| panic!("{:?}", self.0))
+            .unwrap_or_else(|| 128 + status.signal().unwrap())
+    }
+
+    /// The signal that ended becalm.
+    pub fn died_by(&self) -> Option<i32> {
+        self.0.status.signal()
     }
 
     pub fn out(&self) -> String {
@@ -208,8 +214,16 @@ pub fn in_time(run: impl Fn(&str) -> Done, came: impl Fn(&Done) -> bool) -> Done
     done
 }
 
-/// The lines of a report.
+/// The lines of the last run in a report.
 pub fn report(path: &Path) -> Vec<Value> {
+    let mut lines = reports(path);
+    let is_summary = |line: &Value| line["type"] == "summary";
+    let before = lines.iter().rev().skip(1).position(is_summary);
+    lines.split_off(before.map_or(0, |from_the_end| lines.len() - 1 - from_the_end))
+}
+
+/// The lines of all runs in a report.
+pub fn reports(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
