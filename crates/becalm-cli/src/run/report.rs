@@ -122,7 +122,7 @@ impl Report {
             complain(&format!(
                 "cannot write the report {}: {error}",
                 path.display()
-            ))
+            ));
         };
         Self(file.map_err(told).ok())
     }
