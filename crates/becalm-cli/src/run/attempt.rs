@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use nix::sys::signal::Signal;
 
-use super::RunError;
 use super::environment::Environment;
+use super::error::RunError;
 use super::exit_code::Ending;
 use super::foreground;
 use super::group::{Group, Streams};

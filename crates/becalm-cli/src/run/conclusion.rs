@@ -5,7 +5,7 @@ use std::io;
 use becalm::StopReason;
 use nix::sys::signal::Signal;
 
-use super::RunError;
+use super::error::RunError;
 use super::exit_code::of_signal;
 use super::farewell::Farewell;
 use super::hooks;

@@ -1,7 +1,5 @@
 //! What becomes becalm's because who started it has gone?
 
-use nix::errno::Errno;
-use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid, getsid};
 
 /// Makes becalm the parent of what its commands leave behind, so that the dead among it are buried
@@ -17,7 +15,8 @@ pub fn adopt_orphans() {
 pub fn bury_orphans(kept: &[Pid]) {
     #[cfg(target_os = "linux")]
     loop {
-        use nix::sys::wait::{Id, waitid};
+        use nix::errno::Errno;
+        use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
         let dead = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
         match waitid(Id::All, dead | WaitPidFlag::WNOWAIT) {
             Ok(status) => match status.pid() {
@@ -33,6 +32,9 @@ pub fn bury_orphans(kept: &[Pid]) {
             Err(_) => return,
         }
     }
+    // Elsewhere becalm adopts nobody.
+    #[cfg(not(target_os = "linux"))]
+    let _ = kept;
 }
 
 /// The living among those that becalm has adopted and that are of its own session. Another session is

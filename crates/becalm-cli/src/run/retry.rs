@@ -9,10 +9,11 @@ use std::time::Duration;
 use becalm::run::{Engine, Step};
 use becalm::{Attempt, Failure, Retrier, call::Decision, classify::Verdict, time::Instant};
 
-use super::RunError;
 use super::attempt::Execution;
 use super::conclusion::End;
+use super::ended::Ended;
 use super::environment::Environment;
+use super::error::RunError;
 use super::exit_code::{Ending, ExitRules};
 use super::farewell::Farewell;
 use super::hint_file::{HintFile, Said};
@@ -20,8 +21,8 @@ use super::hooks::{self, Hooks};
 use super::host::Host;
 use super::layers;
 use super::output::Seen;
-use super::progress::{Cause, Progress, complain};
-use super::report::{self, Report};
+use super::progress::{Progress, complain};
+use super::report::Report;
 use super::terms::Terms;
 
 /// Everything that is known before the first attempt.
@@ -81,29 +82,6 @@ impl Run {
                 Some(Ok(Said::Nothing)) | None => (failure.into(), None),
             },
             verdict => (verdict, None),
-        }
-    }
-}
-
-/// An attempt that has ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) number: u32,
-    pub(super) ending: Ending,
-    pub(super) seen: Seen,
-    started: Instant,
-    took: Duration,
-    verdict: Verdict,
-    hint: Option<Duration>,
-    /// The report has its line.
-    is_told: bool,
-}
-
-impl Ended {
-    pub(super) fn cause(&self) -> Cause {
-        Cause {
-            ending: self.ending,
-            matched: self.seen.matched,
         }
     }
 }
@@ -216,19 +194,7 @@ impl Course<'_> {
             return;
         };
         ended.is_told = true;
-        self.report.attempt(&report::Attempt {
-            number: ended.number,
-            started: ended.started.since(self.begun),
-            duration: ended.took,
-            ending: ended.ending,
-            matched: ended.seen.matched,
-            class: match ended.verdict {
-                Verdict::Failure(Failure { class, .. }) => Some(class),
-                _ => None,
-            },
-            hint: ended.hint,
-            decision,
-        });
+        self.report.attempt(&ended.line(self.begun, decision));
     }
 
     fn refuse_a_retry_without_its_input(&mut self) {
@@ -260,8 +226,10 @@ impl Course<'_> {
                 delay: Some(delay),
                 ..self.afterwards(&ended, reason)
             };
-            let now = self.host.now();
-            let terms = self.run.hooks.terms(now, self.engine.deadline());
+            let terms = self
+                .run
+                .hooks
+                .terms(self.host.now(), self.engine.deadline());
             hooks::run(hook, &environment, self.host, terms);
         }
         self.host.wait_until(until, |left| line.tick(left));
