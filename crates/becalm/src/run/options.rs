@@ -9,8 +9,8 @@ macro_rules! call_options {
             self
         }
 
-        /// Gives every attempt the same new idempotency key ([`Attempt::key`]), by which the server
-        /// recognises a repetition.
+        /// Gives every attempt the same new idempotency key ([`Attempt::key`](crate::Attempt::key)),
+        /// by which the server recognises a repetition.
         pub fn keyed(self) -> Self {
             self.keyed_with($crate::idempotency::IdempotencyKey::random())
         }
