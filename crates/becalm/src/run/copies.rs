@@ -8,6 +8,7 @@ use super::core::Core;
 use super::engine::Engine;
 use super::gave_up::GaveUp;
 use crate::attempt::Attempt;
+use crate::call::FirstTry;
 use crate::classify::Judge;
 
 pin_project_lite::pin_project! {
@@ -30,7 +31,8 @@ pin_project_lite::pin_project! {
     #[derive(Debug)]
     enum Place<Fut> {
         Free,
-        Taken { attempt: Attempt, #[pin] future: Fut },
+        // `None` is the first attempt of a plain call: what is not moved costs its success nothing.
+        Taken { attempt: Option<Attempt>, #[pin] future: Fut },
     }
 }
 
@@ -49,17 +51,25 @@ impl<Fut> Copies<Fut> {
     pub fn start(self: Pin<&mut Self>, attempt: Attempt, future: Fut) {
         let mut this = self.project();
         if let Place::Free = *this.place {
+            let attempt = Some(attempt);
             this.place.set(Place::Taken { attempt, future });
         } else {
             this.add_hedge(attempt, future);
         }
     }
 
+    /// Adds the future of the first attempt of a plain call.
+    #[inline]
+    pub(super) fn start_plain(self: Pin<&mut Self>, future: Fut) {
+        let attempt = None;
+        self.project().place.set(Place::Taken { attempt, future });
+    }
+
     /// Drops the future of the attempt of this number.
     pub fn cut(self: Pin<&mut Self>, number: u32) {
         let mut this = self.project();
         if let PlaceProjection::Taken { attempt, .. } = this.place.as_mut().project() {
-            if attempt.number() == number {
+            if or_plain(*attempt).number() == number {
                 this.place.set(Place::Free);
                 return;
             }
@@ -76,6 +86,10 @@ impl<Fut> Copies<Fut> {
         this.place.set(Place::Free);
         *this.hedges = None;
     }
+}
+
+fn or_plain(attempt: Option<Attempt>) -> Attempt {
+    attempt.unwrap_or(FirstTry::plain_attempt())
 }
 
 impl<Fut> CopiesProjection<'_, Fut> {
@@ -150,7 +164,7 @@ impl<Fut: Future> Copies<Fut> {
     ) -> Option<(Attempt, Fut::Output)> {
         let mut this = self.project();
         if let PlaceProjection::Taken { attempt, future } = this.place.as_mut().project() {
-            let attempt = *attempt;
+            let attempt = or_plain(*attempt);
             if attempt.number() > polled {
                 let ended = engine.inside(attempt.number(), || future.poll(context));
                 if let Poll::Ready(output) = ended {
