@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 fn accepted_by_schema(text: &str) -> bool {
-    let schema = include_str!("../../../docs/policy.schema.json");
+    let schema = include_str!("../../../../docs/policy.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("the schema is JSON");
     let table: toml::Table = toml::from_str(text).expect("TOML");
     let file = serde_json::to_value(table).expect("JSON");

@@ -12,9 +12,9 @@ use becalm::{
     rate::AdaptiveRate,
 };
 
-const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
-const LAWS: &str = include_str!("../../../docs/laws.md");
-const DEFAULTS: &str = include_str!("../../../docs/why-these-defaults.md");
+const POLICY_FILES: &str = include_str!("../../../../docs/policy-files.md");
+const LAWS: &str = include_str!("../../../../docs/laws.md");
+const DEFAULTS: &str = include_str!("../../../../docs/why-these-defaults.md");
 
 /// The first cells, without their code quotes, of the table below this heading.
 fn first_cells(page: &str, heading: &str) -> Vec<String> {
