@@ -252,6 +252,7 @@ fn what_is_out_of_the_stated_ranges_is_refused() {
         ("breaker", "jitter", ["-0.01", "1.01"]),
         ("breaker", "probes", ["0", "10001"]),
         ("breaker", "successes", ["0", "10001"]),
+        ("breaker", "refuses", ["hedges", ""]),
     ] {
         let row = format!("| `{key}` | `{parameter}` |");
         assert!(POLICY_FILES.contains(&row), "no {row}");
