@@ -78,6 +78,90 @@ fn a_file_without_a_budget_stays_down_and_with_one_it_does_not() {
     );
 }
 
+/// The api calls orders, which call a database of 100 requests per second: 40 come per second, and it
+/// hangs for 3 s.
+const TIERS: &str = r#"
+horizon = "40s"
+
+[[service]]
+name = "api"
+workers = "unlimited"
+time = "1ms"
+calls = [{ service = "orders", timeout = "2s", policy = { attempts = 3, budget = "none" } }]
+
+[[service]]
+name = "orders"
+workers = "unlimited"
+time = "1ms"
+calls = [{ service = "database", timeout = "200ms", policy = { attempts = 3, budget = "none" } }]
+
+[[service]]
+name = "database"
+time = "exponential:10ms"
+queue = 100
+
+[[population]]
+name = "users"
+target = "api"
+arrivals = "poisson:40"
+timeout = "8s"
+policy = { attempts = 1 }
+
+[[trigger]]
+from = "10s"
+length = "3s"
+effect = "hang"
+service = "database"
+"#;
+
+#[test]
+fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("tiers.toml");
+    fs::write(&path, TIERS).expect("the file is written");
+    let path = path.to_str().expect("UTF-8");
+    let pictures = folder.path().join("pictures");
+    let pictures = pictures.to_str().expect("UTF-8");
+    let asked = [path, "--runs", "2", "--quick", "--svg", pictures];
+    let printed = told(&[&asked[..], &["--csv", pictures]].concat());
+    let flat = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "own: metastable",
+        "users: 1 attempt; api to orders and orders to database: 3 attempts",
+        "Retries multiply the requests at database by ",
+        "api makes ",
+        "database: amplification during the trigger ",
+        "orders: attempts for each call to it ",
+        "database: longest queue 100",
+        "Requests that arrive at database",
+    ] {
+        assert!(flat.contains(part), "{part}: {printed}");
+    }
+    assert!(!flat.contains("no retries"), "{printed}");
+    let picture = folder.path().join("pictures/arrivals-3.svg");
+    let picture = fs::read_to_string(picture).expect("a picture of the database");
+    assert!(picture.contains("Requests that arrive at database"));
+    let figures = folder.path().join("pictures/figures.csv");
+    let figures = fs::read_to_string(figures).expect("the figures");
+    assert!(
+        figures.contains("own,database: amplification,"),
+        "{figures}"
+    );
+
+    let printed = told(&[path, "--runs", "2", "--quick", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    let database = &document["contenders"][0]["services"][2];
+    let end = &database["phases"][3];
+    assert_eq!(
+        (&database["name"], &end["name"]),
+        (&"database".into(), &"end".into())
+    );
+    let amplification = end["amplification"].as_f64().expect("a number");
+    assert!((8.0..9.5).contains(&amplification), "{amplification}");
+    assert_eq!(end["attempts"][0]["caller"], "orders");
+    assert_eq!(document["services"][0]["id"], "arrivals-3");
+}
+
 #[test]
 fn strict_fails_a_build_that_would_storm() {
     let (_folder, path) = own(UNPROTECTED);

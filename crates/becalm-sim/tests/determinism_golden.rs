@@ -105,4 +105,5 @@ agrees! {
     deadline: "deadline",
     priority: "priority",
     cache: "cache",
+    tiers: "tiers",
 }

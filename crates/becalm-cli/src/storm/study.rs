@@ -126,7 +126,7 @@ const THREADS: &str = "--threads";
 
 #[cfg(test)]
 pub mod tests {
-    use becalm_sim::study::{Chart, ChartKind, Contender, Figure};
+    use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServicePhase, ServiceSeen};
 
     use super::*;
 
@@ -142,6 +142,20 @@ pub mod tests {
                 Figure::new("amplification", "amplification", "", Some(1.5)).within(1.25, 1.75),
                 Figure::new("recovery_p50_s", "time to recover", "s", recovery),
             ];
+            let mut database = ServiceSeen::default();
+            database.name = "database".into();
+            let amplification = recovery.map_or(9.0, |_| 1.0);
+            database.figures = vec![
+                Figure::new("amplification", "amplification", "", Some(amplification)),
+                Figure::new("pressure_end", "pressure", "", None),
+            ];
+            let mut end = ServicePhase::default();
+            end.name = "end";
+            end.arrivals = 90.0;
+            end.amplification = Some(amplification);
+            end.attempts = vec![("orders".into(), 3.0)];
+            database.phases = vec![end];
+            contender.services = vec![database];
             contender.charts = vec![chart(
                 "queue",
                 ChartKind::Bars(vec![("longest".into(), 5.0)]),
@@ -177,6 +191,8 @@ pub mod tests {
         );
         arrivals.bands = vec![(10.0, 12.0, "trigger".into())];
         arrivals.levels = vec![(40.0, "capacity".into())];
+        study.services = vec![arrivals.clone()];
+        study.services[0].title = "What arrives at the database".into();
         study.charts = vec![arrivals, chart("map", map)];
         study.seed = 7;
         study.runs = 10;

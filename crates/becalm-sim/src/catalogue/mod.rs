@@ -20,6 +20,7 @@ mod queue;
 mod runs;
 mod small_clients;
 mod throttle;
+mod tiers;
 mod trigger;
 mod usual;
 
@@ -121,6 +122,7 @@ pub const ENTRIES: &[&Entry] = &[
     &deadline::DEADLINE,
     &priority::PRIORITY,
     &cache::CACHE,
+    &tiers::TIERS,
 ];
 
 /// The scenario of this name.

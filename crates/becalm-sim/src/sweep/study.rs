@@ -80,6 +80,7 @@ pub fn study<E>(
         seed: plan.seed,
         runs,
         events,
+        ..Study::default()
     })
 }
 

@@ -18,6 +18,8 @@ use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
+use super::service_charts::{ServiceCourse, service_courses};
+use super::services::over_runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
 
 /// The question of a study: its name, its sentence, its parameters.
@@ -126,7 +128,7 @@ pub fn study_with(
         .zip(scenarios)
         .map(|(candidate, scenario)| examine(candidate, scenario, &runs, each, thoroughness))
         .collect();
-    let mut charts = Vec::new();
+    let (mut charts, mut services) = (Vec::new(), Vec::new());
     if let Some(first) = examined.first() {
         let lines: Vec<_> = examined
             .iter()
@@ -138,6 +140,7 @@ pub fn study_with(
             .map(|it| (it.name.clone(), it.ruling.outcomes.clone()))
             .collect();
         charts.extend(recoveries(&first.scenario, &outcomes));
+        services = service_courses(&examined);
     }
     Study {
         scenario: brief.name.clone(),
@@ -146,6 +149,7 @@ pub fn study_with(
         asked: brief.asked.clone(),
         contenders: examined.into_iter().map(Examined::contender).collect(),
         charts,
+        services,
         seed: plan.seed,
         runs: each,
         events: runs.events(),
@@ -162,6 +166,7 @@ pub(super) struct Examined {
     load: Option<Survived>,
     clients: Option<Survived>,
     course: Course,
+    pub(super) services: Vec<ServiceCourse>,
     map: Option<crate::study::Chart>,
 }
 
@@ -185,12 +190,19 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     // Again the first run: keeping the recording of every run would cost more than this.
     runs.announce(1);
     let course = runs
-        .each(&scenario, 0, 1, |it| Course::of(&scenario, it))
+        .each(&scenario, 0, 1, |it| {
+            (
+                Course::of(&scenario, it),
+                ServiceCourse::of_each(&scenario, it),
+            )
+        })
         .pop();
+    let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),
         policy: candidate.policy.clone(),
-        course: course.unwrap_or_default(),
+        course,
+        services,
         scenario,
         ruling,
         outage,
@@ -248,10 +260,11 @@ fn contender(
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::describe(policy),
+        policy: super::wording::describe_all(scenario, policy),
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, searched),
         charts: Vec::new(),
+        services: over_runs(scenario, &ruling.outcomes),
     }
 }
