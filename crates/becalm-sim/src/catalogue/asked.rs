@@ -58,11 +58,11 @@ pub(super) fn study_with(
     for range in ranges {
         range.check(parameters)?;
     }
+    let build = |policy: &Policy| build(parameters, policy);
     for candidate in candidates {
-        judgeable(entry, &build(parameters, &candidate.policy))?;
+        judgeable(entry, &candidate.scenario(build))?;
     }
     let brief = Brief::of(entry, parameters);
-    let build = |policy: &Policy| build(parameters, policy);
     Ok(verdict::study_with(
         world::run,
         &brief,

@@ -19,6 +19,7 @@ use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
+use super::wording::described;
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -115,7 +116,7 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
+    let scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
     runs.expect(foretold.runs);
     if let Some(tell) = plan.foretold {
@@ -155,7 +156,7 @@ pub fn study_with(
 /// One candidate with all that was found.
 pub(super) struct Examined {
     pub(super) name: String,
-    policy: Policy,
+    policy: String,
     pub(super) scenario: Scenario,
     pub(super) ruling: Ruling,
     pub(super) outage: Option<Survived>,
@@ -189,7 +190,7 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
         .pop();
     Examined {
         name: candidate.name.clone(),
-        policy: candidate.policy.clone(),
+        policy: described(candidate),
         course: course.unwrap_or_default(),
         scenario,
         ruling,
@@ -227,7 +228,7 @@ impl Examined {
         );
         let mut contender = contender(
             self.name,
-            &self.policy,
+            self.policy,
             &self.scenario,
             &self.ruling,
             searched,
@@ -241,14 +242,14 @@ impl Examined {
 /// A policy with its verdict and figures, and what searches found.
 fn contender(
     name: String,
-    policy: &Policy,
+    policy: String,
     scenario: &Scenario,
     ruling: &Ruling,
     searched: Searched<'_>,
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::describe(policy),
+        policy,
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, searched),

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
 
+use crate::catalogue::Candidate;
+
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.
 pub fn describe(policy: &Policy) -> String {
@@ -34,6 +36,20 @@ pub fn describe(policy: &Policy) -> String {
     let _ = write!(line, ", budget {}", policy.budget);
     line.push_str(&protections(policy));
     line
+}
+
+/// What a candidate is: its policy, and what is different at single places; such as `1 attempt: no
+/// retries; orders->db: budget=none`.
+pub(crate) fn described(candidate: &Candidate) -> String {
+    let each = candidate
+        .changes
+        .iter()
+        .map(|change| match change.brings() {
+            Ok(policy) => format!("{}: {}", change.place(), describe(policy)),
+            Err(setting) => format!("{}: {setting}", change.place()),
+        });
+    let all = std::iter::once(describe(&candidate.policy)).chain(each);
+    all.collect::<Vec<_>>().join("; ")
 }
 
 fn protections(policy: &Policy) -> String {
