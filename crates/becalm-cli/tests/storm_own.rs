@@ -193,7 +193,8 @@ fn slips_are_refused_by_file_line_and_remedy() {
     assert!(refused(&[&path, "--clients", "3"]).contains("--clients"));
     // All its clients have one policy: whichever name it is called by, it is that of the file.
     told(&[&path, "--compare", "yours", "--runs", "1", "--quick"]);
-    let mixed = "variants = [{ share = 1, policy = { attempts = 3 } }, { share = 1, policy = {} }]";
+    let mixed =
+        "variants = [{ share = 0.5, policy = { attempts = 3 } }, { share = 0.5, policy = {} }]";
     let (_folder, path) = own(mixed);
     let refusal = refused(&[&path, "--compare", "yours"]);
     assert!(

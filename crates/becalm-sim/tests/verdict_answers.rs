@@ -32,6 +32,7 @@ fn studied(
         &plan,
         build,
     )
+    .unwrap()
 }
 
 fn value(contender: &Contender, id: &str) -> Option<f64> {

@@ -40,7 +40,7 @@ pub use map::{Resolution, phase_map};
 pub use recovery::Recovery;
 pub use ruling::{Ruling, rule};
 pub use runs::{Run, Runs};
-pub use stress::{Stress, Worse};
+pub use stress::{By, Stress, Worse};
 pub(crate) use study::study_within;
 pub use study::{Brief, Thoroughness, study, study_with};
 pub use survival::{Survived, largest_load, longest_outage, most_clients};

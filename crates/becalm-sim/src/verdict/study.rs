@@ -18,7 +18,9 @@ use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
-use super::survival::{Survived, largest_load, longest_outage, most_clients};
+use super::survival::{
+    Known, Survived, largest_load_beside, longest_outage_beside, most_clients_beside,
+};
 use super::too_much::TooMuch;
 
 /// The question of a study: its name, its sentence, its parameters.
@@ -202,9 +204,10 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let is_searched = thoroughness.searches && ruling.is_bounded;
     let shorter = hurried(&scenario);
     let search = is_searched.then_some(&shorter);
-    let outage = search.and_then(|it| longest_outage(it, runs, each));
-    let load = search.and_then(|it| largest_load(it, runs, each));
-    let clients = search.and_then(|it| most_clients(it, runs, each));
+    let known = Known::by(&ruling);
+    let outage = search.and_then(|it| longest_outage_beside(it, runs, each, &known));
+    let load = search.and_then(|it| largest_load_beside(it, runs, each, &known));
+    let clients = search.and_then(|it| most_clients_beside(it, runs, each, &known));
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
