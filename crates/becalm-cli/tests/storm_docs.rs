@@ -237,7 +237,8 @@ fn the_chapter_turns_a_metastable_service_into_one_that_comes_back() {
             }
             scenario
         },
-    );
+    )
+    .unwrap();
     let verdicts: Vec<Option<Verdict>> = study.contenders.iter().map(|it| it.verdict).collect();
     assert_eq!(
         verdicts[0],

@@ -277,7 +277,8 @@ fn slips_are_refused_by_file_line_and_remedy() {
     assert!(refused(&[&path, "--clients", "3"]).contains("--clients"));
     // All its clients have one policy: whichever name it is called by, it is that of the file.
     told(&[&path, "--compare", "yours", "--runs", "1", "--quick"]);
-    let mixed = "variants = [{ share = 1, policy = { attempts = 3 } }, { share = 1, policy = {} }]";
+    let mixed =
+        "variants = [{ share = 0.5, policy = { attempts = 3 } }, { share = 0.5, policy = {} }]";
     let (_folder, path) = own(mixed);
     let refusal = refused(&[&path, "--compare", "yours"]);
     assert!(
@@ -368,7 +369,7 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
 }
 
 /// Three tiers, each with retries and none with a budget; the database fails over for 10 s.
-const TIERS: &str = r#"
+const FAILOVER: &str = r#"
 name = "tiers"
 horizon = "40s"
 
@@ -415,7 +416,7 @@ service = "database"
 
 fn tiers() -> (TempDir, String) {
     let (folder, path) = own("");
-    fs::write(&path, TIERS).expect("written");
+    fs::write(&path, FAILOVER).expect("written");
     (folder, path)
 }
 

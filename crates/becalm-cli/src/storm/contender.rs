@@ -519,8 +519,8 @@ mod tests {
             [own.clone().attempts(7), changed]
         );
         let found = candidates(&[], &["own"], &start).unwrap();
-        let names: Vec<_> = found.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["own", "yours"]);
+        let called: Vec<_> = found.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(called, ["own", "yours"]);
     }
 
     #[test]

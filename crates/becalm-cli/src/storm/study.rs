@@ -88,6 +88,7 @@ pub fn tell(
         let progress = Progress::new("runs");
         let tell = |done, all| progress.tell(done, all);
         let mut plan = plan(seed, flags.runs, flags.threads);
+        plan.memory = flags.memory.unwrap_or(plan.memory);
         let threads = plan.threads;
         let foretell = |foretold: &Foretold| {
             if let Some(sentence) = patience::sentence(foretold, threads) {

@@ -192,11 +192,16 @@ fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived
     vec![
         Figure::new(
             "hidden_capacity",
-            "Hidden capacity, by formula",
+            "Hidden capacity: safe if all attempts fail",
             "/s",
             hidden,
         ),
-        searched("largest_load", "Largest load that is survived", "/s", load),
+        searched(
+            "largest_load",
+            "Largest load that survives this trigger",
+            "/s",
+            load,
+        ),
         searched(
             "longest_outage_s",
             "Longest outage that is survived",

@@ -44,7 +44,7 @@ pub use recovery::Recovery;
 pub use ruling::{Ruling, rule};
 pub use runs::{Run, Runs};
 pub use services::{Flow, Seen};
-pub use stress::{Stress, Worse};
+pub use stress::{By, Stress, Worse};
 pub(crate) use study::study_within;
 pub use study::{Brief, Thoroughness, study, study_with};
 pub use survival::{Survived, largest_load, longest_outage, most_clients};
