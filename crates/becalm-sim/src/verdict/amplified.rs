@@ -21,7 +21,7 @@ pub(super) struct Amplified<'a> {
 }
 
 /// What is not worth a word: so many attempts for each call are hardly a retry.
-const HARDLY: f64 = 1.005;
+const HARDLY: f64 = 1.05;
 
 impl<'a> Amplified<'a> {
     /// Over the runs, by their median in this phase; `None` where there is one service, or nobody
