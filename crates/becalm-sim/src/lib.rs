@@ -32,13 +32,13 @@
 //! let mut plan = Plan::default(); // seed 1, ten runs, one thread
 //! plan.is_quick = true; // the verdict alone: no searches, no maps, half of the runs
 //! let brief = Brief { name: "orders".into(), ..Brief::default() };
-//! let study = verdict::study(&brief, &asked, &plan, |policy| scenario.under(policy));
+//! let study = verdict::study(&brief, &asked, &plan, |policy| scenario.under(policy))?;
 //!
 //! println!("{}", study.answer);
 //! let [default, unbounded] = [0, 1].map(|at| study.contenders[at].verdict);
 //! assert_eq!(unbounded, Some(Verdict::Metastable)); // it stays down after the hang is over
 //! assert_ne!(default, Some(Verdict::Metastable));
-//! # Ok::<(), verdict::Unjudgeable>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! A world [in a file](scenario::file) is read by [`scenario::file::load`]. What happened in one run, bucket

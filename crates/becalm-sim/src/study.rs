@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::verdict::Foretold;
+use crate::world::Ceiling;
 
 /// The result of a study of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -258,6 +259,8 @@ pub struct Plan<'a> {
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Told how much work a study of contenders will be, before it begins. Default nobody.
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
+    /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
+    pub memory: u64,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
@@ -274,6 +277,7 @@ impl Default for Plan<'_> {
             threads: 1,
             progress: None,
             foretold: None,
+            memory: Ceiling::BYTES,
             patience: None,
             is_quick: false,
         }

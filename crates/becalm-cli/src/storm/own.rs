@@ -71,9 +71,8 @@ impl<'a> Own<'a> {
             verdict::judgeable(&self.under(&candidate.policy))
                 .map_err(|reason| format!("{}: {reason}", self.path.display()))?;
         }
-        Ok(verdict::study(&self.brief(), candidates, plan, |policy| {
-            self.under(policy)
-        }))
+        let studied = verdict::study(&self.brief(), candidates, plan, |policy| self.under(policy));
+        studied.map_err(|too_much| format!("{}: {too_much}", self.path.display()))
     }
 
     /// Whether it cannot be told from the file as it stands, and is something else.

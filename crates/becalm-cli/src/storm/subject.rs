@@ -109,10 +109,11 @@ impl Subject<'_> {
                 let takes = |given: &Parameters, policy: &Policy| own.takes(given, policy);
                 let points = sweep.points_of(policy, &parameters, takes);
                 let points = points.map_err(refused)?;
-                sweep::study(&brief, &sweep, &points, plan, |point, plan| {
+                let study = sweep::study(&brief, &sweep, &points, plan, |point, plan| {
                     let build = |policy: &Policy| at(&point.parameters, policy);
-                    Ok(verdict::study(&brief, &[point.candidate()], plan, build))
-                })
+                    verdict::study(&brief, &[point.candidate()], plan, build)
+                });
+                study.map_err(|too_much| format!("--sweep: {too_much}"))
             }
         }
     }
@@ -139,7 +140,8 @@ impl Subject<'_> {
         space
             .validate()
             .map_err(|invalid| refused(invalid.to_string()))?;
-        Ok(tune::tune(&self.brief(), space, given, plan, build))
+        let tuned = tune::tune(&self.brief(), space, given, plan, build);
+        tuned.map_err(|too_much| refused(too_much.to_string()))
     }
 
     fn brief(&self) -> Brief {

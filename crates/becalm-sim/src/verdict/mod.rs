@@ -28,6 +28,7 @@ mod services;
 mod stress;
 mod study;
 mod survival;
+mod too_much;
 mod variation;
 mod wording;
 
@@ -44,7 +45,9 @@ pub use ruling::{Ruling, rule};
 pub use runs::{Run, Runs};
 pub use services::{Flow, Seen};
 pub use stress::{Stress, Worse};
+pub(crate) use study::study_within;
 pub use study::{Brief, Thoroughness, study, study_with};
 pub use survival::{Survived, largest_load, longest_outage, most_clients};
+pub use too_much::TooMuch;
 pub use variation::{calm, crowded, longer, louder};
 pub use wording::describe;

@@ -8,7 +8,7 @@ use crate::catalogue::{Candidate, Entry, Parameters};
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Contender, Plan, Study};
-use crate::world;
+use crate::world::{self, Ceiling};
 
 use super::answer;
 use super::charts::{Course, courses, latency, recoveries};
@@ -21,6 +21,7 @@ use super::runs::Runs;
 use super::service_charts::{ServiceCourse, service_courses};
 use super::services::over_runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
+use super::too_much::TooMuch;
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -89,19 +90,40 @@ impl Thoroughness {
 
 /// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win, and its
 /// wish to be quick.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn study(
     brief: &Brief,
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Study {
+) -> Result<Study, TooMuch> {
     let thoroughness = Thoroughness::default();
-    study_with(world::run, brief, thoroughness, candidates, plan, build)
+    study_within(brief, thoroughness, candidates, plan, build)
+}
+
+/// Studies candidates in the world, as thoroughly as this, under the ceiling of the plan.
+pub(crate) fn study_within(
+    brief: &Brief,
+    thoroughness: Thoroughness,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+    build: impl Fn(&Policy) -> Scenario,
+) -> Result<Study, TooMuch> {
+    let ceiling = Ceiling::of(plan.memory);
+    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
+    study_with(run, brief, thoroughness, candidates, plan, build)
 }
 
 /// Studies candidates with this way to run a scenario, and as thoroughly as this.
 ///
 /// Equal seeds give equal studies, on any number of threads. All candidates meet the same seeds.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn study_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,
@@ -109,7 +131,7 @@ pub fn study_with(
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Study {
+) -> Result<Study, TooMuch> {
     let thoroughness = if plan.is_quick {
         Thoroughness::QUICK
     } else {
@@ -119,6 +141,7 @@ pub fn study_with(
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
     let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
+    foretold.check(&scenarios, plan.memory)?;
     runs.expect(foretold.runs);
     if let Some(tell) = plan.foretold {
         tell(&foretold);
@@ -128,6 +151,9 @@ pub fn study_with(
         .zip(scenarios)
         .map(|(candidate, scenario)| examine(candidate, scenario, &runs, each, thoroughness))
         .collect();
+    if let Some(too_much) = runs.too_much() {
+        return Err(too_much);
+    }
     let (mut charts, mut services) = (Vec::new(), Vec::new());
     if let Some(first) = examined.first() {
         let lines: Vec<_> = examined
@@ -142,7 +168,7 @@ pub fn study_with(
         charts.extend(recoveries(&first.scenario, &outcomes));
         services = service_courses(&examined);
     }
-    Study {
+    Ok(Study {
         scenario: brief.name.clone(),
         question: brief.question.clone(),
         answer: answer::answer(&examined),
@@ -153,7 +179,7 @@ pub fn study_with(
         seed: plan.seed,
         runs: each,
         events: runs.events(),
-    }
+    })
 }
 
 /// One candidate with all that was found.

@@ -1,18 +1,16 @@
 //! When several reasons to stop hold, which one is named? Every set of them is tried.
 #![cfg(feature = "std")]
 
-mod counting_budget;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::counting_budget::CountingBudget;
 use becalm::time::FakeSleeper;
 use becalm::{
     Class, Failure, Hint, Jitter, Operation, Policy, Retrier, Scope, StopReason,
     call::{Call, CallOptions, Decision},
     time::Instant,
 };
-use counting_budget::CountingBudget;
 
 /// The reasons that the decision knows so far, in the order of precedence.
 const REASONS: [StopReason; 10] = [

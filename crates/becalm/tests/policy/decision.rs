@@ -1,10 +1,8 @@
 //! Do the laws that one call can break hold for every policy that validates?
 
-mod any_policy;
-
 use std::time::Duration;
 
-use any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick};
+use crate::any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick};
 use becalm::budget::Kind;
 use becalm::rng::SplitMix64;
 use becalm::{

@@ -12,7 +12,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn a_breaker_reads_back_what_it_displays() {
     for text in [
         "consecutive:5,open:5s",
-        "consecutive:5,open:30s,open-max:2m,jitter:0.25,probes:3,successes:4",
+        "consecutive:5,open:30s,open-max:2m,jitter:0.25,probes:3,successes:4,refuses:retries",
         "share:0.5,within:10s,min:20,open:5s",
         "share:0.25,calls:100,min:10,slow:1s,open:5s",
     ] {

@@ -1,14 +1,12 @@
 //! Does every kind of budget behave, step by step, like the slow and obviously right thing that it
 //! stands for? A million random steps each, and all of them together.
 
-mod slow_budgets;
-
 use std::time::Duration;
 
+use crate::slow_budgets::{Reference, millionths, references};
 use becalm::budget::{Budgets, Gauge, RetryBudget, Withdrawal};
 use becalm::rng::{Random, SplitMix64};
 use becalm::{Budget, Failure, Hint, time::Instant};
-use slow_budgets::{Reference, millionths, references};
 
 /// A budget beside its references, and the retries that are out.
 struct Pair {

@@ -156,7 +156,7 @@ fn b6_an_unknown_parameter_is_refused_with_the_one_that_was_meant_or_with_all() 
         (
             "breaker",
             "consecutive:5,within:10s",
-            "the breaker `consecutive` has no parameter `within`; it has min, slow, open, open-max, jitter, probes and successes",
+            "the breaker `consecutive` has no parameter `within`; it has min, slow, open, open-max, jitter, probes, successes and refuses",
         ),
         (
             "bulkhead",

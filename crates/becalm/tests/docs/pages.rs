@@ -12,9 +12,9 @@ use becalm::{
     rate::AdaptiveRate,
 };
 
-const POLICY_FILES: &str = include_str!("../../../docs/policy-files.md");
-const LAWS: &str = include_str!("../../../docs/laws.md");
-const DEFAULTS: &str = include_str!("../../../docs/why-these-defaults.md");
+const POLICY_FILES: &str = include_str!("../../../../docs/policy-files.md");
+const LAWS: &str = include_str!("../../../../docs/laws.md");
+const DEFAULTS: &str = include_str!("../../../../docs/why-these-defaults.md");
 
 /// The first cells, without their code quotes, of the table below this heading.
 fn first_cells(page: &str, heading: &str) -> Vec<String> {
@@ -252,6 +252,7 @@ fn what_is_out_of_the_stated_ranges_is_refused() {
         ("breaker", "jitter", ["-0.01", "1.01"]),
         ("breaker", "probes", ["0", "10001"]),
         ("breaker", "successes", ["0", "10001"]),
+        ("breaker", "refuses", ["hedges", ""]),
     ] {
         let row = format!("| `{key}` | `{parameter}` |");
         assert!(POLICY_FILES.contains(&row), "no {row}");

@@ -2,8 +2,6 @@
 //! call that succeeds, once: what never reaches the server must not earn retries.
 #![cfg(feature = "std")]
 
-mod counting_budget;
-
 use std::cell::Cell;
 use std::io::{Error, ErrorKind};
 use std::pin::pin;
@@ -11,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use crate::counting_budget::CountingBudget;
 use becalm::time::FakeSleeper;
 use becalm::{
     Attempt, Budget, Failure, Policy, Retrier, Scope, Sleeper, StopReason,
@@ -18,7 +17,6 @@ use becalm::{
     classify::Verdict,
     scope::Nested,
 };
-use counting_budget::CountingBudget;
 
 struct Layer {
     retrier: Retrier,

@@ -5,12 +5,11 @@
 
 #![cfg(feature = "std")]
 
-mod token_book;
-
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::token_book::{Purse, Tokens};
 use becalm::bulkhead::Bulkhead;
 use becalm::time::FakeSleeper;
 use becalm::{
@@ -21,7 +20,6 @@ use becalm::{
     time::Instant,
 };
 use proptest::prelude::*;
-use token_book::{Purse, Tokens};
 
 const BACKOFF: u64 = 100;
 

@@ -43,7 +43,7 @@ async fn the_front_page_works() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn the_front_page_is_what_is_compiled_here() {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
-    let page = include_str!("../../../README.md");
+    let page = include_str!("../../../../README.md");
     let code = page
         .split("```rust")
         .nth(1)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::breaker::{Breaker, Span, Trip};
+use becalm::breaker::{Breaker, Refuses, Span, Trip};
 use becalm::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
 use becalm::{Hedge, Policy, Throttle, rate::AdaptiveRate};
 use proptest::option;
@@ -133,6 +133,10 @@ fn gradient(
     Limit::Gradient(gradient)
 }
 
+fn any_refuses() -> impl Strategy<Value = Refuses> {
+    prop_oneof![Just(Refuses::All), Just(Refuses::Retries)]
+}
+
 fn wild_breaker() -> impl Strategy<Value = Breaker> {
     let window = prop_oneof![
         any_count().prop_map(Span::Calls),
@@ -144,10 +148,11 @@ fn wild_breaker() -> impl Strategy<Value = Breaker> {
     ];
     let times = (of(any_duration()), any_duration(), any_duration());
     let counts = (any_count(), any_count(), any_count());
-    (breaker, times, counts, any_number()).prop_map(|(mut breaker, times, counts, jitter)| {
+    let parts = (breaker, times, counts, any_number(), any_refuses());
+    parts.prop_map(|(mut breaker, times, counts, jitter, refuses)| {
         (breaker.slow, breaker.open, breaker.open_max) = times;
         (breaker.min_calls, breaker.probes, breaker.successes) = counts;
-        breaker.jitter(jitter)
+        breaker.jitter(jitter).refuses(refuses)
     })
 }
 
@@ -250,7 +255,8 @@ fn valid_breaker() -> impl Strategy<Value = Breaker> {
         [between(MS, DAY), between(MS, DAY)],
     );
     let counts = (1..=u32::MAX, 1..=10_000_u32, 1..=10_000_u32);
-    (breaker, times, counts, 0.0..=1.0).prop_map(|(mut breaker, times, counts, jitter)| {
+    let parts = (breaker, times, counts, 0.0..=1.0, any_refuses());
+    parts.prop_map(|(mut breaker, times, counts, jitter, refuses)| {
         let (slow, mut opens) = times;
         opens.sort_unstable();
         breaker.slow = slow;
@@ -263,6 +269,6 @@ fn valid_breaker() -> impl Strategy<Value = Breaker> {
         {
             breaker.min_calls = breaker.min_calls.min(calls);
         }
-        breaker.jitter(jitter)
+        breaker.jitter(jitter).refuses(refuses)
     })
 }

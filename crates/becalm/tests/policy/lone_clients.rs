@@ -1,10 +1,8 @@
 //! Does a client that shares nothing decide as a call does?
 
-mod any_policy;
-
 use std::time::Duration;
 
-use any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick, wild_policy};
+use crate::any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick, wild_policy};
 use becalm::lone::{Lone, Position};
 use becalm::rng::{Random, SplitMix64};
 use becalm::{

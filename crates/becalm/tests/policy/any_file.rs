@@ -2,11 +2,9 @@
 //! reader?
 #![cfg(feature = "serde")]
 
-mod any_policy;
-
 use std::time::Duration;
 
-use any_policy::parts::valid_parts;
+use crate::any_policy::parts::valid_parts;
 use becalm::budget::Tokens;
 use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
 use proptest::prelude::*;
@@ -166,7 +164,7 @@ fn with_tables(policy: &Policy) -> Value {
 }
 
 fn validator() -> jsonschema::Validator {
-    let schema = include_str!("../../../docs/policy.schema.json");
+    let schema = include_str!("../../../../docs/policy.schema.json");
     let schema = serde_json::from_str(schema).expect("the schema is JSON");
     jsonschema::draft202012::new(&schema).expect("a schema of draft 2020-12")
 }

@@ -17,7 +17,7 @@ fn refused(text: &str) -> String {
 }
 
 fn accepted_by_schema(text: &str) -> bool {
-    let schema = include_str!("../../../docs/policy.schema.json");
+    let schema = include_str!("../../../../docs/policy.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("the schema is JSON");
     let table: toml::Table = toml::from_str(text).expect("TOML");
     let file = serde_json::to_value(table).expect("JSON");
@@ -131,7 +131,7 @@ fn b6_what_is_wrong_in_a_table_is_refused_by_its_path() {
         (
             "[breaker]\nshare = 0.5\nconsecutive = 5",
             "breaker.share: the breaker `consecutive` has no parameter `share`; it has min, slow, open, \
-             open_max, jitter, probes and successes",
+             open_max, jitter, probes, successes and refuses",
         ),
         (
             "[breaker]\nshare = 0.5\ncalls = 10\nwithin = \"1s\"",

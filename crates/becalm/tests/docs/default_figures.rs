@@ -8,7 +8,7 @@ use becalm::rng::{Random as _, Seed, SplitMix64};
 use becalm::time::FakeSleeper;
 use becalm::{Budget, Policy, Retrier, Sleeper as _};
 
-const PAGE: &str = include_str!("../../../docs/why-these-defaults.md");
+const PAGE: &str = include_str!("../../../../docs/why-these-defaults.md");
 
 fn retrier(policy: Policy) -> Retrier {
     on(&FakeSleeper::auto(), policy)

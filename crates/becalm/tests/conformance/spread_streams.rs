@@ -59,7 +59,11 @@ fn conformance_02_fresh_processes_never_have_the_same_first_delays() {
     let this = std::env::current_exe().expect("the test's own program");
     let delays = (0..8).flat_map(|_| {
         let child = Command::new(&this)
-            .args(["--exact", "conformance_02_child", "--nocapture"])
+            .args([
+                "--exact",
+                "spread_streams::conformance_02_child",
+                "--nocapture",
+            ])
             .env(CHILD, "1")
             .output()
             .expect("a second process");

@@ -1,10 +1,8 @@
 //! Is bad input refused with a sentence? Law 12: constructors name the field and the remedy.
 
-mod any_policy;
-
 use std::time::Duration;
 
-use any_policy::{any_protected_policy, any_tick, wild_policy};
+use crate::any_policy::{any_protected_policy, any_tick, wild_policy};
 use becalm::breaker::InvalidBreaker;
 use becalm::budget::InvalidBudget;
 use becalm::bulkhead::InvalidBulkhead;

@@ -11,7 +11,7 @@ use becalm::{
     Breaker, Budget, Bulkhead, Hedge, Jitter, Policy, Throttle, rate::AdaptiveRate, scope::Nested,
 };
 
-const PAGE: &str = include_str!("../../../docs/which-protection.md");
+const PAGE: &str = include_str!("../../../../docs/which-protection.md");
 
 /// A section's heading, its policy, and the policy's text.
 type Section = (&'static str, Policy, &'static str);

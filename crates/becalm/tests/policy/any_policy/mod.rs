@@ -1,7 +1,5 @@
 //! Policies for property tests: any that validates, and any at all.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 use std::time::Duration;
 
 pub mod parts;
