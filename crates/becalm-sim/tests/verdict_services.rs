@@ -198,7 +198,7 @@ fn s1_a_policy_line_names_the_retries_below_the_first_tier() {
     let stormy = attempts(3, ms(100));
     let (own, _) = one(&failover(&stormy), &once());
     assert!(!own.policy.contains("no retries"), "{}", own.policy);
-    let expected = "users: 1 attempt; api to orders and orders to database: 3 attempts";
+    let expected = "users: 1 attempt; api->orders and orders->database: 3 attempts";
     assert!(own.policy.starts_with(expected), "{}", own.policy);
     let (own, _) = one(&failover(&once()), &once());
     assert_eq!(own.policy, "1 attempt: no retries");

@@ -10,6 +10,7 @@ use super::contender::{self, Start};
 use super::flags::{RunFlags, SEED, StudyFlags, plan};
 use super::progress::Progress;
 use super::reports::Reports;
+use super::section::places;
 use super::{document, patience, text};
 use crate::again;
 use crate::stream::Stream;
@@ -36,15 +37,22 @@ pub struct Recommended {
 /// Studies the scenario and tells what was found.
 pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> {
     let subject = question.named.open()?;
+    let own = subject.policy();
     let start = Start {
-        yours: question.policy.policy_from(subject.policy())?,
-        own: subject.policy(),
+        yours: &|own| question.policy.policy_from(own),
         is_given: question.policy_is_given,
+        at: flags.run.at.as_deref(),
+        scenario: subject.scenario(&own),
+        own,
     };
+    if let Some(at) = start.at {
+        places(start.scenario.as_ref(), at).map_err(|refusal| format!("--at: {refusal}"))?;
+    }
     let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
     let done = tell(question, &flags.run, |plan| {
         if let Some(axes) = &flags.sweep {
-            return Ok((subject.sweep(axes, &start.yours, plan)?, None));
+            let study = subject.sweep(axes, &start.yours()?, start.at, plan)?;
+            return Ok((study, None));
         }
         let mut plan = plan.clone();
         plan.is_quick = flags.quick;

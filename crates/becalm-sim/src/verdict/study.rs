@@ -22,6 +22,7 @@ use super::service_charts::{ServiceCourse, service_courses};
 use super::services::over_runs;
 use super::survival::{Survived, largest_load, longest_outage, most_clients};
 use super::too_much::TooMuch;
+use super::wording::describe_all;
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -139,7 +140,7 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
+    let scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
     foretold.check(&scenarios, plan.memory)?;
     runs.expect(foretold.runs);
@@ -185,7 +186,7 @@ pub fn study_with(
 /// One candidate with all that was found.
 pub(super) struct Examined {
     pub(super) name: String,
-    policy: Policy,
+    policy: String,
     pub(super) scenario: Scenario,
     pub(super) ruling: Ruling,
     pub(super) outage: Option<Survived>,
@@ -226,7 +227,7 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),
-        policy: candidate.policy.clone(),
+        policy: describe_all(&scenario, &candidate.policy),
         course,
         services,
         scenario,
@@ -265,7 +266,7 @@ impl Examined {
         );
         let mut contender = contender(
             self.name,
-            &self.policy,
+            self.policy,
             &self.scenario,
             &self.ruling,
             searched,
@@ -279,14 +280,14 @@ impl Examined {
 /// A policy with its verdict and figures, and what searches found.
 fn contender(
     name: String,
-    policy: &Policy,
+    policy: String,
     scenario: &Scenario,
     ruling: &Ruling,
     searched: Searched<'_>,
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::describe_all(scenario, policy),
+        policy,
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, searched),

@@ -41,8 +41,8 @@ pub fn describe(policy: &Policy) -> String {
 }
 
 /// The policies of a scenario in a line, the one that is asked about first: it is all that is said where
-/// nobody else retries. Otherwise everybody is named, such as `users: 1 attempt; api to orders and orders
-/// to database: 3 attempts, ...`.
+/// nobody else retries. Otherwise everybody is named, such as `users: 1 attempt; api->orders and
+/// orders->database: 3 attempts, ...`.
 pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
     let mut holders: Vec<(&Policy, Vec<String>)> = vec![(asked, Vec::new())];
     let mut add = |policy, who: String| match holders.iter_mut().find(|(of, _)| *of == policy) {
@@ -63,10 +63,7 @@ pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
     }
     for service in &scenario.services {
         for call in &service.calls {
-            add(
-                &call.policy,
-                format!("{} to {}", service.name, call.service),
-            );
+            add(&call.policy, format!("{}->{}", service.name, call.service));
         }
     }
     let is_alone = holders

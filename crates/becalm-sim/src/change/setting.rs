@@ -1,4 +1,4 @@
-//! Which settings of a policy can be swept, and how is one set?
+//! Which settings of a policy can be changed by name, and how is one set?
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy, duration};
 
-use super::axis::Scale;
+use super::scale::Scale;
 
 /// A setting of a policy by its name, as the flags of the command line have it.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ impl Setting {
         (self.set)(policy, value)
     }
 
-    pub(super) const fn scale(&self) -> Scale {
+    pub(crate) const fn scale(&self) -> Scale {
         self.scale
     }
 }
