@@ -129,7 +129,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
         "own: metastable",
         "users: 1 attempt; api->orders and orders->database: 3 attempts",
         "Retries multiply the requests at database by ",
-        "api makes ",
+        "for each call of api to orders",
         "database: amplification during the trigger ",
         "orders: attempts for each call to it ",
         "database: longest queue 100",

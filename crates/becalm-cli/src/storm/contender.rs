@@ -334,6 +334,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as every reader of a policy")]
     fn default(_: Policy) -> Result<Policy, String> {
         Ok(Policy::default())
     }
