@@ -6,6 +6,7 @@ use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
 
 use crate::catalogue::Candidate;
+use crate::change::Change;
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.
@@ -38,18 +39,23 @@ pub fn describe(policy: &Policy) -> String {
     line
 }
 
-/// What a candidate is: its policy, and what is different at single places; such as `1 attempt: no
+/// What a candidate is: its policy, and what is different at single places, such as `1 attempt: no
 /// retries; orders->db: budget=none`.
 pub(crate) fn described(candidate: &Candidate) -> String {
-    let each = candidate
-        .changes
-        .iter()
-        .map(|change| match change.brings() {
-            Ok(policy) => format!("{}: {}", change.place(), describe(policy)),
-            Err(setting) => format!("{}: {setting}", change.place()),
-        });
-    let all = std::iter::once(describe(&candidate.policy)).chain(each);
-    all.collect::<Vec<_>>().join("; ")
+    let policy = describe(&candidate.policy);
+    match describe_changes(&candidate.changes) {
+        changes if changes.is_empty() => policy,
+        changes => format!("{policy}; {changes}"),
+    }
+}
+
+/// What each place has then, apart by semicolons; empty for no changes.
+pub(crate) fn describe_changes(changes: &[Change]) -> String {
+    let each = changes.iter().map(|change| match change.brings() {
+        Ok(policy) => format!("{}: {}", change.place(), describe(policy)),
+        Err(setting) => format!("{}: {setting}", change.place()),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn protections(policy: &Policy) -> String {
