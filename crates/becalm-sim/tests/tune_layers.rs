@@ -76,7 +76,7 @@ fn tuned(scenario: &Scenario, space: &Space, runs: u32) -> Tuning {
             scenario.under(policy)
         }
     };
-    tune(&Brief::default(), space, given, &plan(runs), build)
+    tune(&Brief::default(), space, given, &plan(runs), build).expect("it is small")
 }
 
 /// The median of the times after which the runs are back, in seconds; `None` where half are not.

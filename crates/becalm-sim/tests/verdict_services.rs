@@ -33,10 +33,7 @@ fn seen(scenario: &Scenario) -> Vec<Seen> {
 }
 
 fn studied(scenario: &Scenario, policy: &Policy, thoroughness: Thoroughness) -> Study {
-    let asked = Candidate {
-        name: "own".into(),
-        policy: policy.clone(),
-    };
+    let asked = Candidate::new("own", policy.clone());
     let mut plan = Plan::default();
     plan.runs = Some(2);
     study_with(

@@ -21,13 +21,14 @@ pub fn describe(policy: &Policy) -> String {
     if policy.base.is_zero() && policy.floor.is_zero() {
         line.push_str(", at once");
     } else {
-        let backoff = match policy.backoff {
-            Backoff::Custom(_) => "custom".into(),
-            ref known => known.to_string(),
+        let growth = match policy.backoff {
+            _ if policy.jitter.is_decorrelated() => String::new(),
+            Backoff::Custom(_) => "custom ".into(),
+            ref known => format!("{known} "),
         };
         let _ = write!(
             line,
-            ", {backoff} from {} to {} {}",
+            ", {growth}from {} to {} {}",
             Human(policy.base),
             Human(policy.cap),
             match policy.jitter {
