@@ -212,7 +212,9 @@ fn tune() -> Command {
              Tries policies in a scenario of the catalogue or of your own, and drops those under which \
              the service stays down. Of the others it shows those that no other beats in load on the \
              service, in calls that fail and in latency, and recommends one, with its reasons, as a \
-             policy file. The policy flags describe the policy that it is compared with.",
+             policy file. Where services call each other it changes one of their policies, several or \
+             all, and says which; with --at that one alone. If fresh runs show nothing for a change, \
+             the answer is to keep yours. The policy flags describe the policy that it is compared with.",
         )
         .override_usage("becalm storm tune SCENARIO [OPTIONS]\n       becalm storm tune FILE.toml [OPTIONS]")
         .subcommand_value_name("SCENARIO")
@@ -251,7 +253,9 @@ fn own<F: clap::Args>(path: &str) -> Command {
         .long_about(
             "Study a scenario of your own\n\nThe policy flags start from the policy of its first \
              clients. Each policy that is compared is given to all clients; \"own\" is the file as it \
-             stands.",
+             stands. Each policy of the file has a name: --compare, --sweep and --at say \
+             how one is reached. A verdict of metastable or vulnerable ends with the smallest change \
+             that was found to make it stable.",
         )
 }
 

@@ -67,7 +67,7 @@ impl Told {
         let scenario = changed(scenario, &of.changes);
         let Remedy {
             found, sentence, ..
-        } = remedy::find(&scenario, plan);
+        } = remedy::find(&scenario, plan).ok()?;
         let step = found.map(|(step, _)| step);
         let lines = match &step {
             Some(step) if subject.is_file() => {

@@ -9,7 +9,7 @@ use crate::change::changed;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
-use crate::verdict::{Ruling, Runs, Stress, judge, judgeable, rule};
+use crate::verdict::{Ruling, Runs, Stress, TooMuch, judge, judgeable, rule};
 use crate::world;
 
 /// Runs of a case that a step has to get through before it is ruled on.
@@ -20,16 +20,24 @@ const EACH: u32 = 10;
 /// Looks for the smallest change of a scenario's policies with which it is stable, or as good as
 /// without any retries. The scenario is one that is [bounded](crate::verdict::is_bounded), and
 /// metastable or vulnerable.
-pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Remedy {
+///
+/// # Errors
+///
+/// A run that takes too much.
+pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Result<Remedy, TooMuch> {
     find_with(world::run, scenario, plan)
 }
 
 /// Looks for it with this way to run a scenario. Equal seeds find the same, on any number of threads.
+///
+/// # Errors
+///
+/// As [`find`].
 pub fn find_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     scenario: &Scenario,
     plan: &Plan<'_>,
-) -> Remedy {
+) -> Result<Remedy, TooMuch> {
     let search = Search {
         runs: Runs::new(run, plan),
         scenario,
@@ -38,13 +46,16 @@ pub fn find_with(
     };
     search.runs.expect(MOST_RUNS);
     let (found, sentence) = search.remedy();
-    Remedy {
+    if let Some(too_much) = search.runs.too_much() {
+        return Err(too_much);
+    }
+    Ok(Remedy {
         found,
         sentence,
         tried: search.tried.get(),
         runs: search.runs.done(),
         events: search.runs.events(),
-    }
+    })
 }
 
 struct Search<'a, R> {
