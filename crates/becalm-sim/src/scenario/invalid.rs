@@ -61,6 +61,13 @@ pub enum InvalidScenario {
     Trace(String),
     /// No call is recorded, or none before the horizon.
     NoCalls(String),
+    /// A state for each shard is asked for, and the service has no shards.
+    Shards {
+        /// Whose.
+        of: String,
+        /// The service that is called.
+        service: String,
+    },
     /// A service calls itself, directly or through others.
     Cycle(String),
     /// A cache has no keys.
@@ -120,6 +127,11 @@ impl fmt::Display for InvalidScenario {
             Self::NoCalls(of) => write!(
                 f,
                 "no recorded call of {of} lies before the horizon; record some, or give it other arrivals"
+            ),
+            Self::Shards { of, service } => write!(
+                f,
+                "the sharing of {of} is per-shard, but {service} is not routed by key; set \
+                 routing = \"by-key\" there, or sharing = \"per-client\" here"
             ),
             Self::Cycle(of) => {
                 write!(

@@ -220,6 +220,6 @@ fn opened(scenario: &Scenario) -> Scenario {
 /// Clients of a run that have a state of their own.
 fn clients(scenario: &Scenario) -> u64 {
     let own = scenario.populations.iter();
-    let own = own.filter(|it| it.sharing == Sharing::PerClient);
+    let own = own.filter(|it| it.sharing != Sharing::Shared);
     own.map(|it| u64::from(it.clients)).sum()
 }
