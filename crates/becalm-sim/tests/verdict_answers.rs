@@ -29,6 +29,7 @@ fn studied(
         &plan,
         build,
     )
+    .unwrap()
 }
 
 fn value(contender: &Contender, id: &str) -> Option<f64> {

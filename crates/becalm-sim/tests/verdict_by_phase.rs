@@ -137,6 +137,7 @@ fn a_study_has_both_quantiles_and_leaves_out_the_calls_under_way() {
     let study = study(&Brief::default(), &[own], &plan, |policy| {
         hung(policy.clone(), ms(600))
     });
+    let study = study.unwrap();
     let contender = &study.contenders[0];
     let value = |id: &str| {
         let found = contender.figures.iter().find(|it| it.id == id);

@@ -128,6 +128,7 @@ fn a_study_is_the_same_on_any_number_of_threads() {
             &plan,
             build,
         )
+        .unwrap()
     };
     let one = studied(1);
     assert_eq!(one, studied(2));

@@ -132,7 +132,7 @@ fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
 
 #[cfg(test)]
 mod tests {
-    use becalm_sim::study::Figure;
+    use becalm_report::terminal::Painter;
 
     use super::super::study::tests::told;
     use super::*;

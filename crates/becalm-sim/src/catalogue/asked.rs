@@ -76,6 +76,7 @@ pub(super) fn judgeable(entry: &Entry, scenario: &Scenario) -> Result<(), Invali
 fn flag(entry: &Entry, reason: &Unjudgeable) -> &'static str {
     let field = match reason {
         Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
+        Unjudgeable::Coarse { .. } => "bucket",
         Unjudgeable::Invalid(
             InvalidScenario::Time { field, .. }
             | InvalidScenario::Rate { field, .. }

@@ -213,7 +213,7 @@ fn scale(name: &str, parameters: &Parameters) -> Result<Scale, InvalidSweep> {
         });
     };
     Ok(match parameter.kind {
-        Kind::Count => Scale::Whole,
+        Kind::Count | Kind::Places => Scale::Whole,
         Kind::Number | Kind::Share => Scale::Number,
         Kind::Duration => Scale::Time,
         _ => Scale::Word,

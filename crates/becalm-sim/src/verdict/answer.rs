@@ -3,10 +3,13 @@
 use crate::study::Verdict;
 
 use super::amplified::Amplified;
-use super::evidence::{few_calls, hundredths, list, percent, percent_or_none, plain, tenths};
+use super::evidence::{
+    few_calls, hundredths, list, lost_meanwhile, of_runs, percent, percent_or_none, plain, tenths,
+};
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
 use super::services::PhaseOf;
+use super::stress::Worse;
 use super::study::Examined;
 
 /// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
@@ -172,40 +175,66 @@ fn fared(these: &[&Examined]) -> String {
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
         Some(time) if time < 0.05 => "it comes back at once".into(),
-        Some(time) if time.is_finite() => format!("it comes back within {} s", tenths(time)),
+        Some(time) if time.is_finite() => {
+            let lost = these
+                .iter()
+                .filter_map(|it| lost_meanwhile(&it.ruling.outcomes));
+            let lost = lost
+                .max_by(f64::total_cmp)
+                .map_or_else(String::new, |share| {
+                    format!(" ({} of the calls give up until then)", percent(share))
+                });
+            format!("it comes back within {} s{lost}", tenths(time))
+        }
         _ => "it comes back".into(),
     }
 }
 
-/// Which of the worse cases are lost: `not with triggers twice as long`.
+/// Which of the worse cases are lost, and how often: `not with triggers twice as long`.
 fn lost(these: &[&Examined]) -> String {
-    let mut lost: Vec<&str> = Vec::new();
+    let mut lost: Vec<Worse> = Vec::new();
     for worse in these.iter().flat_map(|it| &it.ruling.worse) {
-        if !worse.back.is_mostly() && !lost.contains(&worse.what.as_str()) {
-            lost.push(&worse.what);
+        if worse.back.is_all() {
+            continue;
+        }
+        match lost.iter_mut().find(|it| it.what == worse.what) {
+            Some(most) if worse.back.share() < most.back.share() => *most = worse.clone(),
+            Some(_) => (),
+            None => lost.push(worse.clone()),
         }
     }
-    if lost.is_empty() {
-        return "not in every run".into();
+    let each = lost.iter().map(|it| match it.back.successes {
+        0 => format!("not with {}", it.what),
+        _ => format!("in only {} with {}", of_runs(it.back), it.what),
+    });
+    let mut each: Vec<String> = each.collect();
+    if these.iter().any(|it| !it.ruling.back().is_all()) {
+        each.insert(0, "not in every run".into());
     }
-    format!("not with {}", list(&lost))
+    list(&each)
 }
 
-/// ` It survives an outage of up to 3.1 s.`: the shortest of the longest outages.
+/// ` It survives an outage of 3.1 s, and not of 3.6 s.`: of the policies the one that survives least, by
+/// the outages that were tried and of which runs leave no doubt.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
         let survived = it.outage.as_ref()?;
-        Some((survived.value()?, survived.threshold.is_above))
+        Some((survived.value()?, survived))
     });
-    match outages.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((seconds, true)) => format!(
-            " It survives an outage of {} s, the longest tried.",
-            plain(seconds)
-        ),
-        Some((seconds, false)) => {
-            format!(" It survives an outage of up to {} s.", plain(seconds))
+    let Some((value, least)) = outages.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return String::new();
+    };
+    let value = plain(value);
+    match least.interval() {
+        _ if least.threshold.is_above => {
+            format!(" It survives an outage of {value} s, the longest tried.")
         }
-        None => String::new(),
+        Some((survived, lost)) if survived > 0.0 => format!(
+            " It survives an outage of {} s, and not one of {} s.",
+            plain(survived),
+            plain(lost)
+        ),
+        _ => format!(" Half of the runs survive an outage of up to {value} s."),
     }
 }
 

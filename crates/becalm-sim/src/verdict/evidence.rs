@@ -31,25 +31,16 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// Of several services, how much the one gets that retries load most, and whose retries they are.
+/// Of several services, how much the one gets that retries load most, and whose retries they are: in
+/// the storm, or from the trigger on, or without any.
 fn amplified(scenario: &Scenario, ruling: &Ruling) -> Option<String> {
-    let outcomes = &ruling.outcomes;
+    let most = |outcomes, phase| Amplified::most(scenario, outcomes, phase);
     let amplified = match ruling.verdict {
-        Verdict::Stable | Verdict::Vulnerable => {
-            Amplified::most(scenario, outcomes, |it| &it.since)?
-        }
-        _ => Amplified::most(scenario, outcomes, |it| &it.tail)?,
+        Verdict::Stable | Verdict::Vulnerable => most(&ruling.outcomes, |it| &it.since),
+        Verdict::Metastable => most(&ruling.outcomes, |it| &it.tail),
+        Verdict::Overloaded => most(&ruling.calm, |it| &it.tail),
     };
-    let whose = amplified.whose()?;
-    Some(match ruling.verdict {
-        // Its amplification is said.
-        Verdict::Stable | Verdict::Vulnerable => whose,
-        _ => format!(
-            "Retries multiply the requests at {} by {}: {whose}",
-            amplified.name,
-            hundredths(amplified.by)
-        ),
-    })
+    amplified?.whose()
 }
 
 /// Such as `1.10 attempts for each first try`; of several services `1.21 requests at database for each
@@ -194,15 +185,11 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
 
 fn vulnerable(scenario: &Scenario, ruling: &Ruling) -> String {
     let mut sentence = came_back(scenario, ruling);
-    let lost: Vec<&Worse> = ruling
-        .worse
-        .iter()
-        .filter(|it| !it.back.is_mostly())
-        .collect();
+    let lost: Vec<&Worse> = ruling.worse.iter().filter(|it| !it.back.is_all()).collect();
     if !lost.is_empty() {
         let lost = lost.iter().map(|it| {
             let back = of_runs(it.back);
-            format!("with {} in {back}", it.what)
+            format!("with {} in only {back}", it.what)
         });
         let _ = write!(sentence, ", but {}", list(&lost.collect::<Vec<_>>()));
     }
@@ -246,10 +233,24 @@ fn came_back(scenario: &Scenario, ruling: &Ruling) -> String {
     } else {
         "as the trigger ends".into()
     };
+    let lost = lost_meanwhile(outcomes).map_or_else(String::new, |share| {
+        format!(" (until then {} of the calls give up)", percent(share))
+    });
     format!(
-        "The service comes back in {}, typically {when}, with {since} from the trigger on",
+        "The service comes back in {}, typically {when}{lost}, with {since} from the trigger on",
         of_runs(ruling.back()),
     )
+}
+
+/// The share of calls that give up of those that begin from the trigger on until the service is back;
+/// `None` where that is next to none.
+pub(super) fn lost_meanwhile(outcomes: &[Outcome]) -> Option<f64> {
+    let shares = outcomes.iter().filter_map(|it| {
+        let mut meanwhile = it.by_phase.during.clone();
+        meanwhile.merge(&it.by_phase.recovering);
+        meanwhile.given_up()
+    });
+    median(shares).filter(|share| *share >= 0.005)
 }
 
 fn held(outcomes: &[Outcome]) -> Proportion {
@@ -285,7 +286,7 @@ fn service(scenario: &Scenario, index: usize) -> &str {
     scenario.services.get(index).map_or("", |it| &it.name)
 }
 
-fn of_runs(proportion: Proportion) -> String {
+pub(super) fn of_runs(proportion: Proportion) -> String {
     let Proportion { successes, runs } = proportion;
     let plural = if runs == 1 { "run" } else { "runs" };
     format!("{successes} of {runs} {plural}")

@@ -70,8 +70,8 @@ const OF_ALL: [&str; 3] = [
 ];
 const OF_CLIENTS: [&str; 3] = [
     "Attempts of clients per first try",
-    "Attempts of clients per first try, during the trigger",
-    "Attempts of clients per first try, after the trigger",
+    "Attempts of clients, during the trigger",
+    "Attempts of clients, after the trigger",
 ];
 
 fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {
@@ -192,11 +192,16 @@ fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived
     vec![
         Figure::new(
             "hidden_capacity",
-            "Hidden capacity, by formula",
+            "Hidden capacity: safe if all attempts fail",
             "/s",
             hidden,
         ),
-        searched("largest_load", "Largest load that is survived", "/s", load),
+        searched(
+            "largest_load",
+            "Largest load that survives this trigger",
+            "/s",
+            load,
+        ),
         searched(
             "longest_outage_s",
             "Longest outage that is survived",

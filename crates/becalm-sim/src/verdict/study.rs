@@ -20,7 +20,9 @@ use super::ruling::{Ruling, rule};
 use super::runs::Runs;
 use super::service_charts::{ServiceCourse, service_courses};
 use super::services::over_runs;
-use super::survival::{Survived, largest_load, longest_outage, most_clients};
+use super::survival::{
+    Known, Survived, largest_load_beside, longest_outage_beside, most_clients_beside,
+};
 use super::too_much::TooMuch;
 use super::wording::describe_all;
 
@@ -208,9 +210,10 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let is_searched = thoroughness.searches && ruling.is_bounded;
     let shorter = hurried(&scenario);
     let search = is_searched.then_some(&shorter);
-    let outage = search.and_then(|it| longest_outage(it, runs, each));
-    let load = search.and_then(|it| largest_load(it, runs, each));
-    let clients = search.and_then(|it| most_clients(it, runs, each));
+    let known = Known::by(&ruling);
+    let outage = search.and_then(|it| longest_outage_beside(it, runs, each, &known));
+    let load = search.and_then(|it| largest_load_beside(it, runs, each, &known));
+    let clients = search.and_then(|it| most_clients_beside(it, runs, each, &known));
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
