@@ -219,10 +219,7 @@ fn the_chapter_turns_a_metastable_service_into_one_that_comes_back() {
     assert!(!today.lints().is_empty());
     assert_eq!(chosen.lints(), []);
 
-    let candidate = |name: &str, policy: &Policy| Candidate {
-        name: name.into(),
-        policy: policy.clone(),
-    };
+    let candidate = |name: &str, policy: &Policy| Candidate::new(name, policy.clone());
     let mut plan = Plan::default();
     plan.runs = Some(1);
     let study = study_with(

@@ -36,10 +36,7 @@ fn service(policy: &Policy) -> Scenario {
 }
 
 fn main() {
-    let candidate = |name: &str, policy| Candidate {
-        name: name.into(),
-        policy,
-    };
+    let candidate = |name: &str, policy| Candidate::new(name, policy);
     let immediate = Policy::fixed(Duration::ZERO).budget(Budget::None);
     let candidates = [
         candidate("immediate", immediate.clone()),

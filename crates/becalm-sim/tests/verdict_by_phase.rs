@@ -133,10 +133,7 @@ fn a_study_has_both_quantiles_and_leaves_out_the_calls_under_way() {
     let mut plan = Plan::default();
     plan.is_quick = true;
     plan.runs = Some(1);
-    let own = Candidate {
-        name: named("own"),
-        policy: once(),
-    };
+    let own = Candidate::new(named("own"), once());
     let study = study(&Brief::default(), &[own], &plan, |policy| {
         hung(policy.clone(), ms(600))
     });

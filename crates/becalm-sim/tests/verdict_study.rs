@@ -9,10 +9,7 @@ use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with}
 use by_hand::{eager, hung, world};
 
 fn candidates() -> Vec<Candidate> {
-    let candidate = |name: &str, policy| Candidate {
-        name: name.into(),
-        policy,
-    };
+    let candidate = |name: &str, policy| Candidate::new(name, policy);
     vec![
         candidate("eager", eager()),
         candidate("calm", Policy::default().budget(Budget::ratio(0.05))),

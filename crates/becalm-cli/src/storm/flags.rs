@@ -54,6 +54,11 @@ pub struct StudyFlags {
     /// the flags). Settings have the names of the policy flags and may hold commas: "full",
     /// "grpc;cap=5s", "budget=ratio:0.1,burst:10;attempts=3".
     ///
+    /// A scenario has a policy in several places: each population of clients is one, called as it is,
+    /// and each call of a service to another, called "orders->db". What stands behind a place and ":"
+    /// is about its policy, starts from it and leaves the others: "orders->db: default",
+    /// "attempts=2; orders->db: budget=none", "orders->db.budget=none". "all" means every place.
+    ///
     /// Without this flag: the scenario's own comparison and, if policy flags are given, "yours".
     #[arg(long, value_name = "LIST", help_heading = STUDY)]
     pub compare: Vec<String>,
@@ -65,7 +70,8 @@ pub struct StudyFlags {
     /// factors ("50ms..1s") or of another number ("50ms..1s:8"). Every point starts from the policy of
     /// the flags. A scenario of your own has two parameters: "load", a multiple of the calls in the
     /// file ("load=0.5..1.5"), and "outage", the time from the beginning of its first trigger to the
-    /// end of the last ("outage=500ms..8s").
+    /// end of the last ("outage=500ms..8s"). The setting of one place has its name in front:
+    /// "orders->db.attempts=1..6".
     #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
     pub sweep: Option<String>,
 
@@ -101,6 +107,14 @@ pub struct TuneFlags {
 /// How thoroughly to run, and what to write.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunFlags {
+    /// The place that the policy flags are about, such as "orders->db" or "all"
+    ///
+    /// The name of a population of clients, or of a call of a service to another ("orders->db", in
+    /// quotes: ">" means something to a shell), or "all" for each of these. What names no place in
+    /// --compare and --sweep is about it, too, and tune changes no other.
+    #[arg(long, value_name = "PLACE", help_heading = STUDY)]
+    pub at: Option<String>,
+
     /// Runs of each point, each with a seed of its own [default: the scenario's choice]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
     #[arg(value_parser = up_to::<100_000>)]

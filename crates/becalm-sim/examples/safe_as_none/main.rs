@@ -32,12 +32,18 @@ fn main() {
         }
         if !beside.holds() {
             let shown = shown(world);
-            println!("{name}: {:.1} % of the goodput: {shown}", 100.0 * beside.goodput);
+            println!(
+                "{name}: {:.1} % of the goodput: {shown}",
+                100.0 * beside.goodput
+            );
         }
     }
     lowest.sort_by(f64::total_cmp);
     let least = lowest.first().map_or(f64::NAN, |it| 100.0 * it);
-    let held = tried.iter().filter(|it| it.is_back_without && it.holds()).count();
+    let held = tried
+        .iter()
+        .filter(|it| it.is_back_without && it.holds())
+        .count();
     println!(
         "{held} of {} that come back without retries come back with the default, of {named} of the \
          catalogue and {count} drawn; the lowest has {least:.1} % of the goodput",

@@ -166,7 +166,12 @@ pub fn drawn(seed: u64) -> Scenario {
             interval: Duration::from_millis(100),
         },
     ]);
-    service.stale = draws.of(&[Stale::Served, Stale::Served, Stale::PastDeadline, Stale::Cancelled]);
+    service.stale = draws.of(&[
+        Stale::Served,
+        Stale::Served,
+        Stale::PastDeadline,
+        Stale::Cancelled,
+    ]);
     if draws.chance(0.3) {
         service.failures = draws.between(0.0, 0.02);
     }
@@ -175,7 +180,8 @@ pub fn drawn(seed: u64) -> Scenario {
     let spare = capacity * (1.0 - load);
     let most = (spare * 6.0).clamp(1.0, 3_000.0);
     let mut scenario = Scenario::new("drawn", Duration::from_secs(1));
-    scenario.network.delay = Distribution::Uniform(Duration::from_micros(200), Duration::from_millis(1));
+    scenario.network.delay =
+        Distribution::Uniform(Duration::from_micros(200), Duration::from_millis(1));
     let populations = draws.count(1.0, 3.0);
     let mut clients = 0;
     for number in 0..populations {
@@ -196,7 +202,11 @@ pub fn drawn(seed: u64) -> Scenario {
     if draws.chance(0.3) {
         // Behind it one that is as fast, and is asked once.
         let call = Downstream::new("rows", once());
-        let behind = Service::new("rows", workers.saturating_mul(instances).saturating_mul(2), draws.time(mean / 4.0));
+        let behind = Service::new(
+            "rows",
+            workers.saturating_mul(instances).saturating_mul(2),
+            draws.time(mean / 4.0),
+        );
         service = service.calls(call);
         scenario = scenario.service(service).service(behind);
     } else {

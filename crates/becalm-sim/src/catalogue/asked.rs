@@ -57,11 +57,11 @@ pub(super) fn study_with(
     for range in ranges {
         range.check(parameters)?;
     }
+    let build = |policy: &Policy| build(parameters, policy);
     for candidate in candidates {
-        judgeable(entry, &build(parameters, &candidate.policy))?;
+        judgeable(entry, &candidate.scenario(build))?;
     }
     let brief = Brief::of(entry, parameters);
-    let build = |policy: &Policy| build(parameters, policy);
     let studied = verdict::study_within(&brief, thoroughness, candidates, plan, build);
     studied.map_err(|too_much| InvalidParameter::new("", too_much.to_string()))
 }

@@ -103,6 +103,18 @@ pub struct ServiceRecord {
     pub misses: Vec<u32>,
     /// Requests that were neither refused, served nor dropped when the run ended.
     pub inside: u64,
+    /// What it asked of other services, one for each of its calls in the order of the scenario.
+    pub calls: Vec<CallsRecord>,
+}
+
+/// What a service asked of another one, per bucket.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct CallsRecord {
+    /// First tries that were sent: as many as calls, but for those that a guard refused.
+    pub first_tries: Vec<u32>,
+    /// Attempts that were sent, first tries and hedges among them.
+    pub attempts: Vec<u32>,
 }
 
 impl PopulationRecord {

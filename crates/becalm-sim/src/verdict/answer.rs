@@ -2,11 +2,13 @@
 
 use crate::study::Verdict;
 
+use super::amplified::Amplified;
 use super::evidence::{
     few_calls, hundredths, list, lost_meanwhile, of_runs, percent, percent_or_none, plain, tenths,
 };
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
+use super::services::PhaseOf;
 use super::stress::Worse;
 use super::study::Examined;
 
@@ -49,13 +51,26 @@ fn costs(these: &[&Examined]) -> String {
             median(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
         };
         let success = percent(of(&|it| phase(it).success()));
-        let attempts = hundredths(of(&|it| phase(it).amplification()));
-        let (calls, tries) = if place == 0 {
-            (" of the calls succeed", " attempts for each first try")
+        let seen: PhaseOf = if is_triggered {
+            |it| &it.during
         } else {
-            ("", "")
+            |it| &it.whole
         };
-        format!("{success}{calls} with {attempts}{tries} ({})", it.name)
+        let amplified = Amplified::most(&it.scenario, &it.ruling.outcomes, seen);
+        let attempts = match (amplified, place) {
+            (Some(amplified), _) => amplified.how_much(),
+            (None, 0) => {
+                let attempts = hundredths(of(&|it| phase(it).amplification()));
+                format!("{attempts} attempts for each first try")
+            }
+            (None, _) => hundredths(of(&|it| phase(it).amplification())),
+        };
+        let calls = if place == 0 {
+            " of the calls succeed"
+        } else {
+            ""
+        };
+        format!("{success}{calls} with {attempts} ({})", it.name)
     });
     let when = if is_triggered {
         "During the trigger "
@@ -85,7 +100,14 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             let (_, pressure) = over(&|it| it.pressure);
             let (_, most) = over(&|it| it.offered);
             let answered = answered_at_the_end(answered);
-            if pressure > 1.0 {
+            if let Some(amplified) = amplified(these, |it| &it.tail).filter(|_| pressure > 1.0) {
+                format!(
+                    "Under {names} {} stays down after the trigger is gone: it gets up to {} \
+                     requests for each that first tries bring, and {answered}.",
+                    amplified.name,
+                    hundredths(amplified.by)
+                )
+            } else if pressure > 1.0 {
                 let most = plain(most);
                 format!(
                     "Under {names} the service stays down after the trigger is gone: it is offered \
@@ -104,16 +126,28 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             survived(these)
         ),
         Verdict::Stable => {
-            let (_, most) = over(&Outcome::amplification_since);
+            let most = amplified(these, |it| &it.since).map_or_else(
+                || {
+                    let (_, most) = over(&Outcome::amplification_since);
+                    format!("{} attempts for each first try", hundredths(most))
+                },
+                |it| it.how_much(),
+            );
             format!(
-                "Under {names} {}, and after worse too, with at most {} attempts for each first \
-                 try.{}",
+                "Under {names} {}, and after worse too, with at most {most}.{}",
                 fared(these),
-                hundredths(most),
                 survived(these)
             )
         }
     }
+}
+
+/// The service that retries load most under any of these policies; `None` where there is one service.
+fn amplified<'a>(these: &[&'a Examined], phase: PhaseOf) -> Option<Amplified<'a>> {
+    let each = these
+        .iter()
+        .filter_map(|it| Amplified::most(&it.scenario, &it.ruling.outcomes, phase));
+    each.max_by(|a, b| a.by.total_cmp(&b.by))
 }
 
 /// `at most 3 % of the calls are answered at the end`.

@@ -71,17 +71,22 @@ pub(super) fn failing(
     });
     let is_cold = |service: &Service| is_cold(scenario, service);
     let once = Multiplied {
-        calls: &|_| 1.0,
+        attempts: &|_, population| open_rate(scenario, population),
         steps: &|_, _, _| 1.0,
         is_cold: &is_cold,
     };
     let first_tries = requests(scenario, &once);
     let failing = Multiplied {
-        calls: &|population| {
+        attempts: &|_, population| {
+            let rate = open_rate(scenario, population);
+            if rate <= 0.0 {
+                // Of a closed loop, which may have no bound on its attempts.
+                return 0.0;
+            }
             let all: f64 = population.variants.iter().map(|it| it.share).sum();
             let variants = population.variants.iter().filter(|it| it.share > 0.0);
             let each = variants.map(|it| it.share / all * attempts(&it.policy, population.timeout));
-            each.sum()
+            rate * each.sum::<f64>()
         },
         steps: &|call, caller, load| {
             let alone = attempts(&call.policy, call.timeout);

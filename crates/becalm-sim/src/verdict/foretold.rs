@@ -133,7 +133,7 @@ fn events(scenario: &Scenario) -> u64 {
         _ => 0.0,
     });
     let seconds = horizon.as_secs_f64() + surplus.sum::<f64>();
-    let requests = calm * seconds + more * (ends - begins).as_secs_f64();
+    let requests = calm * seconds + more * ends.saturating_sub(begins).as_secs_f64();
     (requests * OF_A_REQUEST) as u64
 }
 

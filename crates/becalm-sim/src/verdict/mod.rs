@@ -8,6 +8,7 @@
 //! a vulnerable state is one that a trigger can turn into a metastable failure, which outlives the
 //! trigger; the hidden capacity is the load up to which a system comes back by itself.
 
+mod amplified;
 mod answer;
 mod by_phase;
 mod capacity;
@@ -22,6 +23,8 @@ mod map;
 mod recovery;
 mod ruling;
 mod runs;
+mod service_charts;
+mod services;
 mod stress;
 mod study;
 mod survival;
@@ -40,6 +43,7 @@ pub use map::{Resolution, phase_map};
 pub use recovery::Recovery;
 pub use ruling::{Ruling, rule};
 pub use runs::{Run, Runs};
+pub use services::{Flow, Seen};
 pub use stress::{By, Stress, Worse};
 pub(crate) use study::study_within;
 pub use study::{Brief, Thoroughness, study, study_with};

@@ -18,10 +18,13 @@ use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
+use super::service_charts::{ServiceCourse, service_courses};
+use super::services::over_runs;
 use super::survival::{
     Known, Survived, largest_load_beside, longest_outage_beside, most_clients_beside,
 };
 use super::too_much::TooMuch;
+use super::wording::describe_all;
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -139,7 +142,7 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
+    let scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
     foretold.check(&scenarios, plan.memory)?;
     runs.expect(foretold.runs);
@@ -154,7 +157,7 @@ pub fn study_with(
     if let Some(too_much) = runs.too_much() {
         return Err(too_much);
     }
-    let mut charts = Vec::new();
+    let (mut charts, mut services) = (Vec::new(), Vec::new());
     if let Some(first) = examined.first() {
         let lines: Vec<_> = examined
             .iter()
@@ -166,6 +169,7 @@ pub fn study_with(
             .map(|it| (it.name.clone(), it.ruling.outcomes.clone()))
             .collect();
         charts.extend(recoveries(&first.scenario, &outcomes));
+        services = service_courses(&examined);
     }
     Ok(Study {
         scenario: brief.name.clone(),
@@ -174,6 +178,7 @@ pub fn study_with(
         asked: brief.asked.clone(),
         contenders: examined.into_iter().map(Examined::contender).collect(),
         charts,
+        services,
         seed: plan.seed,
         runs: each,
         events: runs.events(),
@@ -183,13 +188,14 @@ pub fn study_with(
 /// One candidate with all that was found.
 pub(super) struct Examined {
     pub(super) name: String,
-    policy: Policy,
+    policy: String,
     pub(super) scenario: Scenario,
     pub(super) ruling: Ruling,
     pub(super) outage: Option<Survived>,
     load: Option<Survived>,
     clients: Option<Survived>,
     course: Course,
+    pub(super) services: Vec<ServiceCourse>,
     map: Option<crate::study::Chart>,
 }
 
@@ -214,12 +220,19 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     // Again the first run: keeping the recording of every run would cost more than this.
     runs.announce(1);
     let course = runs
-        .each(&scenario, 0, 1, |it| Course::of(&scenario, it))
+        .each(&scenario, 0, 1, |it| {
+            (
+                Course::of(&scenario, it),
+                ServiceCourse::of_each(&scenario, it),
+            )
+        })
         .pop();
+    let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),
-        policy: candidate.policy.clone(),
-        course: course.unwrap_or_default(),
+        policy: describe_all(&scenario, &candidate.policy),
+        course,
+        services,
         scenario,
         ruling,
         outage,
@@ -256,7 +269,7 @@ impl Examined {
         );
         let mut contender = contender(
             self.name,
-            &self.policy,
+            self.policy,
             &self.scenario,
             &self.ruling,
             searched,
@@ -270,17 +283,18 @@ impl Examined {
 /// A policy with its verdict and figures, and what searches found.
 fn contender(
     name: String,
-    policy: &Policy,
+    policy: String,
     scenario: &Scenario,
     ruling: &Ruling,
     searched: Searched<'_>,
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::describe(policy),
+        policy,
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, searched),
         charts: Vec::new(),
+        services: over_runs(scenario, &ruling.outcomes),
     }
 }

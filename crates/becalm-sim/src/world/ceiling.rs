@@ -167,7 +167,7 @@ impl<T: Tracer> World<'_, T> {
         let entry = size_of::<Request>() + 2 * size_of::<u32>() + OF_AN_ENTRY;
         let requests = self.requests.len() as usize * entry;
         let details = self.details.len() * size_of::<Details>();
-        let timeouts: usize = self.lanes.iter().map(|lane| lane.len()).sum();
+        let timeouts: usize = self.lanes.iter().map(super::lane::Lane::len).sum();
         let events = (self.queue.len() + self.soon.len()) * OF_AN_EVENT;
         (calls + requests + details + timeouts * OF_AN_ENTRY + events) as u64
     }
@@ -275,8 +275,10 @@ mod tests {
 
     #[test]
     fn s3_time_that_does_not_pass_stops_a_run() {
-        let mut ceiling = Ceiling::default();
-        ceiling.pace = 10 * u64::from(STRIDE);
+        let ceiling = Ceiling {
+            pace: 10 * u64::from(STRIDE),
+            ..Ceiling::default()
+        };
         let hold = |step: u64| {
             let mut hold = Hold {
                 ceiling: &ceiling,

@@ -177,7 +177,11 @@ impl<'a, T: Tracer> World<'a, T> {
                 .iter()
                 .map(|_| PopulationTally::new(buckets, slices.len()))
                 .collect(),
-            service_tallies: vec![ServiceTally::default(); scenario.services.len()],
+            service_tallies: scenario
+                .services
+                .iter()
+                .map(|service| ServiceTally::new(service.calls.len()))
+                .collect(),
             slices,
             slice: 0,
             bucket: 0,

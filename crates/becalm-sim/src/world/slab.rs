@@ -117,12 +117,11 @@ impl<T> std::ops::Index<u32> for Slab<T> {
 
     #[inline]
     fn index(&self, index: u32) -> &T {
-        match self.things.get(index as usize) {
-            Some(near) => near,
-            None => {
-                let (block, within) = far(index);
-                &self.more[block][within]
-            }
+        if let Some(near) = self.things.get(index as usize) {
+            near
+        } else {
+            let (block, within) = far(index);
+            &self.more[block][within]
         }
     }
 }
@@ -130,12 +129,11 @@ impl<T> std::ops::Index<u32> for Slab<T> {
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
-        match self.things.get_mut(index as usize) {
-            Some(near) => near,
-            None => {
-                let (block, within) = far(index);
-                &mut self.more[block][within]
-            }
+        if let Some(near) = self.things.get_mut(index as usize) {
+            near
+        } else {
+            let (block, within) = far(index);
+            &mut self.more[block][within]
         }
     }
 }
