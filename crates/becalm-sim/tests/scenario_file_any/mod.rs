@@ -79,6 +79,8 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             pause
         }),
         any_times().prop_map(|mut times| {
+            // Before any horizon.
+            times.push(Duration::ZERO);
             times.sort();
             Arrivals::Trace(times.into())
         }),
