@@ -369,7 +369,7 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
 }
 
 /// Three tiers, each with retries and none with a budget; the database fails over for 10 s.
-const FAILOVER: &str = r#"
+const THREE_TIERS: &str = r#"
 name = "tiers"
 horizon = "40s"
 
@@ -416,7 +416,7 @@ service = "database"
 
 fn tiers() -> (TempDir, String) {
     let (folder, path) = own("");
-    fs::write(&path, FAILOVER).expect("written");
+    fs::write(&path, THREE_TIERS).expect("written");
     (folder, path)
 }
 

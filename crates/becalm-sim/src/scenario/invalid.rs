@@ -10,7 +10,7 @@ use becalm::policy::InvalidPolicy;
 pub enum InvalidScenario {
     /// The horizon is zero, or longer than ten years.
     Horizon,
-    /// The bucket is zero or longer than the horizon, or there would be more than ten million.
+    /// The bucket is zero or longer than the horizon, or there would be more than two million.
     Bucket,
     /// Two populations, or two services, have one name.
     Duplicate(String),
@@ -90,7 +90,7 @@ impl fmt::Display for InvalidScenario {
         match self {
             Self::Horizon => f.write_str("the horizon must be above zero and at most ten years"),
             Self::Bucket => f.write_str(
-                "the bucket must be from a ten-millionth of the horizon to the horizon itself",
+                "the bucket must be from a two-millionth of the horizon to the horizon itself",
             ),
             Self::Duplicate(name) => write!(f, "the name {name} is used twice; rename one"),
             Self::Unknown { of, name } => {

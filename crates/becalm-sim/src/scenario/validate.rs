@@ -11,7 +11,7 @@ use super::{
     Trigger,
 };
 
-const MOST_BUCKETS: u128 = 10_000_000;
+const MOST_BUCKETS: u128 = 2_000_000;
 
 /// By which shares that are written with two digits may miss their sum of 1.
 const ROUNDED: f64 = 0.015;

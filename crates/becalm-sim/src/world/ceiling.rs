@@ -243,7 +243,7 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
     let stretches = OF_STRETCHES + bytes(size_of::<Histogram>());
     parts.push(part(
         "",
-        "horizon",
+        "populations",
         scenario.populations.len() as u64,
         stretches,
     ));
