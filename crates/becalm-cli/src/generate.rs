@@ -1,5 +1,8 @@
 //! How do a shell and `man` learn the flags? From the same definitions as the parser.
 
+mod sections;
+mod shells;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,14 +41,7 @@ pub struct ManArgs {
 
 /// `becalm completions`
 pub fn completions(args: &CompletionsArgs) -> ExitCode {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut crate::Cli::command(),
-        "becalm",
-        &mut script,
-    );
-    usage::print([script])
+    usage::print([shells::script(args.shell, crate::Cli::command())])
 }
 
 /// `becalm man`
@@ -98,13 +94,15 @@ fn render(command: &clap::Command) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    if let Some(notes) = command.get_after_long_help().or(command.get_after_help()) {
+    if let Some(text) = command.get_after_long_help().or(command.get_after_help()) {
         let mut roff = Roff::new();
-        roff.control("SH", ["NOTES"]).control("nf", []);
-        for line in notes.to_string().lines() {
-            roff.text([roman(line)]);
+        for (name, lines) in sections::of(&text.to_string()) {
+            roff.control("SH", [name]).control("nf", []);
+            for line in lines {
+                roff.text([roman(line)]);
+            }
+            roff.control("fi", []);
         }
-        roff.control("fi", []);
         roff.to_writer(&mut page)?;
     }
     Ok(page)

@@ -5,6 +5,7 @@
 
 mod file;
 mod preset_name;
+mod unused;
 mod values;
 
 use std::path::PathBuf;
@@ -179,10 +180,9 @@ impl PolicyFlags {
             (None, None) => by_default,
         };
         self.apply(&mut policy);
-        match policy.validate() {
-            Ok(()) => Ok(policy),
-            Err(invalid) => Err(refusal(invalid)),
-        }
+        policy.validate().map_err(refusal)?;
+        unused::refuse_unused(self, &policy)?;
+        Ok(policy)
     }
 
     /// As if only this policy file were given.

@@ -10,6 +10,7 @@ use becalm_report::format::glued;
 pub fn delays(policy: &Policy) -> String {
     let base = Human(policy.base);
     let mut line = match &policy.backoff {
+        _ if policy.jitter.is_decorrelated() => format!("from {base} to 3 x the last wait"),
         Backoff::Exponential => format!("exponential from {base} x {}", policy.multiplier),
         other => format!("{other} from {base}"),
     };
@@ -99,7 +100,7 @@ pub fn filled(columns: usize, indentation: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use becalm::{Breaker, Hedge};
+    use becalm::{Breaker, Hedge, Jitter};
     use std::time::Duration;
 
     #[test]
@@ -139,6 +140,10 @@ mod tests {
             "4 attempts, budget ratio:0.1,burst:10,floor:10/h"
         );
         assert_eq!(protection(&policy), "");
+        assert_eq!(
+            delays(&policy.clone().jitter(Jitter::Decorrelated)),
+            "from 100ms to 3 x the last wait, cap 20s, jitter decorrelated"
+        );
         let policy = policy
             .breaker(Breaker::consecutive(5))
             .hedge(Hedge::after(Duration::from_millis(50)));

@@ -71,6 +71,102 @@ const REFUSED: [(&str, [&str; 2]); 43] = [
 ];
 
 #[test]
+fn p2_flags_that_contradict_each_other_are_refused() {
+    for (flags, flag, remedy) in [
+        (
+            "--jitter decorrelated --multiplier 3",
+            "--multiplier",
+            "another --jitter",
+        ),
+        (
+            "--jitter decorrelated-clamped --multiplier 2",
+            "--multiplier",
+            "another --jitter",
+        ),
+        (
+            "--jitter decorrelated --backoff fixed",
+            "--backoff",
+            "another --jitter",
+        ),
+        (
+            "--backoff fixed --multiplier 3",
+            "--multiplier",
+            "--backoff exponential",
+        ),
+        (
+            "--backoff linear --multiplier 3",
+            "--multiplier",
+            "--backoff exponential",
+        ),
+        (
+            "--preset failsafe-go --multiplier 3",
+            "--multiplier",
+            "--backoff exponential",
+        ),
+        (
+            "--hint ignore --max-hint 5s",
+            "--max-hint",
+            "another --hint",
+        ),
+        (
+            "--preset stripe --max-hint 5s",
+            "--max-hint",
+            "another --hint",
+        ),
+    ] {
+        for (command, code) in [("plan", 2), ("run", 125)] {
+            let refusal = becalm(&format!("{command} {flags} -- true"));
+            let refusal = if command == "plan" {
+                becalm(&format!("plan {flags}"))
+            } else {
+                refusal
+            };
+            assert_eq!(refusal.code, Some(code), "{flags}: {}", refusal.stderr);
+            for part in [flag, remedy, "no effect"] {
+                assert!(
+                    refusal.stderr.contains(part),
+                    "{flags}: no `{part}` in: {}",
+                    refusal.stderr
+                );
+            }
+        }
+    }
+    // What a preset or a file brings along is not refused: nobody asked for it here.
+    for flags in [
+        "--jitter decorrelated --preset spring-retry",
+        "--jitter decorrelated --cap 5s --base 200ms",
+        "--backoff exponential --multiplier 3",
+        "--backoff fixed --preset resilience4j-exponential-random",
+        "--hint clamp --max-hint 5s",
+    ] {
+        let plan = becalm(&format!("plan {flags}"));
+        assert_eq!(plan.code, Some(0), "{flags}: {}", plan.stderr);
+    }
+}
+
+#[test]
+fn p2_the_head_of_a_plan_names_the_growth_that_is_used() {
+    let head = |flags: &str| {
+        let plan = becalm(&format!("plan {flags}"));
+        assert_eq!(plan.code, Some(0), "{flags}: {}", plan.stderr);
+        plan.stdout.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        head("--jitter decorrelated --base 50ms"),
+        "from 50ms to 3 x the last wait, cap 20s, jitter decorrelated"
+    );
+    assert_eq!(
+        head("--backoff linear"),
+        "linear from 100ms, cap 20s, jitter full"
+    );
+    let json = becalm("plan --json --jitter decorrelated").stdout;
+    assert!(
+        json.contains("from 100ms to 3 x the last wait, cap 20s"),
+        "{json}"
+    );
+}
+
+#[test]
 fn what_cannot_be_kept_is_refused_with_field_and_remedy() {
     for (flags, named) in REFUSED {
         let refusal = becalm(&format!("plan {flags}"));

@@ -129,27 +129,6 @@ fn completions_mention_every_flag_in_every_shell() {
 }
 
 #[test]
-fn bash_completes_a_flag_and_a_value() {
-    let script = "
-        source <(\"$0\" completions bash)
-        complete_words() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _becalm \"$1\" \"${*: -1}\" \"${*: -2:1}\"; echo \"${COMPREPLY[@]}\"; }
-        complete_words becalm plan --jit
-        complete_words becalm plan --backoff fib
-        complete_words becalm plan --preset gcp-m
-    ";
-    let output = Command::new("bash")
-        .args(["--norc", "-c", script, env!("CARGO_BIN_EXE_becalm")])
-        .output();
-    let Ok(output) = output else { return }; // no bash on this machine
-    let completed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(
-        completed.lines().collect::<Vec<_>>(),
-        ["--jitter", "fibonacci", "gcp-memorystore"],
-        "{output:?}"
-    );
-}
-
-#[test]
 fn the_manual_has_a_page_for_every_command() {
     let manual = stdout(&["man"]);
     for page in [
@@ -170,6 +149,31 @@ fn the_manual_has_a_page_for_every_command() {
     stdout(&["man", "--dir", path.to_str().expect("UTF-8")]);
     let page = std::fs::read_to_string(path.join("becalm-plan.1")).expect("the page is there");
     assert!(page.contains("cumulative_mean_ms"), "{page}");
+}
+
+/// man-pages(7) names the sections.
+#[test]
+fn p3_the_manual_of_run_has_the_sections_that_readers_look_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().to_str().expect("UTF-8");
+    stdout(&["man", "--dir", path]);
+    let page = std::fs::read_to_string(directory.path().join("becalm-run.1")).expect("a page");
+    for (section, part) in [
+        ("EXAMPLES", "pg_dump"),
+        ("\"EXIT STATUS\"", "125"),
+        ("ENVIRONMENT", "BECALM_HINT_FILE"),
+        ("ENVIRONMENT", "BECALM_REASON"),
+        ("SIGNALS", "USR1"),
+        ("REPORT", "gave_up"),
+    ] {
+        let text = page.split(&format!("\n.SH {section}\n")).nth(1);
+        let text = text.unwrap_or_else(|| panic!("no {section} in {page}"));
+        let text = text.split("\n.SH ").next().expect("a part");
+        assert!(text.contains(part), "{section}: no {part} in {text}");
+    }
+    assert!(!page.contains("NOTES"), "{page}");
+    // The notes of others stay what they are.
+    assert!(stdout(&["man"]).contains("\n.SH NOTES\n"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn assert_plan(flags: &str, expected: &[[f64; 4]]) {
     }
     for (sum, key) in sums.iter().zip(["min_ms", "mean_ms", "max_ms"]) {
         assert!(
-            (sum - as_f64(&plan["total"][key])).abs() < 1e-6,
+            (sum - as_f64(&plan["waits"][key])).abs() < 1e-6,
             "{flags}: {key}"
         );
     }
@@ -202,9 +202,17 @@ fn json_has_the_documented_shape_and_no_more() {
     let plan = plan("--attempts 2");
     assert_eq!(
         keys(&plan),
-        ["lints", "policy", "protection", "retries", "total"]
+        [
+            "lints",
+            "longest",
+            "policy",
+            "protection",
+            "retries",
+            "waits"
+        ]
     );
-    assert_eq!(keys(&plan["total"]), ["max_ms", "mean_ms", "min_ms"]);
+    assert_eq!(keys(&plan["waits"]), ["max_ms", "mean_ms", "min_ms"]);
+    assert_eq!(keys(&plan["longest"]), ["call_ms", "waits_ms"]);
     assert_eq!(
         keys(&plan["retries"][0]),
         [
@@ -215,10 +223,64 @@ fn json_has_the_documented_shape_and_no_more() {
             "max_ms",
             "mean_ms",
             "min_ms",
-            "retry"
+            "retry",
+            "starts"
         ]
     );
     assert_eq!(plan["lints"], serde_json::json!([]));
+}
+
+/// The figures of the text, looked for in the text.
+#[test]
+fn p1_json_heeds_the_deadline_and_the_attempt_timeout_as_the_text_does() {
+    let deadline = "--attempts 6 --backoff fixed --base 1s --jitter none --deadline 3.5s";
+    let timeout = "--attempts 5 --jitter none --attempt-timeout 2s";
+    for (flags, waits_ms, call_ms, told) in [
+        (
+            deadline,
+            Some(3000.0),
+            Some(3500.0),
+            ["at most 3s", "within 3.5s"],
+        ),
+        (
+            timeout,
+            Some(1500.0),
+            Some(11_500.0),
+            ["worst 1.5s", "within 11.5s"],
+        ),
+        (
+            "--attempts 3 --jitter none",
+            Some(300.0),
+            None,
+            ["worst 300ms", "no attempt's own"],
+        ),
+        (
+            "--attempts unlimited --attempt-timeout 1s",
+            None,
+            None,
+            ["first 20 retries", "--rows lists more"],
+        ),
+        (
+            "--attempts unlimited --deadline 2h",
+            Some(7_200_000.0),
+            Some(7_200_000.0),
+            ["first 20 retries", "within 2h"],
+        ),
+    ] {
+        let longest = &plan(flags)["longest"];
+        assert_eq!(longest["waits_ms"].as_f64(), waits_ms, "{flags}: {longest}");
+        assert_eq!(longest["call_ms"].as_f64(), call_ms, "{flags}: {longest}");
+        let text = stdout(&format!("plan {flags}"));
+        for words in told {
+            assert!(text.contains(words), "{flags}: no `{words}` in: {text}");
+        }
+    }
+    let flags = "--attempts 6 --backoff fixed --base 1s --jitter equal --deadline 2.4s \
+                 --attempt-timeout 1s";
+    let plan = plan(flags);
+    let starts = plan["retries"].as_array().expect("an array").iter();
+    let starts: Vec<_> = starts.map(|retry| &retry["starts"]).collect();
+    assert_eq!(starts, ["yes", "maybe", "maybe", "maybe", "no"]);
 }
 
 /// Everything at once, as text and as figures.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use becalm::Policy;
+use becalm::{Policy, preset::Preset};
 use becalm_sim::catalogue::{Candidate, ENTRIES, Kind, Parameter, Parameters, find};
-use becalm_sim::scenario::file;
+use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Verdict};
 use becalm_sim::sweep::Sweep;
 use becalm_sim::verdict::{Brief, Thoroughness, study_with};
@@ -209,24 +209,24 @@ fn every_sweep_of_the_pages_is_understood() {
     assert!(understood >= 2, "{understood}");
 }
 
-/// The chapter about the orders: today's policy and the one that it ends with.
-#[test]
-fn the_chapter_turns_a_metastable_service_into_one_that_comes_back() {
-    let scenario = file::load(&docs().join("orders.toml")).expect("a scenario");
-    let today = scenario.populations[0].variants[0].policy.clone();
-    let chosen: Policy =
-        toml::from_str(&read(&docs().join("orders-policy.toml"))).expect("a policy");
-    assert!(!today.lints().is_empty());
-    assert_eq!(chosen.lints(), []);
+fn orders() -> Scenario {
+    file::load(&docs().join("orders.toml")).expect("a scenario")
+}
 
-    let candidate = |name: &str, policy: &Policy| Candidate::new(name, policy.clone());
+/// What the service of the chapter about the orders does under each policy, and the evidence.
+fn orders_under(policies: &[&Policy]) -> Vec<(Option<Verdict>, String)> {
+    let scenario = orders();
+    let candidates = policies
+        .iter()
+        .enumerate()
+        .map(|(index, policy)| Candidate::new(index.to_string(), (*policy).clone()));
     let mut plan = Plan::default();
     plan.runs = Some(1);
     let study = study_with(
         world::run,
         &Brief::default(),
         Thoroughness::QUICK,
-        &[candidate("today", &today), candidate("chosen", &chosen)],
+        &candidates.collect::<Vec<_>>(),
         &plan,
         |policy| {
             // Half of the chapter's run: by then the new policy has long brought it back.
@@ -239,15 +239,44 @@ fn the_chapter_turns_a_metastable_service_into_one_that_comes_back() {
         },
     )
     .unwrap();
-    let verdicts: Vec<Option<Verdict>> = study.contenders.iter().map(|it| it.verdict).collect();
+    let verdicts = study.contenders.into_iter();
+    verdicts.map(|it| (it.verdict, it.evidence)).collect()
+}
+
+fn is_back(verdict: Option<Verdict>) -> bool {
+    [Some(Verdict::Stable), Some(Verdict::Vulnerable)].contains(&verdict)
+}
+
+/// The chapter about the orders: today's policy and the one that it ends with.
+#[test]
+fn the_chapter_turns_a_metastable_service_into_one_that_comes_back() {
+    let today = &orders().populations[0].variants[0].policy;
+    let chosen: Policy =
+        toml::from_str(&read(&docs().join("orders-policy.toml"))).expect("a policy");
+    assert!(!today.lints().is_empty());
+    assert_eq!(chosen.lints(), []);
+    let verdicts = orders_under(&[today, &chosen]);
     assert_eq!(
-        verdicts[0],
+        verdicts[0].0,
         Some(Verdict::Metastable),
         "{}",
-        study.contenders[0].evidence
+        verdicts[0].1
     );
-    let is_back = [Some(Verdict::Stable), Some(Verdict::Vulnerable)].contains(&verdicts[1]);
-    assert!(is_back, "{}", study.contenders[1].evidence);
+    assert!(is_back(verdicts[1].0), "{}", verdicts[1].1);
+}
+
+/// Three retries at once bound Envoy's, and nothing bounds Istio's.
+#[test]
+fn p4_the_orders_come_back_under_envoys_retries_and_not_under_istios() {
+    let policy = |name| Preset::by_name(name).expect("a preset").policy();
+    let verdicts = orders_under(&[&policy("envoy"), &policy("istio")]);
+    assert!(is_back(verdicts[0].0), "{}", verdicts[0].1);
+    assert_eq!(
+        verdicts[1].0,
+        Some(Verdict::Metastable),
+        "{}",
+        verdicts[1].1
+    );
 }
 
 #[test]

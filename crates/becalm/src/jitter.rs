@@ -47,8 +47,10 @@ pub(crate) struct Bounds {
 }
 
 impl Jitter {
-    /// Whether it looks at the delay before, and not at the ceiling.
-    pub(crate) const fn is_decorrelated(self) -> bool {
+    /// Whether it looks at the delay before, and not at the ceiling: then the growth of the policy
+    /// (`backoff`, `multiplier`) plays no part.
+    #[must_use]
+    pub const fn is_decorrelated(self) -> bool {
         matches!(self, Self::Decorrelated | Self::DecorrelatedClamped)
     }
 

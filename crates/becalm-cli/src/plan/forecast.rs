@@ -120,24 +120,36 @@ fn fate(policy: &Policy, retry: u32, waits: Spread) -> Fate {
     }
 }
 
-/// The longest that a call waits, all waits together, if the deadline shortens that.
-pub fn waits_within_deadline(policy: &Policy, forecast: &Forecast) -> Option<Duration> {
-    let starts = |row: &&Row| row.fate != Fate::Never;
-    let last = forecast.rows.iter().rev().find(starts);
-    let waits = policy
-        .deadline?
-        .min(last.map(|row| row.cumulative.most).unwrap_or_default());
-    (waits < forecast.total().most).then_some(waits)
+/// What the deadline and the attempt timeout leave of a call, at the longest; none where nothing
+/// bounds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Longest {
+    /// All waits together.
+    pub waits: Option<Duration>,
+    /// All waits and all attempts.
+    pub call: Option<Duration>,
 }
 
-/// The longest that a call lasts, if anything bounds it.
-pub fn longest_call(policy: &Policy, forecast: &Forecast) -> Option<Duration> {
-    let attempts = policy
-        .attempt_timeout
-        .filter(|_| forecast.end == End::Complete)
-        .map(|timeout| timeout.saturating_mul(policy.attempts))
-        .map(|attempts| attempts.saturating_add(forecast.total().most));
-    [attempts, policy.deadline].into_iter().flatten().min()
+impl Longest {
+    /// Of the policy that was forecast.
+    pub fn of(policy: &Policy, forecast: &Forecast) -> Self {
+        let complete = forecast.end == End::Complete;
+        let starts = |row: &&Row| row.fate != Fate::Never;
+        let last = forecast.rows.iter().rev().find(starts);
+        let waits = last.map(|row| row.cumulative.most).unwrap_or_default();
+        let waits = (forecast.end != End::Rows).then_some(waits);
+        let attempts = policy
+            .attempt_timeout
+            .filter(|_| complete)
+            .map(|timeout| timeout.saturating_mul(policy.attempts))
+            .map(|attempts| attempts.saturating_add(forecast.total().most));
+        let within_deadline =
+            |time: Option<Duration>| [time, policy.deadline].into_iter().flatten().min();
+        Self {
+            waits: within_deadline(waits),
+            call: within_deadline(attempts),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -149,8 +161,12 @@ mod tests {
         Policy::fixed(Duration::from_secs(1)).jitter(Jitter::None)
     }
 
-    fn seconds(policy: &Policy, longest: impl Fn(&Policy, &Forecast) -> Option<Duration>) -> f64 {
-        longest(policy, &Forecast::of(policy, None)).map_or(f64::NAN, |it| it.as_secs_f64())
+    fn longest(policy: &Policy) -> Longest {
+        Longest::of(policy, &Forecast::of(policy, None))
+    }
+
+    const fn seconds(seconds: u64) -> Option<Duration> {
+        Some(Duration::from_secs(seconds))
     }
 
     #[test]
@@ -161,8 +177,7 @@ mod tests {
             .into_iter()
             .map(|row| row.fate);
         assert!(fates.eq([Fate::Starts, Fate::Starts, Fate::Never, Fate::Never]));
-        let longest = seconds(&policy, waits_within_deadline);
-        assert!((longest - 2.0).abs() < 1e-9, "{longest}");
+        assert_eq!(longest(&policy).waits, seconds(2));
     }
 
     #[test]
@@ -189,14 +204,26 @@ mod tests {
     #[test]
     fn the_longest_call_is_attempts_and_waits_or_the_deadline() {
         let policy = every_second().attempts(3);
-        assert!(seconds(&policy, longest_call).is_nan());
+        assert_eq!(longest(&policy).call, None);
         let policy = policy.attempt_timeout(Duration::from_secs(2));
-        assert!((seconds(&policy, longest_call) - 8.0).abs() < 1e-9);
+        assert_eq!(longest(&policy).call, seconds(8));
         let policy = policy.deadline(Duration::from_secs(7));
-        assert!((seconds(&policy, longest_call) - 7.0).abs() < 1e-9);
-        let longest = Policy::default()
+        assert_eq!(longest(&policy).call, seconds(7));
+        let policy = Policy::default()
             .attempts(Policy::UNLIMITED - 1)
             .attempt_timeout(Duration::MAX);
-        assert!(seconds(&longest, longest_call).is_nan()); // not all retries are known
+        assert_eq!(longest(&policy).call, None); // not all retries are known
+    }
+
+    #[test]
+    fn the_longest_waits_are_known_if_all_retries_are_or_the_deadline() {
+        let unlimited = every_second().attempts(Policy::UNLIMITED);
+        assert_eq!(longest(&unlimited).waits, None);
+        let policy = unlimited.deadline(Duration::from_secs(90));
+        assert_eq!(longest(&policy).waits, seconds(90)); // twenty of ninety are listed
+        let policy = policy.deadline(Duration::from_secs(10));
+        assert_eq!(longest(&policy).waits, seconds(9)); // a tenth would reach the deadline
+        assert_eq!(longest(&every_second().attempts(4)).waits, seconds(3));
+        assert_eq!(longest(&every_second().attempts(1)).waits, seconds(0));
     }
 }

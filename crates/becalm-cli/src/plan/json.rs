@@ -5,14 +5,15 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Plan;
-use super::forecast::{Row, Spread};
+use super::forecast::{Fate, Row, Spread};
 use super::protection::Protection;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     policy: String,
     retries: Vec<Retry>,
-    total: Total,
+    waits: Waits,
+    longest: Longest,
     protection: &'a Protection,
     lints: Vec<Lint<'a>>,
 }
@@ -21,6 +22,7 @@ struct Document<'a> {
 #[expect(clippy::struct_field_names)] // the unit is part of the stable names
 struct Retry {
     retry: u32,
+    starts: &'static str,
     ceiling_ms: Millis,
     min_ms: Millis,
     mean_ms: Millis,
@@ -32,10 +34,17 @@ struct Retry {
 
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names)]
-struct Total {
+struct Waits {
     min_ms: Millis,
     mean_ms: Millis,
     max_ms: Millis,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_field_names)]
+struct Longest {
+    waits_ms: Option<Millis>,
+    call_ms: Option<Millis>,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,6 +85,11 @@ impl From<Duration> for Millis {
 pub fn document(plan: &Plan) -> String {
     let retry = |row: &Row| Retry {
         retry: row.step.retry,
+        starts: match row.fate {
+            Fate::Starts => "yes",
+            Fate::MayNotStart => "maybe",
+            Fate::Never => "no",
+        },
         ceiling_ms: row.step.ceiling.into(),
         min_ms: row.step.least.into(),
         mean_ms: row.step.mean.into(),
@@ -88,10 +102,14 @@ pub fn document(plan: &Plan) -> String {
     let document = Document {
         policy: plan.policy.to_string(),
         retries: plan.forecast.rows.iter().map(retry).collect(),
-        total: Total {
+        waits: Waits {
             min_ms: least.into(),
             mean_ms: mean.into(),
             max_ms: most.into(),
+        },
+        longest: Longest {
+            waits_ms: plan.longest.waits.map(Millis::from),
+            call_ms: plan.longest.call.map(Millis::from),
         },
         protection: &plan.protection,
         lints: plan.lints.iter().map(Lint::from).collect(),

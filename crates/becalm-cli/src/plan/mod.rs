@@ -18,7 +18,7 @@ use clap::value_parser;
 
 use crate::policy_flags::PolicyFlags;
 use crate::usage;
-use forecast::Forecast;
+use forecast::{Forecast, Longest};
 use protection::Protection;
 
 /// Show what a policy does: every delay, and for how long at worst
@@ -66,18 +66,21 @@ The shape of --json, stable; times are milliseconds, with a fraction where
 needed:
   {\"policy\":\"retry (2 attempts, exponential from 100ms x 2, cap 20s, full
     jitter, budget ratio:0.1,burst:10,floor:10/h), then the operation\",
-   \"retries\":[{\"retry\":1,\"ceiling_ms\":100,\"min_ms\":0,\"mean_ms\":50,
-    \"max_ms\":100,\"cumulative_min_ms\":0,\"cumulative_mean_ms\":50,
-    \"cumulative_max_ms\":100}],
-   \"total\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
+   \"retries\":[{\"retry\":1,\"starts\":\"yes\",\"ceiling_ms\":100,\"min_ms\":0,
+    \"mean_ms\":50,\"max_ms\":100,\"cumulative_min_ms\":0,
+    \"cumulative_mean_ms\":50,\"cumulative_max_ms\":100}],
+   \"waits\":{\"min_ms\":0,\"mean_ms\":50,\"max_ms\":100},
+   \"longest\":{\"waits_ms\":100,\"call_ms\":null},
    \"protection\":{\"throttle\":null,\"rate\":null,
     \"budget\":[{\"kind\":\"ratio\",\"text\":\"ratio:0.1,burst:10,floor:10/h\",
      \"burst\":10.0,\"share\":0.1,\"of\":\"successes\",\"per_minute\":0.1667,
      \"throttled\":null}],
     \"hedge\":null,\"bulkhead\":null,\"breaker\":null},
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
-\"retries\" holds every listed retry, also those that a deadline stops; \"total\"
-is their sum. What \"protection\" has is, with its \"text\" as a flag:
+\"retries\" holds every listed retry, also those that a deadline stops, and \"waits\"
+is their sum; \"starts\" is \"no\" or \"maybe\" where the text has \"x\" or \"?\".
+\"longest\" is what the deadline leaves of all waits, and of the whole call with
+every attempt at its timeout; null where nothing bounds it. What \"protection\" has is, with its \"text\" as a flag:
   throttle  sent_per_accepted, most_shed, window_ms
   rate      max_wait_ms
   budget    an entry for each kind: kind, burst (retries at once), share of what
@@ -92,7 +95,7 @@ is their sum. What \"protection\" has is, with its \"text\" as a flag:
 Examples:
   becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
   becalm plan --jitter decorrelated --attempts unlimited --deadline 1m
-  becalm plan --attempts 5 --attempt-timeout 2s --json | jq .total.max_ms
+  becalm plan --attempts 5 --attempt-timeout 2s --json | jq .longest.call_ms
   becalm plan --sample 3 --seed 7";
 
 /// `becalm plan`
@@ -106,8 +109,10 @@ pub fn execute(args: &Args) -> ExitCode {
         let base = policy.throttled_base.take();
         policy.base = base.unwrap_or(policy.base);
     }
+    let forecast = Forecast::of(&policy, args.rows);
     let plan = Plan {
-        forecast: Forecast::of(&policy, args.rows),
+        longest: Longest::of(&policy, &forecast),
+        forecast,
         protection: Protection::of(&policy),
         preset: args.policy.preset(),
         policy,
@@ -136,6 +141,7 @@ struct Plan {
     policy: Policy,
     preset: Option<&'static Preset>,
     forecast: Forecast,
+    longest: Longest,
     protection: Protection,
     lints: Vec<Lint>,
 }

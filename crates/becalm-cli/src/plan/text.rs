@@ -9,7 +9,7 @@ use becalm_report::terminal::Painter;
 use becalm_report::{Cell, Colour, Table, format};
 
 use super::Plan;
-use super::forecast::{self, End, Fate, Forecast, Spread};
+use super::forecast::{End, Fate, Forecast, Longest, Spread};
 use super::picture;
 use crate::wording::{delays, indented, limits, protection, wrapped};
 
@@ -33,7 +33,7 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
     }
     text.push_str(&table(forecast, painter));
     text.push('\n');
-    for sentence in sentences(policy, forecast) {
+    for sentence in sentences(policy, forecast, plan.longest) {
         text.push_str(&wrapped(&sentence));
     }
     text.push_str(&bounds(plan));
@@ -111,7 +111,7 @@ const MAY_NOT_START: &str = "?";
 const NEVER: &str = "x";
 
 /// What the figures include, and what bounds them.
-fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
+fn sentences(policy: &Policy, forecast: &Forecast, longest: Longest) -> Vec<String> {
     let Spread { least, mean, most } = forecast.total();
     let count = forecast.rows.len();
     let listed = match (forecast.end, count) {
@@ -147,13 +147,13 @@ fn sentences(policy: &Policy, forecast: &Forecast) -> Vec<String> {
             .into_iter()
             .flat_map(|it| marks(policy, forecast, it)),
     );
-    if let Some(waits) = forecast::waits_within_deadline(policy, forecast) {
+    if let Some(waits) = longest.waits.filter(|waits| *waits < most) {
         sentences.push(format!(
             "within the deadline, the waits are at most {}",
             brief(waits)
         ));
     }
-    if let Some(longest) = forecast::longest_call(policy, forecast) {
+    if let Some(longest) = longest.call {
         let why = match policy.deadline {
             Some(deadline) if deadline <= longest => {
                 "the deadline; a blocking call may end one attempt later"

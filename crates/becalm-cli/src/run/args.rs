@@ -111,6 +111,12 @@ const STREAMS: &str = "Input and output";
 const CONTROL: &str = "Control";
 
 const AFTER_HELP: &str = "\
+Examples:
+  becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/health
+  becalm run --attempts 3 --base 2s --attempt-timeout 5m -- npm ci
+  becalm run --hold-output -- bash -c 'set -o pipefail; pg_dump shop | gzip' > shop.sql.gz
+  becalm run --attempts unlimited --cap 1s --deadline 1m -- pg_isready -q -h db
+
 Exit codes:
   the command's own, when it succeeded or becalm gave up
   124      the deadline or the attempt timeout ended the command
@@ -119,7 +125,7 @@ Exit codes:
   127      the command was not found
   128 + n  signal n ended the command, or becalm
 
-Environment of the command:
+Environment:
   BECALM_ATTEMPT       the attempt, from 1
   BECALM_ATTEMPTS      how many there can be; 4294967295 without a bound
   BECALM_LAST_EXIT     the exit code of the attempt before
@@ -129,7 +135,7 @@ Environment of the command:
                        or \"stop\": there is none
   BECALM_SCOPE         what another becalm in the command needs to know: the inner one retries
                        while the outer one is at its first attempt, then runs once
-Of hooks: the first four, about the attempt that failed, and
+  Hooks find the first four, about the attempt that failed, and
   BECALM_REASON        how it ended, or \"output\"; for --on-give-up the stop reason
   BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
 
@@ -140,8 +146,9 @@ Signals:
   A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
   USR1 and USR2 are handed to the command.
 
-Report (--report), one object a line at the end of the file, times in milliseconds; each line
-begins with the wall clock's time and becalm's process id:
+Report:
+  --report appends one object a line to the file, with times in milliseconds; each line
+  begins with the wall clock's time and becalm's process id:
   {\"time\":\"2026-11-22T15:04:05.678Z\",\"run\":4711,
    \"type\":\"attempt\",\"attempt\":1,\"started_ms\":0.1,\"duration_ms\":12.5,\"ended\":\"exit\",
    \"exit\":7,\"signal\":null,\"matched\":null,\"class\":\"transient\",\"hint_ms\":null,

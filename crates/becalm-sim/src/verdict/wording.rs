@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
 
+use crate::change::Change;
 use crate::scenario::Scenario;
 
 use super::evidence::{list, percent};
@@ -20,13 +21,14 @@ pub fn describe(policy: &Policy) -> String {
     if policy.base.is_zero() && policy.floor.is_zero() {
         line.push_str(", at once");
     } else {
-        let backoff = match policy.backoff {
-            Backoff::Custom(_) => "custom".into(),
-            ref known => known.to_string(),
+        let growth = match policy.backoff {
+            _ if policy.jitter.is_decorrelated() => String::new(),
+            Backoff::Custom(_) => "custom ".into(),
+            ref known => format!("{known} "),
         };
         let _ = write!(
             line,
-            ", {backoff} from {} to {} {}",
+            ", {growth}from {} to {} {}",
             Human(policy.base),
             Human(policy.cap),
             match policy.jitter {
@@ -82,6 +84,15 @@ pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
         format!("{}: {policy}", list(names))
     });
     lines.collect::<Vec<_>>().join("; ")
+}
+
+/// What each place has then, apart by semicolons; empty for no changes.
+pub(crate) fn describe_changes(changes: &[Change]) -> String {
+    let each = changes.iter().map(|change| match change.brings() {
+        Ok(policy) => format!("{}: {}", change.place(), describe(policy)),
+        Err(setting) => format!("{}: {setting}", change.place()),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn protections(policy: &Policy) -> String {

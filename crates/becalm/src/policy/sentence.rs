@@ -87,11 +87,14 @@ impl Policy {
 
     fn write_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.backoff {
+            _ if self.jitter.is_decorrelated() => {
+                write!(f, "from {} to 3 x the last wait", Human(self.base))?;
+            }
             Backoff::Custom(_) => f.write_str("custom backoff")?,
             Backoff::Fixed => write!(f, "fixed {}", Human(self.base))?,
             backoff => write!(f, "{backoff} from {}", Human(self.base))?,
         }
-        if self.backoff == Backoff::Exponential {
+        if self.backoff == Backoff::Exponential && !self.jitter.is_decorrelated() {
             write!(f, " x {}", self.multiplier)?;
         }
         match self.throttled_base {

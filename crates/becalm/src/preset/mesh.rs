@@ -25,9 +25,13 @@ presets! {
     "envoy" of "Envoy 1.40.0, num_retries 1":
         ENVOY {};
 
+    // pilot/pkg/networking/core/cluster_traffic_policy.go, getDefaultCircuitBreakerThresholds: every
+    // cluster gets a max_retries of math.MaxUint32 in place of Envoy's 3, which a rolling update of a
+    // service exceeds (envoyproxy/gateway#2754).
     "istio" of "Istio's default HTTP retry policy, as of November 2026":
-        ENVOY { attempts: 3 }
-        but "Istio retries on another host.";
+        ENVOY { attempts: 3, budget: Budget::None }
+        but "Istio retries on another host. It sets Envoy's max_retries to 2^32 - 1, which bounds \
+             nothing.";
 
     "linkerd-profile" of "Linkerd service profiles, as of November 2026":
         AT_ONCE { budget: FINAGLE_BUDGET }

@@ -255,7 +255,6 @@ fn hints_times_and_budgets_are_those_of_the_systems() {
         ("tower", "window:0.2,ttl:10s,floor:10"),
         ("gateway-api", "window:0.2,ttl:10s,floor:10"),
         ("envoy", "concurrency:0,floor:3"),
-        ("istio", "concurrency:0,floor:3"),
         ("google-sre", "first-tries:0.1,burst:10 + per-minute:60"),
         ("stripe", "none"),
     ] {
@@ -280,6 +279,17 @@ fn hints_times_and_budgets_are_those_of_the_systems() {
         );
     }
     assert_eq!(policy("stripe").hint, HintMode::Ignore);
+}
+
+/// Istio sets Envoy's `max_retries` to 2^32 - 1 on every cluster
+/// (pilot/pkg/networking/core/cluster_traffic_policy.go).
+#[test]
+fn p4_istio_is_envoy_with_one_retry_more_and_without_a_bound() {
+    let unbounded = policy("envoy").attempts(3).budget(Budget::None);
+    assert_eq!(policy("istio"), unbounded);
+    let codes = |name| policy(name).lints().into_iter().map(|lint| lint.code);
+    assert!(codes("istio").any(|code| code == "no-budget"));
+    assert!(!codes("envoy").any(|code| code == "no-budget"));
 }
 
 /// What stands around the attempts, of those that have it by default.
