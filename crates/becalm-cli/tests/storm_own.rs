@@ -129,7 +129,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
         "own: metastable",
         "users: 1 attempt; api->orders and orders->database: 3 attempts",
         "Retries multiply the requests at database by ",
-        "for each call of api to orders",
+        "for each call of api->orders",
         "database: amplification during the trigger ",
         "orders: attempts for each call to it ",
         "database: longest queue 100",
@@ -158,7 +158,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
     );
     let amplification = end["amplification"].as_f64().expect("a number");
     assert!((8.0..9.5).contains(&amplification), "{amplification}");
-    assert_eq!(end["attempts"][0]["caller"], "orders");
+    assert_eq!(end["attempts"][0]["place"], "orders->database");
     assert_eq!(document["services"][0]["id"], "arrivals-3");
 }
 
