@@ -103,7 +103,7 @@ queue = 100
 [[population]]
 name = "users"
 target = "api"
-arrivals = "poisson:40"
+arrivals = "poisson:10"
 timeout = "8s"
 policy = { attempts = 1 }
 
@@ -395,15 +395,14 @@ policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
 
 [[service]]
 name = "database"
-workers = 2
-time = "exponential:10ms"
-queue = 500
+time = "exponential:40ms"
+queue = 50
 
 [[population]]
 name = "users"
-clients = 10
+clients = 5
 target = "edge"
-arrivals = "poisson:60"
+arrivals = "poisson:10"
 timeout = "2s"
 policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
 
