@@ -72,7 +72,8 @@ pub struct PolicyFlags {
     /// "consecutive:5,open:30s": after 5 failures in a row, for up to 30 s.
     /// "share:0.5,within:10s,min:20": when half of at least 20 calls of the last 10 s have failed;
     /// "calls:100" in place of "within:10s" looks at the last 100. Also "slow:1s" (counts as a
-    /// failure), "open-max:2m", "jitter:0.5", "probes:1", "successes:2".
+    /// failure), "open-max:2m", "jitter:0.5", "probes:1", "successes:2", and "refuses:retries" (first tries
+    /// pass while it is open).
     #[arg(long, value_name = "BREAKER", value_parser = or_none::<Breaker>, help_heading = PROTECTION)]
     breaker: Option<OrNone<Breaker>>,
 

@@ -73,4 +73,5 @@ is_the_same! {
     deadline: "deadline",
     priority: "priority",
     cache: "cache",
+    tiers: "tiers",
 }

@@ -216,13 +216,9 @@ fn orders() -> Scenario {
 /// What the service of the chapter about the orders does under each policy, and the evidence.
 fn orders_under(policies: &[&Policy]) -> Vec<(Option<Verdict>, String)> {
     let scenario = orders();
-    let candidates = policies
-        .iter()
-        .enumerate()
-        .map(|(index, policy)| Candidate {
-            name: index.to_string(),
-            policy: (*policy).clone(),
-        });
+    let named = policies.iter().enumerate();
+    let candidates =
+        named.map(|(index, policy)| Candidate::new(index.to_string(), (*policy).clone()));
     let mut plan = Plan::default();
     plan.runs = Some(1);
     let study = study_with(
@@ -240,7 +236,8 @@ fn orders_under(policies: &[&Policy]) -> Vec<(Option<Verdict>, String)> {
             }
             scenario
         },
-    );
+    )
+    .unwrap();
     let verdicts = study.contenders.into_iter();
     verdicts.map(|it| (it.verdict, it.evidence)).collect()
 }

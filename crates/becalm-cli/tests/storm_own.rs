@@ -78,6 +78,90 @@ fn a_file_without_a_budget_stays_down_and_with_one_it_does_not() {
     );
 }
 
+/// The api calls orders, which call a database of 100 requests per second: 40 come per second, and it
+/// hangs for 3 s.
+const TIERS: &str = r#"
+horizon = "40s"
+
+[[service]]
+name = "api"
+workers = "unlimited"
+time = "1ms"
+calls = [{ service = "orders", timeout = "2s", policy = { attempts = 3, budget = "none" } }]
+
+[[service]]
+name = "orders"
+workers = "unlimited"
+time = "1ms"
+calls = [{ service = "database", timeout = "200ms", policy = { attempts = 3, budget = "none" } }]
+
+[[service]]
+name = "database"
+time = "exponential:10ms"
+queue = 100
+
+[[population]]
+name = "users"
+target = "api"
+arrivals = "poisson:40"
+timeout = "8s"
+policy = { attempts = 1 }
+
+[[trigger]]
+from = "10s"
+length = "3s"
+effect = "hang"
+service = "database"
+"#;
+
+#[test]
+fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("tiers.toml");
+    fs::write(&path, TIERS).expect("the file is written");
+    let path = path.to_str().expect("UTF-8");
+    let pictures = folder.path().join("pictures");
+    let pictures = pictures.to_str().expect("UTF-8");
+    let asked = [path, "--runs", "2", "--quick", "--svg", pictures];
+    let printed = told(&[&asked[..], &["--csv", pictures]].concat());
+    let flat = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "own: metastable",
+        "users: 1 attempt; api->orders and orders->database: 3 attempts",
+        "Retries multiply the requests at database by ",
+        "api makes ",
+        "database: amplification during the trigger ",
+        "orders: attempts for each call to it ",
+        "database: longest queue 100",
+        "Requests that arrive at database",
+    ] {
+        assert!(flat.contains(part), "{part}: {printed}");
+    }
+    assert!(!flat.contains("no retries"), "{printed}");
+    let picture = folder.path().join("pictures/arrivals-3.svg");
+    let picture = fs::read_to_string(picture).expect("a picture of the database");
+    assert!(picture.contains("Requests that arrive at database"));
+    let figures = folder.path().join("pictures/figures.csv");
+    let figures = fs::read_to_string(figures).expect("the figures");
+    assert!(
+        figures.contains("own,database: amplification,"),
+        "{figures}"
+    );
+
+    let printed = told(&[path, "--runs", "2", "--quick", "--json"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    let database = &document["contenders"][0]["services"][2];
+    let end = &database["phases"][3];
+    assert_eq!(
+        (&database["name"], &end["name"]),
+        (&"database".into(), &"end".into())
+    );
+    let amplification = end["amplification"].as_f64().expect("a number");
+    assert!((8.0..9.5).contains(&amplification), "{amplification}");
+    assert_eq!(end["attempts"][0]["caller"], "orders");
+    assert_eq!(document["services"][0]["id"], "arrivals-3");
+}
+
 #[test]
 fn strict_fails_a_build_that_would_storm() {
     let (_folder, path) = own(UNPROTECTED);
@@ -193,7 +277,8 @@ fn slips_are_refused_by_file_line_and_remedy() {
     assert!(refused(&[&path, "--clients", "3"]).contains("--clients"));
     // All its clients have one policy: whichever name it is called by, it is that of the file.
     told(&[&path, "--compare", "yours", "--runs", "1", "--quick"]);
-    let mixed = "variants = [{ share = 1, policy = { attempts = 3 } }, { share = 1, policy = {} }]";
+    let mixed =
+        "variants = [{ share = 0.5, policy = { attempts = 3 } }, { share = 0.5, policy = {} }]";
     let (_folder, path) = own(mixed);
     let refusal = refused(&[&path, "--compare", "yours"]);
     assert!(
@@ -280,5 +365,141 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
     read.expect("a line");
     for part in ["this may take some", "--quick", "--runs"] {
         assert!(line.contains(part), "{line}");
+    }
+}
+
+/// Three tiers, each with retries and none with a budget; the database fails over for 10 s.
+const FAILOVER: &str = r#"
+name = "tiers"
+horizon = "40s"
+
+[[service]]
+name = "edge"
+workers = "unlimited"
+time = "exponential:2ms"
+
+[[service.calls]]
+service = "orders"
+timeout = "1s"
+policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
+
+[[service]]
+name = "orders"
+workers = "unlimited"
+time = "exponential:2ms"
+
+[[service.calls]]
+service = "database"
+timeout = "500ms"
+policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
+
+[[service]]
+name = "database"
+workers = 2
+time = "exponential:10ms"
+queue = 500
+
+[[population]]
+name = "users"
+clients = 10
+target = "edge"
+arrivals = "poisson:60"
+timeout = "2s"
+policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
+
+[[trigger]]
+from = "5s"
+length = "10s"
+effect = "hang"
+service = "database"
+"#;
+
+fn tiers() -> (TempDir, String) {
+    let (folder, path) = own("");
+    fs::write(&path, FAILOVER).expect("written");
+    (folder, path)
+}
+
+/// The names and the verdicts of what is studied.
+fn verdicts(arguments: &[&str]) -> Vec<(String, Value)> {
+    let document: Value = serde_json::from_str(&told(arguments)).expect("JSON");
+    let contenders = document["contenders"].as_array().expect("an array").iter();
+    let pairs = contenders.map(|it| {
+        (
+            it["name"].as_str().unwrap().to_owned(),
+            it["verdict"].clone(),
+        )
+    });
+    pairs.collect()
+}
+
+#[test]
+fn s2_every_policy_of_a_file_is_compared_swept_and_set_by_its_place() {
+    let (_folder, path) = tiers();
+    let quick = ["--runs", "1", "--quick", "--json"];
+    let list = "own,users: budget=ratio:0.1; edge->orders: attempts=1; orders->database: attempts=1,\
+                all: attempts=1";
+    let compared = verdicts(&[&[&*path, "--compare", list], &quick[..]].concat());
+    let is_down = |it: &(String, Value)| it.1 == "metastable";
+    assert_eq!(
+        compared.iter().map(is_down).collect::<Vec<_>>(),
+        [true, false, false]
+    );
+
+    // At one place a budget is too little, at all it is enough.
+    let flags = |at: &str| {
+        let arguments = [
+            &*path,
+            "--at",
+            at,
+            "--budget",
+            "ratio:0.1",
+            "--compare",
+            "yours",
+        ];
+        verdicts(&[&arguments[..], &quick].concat())
+    };
+    assert!(is_down(&flags("orders->database")[0]));
+    assert!(!is_down(&flags("all")[0]));
+
+    let axes = "all.budget=none|ratio:0.1,orders->database.attempts=1|3";
+    let swept = verdicts(&[&[&*path, "--sweep", axes], &quick[..]].concat());
+    let names: Vec<_> = swept.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(names[1], "all.budget=none orders->database.attempts=3");
+    assert_eq!(
+        swept.iter().map(is_down).collect::<Vec<_>>(),
+        [true, true, false, false]
+    );
+    let at = ["--at", "orders->database", "--sweep", "attempts=1|3"];
+    let swept = verdicts(&[&[&*path], &at[..], &quick].concat());
+    assert!(swept.iter().all(is_down), "{swept:?}");
+}
+
+#[test]
+fn s2_a_place_that_is_not_there_is_refused_with_all_that_are() {
+    let (_folder, path) = tiers();
+    for arguments in [
+        ["--at", "orders->databse"],
+        ["--compare", "orders->databse: default"],
+        ["--compare", "own,orders->databse.attempts=2"],
+        ["--sweep", "orders->databse.attempts=1..6"],
+    ] {
+        let refusal = refused(&[&[&*path], &arguments[..]].concat());
+        for part in [
+            arguments[0],
+            "did you mean `orders->database`",
+            "there are users, edge->orders, orders->database, and all",
+        ] {
+            assert!(refusal.contains(part), "{arguments:?}: {refusal}");
+        }
+    }
+    assert!(refused(&["herd", "--at", "a->b"]).contains("no place of this scenario"));
+    let help = told(&[&path, "--help"]);
+    for part in [
+        "--at <PLACE>",
+        "orders->db: budget=none",
+        "orders->db.attempts=1..6",
+    ] {
+        assert!(help.contains(part), "{part}: {help}");
     }
 }

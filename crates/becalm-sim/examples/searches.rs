@@ -36,10 +36,7 @@ fn service(policy: &Policy) -> Scenario {
 }
 
 fn main() {
-    let candidate = |name: &str, policy| Candidate {
-        name: name.into(),
-        policy,
-    };
+    let candidate = |name: &str, policy| Candidate::new(name, policy);
     let immediate = Policy::fixed(Duration::ZERO).budget(Budget::None);
     let candidates = [
         candidate("immediate", immediate.clone()),
@@ -49,7 +46,7 @@ fn main() {
     let mut plan = Plan::default();
     plan.threads = threads();
     let start = Instant::now();
-    show(&study(&Brief::default(), &candidates, &plan, service));
+    show(&study(&Brief::default(), &candidates, &plan, service).expect("little"));
     println!("the study took {:.1?}\n", start.elapsed());
     let start = Instant::now();
     let tuning = tune(
@@ -59,6 +56,7 @@ fn main() {
         &plan,
         service,
     );
+    let tuning = tuning.expect("little");
     show(&tuning.study);
     println!("{} runs took {:.1?}", tuning.runs, start.elapsed());
 }

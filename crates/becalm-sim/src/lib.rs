@@ -28,17 +28,17 @@
 //! verdict::judgeable(&scenario)?;
 //!
 //! let asked = [("default", Policy::default()), ("unbounded", Policy::default().budget(Budget::None))];
-//! let asked = asked.map(|(name, policy)| Candidate { name: name.into(), policy });
+//! let asked = asked.map(|(name, policy)| Candidate::new(name, policy));
 //! let mut plan = Plan::default(); // seed 1, ten runs, one thread
 //! plan.is_quick = true; // the verdict alone: no searches, no maps, half of the runs
 //! let brief = Brief { name: "orders".into(), ..Brief::default() };
-//! let study = verdict::study(&brief, &asked, &plan, |policy| scenario.under(policy));
+//! let study = verdict::study(&brief, &asked, &plan, |policy| scenario.under(policy))?;
 //!
 //! println!("{}", study.answer);
 //! let [default, unbounded] = [0, 1].map(|at| study.contenders[at].verdict);
 //! assert_eq!(unbounded, Some(Verdict::Metastable)); // it stays down after the hang is over
 //! assert_ne!(default, Some(Verdict::Metastable));
-//! # Ok::<(), verdict::Unjudgeable>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! A world [in a file](scenario::file) is read by [`scenario::file::load`]. What happened in one run, bucket
@@ -66,7 +66,7 @@
 //! let herd = catalogue::find("herd").expect("a scenario of the catalogue");
 //! let mut parameters = Parameters::of(herd.parameters);
 //! parameters.set("clients", "1000")?;
-//! let asked = Candidate { name: "its own".into(), policy: (herd.policy)(&parameters) };
+//! let asked = Candidate::new("its own", (herd.policy)(&parameters));
 //! let study = (herd.study)(&parameters, &[asked], &Plan::default())?;
 //! println!("{}", study.answer);
 //! # Ok::<(), catalogue::InvalidParameter>(())
@@ -77,6 +77,7 @@
 //! - [`scenario`]: the world as plain data (populations of clients, services, triggers), and its files.
 //! - [`world`] runs it; what happened is a [`record`].
 //! - [`verdict`] judges runs, and searches what is survived.
+//! - [`change`]: one policy of a scenario after the other, by the names of their places.
 //! - [`catalogue`]: the known storms by name, each with its right answer.
 //! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
 //! - [`study`]: how thoroughly it is asked, and everything that was found, for the code that shows it.
@@ -84,6 +85,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod change;
 pub mod record;
 pub mod scenario;
 pub mod study;

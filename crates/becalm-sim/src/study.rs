@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::verdict::Foretold;
+use crate::world::Ceiling;
 
 /// The result of a study of a scenario.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,6 +24,9 @@ pub struct Study {
     pub contenders: Vec<Contender>,
     /// Pictures of all contenders together.
     pub charts: Vec<Chart>,
+    /// Of several services, pictures of each, the one that retries load most first; the others are
+    /// seen in [`charts`](Self::charts).
+    pub services: Vec<Chart>,
     /// The seed of the first run.
     pub seed: u64,
     /// How many runs each contender had, each with a seed of its own.
@@ -47,6 +51,39 @@ pub struct Contender {
     pub figures: Vec<Figure>,
     /// Pictures of this contender alone.
     pub charts: Vec<Chart>,
+    /// What each service saw, in the order of the scenario; empty where there is one, which the
+    /// figures above are about.
+    pub services: Vec<ServiceSeen>,
+}
+
+/// What a service of several saw under one policy.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ServiceSeen {
+    /// The name of the service.
+    pub name: String,
+    /// What was measured of it.
+    pub figures: Vec<Figure>,
+    /// What came to it before, during and after the triggers, at the end, and in the whole run;
+    /// without triggers at the end and in the whole run.
+    pub phases: Vec<ServicePhase>,
+}
+
+/// What came to a service in a phase of the runs, by the median over them.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ServicePhase {
+    /// `before`, `during`, `after`, `end` or `whole`: stable.
+    pub name: &'static str,
+    /// Requests that arrived per second.
+    pub arrivals: f64,
+    /// Requests for each that the clients' first tries bring if nobody retries; `None` where they
+    /// bring none.
+    pub amplification: Option<f64>,
+    /// The longest queue of all instances together.
+    pub queue: f64,
+    /// Who calls it, population or service, and the attempts that it makes for each of its calls.
+    pub attempts: Vec<(String, f64)>,
 }
 
 /// The verdict on a service under a policy.
@@ -222,6 +259,8 @@ pub struct Plan<'a> {
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Told how much work a study of contenders will be, before it begins. Default nobody.
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
+    /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
+    pub memory: u64,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
@@ -238,6 +277,7 @@ impl Default for Plan<'_> {
             threads: 1,
             progress: None,
             foretold: None,
+            memory: Ceiling::BYTES,
             patience: None,
             is_quick: false,
         }

@@ -6,11 +6,8 @@ use becalm_sim::study::{Plan, Study, Verdict};
 
 fn candidates(policies: &[(&str, Policy)]) -> Vec<Candidate> {
     let each = policies.iter().cloned();
-    each.map(|(name, policy)| Candidate {
-        name: name.into(),
-        policy,
-    })
-    .collect()
+    each.map(|(name, policy)| Candidate::new(name, policy))
+        .collect()
 }
 
 /// The study of an entry with these parameters: two runs, no searches.

@@ -44,4 +44,5 @@ agrees! {
     deadline: "deadline",
     priority: "priority",
     cache: "cache",
+    tiers: "tiers",
 }

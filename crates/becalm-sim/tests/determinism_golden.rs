@@ -23,10 +23,8 @@ fn studied(name: &str, threads: usize) -> (Parameters, Policy, Study) {
     }
     let own = (entry.policy)(&parameters);
     let equal = own.clone().jitter(Jitter::Equal).attempts(3);
-    let candidates = [("own", own.clone()), ("equal", equal)].map(|(name, policy)| Candidate {
-        name: name.into(),
-        policy,
-    });
+    let candidates =
+        [("own", own.clone()), ("equal", equal)].map(|(name, policy)| Candidate::new(name, policy));
     let mut plan = Plan::default();
     plan.runs = Some(2);
     plan.threads = threads;
@@ -105,4 +103,5 @@ agrees! {
     deadline: "deadline",
     priority: "priority",
     cache: "cache",
+    tiers: "tiers",
 }

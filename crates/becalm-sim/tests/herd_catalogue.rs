@@ -45,9 +45,11 @@ fn study(entry: &'static Entry, settings: &[(&str, &str)], plan: &Plan<'_>) -> S
     for (name, value) in settings {
         parameters.set(name, value).expect("a parameter");
     }
-    let jittered = |jitter: Jitter| Candidate {
-        name: jitter.to_string(),
-        policy: (entry.policy)(&parameters).jitter(jitter),
+    let jittered = |jitter: Jitter| {
+        Candidate::new(
+            jitter.to_string(),
+            (entry.policy)(&parameters).jitter(jitter),
+        )
     };
     let candidates = [Jitter::None, Jitter::Full, Jitter::Equal].map(jittered);
     (entry.study)(&parameters, &candidates, plan).expect("a study")
@@ -206,10 +208,7 @@ fn what_cannot_be_simulated_is_refused_by_name() {
     }
     let entry = find("herd").expect("an entry");
     let parameters = Parameters::of(entry.parameters);
-    let candidate = Candidate {
-        name: "never".to_owned(),
-        policy: (entry.policy)(&parameters).attempts(0),
-    };
+    let candidate = Candidate::new("never", (entry.policy)(&parameters).attempts(0));
     let refused = (entry.study)(&parameters, &[candidate], &plan(1));
     assert_eq!(refused.map_err(|it| it.name), Err("attempts"));
 }

@@ -120,6 +120,15 @@ fn the_published_multiples_come_out() {
     assert!(close(layers::added(1.0, 4, 3), 10.0));
     assert!(close(layers::added(0.5, 4, 1), 1.875) && close(layers::added(0.0, 4, 3), 1.0));
     assert!(close(layers::budgeted(0.1, 3), 1.331));
+    // A nineteenth of the calls is paid for below: 20/19 attempts, 10/19 of the calls succeed; an
+    // eighteenth above.
+    assert!(close(
+        layers::budgeted_by_successes(0.5, 4, 0.1, 2),
+        10.0 / 9.0
+    ));
+    assert!(close(layers::budgeted_by_successes(1.0, 4, 0.1, 3), 1.0));
+    let few = layers::budgeted_by_successes(0.01, 4, 0.1, 2);
+    assert!(close(few, layers::attempts_at_bottom(0.01, 4, 2)), "{few}");
     assert!(close(layers::fan_out(5, 3), 125.0));
     assert!(close(layers::with_fan_out(1.0, 4, 2, 3), 144.0));
 }
@@ -209,6 +218,8 @@ fn what_is_out_of_range_has_no_answer() {
         layers::with_fan_out(0.5, 4, layers::MOST_LAYERS + 1, 1),
         layers::with_fan_out(2.0, 4, 0, 1),
         layers::budgeted(f64::INFINITY, 3),
+        layers::budgeted_by_successes(0.5, 4, f64::NAN, 2),
+        layers::budgeted_by_successes(0.5, 4, 0.1, layers::MOST_LAYERS + 1),
         cascade::attempts_per_second(100.0, 150.0, 0),
         cascade::attempts_per_second(-1.0, 150.0, 4),
         cascade::attempts_per_second(1.0, f64::INFINITY, 4),

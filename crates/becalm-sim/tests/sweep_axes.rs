@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use becalm::{Budget, Jitter, Policy};
 use becalm_sim::catalogue::{Kind, Parameter, Parameters};
-use becalm_sim::sweep::{InvalidSweep, Setting, Sweep};
+use becalm_sim::change::Setting;
+use becalm_sim::sweep::{InvalidSweep, Sweep};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("load", Kind::Share, "0.7", "The share of the capacity"),
@@ -242,5 +243,44 @@ fn hostile_texts_are_refused_without_a_panic() {
         if let Ok(sweep) = Sweep::read(text, &parameters()) {
             let _ = sweep.points(&Policy::default(), &parameters());
         }
+    }
+}
+
+#[test]
+fn s2_an_axis_may_move_the_policy_of_one_place() {
+    let parameters = Parameters::of(&[]);
+    let read = |text: &str| Sweep::read(text, &parameters);
+    let sweep =
+        read("orders->db.attempts=1..3,base=1s,b.internal->c.budget=ratio:0.1,burst:5").unwrap();
+    let points = sweep.points(&Policy::default(), &parameters).unwrap();
+    assert_eq!(points.len(), 3);
+    assert_eq!(
+        points[2].name,
+        "orders->db.attempts=3 base=1s b.internal->c.budget=ratio:0.1,burst:5"
+    );
+    let places: Vec<_> = points[2]
+        .changes
+        .iter()
+        .map(becalm_sim::change::Change::place)
+        .collect();
+    assert_eq!(places, ["orders->db", "b.internal->c"]);
+    assert_eq!(
+        points[2].policy,
+        Policy::default().base(Duration::from_secs(1))
+    );
+    // What names no place is about the one that is meant, and so no policy of all clients moves.
+    let at = read("attempts=2").unwrap().at(Some("orders->db"));
+    let points = at.points(&Policy::default(), &parameters).unwrap();
+    assert_eq!(points[0].policy, Policy::default());
+    assert_eq!(points[0].changes[0].place(), "orders->db");
+    assert!(sweep.moves_policy() && !at.moves_policy());
+    for (text, part) in [
+        ("a->b.atempts=1", "did you mean `attempts`"),
+        ("a->b.attempts=0", "from 1 up"),
+        ("a-", "put quotes around"),
+    ] {
+        let refused = read(text).and_then(|it| it.points(&Policy::default(), &parameters));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(part), "{refused}");
     }
 }

@@ -69,10 +69,7 @@ fn a_point_of_a_herd_says_what_its_study_says() {
         let mut policy = (herd.policy)(&parameters);
         policy.base = becalm::duration::parse(base).expect("a time");
         policy.cap = becalm::duration::parse("5s").expect("a time");
-        let candidate = becalm_sim::catalogue::Candidate {
-            name: contender.name.clone(),
-            policy,
-        };
+        let candidate = becalm_sim::catalogue::Candidate::new(contender.name.clone(), policy);
         let studied = (herd.study)(&parameters, &[candidate], &plan()).expect("a study");
         let figures = &studied.contenders[0].figures;
         assert_eq!(contender.figures.len(), figures.len());

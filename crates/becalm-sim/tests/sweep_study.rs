@@ -2,8 +2,9 @@
 
 mod by_hand;
 
-use std::convert::Infallible;
 use std::sync::Mutex;
+
+use std::convert::Infallible;
 
 use becalm::Policy;
 use becalm_sim::catalogue::{Kind, Parameter, Parameters};
@@ -25,7 +26,7 @@ fn swept(text: &str) -> Study {
         let build = |policy: &Policy| hung(point.parameters.number("load"), policy);
         let one = [point.candidate()];
         let default = Thoroughness::default();
-        Ok::<_, Infallible>(study_with(world(1.5), &brief, default, &one, plan, build))
+        study_with(world(1.5), &brief, default, &one, plan, build)
     });
     swept.unwrap()
 }

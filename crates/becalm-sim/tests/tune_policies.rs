@@ -11,7 +11,7 @@ use becalm_sim::engine::Stream;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
-use becalm_sim::tune::{InvalidSpace, Space, Tuning, tune_with};
+use becalm_sim::tune::{self, InvalidSpace, Space, Tuning};
 use becalm_sim::verdict::{Brief, most_attempts};
 use by_hand::{Second, eager, hung, lost, recording, unhung, world};
 
@@ -41,6 +41,18 @@ fn kind_world(scenario: &Scenario, seed: u64) -> Recording {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn rounded(value: f64) -> u32 {
     (value / 10.0).round() as u32 * 10
+}
+
+/// Of worlds that take next to nothing.
+fn tune_with(
+    run: impl Fn(&Scenario, u64) -> Recording + Sync,
+    brief: &Brief,
+    space: &Space,
+    given: &Policy,
+    plan: &Plan<'_>,
+    build: impl Fn(&Policy) -> Scenario,
+) -> Tuning {
+    tune::tune_with(run, brief, space, given, plan, build).expect("little")
 }
 
 fn tuned(seed: u64) -> Tuning {

@@ -18,10 +18,7 @@ fn studied(
 ) -> Study {
     let candidates: Vec<_> = attempts
         .iter()
-        .map(|attempts| Candidate {
-            name: format!("{attempts} attempts"),
-            policy: eager().attempts(*attempts),
-        })
+        .map(|attempts| Candidate::new(format!("{attempts} attempts"), eager().attempts(*attempts)))
         .collect();
     let plan = Plan::default();
     study_with(
@@ -32,6 +29,7 @@ fn studied(
         &plan,
         build,
     )
+    .unwrap()
 }
 
 fn value(contender: &Contender, id: &str) -> Option<f64> {

@@ -133,13 +133,11 @@ fn a_study_has_both_quantiles_and_leaves_out_the_calls_under_way() {
     let mut plan = Plan::default();
     plan.is_quick = true;
     plan.runs = Some(1);
-    let own = Candidate {
-        name: named("own"),
-        policy: once(),
-    };
+    let own = Candidate::new(named("own"), once());
     let study = study(&Brief::default(), &[own], &plan, |policy| {
         hung(policy.clone(), ms(600))
     });
+    let study = study.unwrap();
     let contender = &study.contenders[0];
     let value = |id: &str| {
         let found = contender.figures.iter().find(|it| it.id == id);

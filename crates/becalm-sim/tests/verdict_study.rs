@@ -9,10 +9,7 @@ use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with}
 use by_hand::{eager, hung, world};
 
 fn candidates() -> Vec<Candidate> {
-    let candidate = |name: &str, policy| Candidate {
-        name: name.into(),
-        policy,
-    };
+    let candidate = |name: &str, policy| Candidate::new(name, policy);
     vec![
         candidate("eager", eager()),
         candidate("calm", Policy::default().budget(Budget::ratio(0.05))),
@@ -41,6 +38,7 @@ fn studied(seed: u64) -> Study {
         &plan,
         |policy| hung(600.0, policy),
     )
+    .unwrap()
 }
 
 #[test]
@@ -191,7 +189,8 @@ fn without_a_trigger_no_phase_has_a_figure() {
         &candidates(),
         &Plan::default(),
         |policy| by_hand::unhung(600.0, policy),
-    );
+    )
+    .unwrap();
     let figures = &study.contenders[0].figures;
     let of_phases = ["before", "during", "recovering", "recovered"];
     let of_phases = figures.iter().filter(|figure| {
@@ -248,7 +247,8 @@ fn progress_never_passes_what_is_planned() {
         &candidates(),
         &plan,
         |policy| hung(600.0, policy),
-    );
+    )
+    .unwrap();
     let seen = seen.into_inner().unwrap();
     assert!(seen.iter().all(|(done, planned)| done <= planned));
     assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0));
@@ -269,7 +269,7 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
     let thoroughness = Thoroughness::default();
     let candidates = candidates();
     let build = |policy: &Policy| hung(600.0, policy);
-    study_with(world(1.5), &brief, thoroughness, &candidates, &plan, build);
+    study_with(world(1.5), &brief, thoroughness, &candidates, &plan, build).unwrap();
     let told = told.into_inner().unwrap();
     let [foretold] = &told[..] else {
         panic!("once, and beforehand: {told:?}");
@@ -307,7 +307,7 @@ fn the_capacity_in_the_pictures_is_counted_in_calls_of_the_clients() {
     let brief = Brief::default();
     let candidates = &candidates()[..1];
     let quick = Thoroughness::QUICK;
-    let study = study_with(world(1.5), &brief, quick, candidates, &plan, behind);
+    let study = study_with(world(1.5), &brief, quick, candidates, &plan, behind).unwrap();
     // 1 000 requests a second, four of each call.
     assert_eq!(study.charts[0].levels, [(250.0, "capacity".to_owned())]);
 }

@@ -116,14 +116,8 @@ fn a_study_is_the_same_on_any_number_of_threads() {
             runs: 1,
         });
         let candidates = [
-            Candidate {
-                name: "immediate".into(),
-                policy: immediate(),
-            },
-            Candidate {
-                name: "default".into(),
-                policy: Policy::default(),
-            },
+            Candidate::new("immediate", immediate()),
+            Candidate::new("default", Policy::default()),
         ];
         let build = |policy: &Policy| service(0.6, policy);
         study_with(
@@ -134,6 +128,7 @@ fn a_study_is_the_same_on_any_number_of_threads() {
             &plan,
             build,
         )
+        .unwrap()
     };
     let one = studied(1);
     assert_eq!(one, studied(2));

@@ -293,7 +293,7 @@ fn flag(parameter: &'static Parameter) -> Arg {
         Err(invalid) => Err(invalid.sentence),
     };
     let (value_name, parser): (_, ValueParser) = match parameter.kind {
-        Kind::Count => ("COUNT", check.into()),
+        Kind::Count | Kind::Places => ("COUNT", check.into()),
         Kind::Number => ("NUMBER", check.into()),
         Kind::Share => ("SHARE", check.into()),
         Kind::Duration => ("DURATION", check.into()),

@@ -5,26 +5,35 @@
 //! breakers of a setting hold commas themselves (`budget=ratio:0.1,burst:10`); what is behind such a
 //! comma has a colon behind its first word, which nothing has that begins a policy, but for the
 //! two jitters that are known.
+//!
+//! What is about one place of the scenario says so: `orders->db: budget=none`, or
+//! `orders->db.budget=none` ([`section`](super::section)).
 
 use std::path::PathBuf;
 
 use becalm::{Jitter, Policy, preset::Preset};
 use becalm_sim::catalogue::Candidate;
+use becalm_sim::change::Change;
+use becalm_sim::scenario::Scenario;
 use clap::Parser;
 
 use super::command::policy_flags;
 use super::nearest::did_you_mean;
+use super::section::{self, Section, sections};
 use crate::policy_flags::PolicyFlags;
 
 /// What the policies of a comparison start from.
-#[derive(Debug, Clone)]
-pub struct Start {
+pub struct Start<'a> {
     /// The scenario's own policy.
     pub own: Policy,
-    /// The default policy as the flags change it, or the policy that they name instead.
-    pub yours: Policy,
+    /// This policy as the flags change it, or the policy that they name instead.
+    pub yours: &'a dyn Fn(Policy) -> Result<Policy, String>,
     /// Whether there are any flags.
     pub is_given: bool,
+    /// The place that the flags, and what names none, are about; `None` for the scenario's policy.
+    pub at: Option<&'a str>,
+    /// The scenario with its places; `None` where it has none.
+    pub scenario: Option<Scenario>,
 }
 
 /// The scenario's own policy as it stands.
@@ -58,9 +67,12 @@ pub fn candidates(
             }
             candidates.push(candidate);
         }
-        let is_new = !candidates.iter().any(|other| other.policy == start.yours);
+        let yours = start.candidate(YOURS)?;
+        let is_yours =
+            |it: &Candidate| (&it.policy, &it.changes) == (&yours.policy, &yours.changes);
+        let is_new = !candidates.iter().any(is_yours);
         if is_new && (start.is_given || candidates.is_empty()) {
-            candidates.push(start.candidate(YOURS)?);
+            candidates.push(yours);
         }
         return Ok(candidates);
     }
@@ -81,7 +93,7 @@ fn split(list: &str) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for piece in list.split(',') {
         match texts.last_mut() {
-            Some(text) if text.contains('=') && goes_on(piece) => {
+            Some(text) if text.contains('=') && goes_on(piece) && !section::begins(piece) => {
                 text.push(',');
                 text.push_str(piece.trim());
             }
@@ -99,7 +111,7 @@ fn goes_on(piece: &str) -> bool {
     rest.starts_with(':') && !is_jitter && !is_path(piece)
 }
 
-impl Start {
+impl Start<'_> {
     /// What the scenario's own policy is called.
     fn own_name(&self) -> &'static str {
         if self.own == Policy::default() {
@@ -109,20 +121,72 @@ impl Start {
         }
     }
 
+    /// The policy of the flags, under its name.
+    pub fn yours(&self) -> Result<Candidate, String> {
+        self.candidate(YOURS)
+    }
+
     fn candidate(&self, text: &str) -> Result<Candidate, String> {
-        let mut parts = text.split(';').map(str::trim).peekable();
+        let refused = |sentence: String| format!("--compare `{text}`: {sentence}");
+        let mut candidate = Candidate::new(text, self.own.clone());
+        let sections = sections(text);
+        let is_alone = sections.len() == 1;
+        for Section { place, parts } in sections {
+            let Some(name) = place.or(self.at) else {
+                // A list with a policy of no text is a slip; a text of places leaves the rest.
+                let parts = if parts.is_empty() && is_alone {
+                    vec![""]
+                } else {
+                    parts
+                };
+                let from = From {
+                    own: &self.own,
+                    yours: (self.yours)(self.own.clone())?,
+                };
+                candidate.policy = from.policy(&parts, text)?;
+                continue;
+            };
+            let is_meant = place.is_none() || place == self.at;
+            let is_left = match parts[..] {
+                [] | [YOURS] => !(is_meant && self.is_given),
+                [OWN] => true,
+                _ => false,
+            };
+            let places = section::places(self.scenario.as_ref(), name).map_err(refused)?;
+            for place in places.iter().filter(|_| !is_left) {
+                let own = self.scenario.as_ref().and_then(|it| place.policy(it));
+                let own = own.unwrap_or(&self.own);
+                let yours = if is_meant {
+                    (self.yours)(own.clone())?
+                } else {
+                    own.clone()
+                };
+                let policy = From { own, yours }.policy(&parts, text)?;
+                let change = Change::policy(place.name(), policy);
+                candidate.changes.push(change);
+            }
+        }
+        Ok(candidate)
+    }
+}
+
+/// What the policy of one place starts from.
+struct From<'a> {
+    own: &'a Policy,
+    yours: Policy,
+}
+
+impl From<'_> {
+    /// What it starts from, with its settings.
+    fn policy(&self, parts: &[&str], text: &str) -> Result<Policy, String> {
+        let mut parts = parts.iter().copied().peekable();
         let begun = parts.next_if(|part| !part.contains('='));
         let begun = begun.map_or_else(|| Ok(self.yours.clone()), |begun| self.begin(begun))?;
-        let settings: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        let policy = if settings.is_empty() {
-            begun
-        } else {
-            set(&settings, begun).map_err(|sentence| format!("--compare `{text}`: {sentence}"))?
-        };
-        Ok(Candidate {
-            name: text.into(),
-            policy,
-        })
+        let settings: Vec<&str> = parts.collect();
+        if settings.is_empty() {
+            return Ok(begun);
+        }
+        set(&settings, begun).map_err(|sentence| format!("--compare `{text}`: {sentence}"))
     }
 
     /// What a policy starts from.
@@ -152,7 +216,12 @@ fn unknown(text: &str) -> String {
     } else {
         &meant
     };
-    format!("--compare: there is no policy `{text}`{remedy}")
+    let quotes = if text.ends_with('-') {
+        "; put quotes around a name with `->`, or the shell takes `>` for itself"
+    } else {
+        ""
+    };
+    format!("--compare: there is no policy `{text}`{remedy}{quotes}")
 }
 
 /// What a policy may start from in one word, beside the presets.
@@ -240,21 +309,38 @@ mod tests {
     use std::time::Duration;
 
     use becalm::Budget;
+    use becalm_sim::scenario::{Arrivals, Distribution, Downstream, Population, Service};
 
     use super::*;
 
-    fn start(yours: Policy, is_given: bool) -> Start {
+    type Yours<'a> = &'a dyn Fn(Policy) -> Result<Policy, String>;
+
+    /// A scenario in which `a` calls `b`, whatever the flags make of its policy.
+    fn start(yours: Yours<'_>, is_given: bool) -> Start<'_> {
         let own = Policy::default().attempts(8);
+        let time = Distribution::Constant(Duration::from_millis(1));
+        let call = Downstream::new("b", Policy::default().attempts(2));
+        let clients = Population::new("users", "a", Arrivals::Constant(1.0), own.clone());
+        let scenario = Scenario::new("orders", Duration::from_secs(1))
+            .service(Service::new("a", 1, time.clone()).calls(call))
+            .service(Service::new("b", 1, time))
+            .population(clients);
         Start {
             own,
             yours,
             is_given,
+            at: None,
+            scenario: Some(scenario),
         }
+    }
+
+    fn default(_: Policy) -> Result<Policy, String> {
+        Ok(Policy::default())
     }
 
     fn asked(lists: &[&str]) -> Result<Vec<Candidate>, String> {
         let lists: Vec<String> = lists.iter().map(|list| (*list).to_owned()).collect();
-        candidates(&lists, &["none", "full"], &start(Policy::default(), false))
+        candidates(&lists, &["none", "full"], &start(&default, false))
     }
 
     fn one(text: &str) -> Policy {
@@ -309,11 +395,9 @@ mod tests {
     #[test]
     fn a_policy_that_nobody_gave_is_called_after_what_it_is() {
         let names = |own: Policy, is_given| {
-            let yours = own.clone();
             let start = Start {
                 own,
-                yours,
-                is_given,
+                ..start(&Ok, is_given)
             };
             let found = candidates(&[], &["attempts=1", "yours"], &start).unwrap();
             found.into_iter().map(|it| it.name).collect::<Vec<_>>()
@@ -356,7 +440,8 @@ mod tests {
     #[test]
     fn without_a_list_the_scenario_chooses_and_a_given_policy_stands_beside() {
         let names = |policy: Policy, is_given| {
-            let found = candidates(&[], &["none", "full"], &start(policy, is_given)).unwrap();
+            let yours = |_: Policy| Ok(policy.clone());
+            let found = candidates(&[], &["none", "full"], &start(&yours, is_given)).unwrap();
             found.into_iter().map(|it| it.name).collect::<Vec<_>>()
         };
         let equal = Policy::default().jitter(Jitter::Equal);
@@ -364,13 +449,89 @@ mod tests {
         assert_eq!(names(equal, true), ["none", "full", "yours"]);
         let same_as_full = Policy::default();
         assert_eq!(names(same_as_full, true), ["none", "full"]);
-        let alone = candidates(&[], &[], &start(Policy::default(), false)).unwrap();
+        let alone = candidates(&[], &[], &start(&default, false)).unwrap();
         assert_eq!(alone.len(), 1);
+    }
+
+    /// The policies of the clients and of the call.
+    fn both(candidate: &Candidate, start: &Start<'_>) -> [Policy; 2] {
+        let build = |policy: &Policy| start.scenario.as_ref().unwrap().under(policy);
+        let scenario = candidate.scenario(build);
+        let clients = &scenario.populations[0].variants[0].policy;
+        [clients, &scenario.services[0].calls[0].policy].map(Clone::clone)
+    }
+
+    #[test]
+    fn s2_a_policy_is_that_of_the_place_that_it_names_and_leaves_the_others() {
+        let start = start(&Ok, false);
+        let one = |text: &str| both(&start.candidate(text).unwrap(), &start);
+        let [own, call] = [8, 2].map(|attempts| Policy::default().attempts(attempts));
+        assert_eq!(one("own"), [own.clone(), call.clone()]);
+        assert_eq!(one("a->b: default"), [own.clone(), Policy::default()]);
+        let unbounded = call.clone().budget(Budget::None);
+        assert_eq!(one("a->b: budget=none"), [own.clone(), unbounded.clone()]);
+        assert_eq!(one("a->b.budget=none"), [own.clone(), unbounded.clone()]);
+        assert_eq!(
+            one("attempts=3; a->b: budget=none"),
+            [own.clone().attempts(3), unbounded]
+        );
+        assert_eq!(
+            one("users: none; a->b: attempts=5"),
+            [own.clone().jitter(Jitter::None), call.clone().attempts(5)]
+        );
+        let capped = |policy: Policy| policy.cap(Duration::from_secs(3));
+        assert_eq!(one("all: cap=3s"), [capped(own), capped(call)]);
+    }
+
+    #[test]
+    fn s2_places_stand_in_a_list_as_every_policy_does() {
+        for (list, expected) in [
+            ("own,a->b: default", &["own", "a->b: default"][..]),
+            (
+                "budget=ratio:0.1,burst:10,users: attempts=1,a->b.breaker=share:0.5,within:10s",
+                &[
+                    "budget=ratio:0.1,burst:10",
+                    "users: attempts=1",
+                    "a->b.breaker=share:0.5,within:10s",
+                ],
+            ),
+        ] {
+            assert_eq!(split(list), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn s2_flags_are_about_the_place_that_is_named_with_them() {
+        let twice = |policy: Policy| Ok(policy.budget(Budget::None));
+        let mut start = start(&twice, true);
+        start.at = Some("a->b");
+        let [own, call] = [8, 2].map(|attempts| Policy::default().attempts(attempts));
+        let changed = call.clone().budget(Budget::None);
+        let named = |text: &str| both(&start.candidate(text).unwrap(), &start);
+        assert_eq!(named("yours"), [own.clone(), changed.clone()]);
+        assert_eq!(named("own"), [own.clone(), call]);
+        assert_eq!(
+            named("attempts=7"),
+            [own.clone(), changed.clone().attempts(7)]
+        );
+        assert_eq!(
+            named("users: attempts=7"),
+            [own.clone().attempts(7), changed]
+        );
+        let found = candidates(&[], &["own"], &start).unwrap();
+        let called: Vec<_> = found.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(called, ["own", "yours"]);
     }
 
     #[test]
     fn slips_are_refused_with_a_remedy() {
         for (text, part) in [
+            ("a->c: default", "did you mean `a->b`"),
+            ("user: default", "did you mean `users`"),
+            ("a->c.attempts=3", "there are users, a->b, and all"),
+            ("a->b: atempts=3", "did you mean `attempts`"),
+            ("a->b: defualt", "did you mean `default`"),
+            ("a-", "put quotes around"),
             ("ful", "did you mean `full`"),
             ("grcp", "did you mean `grpc`"),
             ("whatever", "becalm presets"),

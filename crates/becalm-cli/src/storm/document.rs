@@ -2,7 +2,7 @@
 //!
 //! Names and units are stable; new ones may be added. A figure that does not exist is `null`.
 
-use becalm_sim::study::{Chart, ChartKind, Contender, Figure};
+use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServiceSeen};
 use serde::Serialize;
 
 use super::study::Told;
@@ -27,6 +27,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<RecommendedRecord<'a>>,
     charts: Vec<ChartRecord<'a>>,
+    /// Of several services: pictures of each, the one that retries load most first.
+    services: Vec<ChartRecord<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,6 +53,35 @@ struct ContenderRecord<'a> {
     evidence: &'a str,
     figures: Vec<FigureRecord>,
     charts: Vec<ChartRecord<'a>>,
+    /// What each service of several saw, in the order of the scenario.
+    services: Vec<ServiceRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ServiceRecord<'a> {
+    name: &'a str,
+    figures: Vec<FigureRecord>,
+    phases: Vec<PhaseRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct PhaseRecord<'a> {
+    /// `before`, `during`, `after`, `end` or `whole`.
+    name: &'static str,
+    /// Requests per second.
+    arrivals: f64,
+    /// Requests for each that first tries bring.
+    amplification: Option<f64>,
+    /// The longest.
+    queue: f64,
+    attempts: Vec<AttemptsRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct AttemptsRecord<'a> {
+    caller: &'a str,
+    /// For each of its calls to the service.
+    per_call: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -141,6 +172,7 @@ pub fn document(told: &Told) -> Result<String, String> {
             reasons: &it.reasons,
         }),
         charts: study.charts.iter().map(chart).collect(),
+        services: study.services.iter().map(chart).collect(),
     };
     serde_json::to_string(&document)
         .map(|text| text + "\n")
@@ -155,6 +187,29 @@ fn contender(contender: &Contender) -> ContenderRecord<'_> {
         evidence: &contender.evidence,
         figures: contender.figures.iter().map(figure).collect(),
         charts: contender.charts.iter().map(chart).collect(),
+        services: contender.services.iter().map(service).collect(),
+    }
+}
+
+fn service(service: &ServiceSeen) -> ServiceRecord<'_> {
+    let phases = service.phases.iter().map(|phase| PhaseRecord {
+        name: phase.name,
+        arrivals: phase.arrivals,
+        amplification: phase.amplification,
+        queue: phase.queue,
+        attempts: phase
+            .attempts
+            .iter()
+            .map(|(caller, per_call)| AttemptsRecord {
+                caller,
+                per_call: *per_call,
+            })
+            .collect(),
+    });
+    ServiceRecord {
+        name: &service.name,
+        figures: service.figures.iter().map(figure).collect(),
+        phases: phases.collect(),
     }
 }
 
@@ -266,6 +321,16 @@ mod tests {
             none["figures"][1]["value"],
             Value::Null,
             "it did not recover"
+        );
+        let end = json!({ "name": "end", "arrivals": 90.0, "amplification": 9.0, "queue": 0.0,
+            "attempts": [{ "caller": "orders", "per_call": 3.0 }] });
+        let database = &none["services"][0];
+        assert_eq!(database["name"], "database");
+        assert_eq!(database["figures"][0]["value"], 9.0);
+        assert_eq!(database["phases"], json!([end]));
+        assert_eq!(
+            document["services"][0]["title"],
+            "What arrives at the database"
         );
         let bars = json!([{ "name": "longest", "value": 5.0 }]);
         assert_eq!(

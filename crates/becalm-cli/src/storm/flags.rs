@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use becalm_sim::study::Plan;
 use becalm_sim::tune::Space;
-use clap::value_parser;
 
 /// The flags of `becalm storm` itself.
 #[derive(Debug, clap::Args)]
@@ -26,7 +25,7 @@ pub struct CatalogueFlags {
 
     /// Check with this many seeds, each of which has to pass [default: 3, with --quick 1]
     #[arg(long, value_name = "COUNT", requires = "check")]
-    #[arg(value_parser = value_parser!(u32).range(1..=1_000))]
+    #[arg(value_parser = up_to::<1_000>)]
     pub seeds: Option<u32>,
 
     /// The first of the seeds
@@ -34,7 +33,7 @@ pub struct CatalogueFlags {
     pub seed: u64,
 
     /// Threads to spread the runs over; their number does not change the result [default: all]
-    #[arg(long, value_name = "COUNT", requires = "check")]
+    #[arg(long, value_name = "COUNT", requires = "check", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
 
     /// Print one JSON document instead (--help shows its shape)
@@ -55,6 +54,11 @@ pub struct StudyFlags {
     /// the flags). Settings have the names of the policy flags and may hold commas: "full",
     /// "grpc;cap=5s", "budget=ratio:0.1,burst:10;attempts=3".
     ///
+    /// A scenario has a policy in several places: each population of clients is one, called as it is,
+    /// and each call of a service to another, called "orders->db". What stands behind a place and ":"
+    /// is about its policy, starts from it and leaves the others: "orders->db: default",
+    /// "attempts=2; orders->db: budget=none", "orders->db.budget=none". "all" means every place.
+    ///
     /// Without this flag: the scenario's own comparison and, if policy flags are given, "yours".
     #[arg(long, value_name = "LIST", help_heading = STUDY)]
     pub compare: Vec<String>,
@@ -66,7 +70,8 @@ pub struct StudyFlags {
     /// factors ("50ms..1s") or of another number ("50ms..1s:8"). Every point starts from the policy of
     /// the flags. A scenario of your own has two parameters: "load", a multiple of the calls in the
     /// file ("load=0.5..1.5"), and "outage", the time from the beginning of its first trigger to the
-    /// end of the last ("outage=500ms..8s").
+    /// end of the last ("outage=500ms..8s"). The setting of one place has its name in front:
+    /// "orders->db.attempts=1..6".
     #[arg(long, value_name = "AXES", conflicts_with = "compare", help_heading = STUDY)]
     pub sweep: Option<String>,
 
@@ -92,7 +97,7 @@ pub struct TuneFlags {
 
     /// How many policies to try beside the given one, at most 1024 [default: 32]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
-    #[arg(value_parser = value_parser!(u32).range(1..=i64::from(Space::MOST)))]
+    #[arg(value_parser = up_to::<{ Space::MOST }>)]
     pub policies: Option<u32>,
 
     #[command(flatten)]
@@ -102,14 +107,26 @@ pub struct TuneFlags {
 /// How thoroughly to run, and what to write.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunFlags {
+    /// The place that the policy flags are about, such as "orders->db" or "all"
+    ///
+    /// The name of a population of clients, or of a call of a service to another ("orders->db", in
+    /// quotes: ">" means something to a shell), or "all" for each of these. What names no place in
+    /// --compare and --sweep is about it, too, and tune changes no other.
+    #[arg(long, value_name = "PLACE", help_heading = STUDY)]
+    pub at: Option<String>,
+
     /// Runs of each point, each with a seed of its own [default: the scenario's choice]
     #[arg(long, value_name = "COUNT", help_heading = STUDY)]
-    #[arg(value_parser = value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = up_to::<100_000>)]
     pub runs: Option<u32>,
 
     /// Threads to spread the runs over; their number does not change the result [default: all]
-    #[arg(long, value_name = "COUNT", help_heading = STUDY)]
+    #[arg(long, value_name = "COUNT", help_heading = STUDY, value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
+
+    /// Memory that all runs at once may take; a study that needs more is refused [default: 400MB]
+    #[arg(long, value_name = "SIZE", help_heading = STUDY, value_parser = size)]
+    pub memory: Option<u64>,
 
     /// Write a report: one HTML file that needs no other
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
@@ -143,4 +160,48 @@ pub fn plan<'a>(seed: u64, runs: Option<u32>, threads: Option<NonZeroUsize>) -> 
     plan.runs = runs;
     plan.threads = threads.unwrap_or_else(all).get();
     plan
+}
+
+/// A whole number from 1 up to this one.
+fn up_to<const MOST: u32>(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|it| (1..=MOST).contains(it));
+    count.ok_or_else(|| format!("write a whole number from 1 to {MOST}"))
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let wanted = "write a whole number from 1 up, or leave it out for as many as there are";
+    text.parse().map_err(|_| wanted.to_owned())
+}
+
+/// Such as `400MB` or `2GB`.
+fn size(text: &str) -> Result<u64, String> {
+    let units = [("MB", 1_000_000), ("GB", 1_000_000_000)];
+    let given = units.iter().find_map(|(unit, bytes)| {
+        let count: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        count.checked_mul(*bytes).filter(|it| *it > 0)
+    });
+    given.ok_or_else(|| "write a size above 0 such as 400MB or 2GB".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s3_a_size_is_a_whole_number_of_megabytes_or_gigabytes() {
+        assert_eq!(size("400MB"), Ok(400_000_000));
+        assert_eq!(size("2 GB"), Ok(2_000_000_000));
+        for wrong in [
+            "",
+            "400",
+            "MB",
+            "0MB",
+            "-1GB",
+            "1.5GB",
+            "99999999999999GB",
+            "2TB",
+        ] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 }

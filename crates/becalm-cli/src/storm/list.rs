@@ -140,7 +140,7 @@ fn record(entry: &Entry) -> ScenarioRecord {
 
 fn parameter(parameter: &Parameter) -> ParameterRecord {
     let (kind, choices): (_, &[&str]) = match parameter.kind {
-        Kind::Count => ("count", &[]),
+        Kind::Count | Kind::Places => ("count", &[]),
         Kind::Number => ("number", &[]),
         Kind::Share => ("share", &[]),
         Kind::Duration => ("duration", &[]),

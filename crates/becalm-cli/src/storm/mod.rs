@@ -16,6 +16,7 @@ mod progress;
 mod reports;
 mod rows;
 mod scenario_name;
+mod section;
 mod study;
 mod subject;
 mod table;

@@ -68,18 +68,18 @@ impl<'a> Own<'a> {
             ));
         }
         for candidate in candidates {
-            verdict::judgeable(&self.under(&candidate.policy))
+            verdict::judgeable(&candidate.scenario(|policy| self.under(policy)))
                 .map_err(|reason| format!("{}: {reason}", self.path.display()))?;
         }
-        Ok(verdict::study(&self.brief(), candidates, plan, |policy| {
-            self.under(policy)
-        }))
+        let studied = verdict::study(&self.brief(), candidates, plan, |policy| self.under(policy));
+        studied.map_err(|too_much| format!("{}: {too_much}", self.path.display()))
     }
 
     /// Whether it cannot be told from the file as it stands, and is something else.
     fn is_ambiguous(&self, candidate: &Candidate) -> bool {
         let is_mixed = policies(&self.scenario).any(|policy| *policy != self.policy);
-        is_mixed && candidate.policy == self.policy && candidate.name != OWN
+        let is_first = candidate.policy == self.policy && candidate.changes.is_empty();
+        is_mixed && is_first && candidate.name != OWN
     }
 
     /// The scenario with all its clients under this policy; as it stands for its own.

@@ -31,6 +31,11 @@ pub fn page(told: &Told) -> Page {
     } else {
         drawings(page.heading("What happened"), &study.charts)
     };
+    let page = if study.services.is_empty() {
+        page
+    } else {
+        drawings(page.heading("Each service"), &study.services)
+    };
     let page = page.heading("The figures").table(&all_figures(study));
     let page = if study.contenders.len() > table::SIDE_BY_SIDE {
         page.details("Why each verdict", |page| evidence(page, &study.contenders))
@@ -129,6 +134,9 @@ mod tests {
             ">1.5 <",
             "(1.25 to 1.75)",
             "The arrivals",
+            "Each service",
+            "What arrives at the database",
+            "database: amplification",
             "capacity",
             "<dt>load</dt><dd>260</dd>",
             "becalm storm orders --seed 7",

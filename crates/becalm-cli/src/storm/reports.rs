@@ -75,9 +75,11 @@ fn write(file: &Path, text: &str) -> Result<PathBuf, String> {
     Output::open(file)?.write(text)
 }
 
-/// All charts with the names of their files: those of one policy carry its number and name.
+/// All charts with the names of their files: those of one policy carry its number and name, those of
+/// one service its number.
 fn charts(study: &Study) -> Vec<(String, &Chart)> {
-    let of_all = study.charts.iter().map(|chart| (plain(&chart.id), chart));
+    let of_all = study.charts.iter().chain(&study.services);
+    let of_all = of_all.map(|chart| (plain(&chart.id), chart));
     let of_one = (1..)
         .zip(&study.contenders)
         .flat_map(|(number, contender)| {
@@ -115,6 +117,7 @@ mod tests {
         };
         let mut study = Study::default();
         study.charts = vec![chart("arrivals"), chart("../../etc")];
+        study.services = vec![chart("arrivals-3")];
         study.contenders = vec![contender("./a.toml"), contender("../a.toml")];
         let names: Vec<_> = charts(&study).into_iter().map(|(name, _)| name).collect();
         assert_eq!(
@@ -122,6 +125,7 @@ mod tests {
             [
                 "arrivals",
                 "------etc",
+                "arrivals-3",
                 "1---a-toml-queue",
                 "2----a-toml-queue"
             ]

@@ -4,18 +4,23 @@ use std::fmt::Write as _;
 
 use becalm_sim::study::Study;
 
-/// A line for each figure of each policy.
+/// A line for each figure of each policy; those of one service carry its name.
 pub fn figures(study: &Study) -> String {
     let mut text = String::from("policy,figure,title,unit,value,low,high\r\n");
     for contender in &study.contenders {
-        for figure in &contender.figures {
+        let of_services = contender.services.iter().flat_map(|service| {
+            let figures = service.figures.iter();
+            figures.map(|it| (format!("{}: ", service.name), it))
+        });
+        let own = contender.figures.iter().map(|it| (String::new(), it));
+        for (of, figure) in own.chain(of_services) {
             let (low, high) = figure.interval.unzip();
             let _ = write!(
                 text,
                 "{},{},{},{},{},{},{}\r\n",
                 field(&contender.name),
-                field(figure.id),
-                field(figure.title),
+                field(&format!("{of}{}", figure.id)),
+                field(&format!("{of}{}", figure.title)),
                 field(figure.unit),
                 number(figure.value),
                 number(low),

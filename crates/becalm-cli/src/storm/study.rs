@@ -10,6 +10,7 @@ use super::contender::{self, Start};
 use super::flags::{RunFlags, SEED, StudyFlags, plan};
 use super::progress::Progress;
 use super::reports::Reports;
+use super::section::places;
 use super::{document, patience, text};
 use crate::again;
 use crate::stream::Stream;
@@ -36,15 +37,22 @@ pub struct Recommended {
 /// Studies the scenario and tells what was found.
 pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> {
     let subject = question.named.open()?;
+    let own = subject.policy();
     let start = Start {
-        yours: question.policy.policy_from(subject.policy())?,
-        own: subject.policy(),
+        yours: &|own| question.policy.policy_from(own),
         is_given: question.policy_is_given,
+        at: flags.run.at.as_deref(),
+        scenario: subject.scenario(&own),
+        own,
     };
+    if let Some(at) = start.at {
+        places(start.scenario.as_ref(), at).map_err(|refusal| format!("--at: {refusal}"))?;
+    }
     let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
     let done = tell(question, &flags.run, |plan| {
         if let Some(axes) = &flags.sweep {
-            return Ok((subject.sweep(axes, &start.yours, plan)?, None));
+            let study = subject.sweep(axes, &start.yours()?, start.at, plan)?;
+            return Ok((study, None));
         }
         let mut plan = plan.clone();
         plan.is_quick = flags.quick;
@@ -80,6 +88,7 @@ pub fn tell(
         let progress = Progress::new("runs");
         let tell = |done, all| progress.tell(done, all);
         let mut plan = plan(seed, flags.runs, flags.threads);
+        plan.memory = flags.memory.unwrap_or(plan.memory);
         let threads = plan.threads;
         let foretell = |foretold: &Foretold| {
             if let Some(sentence) = patience::sentence(foretold, threads) {
@@ -126,7 +135,7 @@ const THREADS: &str = "--threads";
 
 #[cfg(test)]
 pub mod tests {
-    use becalm_sim::study::{Chart, ChartKind, Contender, Figure};
+    use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServicePhase, ServiceSeen};
 
     use super::*;
 
@@ -142,6 +151,20 @@ pub mod tests {
                 Figure::new("amplification", "amplification", "", Some(1.5)).within(1.25, 1.75),
                 Figure::new("recovery_p50_s", "time to recover", "s", recovery),
             ];
+            let mut database = ServiceSeen::default();
+            database.name = "database".into();
+            let amplification = recovery.map_or(9.0, |_| 1.0);
+            database.figures = vec![
+                Figure::new("amplification", "amplification", "", Some(amplification)),
+                Figure::new("pressure_end", "pressure", "", None),
+            ];
+            let mut end = ServicePhase::default();
+            end.name = "end";
+            end.arrivals = 90.0;
+            end.amplification = Some(amplification);
+            end.attempts = vec![("orders".into(), 3.0)];
+            database.phases = vec![end];
+            contender.services = vec![database];
             contender.charts = vec![chart(
                 "queue",
                 ChartKind::Bars(vec![("longest".into(), 5.0)]),
@@ -177,6 +200,8 @@ pub mod tests {
         );
         arrivals.bands = vec![(10.0, 12.0, "trigger".into())];
         arrivals.levels = vec![(40.0, "capacity".into())];
+        study.services = vec![arrivals.clone()];
+        study.services[0].title = "What arrives at the database".into();
         study.charts = vec![arrivals, chart("map", map)];
         study.seed = 7;
         study.runs = 10;

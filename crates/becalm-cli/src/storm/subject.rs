@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use becalm::Policy;
 use becalm_sim::catalogue::{Candidate, Entry, Parameters};
+use becalm_sim::change::changed;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{Plan, Study};
-use becalm_sim::sweep::{self, InvalidSweep, Setting, Sweep};
+use becalm_sim::sweep::{self, InvalidSweep, Point, Sweep};
 use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{self, Brief};
 
 use super::contender::OWN;
 use super::own::{self, Own};
+use super::section::places;
 
 /// What the command line names.
 #[derive(Debug)]
@@ -55,6 +57,17 @@ impl Subject<'_> {
         }
     }
 
+    /// The scenario under a policy, with its places; `None` where it has none, or cannot be.
+    pub fn scenario(&self, policy: &Policy) -> Option<Scenario> {
+        match self {
+            Self::Entry(entry, parameters) => {
+                entry.validate(parameters, policy).ok()?;
+                entry.scenario.map(|build| build(parameters, policy))
+            }
+            Self::Own(own) => Some(own.under(policy)),
+        }
+    }
+
     /// What is compared where nothing is asked for, in the syntax of `--compare`.
     pub fn contenders(&self) -> &'static [&'static str] {
         match self {
@@ -80,20 +93,33 @@ impl Subject<'_> {
 }
 
 impl Subject<'_> {
-    /// Studies every point of a sweep that starts from this policy.
+    /// Studies every point of a sweep that starts from this policy, whose settings are those of this
+    /// place where an axis names none.
     ///
     /// # Errors
     ///
     /// Axes, or values of theirs, that make no sense, in a sentence; nothing has run by then.
-    pub fn sweep(&self, axes: &str, policy: &Policy, plan: &Plan<'_>) -> Result<Study, String> {
+    pub fn sweep(
+        &self,
+        axes: &str,
+        start: &Candidate,
+        at: Option<&str>,
+        plan: &Plan<'_>,
+    ) -> Result<Study, String> {
         let refused = |invalid: InvalidSweep| format!("--sweep: {invalid}");
         let brief = self.brief();
         match self {
             Self::Entry(entry, parameters) => {
-                let sweep = Sweep::read(axes, parameters).map_err(refused)?;
+                let sweep = Sweep::read(axes, parameters).map_err(refused)?.at(at);
                 let takes = |given: &Parameters, policy: &Policy| entry.validate(given, policy);
-                let points = sweep.points_of(policy, parameters, takes);
-                let points = points.map_err(refused)?;
+                let points = sweep.points_of(&start.policy, parameters, takes);
+                let mut points = points.map_err(refused)?;
+                let build = |point: &Point| {
+                    entry
+                        .scenario
+                        .map(|it| it(&point.parameters, &point.policy))
+                };
+                check_places(&mut points, start, build)?;
                 let study = sweep::study(&brief, &sweep, &points, plan, |point, plan| {
                     (entry.study)(&point.parameters, &[point.candidate()], plan)
                 });
@@ -101,18 +127,21 @@ impl Subject<'_> {
             }
             Self::Own(own) => {
                 let parameters = Parameters::of(own::AXES);
-                let sweep = Sweep::read(axes, &parameters).map_err(refused)?;
+                let sweep = Sweep::read(axes, &parameters).map_err(refused)?.at(at);
                 // A sweep of what is asked of the service leaves each client its policy.
-                let mut axes = sweep.axes.iter();
-                let is_for_all = axes.any(|axis| Setting::named(&axis.name).is_some());
+                let is_for_all = sweep.moves_policy();
                 let at = |given: &Parameters, policy: &Policy| own.at(given, policy, is_for_all);
                 let takes = |given: &Parameters, policy: &Policy| own.takes(given, policy);
-                let points = sweep.points_of(policy, &parameters, takes);
-                let points = points.map_err(refused)?;
-                sweep::study(&brief, &sweep, &points, plan, |point, plan| {
+                let points = sweep.points_of(&start.policy, &parameters, takes);
+                let mut points = points.map_err(refused)?;
+                check_places(&mut points, start, |it| {
+                    Some(at(&it.parameters, &it.policy))
+                })?;
+                let study = sweep::study(&brief, &sweep, &points, plan, |point, plan| {
                     let build = |policy: &Policy| at(&point.parameters, policy);
-                    Ok(verdict::study(&brief, &[point.candidate()], plan, build))
-                })
+                    verdict::study(&brief, &[point.candidate()], plan, build)
+                });
+                study.map_err(|too_much| format!("--sweep: {too_much}"))
             }
         }
     }
@@ -139,7 +168,8 @@ impl Subject<'_> {
         space
             .validate()
             .map_err(|invalid| refused(invalid.to_string()))?;
-        Ok(tune::tune(&self.brief(), space, given, plan, build))
+        let tuned = tune::tune(&self.brief(), space, given, plan, build);
+        tuned.map_err(|too_much| refused(too_much.to_string()))
     }
 
     fn brief(&self) -> Brief {
@@ -148,6 +178,30 @@ impl Subject<'_> {
             Self::Own(own) => own.brief(),
         }
     }
+}
+
+/// Has the points of a sweep start as they should, and refuses one that names a place that is not there,
+/// or makes of it what cannot be judged.
+fn check_places(
+    points: &mut [Point],
+    start: &Candidate,
+    build: impl Fn(&Point) -> Option<Scenario>,
+) -> Result<(), String> {
+    for point in points {
+        point.changes.splice(0..0, start.changes.iter().cloned());
+        if point.changes.is_empty() {
+            continue;
+        }
+        let scenario = build(point);
+        for change in &point.changes {
+            places(scenario.as_ref(), change.place()).map_err(|it| format!("--sweep: {it}"))?;
+        }
+        if let Some(scenario) = scenario {
+            let refused = |reason| format!("--sweep: {}: {reason}", point.name);
+            verdict::judgeable(&changed(scenario, &point.changes)).map_err(refused)?;
+        }
+    }
+    Ok(())
 }
 
 /// Why a scenario without services cannot be tuned, and what shows its trade-offs instead.

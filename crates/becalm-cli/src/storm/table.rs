@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use becalm_report::{Cell, Colour, Table};
-use becalm_sim::study::{Contender, Study, Verdict};
+use becalm_sim::study::{Contender, Figure, Study, Verdict};
 
 use super::figures;
 
@@ -23,13 +23,49 @@ pub fn of_figures(study: &Study, of: Range<usize>, headings: &[String], exact: b
     } else {
         table
     };
-    titles(study).into_iter().fold(table, |table, (id, title)| {
-        let cells = contenders.iter().map(|contender| {
-            let figure = contender.figures.iter().find(|figure| figure.id == id);
-            Cell::new(figure.map_or_else(String::new, write))
-        });
-        table.row([Cell::new(title)].into_iter().chain(cells))
-    })
+    let titles = titles(study).into_iter();
+    let titles = titles.map(|(id, title)| (None, id, title.to_owned()));
+    titles
+        .chain(titles_of_services(study))
+        .fold(table, |table, (service, id, title)| {
+            let cells = contenders.iter().map(|contender| {
+                let figure = figures_of(contender, service).find(|figure| figure.id == id);
+                Cell::new(figure.map_or_else(String::new, write))
+            });
+            table.row([Cell::new(title)].into_iter().chain(cells))
+        })
+}
+
+/// The figures of a policy, or of the service of this name under it.
+fn figures_of<'a>(
+    contender: &'a Contender,
+    service: Option<&str>,
+) -> impl Iterator<Item = &'a Figure> {
+    let found = match service {
+        None => Some(&contender.figures),
+        Some(name) => {
+            let mut services = contender.services.iter();
+            services.find(|it| it.name == name).map(|it| &it.figures)
+        }
+    };
+    found.into_iter().flatten()
+}
+
+/// The figures of each service of which any policy has a value, with its name.
+fn titles_of_services(study: &Study) -> Vec<(Option<&str>, &'static str, String)> {
+    let services = study.contenders.first().map(|it| &it.services);
+    let services = services.into_iter().flatten();
+    let titles = services.flat_map(|service| {
+        let name = service.name.as_str();
+        let has_value = move |id| {
+            let of_all =
+                |it| figures_of(it, Some(name)).any(|it| it.id == id && it.value.is_some());
+            study.contenders.iter().any(of_all)
+        };
+        let figures = service.figures.iter().filter(move |it| has_value(it.id));
+        figures.map(move |it| (Some(name), it.id, format!("{name}: {}", it.title)))
+    });
+    titles.collect()
 }
 
 /// The most policies that stand side by side; more have a row each.
@@ -134,13 +170,17 @@ mod tests {
                 .lines()
                 .count()
         };
-        assert_eq!(rows(&study), 4, "a header, the verdicts and two figures");
+        assert_eq!(
+            rows(&study),
+            5,
+            "a header, the verdicts, two figures, and one of a service"
+        );
         for contender in &mut study.contenders {
             for figure in &mut contender.figures {
                 figure.value = figure.value.filter(|_| figure.id == "amplification");
             }
         }
-        assert_eq!(rows(&study), 3);
+        assert_eq!(rows(&study), 4);
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
     text.push_str(&filled(width, "", &study.answer));
     text.push('\n');
     text.push_str(&figures(study, width, painter));
-    for drawing in study.charts.iter().filter_map(Drawing::of) {
+    // Of several services, what comes to the one that retries load most.
+    let charts = study.charts.iter().chain(study.services.first());
+    for drawing in charts.filter_map(Drawing::of) {
         text.push('\n');
         text.push_str(&drawing.to_terminal(width, painter));
     }
@@ -140,7 +142,9 @@ mod tests {
             "<full>: stable",
             "Only one comes back.",
             "time to recover",
+            "database: amplification",
             "The arrivals",
+            "What arrives at the database",
             "asked: load 260",
             "seed 7, 10 runs",
             "written: storm.html",

@@ -234,9 +234,11 @@ fn runs(page: &str) -> Vec<String> {
     let blocks = joined.split("```").skip(1).step_by(2);
     let lines = blocks.flat_map(str::lines).filter_map(|line| {
         // YAML and Dockerfiles have lists of words.
-        let line = match line.contains("[becalm") || line.contains("[\"becalm") {
-            true => line.replace(['[', ']', '"', ','], ""),
-            false => line.to_owned(),
+        let is_list = line.contains("[becalm") || line.contains("[\"becalm");
+        let line = if is_list {
+            line.replace(['[', ']', '"', ','], "")
+        } else {
+            line.to_owned()
         };
         let flags = line.split("becalm run ").nth(1)?.to_owned();
         let (flags, command) = match flags.strip_prefix("-- ") {

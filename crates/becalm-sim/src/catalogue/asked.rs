@@ -6,7 +6,6 @@ use super::{Candidate, Entry, InvalidParameter, Parameters};
 use crate::scenario::{InvalidScenario, Scenario};
 use crate::study::{Plan, Study};
 use crate::verdict::{self, Brief, Thoroughness, Unjudgeable};
-use crate::world;
 
 /// From where to where a parameter makes sense.
 #[derive(Debug, Clone, Copy)]
@@ -58,19 +57,13 @@ pub(super) fn study_with(
     for range in ranges {
         range.check(parameters)?;
     }
+    let build = |policy: &Policy| build(parameters, policy);
     for candidate in candidates {
-        judgeable(entry, &build(parameters, &candidate.policy))?;
+        judgeable(entry, &candidate.scenario(build))?;
     }
     let brief = Brief::of(entry, parameters);
-    let build = |policy: &Policy| build(parameters, policy);
-    Ok(verdict::study_with(
-        world::run,
-        &brief,
-        thoroughness,
-        candidates,
-        plan,
-        build,
-    ))
+    let studied = verdict::study_within(&brief, thoroughness, candidates, plan, build);
+    studied.map_err(|too_much| InvalidParameter::new("", too_much.to_string()))
 }
 
 /// Whether a verdict can be given on a scenario of this entry.
@@ -83,6 +76,7 @@ pub(super) fn judgeable(entry: &Entry, scenario: &Scenario) -> Result<(), Invali
 fn flag(entry: &Entry, reason: &Unjudgeable) -> &'static str {
     let field = match reason {
         Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
+        Unjudgeable::Coarse { .. } => "bucket",
         Unjudgeable::Invalid(
             InvalidScenario::Time { field, .. }
             | InvalidScenario::Rate { field, .. }

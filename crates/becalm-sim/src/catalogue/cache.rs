@@ -57,6 +57,12 @@ pub const CACHE: Entry = Entry {
             "10ms",
             "what the database takes for one",
         ),
+        Parameter::new(
+            "queue",
+            Kind::Places,
+            "3000",
+            "requests that wait for the database at most; by itself ten times as long as callers do",
+        ),
         usual::timeout("1s"),
         Parameter::new(
             "late-fills",
@@ -101,7 +107,10 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     };
     Scenario::new("cache", parameters.duration("horizon"))
         .service(front)
-        .service(Service::new("database", count(parameters, "workers"), time))
+        .service(
+            Service::new("database", count(parameters, "workers"), time)
+                .queue(count(parameters, "queue")),
+        )
         .population(
             Population::new("clients", "service", arrivals, policy.clone()).timeout(timeout),
         )
@@ -112,6 +121,7 @@ const RANGES: &[Range] = &[
     Range::LOAD,
     Range::new("keys", 1.0, 1e7),
     Range::new("workers", 1.0, 1e6),
+    Range::new("queue", 0.0, 1e7),
 ];
 
 fn study(

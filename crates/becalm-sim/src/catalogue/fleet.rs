@@ -256,6 +256,7 @@ pub(super) fn study(
         seed: plan.seed,
         runs: plan.runs.unwrap_or(RUNS).max(1),
         events: records.map(|record| record.events).sum(),
+        ..Study::default()
     }
 }
 

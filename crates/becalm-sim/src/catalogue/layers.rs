@@ -139,7 +139,8 @@ fn study(
     let to = from + parameters.duration("outage");
     let (mut lines, mut answers) = (Vec::new(), Vec::new());
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
+        let recording = world::run(&scenario, plan.seed);
         let reached = at_bottom(&recording, from, to);
         contender.figures.push(Figure::new(
             "at_bottom",

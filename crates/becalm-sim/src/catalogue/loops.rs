@@ -104,7 +104,7 @@ fn study(
     let mut study = asked::study(&LOOPS, RANGES, scenario, given)?;
     let mut answers = Vec::new();
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let scenario = scenario(parameters, &candidate.policy);
+        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
         let record = clients(&world::run(&scenario, plan.seed));
         // From when on the delays of the first calls are over, in the loops that are usual.
         let from = scenario.horizon / 2;

@@ -100,7 +100,7 @@ const RANGES: &[Range] = &[
     Range::LOAD,
     Range::new("clients", 1.0, 1e6),
     Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 1.0, 1e7),
+    Range::new("queue", 0.0, 1e7),
 ];
 
 fn study(

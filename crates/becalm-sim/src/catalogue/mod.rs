@@ -20,6 +20,7 @@ mod queue;
 mod runs;
 mod small_clients;
 mod throttle;
+mod tiers;
 mod trigger;
 mod usual;
 
@@ -27,6 +28,7 @@ pub use parameters::{InvalidParameter, Kind, Parameter, Parameters};
 
 use becalm::Policy;
 
+use crate::change::{Change, changed};
 use crate::scenario::Scenario;
 use crate::study::{Comparison, Plan, Study};
 
@@ -101,6 +103,31 @@ pub struct Candidate {
     pub name: String,
     /// What decides.
     pub policy: Policy,
+    /// What is different at single places of the scenario that this policy makes.
+    pub changes: Vec<Change>,
+}
+
+impl Candidate {
+    /// A policy under this name.
+    pub fn new(name: impl Into<String>, policy: Policy) -> Self {
+        Self {
+            name: name.into(),
+            policy,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Adds what is different at single places.
+    #[must_use]
+    pub fn with(mut self, changes: impl IntoIterator<Item = Change>) -> Self {
+        self.changes.extend(changes);
+        self
+    }
+
+    /// The scenario that `build` makes of its policy, with its changes.
+    pub fn scenario(&self, build: impl FnOnce(&Policy) -> Scenario) -> Scenario {
+        changed(build(&self.policy), &self.changes)
+    }
 }
 
 /// All scenarios, in the order of the catalogue.
@@ -121,6 +148,7 @@ pub const ENTRIES: &[&Entry] = &[
     &deadline::DEADLINE,
     &priority::PRIORITY,
     &cache::CACHE,
+    &tiers::TIERS,
 ];
 
 /// The scenario of this name.

@@ -25,6 +25,8 @@ pub struct Parameter {
 pub enum Kind {
     /// A whole number from 1 up.
     Count,
+    /// A whole number from 0 up.
+    Places,
     /// A number from 0 up.
     Number,
     /// A number from 0 to 1.
@@ -56,6 +58,7 @@ impl Parameter {
         let number = || value.parse::<f64>().ok().filter(|it| it.is_finite());
         let is_valid = match self.kind {
             Kind::Count => value.parse::<u64>().is_ok_and(|it| it > 0),
+            Kind::Places => value.parse::<u64>().is_ok(),
             Kind::Number => number().is_some_and(|it| it >= 0.0),
             Kind::Share => number().is_some_and(|it| (0.0..=1.0).contains(&it)),
             Kind::Duration => duration::parse(value).is_ok(),
@@ -66,6 +69,7 @@ impl Parameter {
         }
         let wanted = match self.kind {
             Kind::Count => "a whole number from 1 up".into(),
+            Kind::Places => "a whole number from 0 up".into(),
             Kind::Number => "a number from 0 up".into(),
             Kind::Share => "a number from 0 to 1".into(),
             Kind::Duration => "a duration such as 250ms or 2m".into(),

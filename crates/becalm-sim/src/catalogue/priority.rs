@@ -155,7 +155,8 @@ fn study(
     let mut study = asked::study_with(&PRIORITY, thoroughness, RANGES, scenario, given)?;
     let mut answers = Vec::new();
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
+        let recording = world::run(&scenario, plan.seed);
         let share = |population| in_spike(&recording, population, parameters);
         let of_hundred = |share: f64| Some(100.0 * share).filter(|it| it.is_finite());
         let (critical, prefetch) = (share(0), share(1));

@@ -73,7 +73,7 @@ pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
 const RANGES: &[Range] = &[
     Range::LOAD,
     Range::new("workers", 1.0, 1e6),
-    Range::new("queue", 1.0, 1e7),
+    Range::new("queue", 0.0, 1e7),
 ];
 
 fn study(

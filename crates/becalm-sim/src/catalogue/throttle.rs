@@ -117,7 +117,8 @@ fn study(
     let end = parameters.duration("horizon");
     let mut answers = Vec::new();
     for (candidate, contender) in candidates.iter().zip(&mut study.contenders) {
-        let recording = world::run(&scenario(parameters, &candidate.policy), plan.seed);
+        let scenario = candidate.scenario(|policy| scenario(parameters, policy));
+        let recording = world::run(&scenario, plan.seed);
         let sent = rate(&clients(&recording).attempts, recording.bucket, from, to);
         contender.figures.push(Figure::new(
             "sent_per_s",

@@ -13,7 +13,7 @@ pub(super) const WORKERS: Parameter = Parameter::new(
 
 /// Places of its queue.
 pub(super) const QUEUE: Parameter =
-    Parameter::new("queue", Kind::Count, "1000", "requests that wait at most");
+    Parameter::new("queue", Kind::Places, "1000", "requests that wait at most");
 
 /// What a request takes where that is drawn.
 pub(super) const MEAN_SERVICE_TIME: Parameter = Parameter::new(

@@ -12,8 +12,8 @@
 //! attempts in three layers) of the Google SRE book, ch. 22, *Addressing Cascading Failures*,
 //! <https://sre.google/sre-book/addressing-cascading-failures/>.
 
-use super::flaky::{attempts_of, attempts_per_call, success};
-use super::{amount, share};
+use super::flaky::{attempts_of, attempts_per_call, retries_paid_by_successes, success};
+use super::{amount, lesser, share};
 
 /// Layers above which [`with_fan_out`] is not computed.
 pub const MOST_LAYERS: u32 = 1000;
@@ -43,6 +43,29 @@ pub fn added(failures: f64, attempts: u32, layers: u32) -> f64 {
 /// (1 + r)^L, as each layer makes at most 1 + r attempts for each call from above.
 pub fn budgeted(ratio: f64, layers: u32) -> f64 {
     libm::pow(1.0 + amount(ratio), f64::from(layers))
+}
+
+/// Attempts at the bottom per call of a user, in the long run, where every layer has a budget that earns
+/// r for each of its calls that succeeds.
+///
+/// Layer by layer from the bottom. A call whose attempts fail with probability p makes x retries:
+/// what the failures ask for ([`attempts_per_call`] less one), or what the successes pay
+/// ([`retries_paid_by_successes`]) if that is less. Then it is 1 + x attempts and succeeds with
+/// probability (1 - p)(1 + x), which says how often an attempt of the layer above fails. 1 where all
+/// fail: an outage earns nothing. NaN above [`MOST_LAYERS`] layers.
+pub fn budgeted_by_successes(failures: f64, attempts: u32, ratio: f64, layers: u32) -> f64 {
+    if layers > MOST_LAYERS {
+        return f64::NAN;
+    }
+    let mut failing = share(failures);
+    let mut at_bottom = 1.0;
+    for _ in 0..layers {
+        let asked = attempts_per_call(failing, attempts) - 1.0;
+        let made = 1.0 + lesser(asked, retries_paid_by_successes(ratio, failing));
+        at_bottom *= made;
+        failing = (1.0 - (1.0 - failing) * made).clamp(0.0, 1.0);
+    }
+    at_bottom
 }
 
 /// Calls at the bottom for one call of a user, without a failure, where every layer makes k calls

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use becalm::StopReason;
 
+use crate::world::Stopped;
+
 pub use histogram::Histogram;
 pub use slices::Endings;
 pub(crate) use slices::slices;
@@ -30,6 +32,9 @@ pub struct Recording {
     /// Events that were handled: a call begins, a wait is over, a hedge is due, a request arrives, a
     /// worker is done, an answer arrives, a time-out fires or turns out not to be needed.
     pub events: u64,
+    /// Why the run stopped before its end, where it did: then there is nothing else here but the
+    /// events until then.
+    pub stopped: Option<Stopped>,
 }
 
 /// What a population saw. Counts are per bucket of the moment in which a thing happened, but those
@@ -98,6 +103,18 @@ pub struct ServiceRecord {
     pub misses: Vec<u32>,
     /// Requests that were neither refused, served nor dropped when the run ended.
     pub inside: u64,
+    /// What it asked of other services, one for each of its calls in the order of the scenario.
+    pub calls: Vec<CallsRecord>,
+}
+
+/// What a service asked of another one, per bucket.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct CallsRecord {
+    /// First tries that were sent: as many as calls, but for those that a guard refused.
+    pub first_tries: Vec<u32>,
+    /// Attempts that were sent, first tries and hedges among them.
+    pub attempts: Vec<u32>,
 }
 
 impl PopulationRecord {

@@ -2,7 +2,7 @@
 
 use becalm::StopReason;
 
-use super::{Endings, PopulationRecord, ServiceRecord, Stop};
+use super::{CallsRecord, Endings, PopulationRecord, ServiceRecord, Stop};
 
 /// When a call began.
 #[derive(Debug, Clone, Copy)]
@@ -104,10 +104,31 @@ pub(crate) struct ServiceTally {
     pub misses: u32,
     queue: u32,
     longest: u32,
+    /// Of each of its calls: first tries, and all attempts.
+    calls: Vec<(u32, u32)>,
     record: ServiceRecord,
 }
 
 impl ServiceTally {
+    /// A record of a service with so many calls.
+    pub fn new(calls: usize) -> Self {
+        let mut tally = Self {
+            calls: vec![(0, 0); calls],
+            ..Self::default()
+        };
+        tally.record.calls = vec![CallsRecord::default(); calls];
+        tally
+    }
+
+    /// An attempt of this of its calls was sent.
+    #[inline]
+    pub fn asked(&mut self, call: usize, is_first: bool) {
+        if let Some((first_tries, attempts)) = self.calls.get_mut(call) {
+            *first_tries += u32::from(is_first);
+            *attempts += 1;
+        }
+    }
+
     /// One more waits for a worker.
     #[inline]
     pub fn queued(&mut self) {
@@ -134,6 +155,10 @@ impl ServiceTally {
             (&mut record.misses, &mut self.misses),
         ] {
             counts.push(std::mem::take(count));
+        }
+        for (counts, (first_tries, attempts)) in record.calls.iter_mut().zip(&mut self.calls) {
+            counts.first_tries.push(std::mem::take(first_tries));
+            counts.attempts.push(std::mem::take(attempts));
         }
         self.record.queue.push(self.longest);
         self.longest = self.queue;

@@ -10,7 +10,7 @@ use becalm::policy::InvalidPolicy;
 pub enum InvalidScenario {
     /// The horizon is zero, or longer than ten years.
     Horizon,
-    /// The bucket is zero, or there would be more than ten million.
+    /// The bucket is zero or longer than the horizon, or there would be more than ten million.
     Bucket,
     /// Two populations, or two services, have one name.
     Duplicate(String),
@@ -50,10 +50,17 @@ pub enum InvalidScenario {
         /// The field.
         field: &'static str,
     },
-    /// A population has no variants, or none that has a share.
-    Variants(String),
+    /// A population has no variants, or their shares are below 0 or do not add up to 1.
+    Variants {
+        /// Whose.
+        of: String,
+        /// What they add up to.
+        sum: f64,
+    },
     /// Recorded calls are not in order.
     Trace(String),
+    /// No call is recorded, or none before the horizon.
+    NoCalls(String),
     /// A service calls itself, directly or through others.
     Cycle(String),
     /// A cache has no keys.
@@ -76,7 +83,7 @@ impl fmt::Display for InvalidScenario {
         match self {
             Self::Horizon => f.write_str("the horizon must be above zero and at most ten years"),
             Self::Bucket => f.write_str(
-                "the bucket must be above zero and at least a ten-millionth of the horizon",
+                "the bucket must be from a ten-millionth of the horizon to the horizon itself",
             ),
             Self::Duplicate(name) => write!(f, "the name {name} is used twice; rename one"),
             Self::Unknown { of, name } => {
@@ -105,13 +112,15 @@ impl fmt::Display for InvalidScenario {
                 "the {field} of {of} must be at most ten years, from the shorter to the longer, and \
                  above zero where something is repeated"
             ),
-            Self::Variants(of) => {
-                write!(
-                    f,
-                    "the variants of {of} must have shares from 0 up, one of them above 0"
-                )
-            }
+            Self::Variants { of, sum } => write!(
+                f,
+                "the variants of {of} must have shares from 0 up that add up to 1, not to {sum:.4}"
+            ),
             Self::Trace(of) => write!(f, "the recorded calls of {of} must be in order; sort them"),
+            Self::NoCalls(of) => write!(
+                f,
+                "no recorded call of {of} lies before the horizon; record some, or give it other arrivals"
+            ),
             Self::Cycle(of) => {
                 write!(
                     f,

@@ -38,7 +38,7 @@ pub struct Population {
 pub struct Variant {
     /// Decides about their retries.
     pub policy: Policy,
-    /// The share of clients, relative to the others' shares.
+    /// The share of clients, from 0 to 1. Those of a population add up to 1, to a hundredth.
     pub share: f64,
 }
 

@@ -12,6 +12,9 @@ use super::{
 
 const MOST_BUCKETS: u128 = 10_000_000;
 
+/// By which shares that are written with two digits may miss their sum of 1.
+const ROUNDED: f64 = 0.015;
+
 impl Scenario {
     /// Checks that the scenario can be run.
     ///
@@ -23,7 +26,7 @@ impl Scenario {
             return Err(InvalidScenario::Horizon);
         }
         let buckets = self.horizon.as_nanos().checked_div(self.bucket.as_nanos());
-        if buckets.is_none_or(|buckets| buckets > MOST_BUCKETS) {
+        if buckets.is_none_or(|buckets| buckets > MOST_BUCKETS) || self.bucket > self.horizon {
             return Err(InvalidScenario::Bucket);
         }
         let services = || self.services.iter().map(|service| &service.name);
@@ -50,8 +53,9 @@ impl Scenario {
         patience(of, population.timeout)?;
         let shares = || population.variants.iter().map(|variant| variant.share);
         let sum: f64 = shares().sum();
-        if !(shares().all(|share| share >= 0.0) && sum > 0.0 && sum.is_finite()) {
-            return Err(InvalidScenario::Variants(of.clone()));
+        if !(shares().all(|share| share >= 0.0) && (sum - 1.0).abs() < ROUNDED) {
+            let of = of.clone();
+            return Err(InvalidScenario::Variants { of, sum });
         }
         for variant in &population.variants {
             self.check_policy(of, &variant.policy)?;
@@ -84,7 +88,11 @@ impl Scenario {
                 if !times.is_sorted() {
                     return Err(InvalidScenario::Trace(of.clone()));
                 }
-                limit(of, "recorded calls", times.last().copied())
+                limit(of, "recorded calls", times.last().copied())?;
+                if times.first().is_none_or(|first| *first >= self.horizon) {
+                    return Err(InvalidScenario::NoCalls(of.clone()));
+                }
+                Ok(())
             }
             Arrivals::Closed { think } => time(of, "think time", think),
         }

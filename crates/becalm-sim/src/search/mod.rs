@@ -12,4 +12,5 @@ mod threshold;
 pub use mean::Mean;
 pub(crate) use mean::student;
 pub use proportion::Proportion;
+pub(crate) use threshold::find_beside;
 pub use threshold::{Point, Range, Threshold, find};

@@ -25,6 +25,11 @@ impl Proportion {
         f64::from(self.successes) / f64::from(self.runs)
     }
 
+    /// Whether all succeeded.
+    pub fn is_all(self) -> bool {
+        self.successes == self.runs
+    }
+
     /// Whether at least half succeeded.
     pub fn is_mostly(self) -> bool {
         2 * u64::from(self.successes) >= u64::from(self.runs)

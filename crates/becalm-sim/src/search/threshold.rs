@@ -56,7 +56,13 @@ pub struct Threshold {
     pub points: Vec<Point>,
 }
 
-/// Finds the value that half of all runs survive. `survive` runs a value so many times; it is also
+/// Finds the value that half of all runs survive, with nothing known before.
+pub fn find(range: &Range, survive: impl FnMut(f64, u32) -> Proportion) -> Threshold {
+    find_beside(range, &[], survive)
+}
+
+/// Finds the value that half of all runs survive. What is known of some values already is part of the
+/// search: it is not run again, and no result contradicts it. `survive` runs a value so many times; it is also
 /// told how many values were tried before, so that each can have seeds of its own.
 ///
 /// Bisection of the logarithm, by majority, and then of the gaps between the estimate and the
@@ -65,13 +71,18 @@ pub struct Threshold {
 /// which a probit fit would. The values follow the results, so the interval is made of tests that
 /// stay right under any choice: an exact binomial test at each, whose level is 2.5 % divided by the
 /// number of values (C. E. Bonferroni, 1936). It errs on the wide side.
-pub fn find(range: &Range, mut survive: impl FnMut(f64, u32) -> Proportion) -> Threshold {
+pub fn find_beside(
+    range: &Range,
+    known: &[Point],
+    mut survive: impl FnMut(f64, u32) -> Proportion,
+) -> Threshold {
     let most = range.points.max(3);
+    let known = known.iter().filter(|it| it.survived.runs > 0);
     let mut search = Search {
         error: 0.025 / f64::from(most),
         most,
         resolution: range.resolution.max(1e-6),
-        points: Vec::new(),
+        points: known.copied().collect(),
         survive: &mut survive,
     };
     let low = if range.low > 0.0 {
@@ -80,11 +91,13 @@ pub fn find(range: &Range, mut survive: impl FnMut(f64, u32) -> Proportion) -> T
         f64::MIN_POSITIVE
     };
     let high = range.high.max(low);
-    let survives_high = search.attempt(high).is_mostly();
-    let survives_low = survives_high || search.attempt(low).is_mostly();
+    let (survived, lost) = search.known_ends(high);
+    let survives_high = lost.is_none() && search.attempt(high).is_mostly();
+    let survives_low = survives_high || survived.is_some() || search.attempt(low).is_mostly();
     if survives_low && !survives_high {
         // A third of the values narrows the interval.
-        search.bisect(low, high, most.div_ceil(3), Proportion::is_mostly);
+        let (from, to) = (survived.unwrap_or(low), lost.unwrap_or(high));
+        search.bisect(from, to, most.div_ceil(3), Proportion::is_mostly);
     }
     search.narrow(low, high);
     let (above, below) = search.significant();
@@ -110,6 +123,22 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// The highest value that is known to be survived, and the lowest that is known not to be, which
+    /// counts where they contradict each other.
+    fn known_ends(&self, high: f64) -> (Option<f64>, Option<f64>) {
+        let ends = |is_survived| {
+            let these = self.points.iter();
+            these.filter(move |it| it.survived.is_mostly() == is_survived)
+        };
+        let lost = ends(false).map(|it| it.value).min_by(f64::total_cmp);
+        let bound = lost.unwrap_or(high);
+        let survived = ends(true).map(|it| it.value).filter(|it| *it < bound);
+        (
+            survived.max_by(f64::total_cmp),
+            lost.filter(|it| *it <= high),
+        )
+    }
+
     fn attempt(&mut self, value: f64) -> Proportion {
         let before = self.tried();
         let survived = (self.survive)(value, before);

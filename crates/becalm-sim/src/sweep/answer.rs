@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use crate::study::{Contender, Figure, Verdict};
 use crate::verdict;
 
+use super::axis::setting_of;
 use super::grid::Sweep;
 use super::pictures::places;
-use super::setting::Setting;
 use super::weighed::{Pair, figure, pair};
 
 /// How many points have each verdict, and which of the best serves most; where there is no verdict,
@@ -53,8 +53,8 @@ impl<'a> Group<'a> {
     fn all(sweep: &Sweep, contenders: &'a [Contender]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (index, contender) in contenders.iter().enumerate() {
-            let name = named(sweep, index, |axis| Setting::named(axis).is_none());
-            let point = named(sweep, index, |axis| Setting::named(axis).is_some());
+            let name = named(sweep, index, |axis| setting_of(axis).is_none());
+            let point = named(sweep, index, |axis| setting_of(axis).is_some());
             let point = (point, contender);
             match groups.iter_mut().find(|it| it.name == name) {
                 Some(group) => group.points.push(point),

@@ -1,10 +1,9 @@
 //! Which values does an axis have?
 
-use std::time::Duration;
-
-use becalm::duration::{self, Human};
+use becalm::duration;
 
 use super::invalid::InvalidSweep;
+use crate::change::{Scale, Setting};
 
 /// One axis of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,17 +15,14 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// What a range of an axis goes through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
-    /// Whole numbers from 1 up.
-    Whole,
-    /// Numbers.
-    Number,
-    /// Times.
-    Time,
-    /// Nothing: words have no range.
-    Word,
+/// The setting that an axis goes through, and the place of its policy, where it names one; `None` for a
+/// parameter.
+pub(super) fn setting_of(name: &str) -> Option<(Option<&str>, Setting)> {
+    let (place, setting) = match name.rsplit_once('.') {
+        Some((place, setting)) => (Some(place), setting),
+        None => (None, name),
+    };
+    Setting::named(setting).map(|it| (place, it))
 }
 
 /// Steps of a range that names no number of them.
@@ -151,36 +147,4 @@ fn points(scale: Scale, from: f64, to: f64, steps: Option<u32>) -> Vec<f64> {
         .collect();
     points.dedup();
     points
-}
-
-impl Scale {
-    fn number(self, text: &str) -> Option<f64> {
-        match self {
-            Self::Time => duration::parse(text).ok().map(|it| it.as_secs_f64()),
-            Self::Whole => text.parse::<u32>().ok().filter(|it| *it > 0).map(f64::from),
-            Self::Number => text
-                .parse::<f64>()
-                .ok()
-                .filter(|it| it.is_finite() && *it >= 0.0),
-            Self::Word => None,
-        }
-    }
-
-    /// To three digits, which is how people would write it.
-    fn rounded(self, value: f64) -> f64 {
-        if self == Self::Whole {
-            return value.round();
-        }
-        format!("{value:.2e}").parse().unwrap_or(value)
-    }
-
-    fn text(self, value: f64) -> String {
-        match self {
-            Self::Time => {
-                let time = Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX);
-                Human(time).to_string()
-            }
-            _ => format!("{value}"),
-        }
-    }
 }

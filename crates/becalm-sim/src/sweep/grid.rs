@@ -6,9 +6,9 @@ use becalm::Policy;
 
 use crate::catalogue::{InvalidParameter, Kind, Parameters};
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, setting_of};
 use super::invalid::InvalidSweep;
-use super::setting::Setting;
+use crate::change::{Change, Scale, Setting};
 
 /// Axes, each point of whose grid is a policy in a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,9 @@ use super::setting::Setting;
 pub struct Sweep {
     /// The axes, in the order in which they are written. Not empty.
     pub axes: Vec<Axis>,
+    /// The place whose policy a setting means where its axis names none; `None` for the policy of the
+    /// point.
+    pub at: Option<String>,
 }
 
 /// A point of the grid.
@@ -30,6 +33,8 @@ pub struct Point {
     pub parameters: Parameters,
     /// What decides.
     pub policy: Policy,
+    /// What is different at single places.
+    pub changes: Vec<Change>,
 }
 
 impl Sweep {
@@ -55,7 +60,7 @@ impl Sweep {
         if points > Self::MOST_POINTS {
             return Err(InvalidSweep::TooManyPoints(points));
         }
-        Ok(Self { axes })
+        Ok(Self { axes, at: None })
     }
 
     /// The points, the last axis fastest.
@@ -73,13 +78,14 @@ impl Sweep {
             name: String::new(),
             parameters: parameters.clone(),
             policy: policy.clone(),
+            changes: Vec::new(),
         };
         let mut points = vec![start];
         for axis in &self.axes {
             let mut next = Vec::with_capacity(points.len() * axis.values.len());
             for point in &points {
                 for value in &axis.values {
-                    next.push(point.with(&axis.name, value)?);
+                    next.push(point.with(&axis.name, value, self.at.as_deref())?);
                 }
             }
             points = next;
@@ -98,6 +104,19 @@ impl Sweep {
 }
 
 impl Sweep {
+    /// Sets the place whose policy a setting means where its axis names none.
+    #[must_use]
+    pub fn at(mut self, place: Option<&str>) -> Self {
+        self.at = place.map(str::to_owned);
+        self
+    }
+
+    /// Whether an axis goes through settings of the policy of each point, at no single place.
+    pub fn moves_policy(&self) -> bool {
+        let mut axes = self.axes.iter().filter_map(|it| setting_of(&it.name));
+        self.at.is_none() && axes.any(|(place, _)| place.is_none())
+    }
+
     /// The points, each of which the scenario takes: `takes` refuses parameters out of their ranges,
     /// as [`Entry::validate`](crate::catalogue::Entry::validate) does. Nothing has run by then.
     ///
@@ -136,15 +155,19 @@ impl Point {
         }
     }
 
-    fn with(&self, axis: &str, value: &str) -> Result<Self, InvalidSweep> {
+    fn with(&self, axis: &str, value: &str, at: Option<&str>) -> Result<Self, InvalidSweep> {
         let refuse = |reason| InvalidSweep::Value {
             axis: axis.to_owned(),
             value: value.to_owned(),
             reason,
         };
         let mut point = self.clone();
-        match Setting::named(axis) {
-            Some(setting) => setting.set(&mut point.policy, value).map_err(refuse)?,
+        match setting_of(axis).map(|(place, setting)| (place.or(at), setting)) {
+            Some((None, setting)) => setting.set(&mut point.policy, value).map_err(refuse)?,
+            Some((Some(place), setting)) => {
+                let change = Change::setting(place, setting, value).map_err(refuse)?;
+                point.changes.push(change);
+            }
             None => point
                 .parameters
                 .set(axis, value)
@@ -178,7 +201,7 @@ fn split(text: &str) -> Result<Vec<(&str, String)>, InvalidSweep> {
 }
 
 fn scale(name: &str, parameters: &Parameters) -> Result<Scale, InvalidSweep> {
-    if let Some(setting) = Setting::named(name) {
+    if let Some((_, setting)) = setting_of(name) {
         return Ok(setting.scale());
     }
     let found = parameters.iter().find(|(it, _)| it.name == name);
@@ -190,7 +213,7 @@ fn scale(name: &str, parameters: &Parameters) -> Result<Scale, InvalidSweep> {
         });
     };
     Ok(match parameter.kind {
-        Kind::Count => Scale::Whole,
+        Kind::Count | Kind::Places => Scale::Whole,
         Kind::Number | Kind::Share => Scale::Number,
         Kind::Duration => Scale::Time,
         _ => Scale::Word,

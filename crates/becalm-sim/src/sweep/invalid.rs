@@ -3,6 +3,7 @@
 use std::fmt;
 
 use becalm::policy::InvalidPolicy;
+use becalm::suggest::nearest;
 
 use crate::catalogue::InvalidParameter;
 
@@ -60,15 +61,30 @@ pub enum InvalidSweep {
 impl fmt::Display for InvalidSweep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAnAxis(text) => write!(
-                f,
-                "\"{text}\" is not an axis; write a name and its values, such as base=50ms..1s"
-            ),
-            Self::UnknownAxis { name, known } => {
+            Self::NotAnAxis(text) => {
                 write!(
                     f,
-                    "{name} is not known; what can be swept is {}",
-                    known.join(", ")
+                    "\"{text}\" is not an axis; write a name and its values, such as base=50ms..1s"
+                )?;
+                if text.ends_with('-') {
+                    f.write_str(
+                        "; put quotes around a name with `->`, or the shell takes `>` for itself",
+                    )?;
+                }
+                Ok(())
+            }
+            Self::UnknownAxis { name, known } => {
+                write!(f, "{name} is not known; ")?;
+                let setting = name
+                    .rsplit_once('.')
+                    .map_or(&**name, |(_, setting)| setting);
+                if let Some(meant) = nearest(setting, known.iter().copied()) {
+                    write!(f, "did you mean `{meant}`? ")?;
+                }
+                let all = known.join(", ");
+                write!(
+                    f,
+                    "what can be swept is {all}; at one place as orders->db.attempts"
                 )
             }
             Self::Twice(name) => write!(

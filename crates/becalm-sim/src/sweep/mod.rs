@@ -1,8 +1,9 @@
 //! What happens to a service over a grid of policies?
 //!
 //! A sweep is written as axes: `base=50ms..1s,ratio=0.05..0.5,attempts=2..5,jitter=full|equal`. An
-//! axis is a setting of a policy ([`Setting`]) or a parameter of the scenario, and its values are
-//! separated by `|`:
+//! axis is a setting of a policy ([`Setting`](crate::change::Setting)), that of the policy at one place
+//! (`orders->db.attempts=1..4`, [`Place`](crate::change::Place)), or a parameter of the scenario. Its
+//! values are separated by `|`:
 //!
 //! - `full`, `250ms`, `none`: that value.
 //! - `50ms..1s`: from one to the other, both among them. In five steps of equal factors, because it is
@@ -18,12 +19,10 @@ mod drawn;
 mod grid;
 mod invalid;
 mod pictures;
-mod setting;
 mod study;
 mod weighed;
 
 pub use axis::Axis;
 pub use grid::{Point, Sweep};
 pub use invalid::InvalidSweep;
-pub use setting::Setting;
 pub use study::study;

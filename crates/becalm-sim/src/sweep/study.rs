@@ -12,12 +12,9 @@ use super::pictures::pictures;
 use super::weighed::weighed;
 
 impl Point {
-    /// Its policy under its name.
+    /// Its policy, and what is different at single places, under its name.
     pub fn candidate(&self) -> Candidate {
-        Candidate {
-            name: self.name.clone(),
-            policy: self.policy.clone(),
-        }
+        Candidate::new(self.name.clone(), self.policy.clone()).with(self.changes.iter().cloned())
     }
 }
 
@@ -80,6 +77,7 @@ pub fn study<E>(
         seed: plan.seed,
         runs,
         events,
+        ..Study::default()
     })
 }
 

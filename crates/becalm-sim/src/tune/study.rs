@@ -5,8 +5,8 @@ use becalm::Policy;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
-use crate::verdict::{Brief, Runs, is_bounded, longest_outage};
-use crate::world;
+use crate::verdict::{Brief, Runs, TooMuch, is_bounded, longest_outage};
+use crate::world::{self, Ceiling};
 
 use super::candidates::candidates;
 use super::choice::{Choice, Tuned};
@@ -48,18 +48,28 @@ const LEAST: usize = 8;
 const FRESH: u32 = 10;
 
 /// Looks for the policies that no other beats, in the scenario that `build` makes of each.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn tune(
     brief: &Brief,
     space: &Space,
     given: &Policy,
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Tuning {
-    tune_with(world::run, brief, space, given, plan, build)
+) -> Result<Tuning, TooMuch> {
+    let ceiling = Ceiling::of(plan.memory);
+    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
+    tune_with(run, brief, space, given, plan, build)
 }
 
 /// Looks for a policy with this way to run a scenario. Equal seeds give equal answers, on any number
 /// of threads. The plan's runs are those of a case in the last round, and of the fresh runs.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn tune_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,
@@ -67,7 +77,7 @@ pub fn tune_with(
     given: &Policy,
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Tuning {
+) -> Result<Tuning, TooMuch> {
     let runs = Runs::new(run, plan);
     let world = build(given);
     let timeouts = world.populations.iter().filter_map(|it| it.timeout);
@@ -131,7 +141,10 @@ pub fn tune_with(
     let reasons = reasons(&told);
     let mut study = shown::study(brief, &choice, &reasons, is_triggered, outages);
     (study.seed, study.runs, study.events) = (plan.seed, fresh, runs.events());
-    Tuning {
+    if let Some(too_much) = runs.too_much() {
+        return Err(too_much);
+    }
+    Ok(Tuning {
         front: choice.front,
         recommended: choice.recommended,
         given: choice.given,
@@ -139,7 +152,7 @@ pub fn tune_with(
         policies: policies.len(),
         runs: runs.done(),
         study,
-    }
+    })
 }
 
 fn announce<R: Fn(&Scenario, u64) -> Recording + Sync>(

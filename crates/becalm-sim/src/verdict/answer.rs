@@ -2,9 +2,14 @@
 
 use crate::study::Verdict;
 
-use super::evidence::{few_calls, hundredths, list, percent, percent_or_none, plain, tenths};
+use super::amplified::Amplified;
+use super::evidence::{
+    few_calls, hundredths, list, lost_meanwhile, of_runs, percent, percent_or_none, plain, tenths,
+};
 use super::figures::{median, recovery_times};
 use super::judge::Outcome;
+use super::services::PhaseOf;
+use super::stress::Worse;
 use super::study::Examined;
 
 /// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
@@ -46,13 +51,26 @@ fn costs(these: &[&Examined]) -> String {
             median(it.ruling.outcomes.iter().map(value)).unwrap_or_default()
         };
         let success = percent(of(&|it| phase(it).success()));
-        let attempts = hundredths(of(&|it| phase(it).amplification()));
-        let (calls, tries) = if place == 0 {
-            (" of the calls succeed", " attempts for each first try")
+        let seen: PhaseOf = if is_triggered {
+            |it| &it.during
         } else {
-            ("", "")
+            |it| &it.whole
         };
-        format!("{success}{calls} with {attempts}{tries} ({})", it.name)
+        let amplified = Amplified::most(&it.scenario, &it.ruling.outcomes, seen);
+        let attempts = match (amplified, place) {
+            (Some(amplified), _) => amplified.how_much(),
+            (None, 0) => {
+                let attempts = hundredths(of(&|it| phase(it).amplification()));
+                format!("{attempts} attempts for each first try")
+            }
+            (None, _) => hundredths(of(&|it| phase(it).amplification())),
+        };
+        let calls = if place == 0 {
+            " of the calls succeed"
+        } else {
+            ""
+        };
+        format!("{success}{calls} with {attempts} ({})", it.name)
     });
     let when = if is_triggered {
         "During the trigger "
@@ -82,7 +100,14 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             let (_, pressure) = over(&|it| it.pressure);
             let (_, most) = over(&|it| it.offered);
             let answered = answered_at_the_end(answered);
-            if pressure > 1.0 {
+            if let Some(amplified) = amplified(these, |it| &it.tail).filter(|_| pressure > 1.0) {
+                format!(
+                    "Under {names} {} stays down after the trigger is gone: it gets up to {} \
+                     requests for each that first tries bring, and {answered}.",
+                    amplified.name,
+                    hundredths(amplified.by)
+                )
+            } else if pressure > 1.0 {
                 let most = plain(most);
                 format!(
                     "Under {names} the service stays down after the trigger is gone: it is offered \
@@ -101,16 +126,28 @@ fn sentence(verdict: Verdict, these: &[&Examined]) -> String {
             survived(these)
         ),
         Verdict::Stable => {
-            let (_, most) = over(&Outcome::amplification_since);
+            let most = amplified(these, |it| &it.since).map_or_else(
+                || {
+                    let (_, most) = over(&Outcome::amplification_since);
+                    format!("{} attempts for each first try", hundredths(most))
+                },
+                |it| it.how_much(),
+            );
             format!(
-                "Under {names} {}, and after worse too, with at most {} attempts for each first \
-                 try.{}",
+                "Under {names} {}, and after worse too, with at most {most}.{}",
                 fared(these),
-                hundredths(most),
                 survived(these)
             )
         }
     }
+}
+
+/// The service that retries load most under any of these policies; `None` where there is one service.
+fn amplified<'a>(these: &[&'a Examined], phase: PhaseOf) -> Option<Amplified<'a>> {
+    let each = these
+        .iter()
+        .filter_map(|it| Amplified::most(&it.scenario, &it.ruling.outcomes, phase));
+    each.max_by(|a, b| a.by.total_cmp(&b.by))
 }
 
 /// `at most 3 % of the calls are answered at the end`.
@@ -138,40 +175,66 @@ fn fared(these: &[&Examined]) -> String {
         .filter_map(|it| median(recovery_times(&it.ruling.outcomes)));
     match medians.max_by(f64::total_cmp) {
         Some(time) if time < 0.05 => "it comes back at once".into(),
-        Some(time) if time.is_finite() => format!("it comes back within {} s", tenths(time)),
+        Some(time) if time.is_finite() => {
+            let lost = these
+                .iter()
+                .filter_map(|it| lost_meanwhile(&it.ruling.outcomes));
+            let lost = lost
+                .max_by(f64::total_cmp)
+                .map_or_else(String::new, |share| {
+                    format!(" ({} of the calls give up until then)", percent(share))
+                });
+            format!("it comes back within {} s{lost}", tenths(time))
+        }
         _ => "it comes back".into(),
     }
 }
 
-/// Which of the worse cases are lost: `not with triggers twice as long`.
+/// Which of the worse cases are lost, and how often: `not with triggers twice as long`.
 fn lost(these: &[&Examined]) -> String {
-    let mut lost: Vec<&str> = Vec::new();
+    let mut lost: Vec<Worse> = Vec::new();
     for worse in these.iter().flat_map(|it| &it.ruling.worse) {
-        if !worse.back.is_mostly() && !lost.contains(&worse.what.as_str()) {
-            lost.push(&worse.what);
+        if worse.back.is_all() {
+            continue;
+        }
+        match lost.iter_mut().find(|it| it.what == worse.what) {
+            Some(most) if worse.back.share() < most.back.share() => *most = worse.clone(),
+            Some(_) => (),
+            None => lost.push(worse.clone()),
         }
     }
-    if lost.is_empty() {
-        return "not in every run".into();
+    let each = lost.iter().map(|it| match it.back.successes {
+        0 => format!("not with {}", it.what),
+        _ => format!("in only {} with {}", of_runs(it.back), it.what),
+    });
+    let mut each: Vec<String> = each.collect();
+    if these.iter().any(|it| !it.ruling.back().is_all()) {
+        each.insert(0, "not in every run".into());
     }
-    format!("not with {}", list(&lost))
+    list(&each)
 }
 
-/// ` It survives an outage of up to 3.1 s.`: the shortest of the longest outages.
+/// ` It survives an outage of 3.1 s, and not of 3.6 s.`: of the policies the one that survives least, by
+/// the outages that were tried and of which runs leave no doubt.
 fn survived(these: &[&Examined]) -> String {
     let outages = these.iter().filter_map(|it| {
         let survived = it.outage.as_ref()?;
-        Some((survived.value()?, survived.threshold.is_above))
+        Some((survived.value()?, survived))
     });
-    match outages.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((seconds, true)) => format!(
-            " It survives an outage of {} s, the longest tried.",
-            plain(seconds)
-        ),
-        Some((seconds, false)) => {
-            format!(" It survives an outage of up to {} s.", plain(seconds))
+    let Some((value, least)) = outages.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return String::new();
+    };
+    let value = plain(value);
+    match least.interval() {
+        _ if least.threshold.is_above => {
+            format!(" It survives an outage of {value} s, the longest tried.")
         }
-        None => String::new(),
+        Some((survived, lost)) if survived > 0.0 => format!(
+            " It survives an outage of {} s, and not one of {} s.",
+            plain(survived),
+            plain(lost)
+        ),
+        _ => format!(" Half of the runs survive an outage of up to {value} s."),
     }
 }
 

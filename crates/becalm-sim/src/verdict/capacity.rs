@@ -1,5 +1,7 @@
 //! Up to which load does a service come back by itself?
 
+use std::time::Duration;
+
 use becalm::{Budget, Policy, scope::Nested};
 
 use crate::scenario::{Effect, Scenario, Service};
@@ -46,26 +48,48 @@ fn attempts_of(policy: &Policy) -> f64 {
 /// A service whose queue is shorter than its callers wait may carry more: what it refuses costs it
 /// nothing. `None` where nothing bounds a service, or where closed loops alone call.
 pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
+    let requests = failing(scenario, &|policy, _| most_attempts(policy));
+    let filled = scenario.services.iter().zip(requests);
+    let filled = filled
+        .filter(|(service, load)| *load > 0.0 && accepts(service).is_finite())
+        .map(|(service, load)| load / accepts(service));
+    // The same mixture of calls, so much louder or quieter that its attempts fill one service.
+    let most = filled.max_by(f64::total_cmp)?;
+    Some(open_calls(scenario) / most)
+}
+
+/// Requests that arrive at each service per second while every attempt fails, where a policy makes so
+/// many attempts of each call; it is told when its caller gives an attempt up. In the order of the
+/// scenario.
+pub(super) fn failing(
+    scenario: &Scenario,
+    attempts: &dyn Fn(&Policy, Option<Duration>) -> f64,
+) -> Vec<f64> {
     let repeats = scenario.populations.iter().any(|population| {
         let mut variants = population.variants.iter();
-        variants.any(|it| most_attempts(&it.policy) > 1.0)
+        variants.any(|it| attempts(&it.policy, population.timeout) > 1.0)
     });
     let is_cold = |service: &Service| is_cold(scenario, service);
     let once = Multiplied {
-        calls: &|_| 1.0,
+        attempts: &|_, population| open_rate(scenario, population),
         steps: &|_, _, _| 1.0,
         is_cold: &is_cold,
     };
     let first_tries = requests(scenario, &once);
     let failing = Multiplied {
-        calls: &|population| {
+        attempts: &|_, population| {
+            let rate = open_rate(scenario, population);
+            if rate <= 0.0 {
+                // Of a closed loop, which may have no bound on its attempts.
+                return 0.0;
+            }
             let all: f64 = population.variants.iter().map(|it| it.share).sum();
             let variants = population.variants.iter().filter(|it| it.share > 0.0);
-            let attempts = variants.map(|it| it.share / all * most_attempts(&it.policy));
-            attempts.sum()
+            let each = variants.map(|it| it.share / all * attempts(&it.policy, population.timeout));
+            rate * each.sum::<f64>()
         },
         steps: &|call, caller, load| {
-            let alone = most_attempts(&call.policy);
+            let alone = attempts(&call.policy, call.timeout);
             match call.policy.nested {
                 Nested::Outermost if repeats && call.propagates => 1.0,
                 Nested::Nearest if call.propagates => {
@@ -79,13 +103,7 @@ pub fn hidden_capacity(scenario: &Scenario) -> Option<f64> {
         },
         is_cold: &is_cold,
     };
-    let filled = scenario.services.iter().zip(requests(scenario, &failing));
-    let filled = filled
-        .filter(|(service, load)| *load > 0.0 && accepts(service).is_finite())
-        .map(|(service, load)| load / accepts(service));
-    // The same mixture of calls, so much louder or quieter that its attempts fill one service.
-    let most = filled.max_by(f64::total_cmp)?;
-    Some(open_calls(scenario) / most)
+    requests(scenario, &failing)
 }
 
 /// Whether the cache of a service is empty at some time, and stays so while all that it asks fail:

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::{Histogram, Recording};
+use crate::record::{Histogram, PopulationRecord, Recording};
 use crate::scenario::{Effect, Phases, Scenario};
 use crate::study::{Chart, ChartKind};
 
@@ -13,6 +13,72 @@ use super::load::bottleneck;
 
 /// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
 const POINTS: usize = 600;
+
+/// Steps of equal length, so many buckets each, as few as a screen shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steps {
+    /// Buckets of the run.
+    length: usize,
+    /// Buckets of a step.
+    group: usize,
+    bucket: Duration,
+}
+
+impl Steps {
+    pub(super) fn of(scenario: &Scenario, recording: &Recording) -> Self {
+        let bucket = scenario.bucket.max(Duration::from_nanos(1));
+        let buckets = scenario.horizon.as_nanos().div_ceil(bucket.as_nanos());
+        let recorded = recording
+            .populations
+            .iter()
+            .map(|it| it.attempts.len())
+            .max();
+        let length = usize::try_from(buckets)
+            .unwrap_or(usize::MAX)
+            .min(recorded.unwrap_or_default());
+        Self {
+            length,
+            group: length.div_ceil(POINTS).max(1),
+            bucket,
+        }
+    }
+
+    /// Nanoseconds of a step.
+    fn nanos(self) -> u64 {
+        let step = self.bucket.as_nanos().saturating_mul(self.group as u128);
+        u64::try_from(step).unwrap_or(u64::MAX)
+    }
+
+    /// Counts of buckets, per second of each step.
+    pub(super) fn per_second<T: Copy + Into<u64>>(self, counts: &[T]) -> Vec<f64> {
+        let groups = counts.chunks(self.group);
+        groups
+            .map(|it| {
+                let length = self.bucket.as_secs_f64() * as_f64(it.len());
+                as_f64(it.iter().map(|it| (*it).into()).sum::<u64>()) / length
+            })
+            .collect()
+    }
+
+    /// The most of each step.
+    pub(super) fn most(self, counts: &[u32]) -> Vec<f64> {
+        let groups = counts.chunks(self.group);
+        groups
+            .map(|it| f64::from(it.iter().copied().max().unwrap_or_default()))
+            .collect()
+    }
+
+    /// The values of the steps, with when they begin in seconds.
+    pub(super) fn line(self, values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64)> {
+        line(self.nanos(), values)
+    }
+}
+
+fn line(step: u64, values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64)> {
+    // By whole nanoseconds, so that 39.9 s is 39.9 and not nearly so.
+    let begins = (0_u64..).map(|index| as_f64(index.saturating_mul(step)) / 1e9);
+    begins.zip(values).collect()
+}
 
 /// The course of one run, in steps of equal length.
 #[derive(Debug, Clone, Default)]
@@ -45,39 +111,19 @@ struct Latency {
 impl Course {
     /// Of the service nearest to its capacity, and of all populations.
     pub(super) fn of(scenario: &Scenario, recording: &Recording) -> Self {
-        let bucket = scenario.bucket.max(Duration::from_nanos(1));
-        let buckets = scenario.horizon.as_nanos().div_ceil(bucket.as_nanos());
-        let recorded = recording
-            .populations
-            .iter()
-            .map(|it| it.attempts.len())
-            .max();
-        let length = usize::try_from(buckets)
-            .unwrap_or(usize::MAX)
-            .min(recorded.unwrap_or_default());
-        let group = length.div_ceil(POINTS).max(1);
-        let step = bucket.as_nanos().saturating_mul(group as u128);
-        let per_second = |counts: Vec<u64>| -> Vec<f64> {
-            let groups = counts.chunks(group);
-            groups
-                .map(|it| {
-                    let length = bucket.as_secs_f64() * as_f64(it.len());
-                    as_f64(it.iter().sum::<u64>()) / length
-                })
-                .collect()
+        let steps = Steps::of(scenario, recording);
+        let per_second = |of: fn(&PopulationRecord) -> &[u32]| {
+            steps.per_second(&sum(recording, steps.length, of))
         };
         let queue = bottleneck(scenario).map_or(0, |it| it.service);
         let queue = recording.services.get(queue);
         let queue = queue.map(|it| it.queue.as_slice()).unwrap_or_default();
         Self {
-            step: u64::try_from(step).unwrap_or(u64::MAX),
-            first_tries: per_second(sum(recording, length, |it| &it.first_tries)),
-            attempts: per_second(sum(recording, length, |it| &it.attempts)),
-            goodput: per_second(sum(recording, length, |it| &it.succeeded)),
-            queue: queue
-                .chunks(group)
-                .map(|it| f64::from(it.iter().copied().max().unwrap_or_default()))
-                .collect(),
+            step: steps.nanos(),
+            first_tries: per_second(|it| &it.first_tries),
+            attempts: per_second(|it| &it.attempts),
+            goodput: per_second(|it| &it.succeeded),
+            queue: steps.most(queue),
             latencies: latencies(recording, Phases::of(scenario).settled),
         }
     }
@@ -88,9 +134,7 @@ impl Course {
     }
 
     fn line(&self, values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
-        // By whole nanoseconds, so that 39.9 s is 39.9 and not nearly so.
-        let begins = (0_u64..).map(|index| as_f64(index.saturating_mul(self.step)) / 1e9);
-        begins.zip(values).collect()
+        line(self.step, values)
     }
 
     fn amplification(&self) -> Vec<(f64, f64)> {
@@ -183,9 +227,15 @@ pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<
         bands: bands(scenario),
         ..Chart::default()
     };
+    // Of several services the clients' attempts are not all that there are.
+    let several = scenario.services.len() > 1;
     let mut arrivals = chart(
         "arrivals",
-        "Attempts that are sent",
+        if several {
+            "Attempts that clients send"
+        } else {
+            "Attempts that are sent"
+        },
         "attempts per second",
         lines(&|it| it.line(it.attempts.iter().copied())),
     );
@@ -197,15 +247,24 @@ pub(super) fn courses(scenario: &Scenario, courses: &[(String, Course)]) -> Vec<
         lines(&|it| it.line(it.goodput.iter().copied())),
     );
     goodput.levels = capacity;
+    let nearest = bottleneck(scenario).and_then(|it| scenario.services.get(it.service));
+    let waiting = match nearest.filter(|_| several) {
+        Some(service) => format!("Requests that wait for a worker of {}", service.name),
+        None => "Requests that wait for a worker".into(),
+    };
     let queue = chart(
         "queue",
-        "Requests that wait for a worker",
+        &waiting,
         "requests",
         lines(&|it| it.line(it.queue.iter().copied())),
     );
     let amplification = chart(
         "amplification",
-        "Attempts for each first try",
+        if several {
+            "Attempts of clients for each first try"
+        } else {
+            "Attempts for each first try"
+        },
         "attempts per first try",
         lines(&Course::amplification),
     );
@@ -261,7 +320,7 @@ pub(super) fn recoveries(
 }
 
 /// The triggers, as stretches of the time axis.
-fn bands(scenario: &Scenario) -> Vec<(f64, f64, String)> {
+pub(super) fn bands(scenario: &Scenario) -> Vec<(f64, f64, String)> {
     let triggers = scenario.triggers.iter();
     triggers
         .map(|trigger| {

@@ -6,10 +6,12 @@ use crate::scenario::Scenario;
 use crate::search::Proportion;
 use crate::study::Verdict;
 
+use super::amplified::Amplified;
 use super::capacity::open_calls;
 use super::figures::median;
 use super::judge::{Outcome, Phase};
 use super::ruling::Ruling;
+use super::services::PhaseOf;
 use super::stress::Worse;
 
 /// The evidence of a ruling.
@@ -23,10 +25,47 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
         Verdict::Vulnerable => vulnerable(scenario, ruling),
         Verdict::Stable => stable(scenario, ruling),
     };
-    match few_calls(&ruling.outcomes) {
-        Some(few) => format!("{sentence} {few}"),
-        None => sentence,
-    }
+    let amplified = amplified(scenario, ruling);
+    let few = few_calls(&ruling.outcomes);
+    let all = [Some(sentence), amplified, few].into_iter().flatten();
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// Of several services, how much the one gets that retries load most, and whose retries they are.
+fn amplified(scenario: &Scenario, ruling: &Ruling) -> Option<String> {
+    let outcomes = &ruling.outcomes;
+    let amplified = match ruling.verdict {
+        Verdict::Stable | Verdict::Vulnerable => {
+            Amplified::most(scenario, outcomes, |it| &it.since)?
+        }
+        _ => Amplified::most(scenario, outcomes, |it| &it.tail)?,
+    };
+    let whose = amplified.whose()?;
+    Some(match ruling.verdict {
+        // Its amplification is said.
+        Verdict::Stable | Verdict::Vulnerable => whose,
+        _ => format!(
+            "Retries multiply the requests at {} by {}: {whose}",
+            amplified.name,
+            hundredths(amplified.by)
+        ),
+    })
+}
+
+/// Such as `1.10 attempts for each first try`; of several services `1.21 requests at database for each
+/// that first tries bring`.
+pub(super) fn attempts(
+    scenario: &Scenario,
+    outcomes: &[Outcome],
+    (of_clients, phase): (impl Fn(&Outcome) -> f64, PhaseOf),
+) -> String {
+    Amplified::most(scenario, outcomes, phase).map_or_else(
+        || {
+            let typical = typical(outcomes, of_clients);
+            format!("{} attempts for each first try", hundredths(typical))
+        },
+        |it| it.how_much(),
+    )
 }
 
 /// Calls after the trigger up to which a verdict says that it stands on few: of a hundred, the share
@@ -54,20 +93,21 @@ pub(super) fn few_calls(outcomes: &[Outcome]) -> Option<String> {
 }
 
 fn unbounded(scenario: &Scenario, ruling: &Ruling) -> String {
-    let of = |phase: fn(&Outcome) -> &Phase| {
-        let success = typical(&ruling.outcomes, |it| phase(it).success());
-        let attempts = typical(&ruling.outcomes, |it| phase(it).amplification());
+    let outcomes = &ruling.outcomes;
+    let of = |phase: fn(&Outcome) -> &Phase, seen: PhaseOf| {
+        let success = typical(outcomes, |it| phase(it).success());
+        let of_clients = |it: &Outcome| phase(it).amplification();
         format!(
-            "{} of the calls succeed, with {} attempts for each first try",
+            "{} of the calls succeed, with {}",
             percent(success),
-            hundredths(attempts)
+            attempts(scenario, outcomes, (of_clients, seen))
         )
     };
-    let whole = of(|it| &it.whole);
+    let whole = of(|it| &it.whole, |it| &it.whole);
     if scenario.triggers.is_empty() {
         return format!("{whole}; nothing bounds a service here, so that none can be kept down.");
     }
-    let during = of(|it| &it.during);
+    let during = of(|it| &it.during, |it| &it.during);
     format!(
         "During the trigger {during}; in the whole run {whole}. Nothing bounds a service here, so \
          that none can be kept down."
@@ -154,15 +194,11 @@ fn metastable(scenario: &Scenario, ruling: &Ruling) -> String {
 
 fn vulnerable(scenario: &Scenario, ruling: &Ruling) -> String {
     let mut sentence = came_back(scenario, ruling);
-    let lost: Vec<&Worse> = ruling
-        .worse
-        .iter()
-        .filter(|it| !it.back.is_mostly())
-        .collect();
+    let lost: Vec<&Worse> = ruling.worse.iter().filter(|it| !it.back.is_all()).collect();
     if !lost.is_empty() {
         let lost = lost.iter().map(|it| {
             let back = of_runs(it.back);
-            format!("with {} in {back}", it.what)
+            format!("with {} in only {back}", it.what)
         });
         let _ = write!(sentence, ", but {}", list(&lost.collect::<Vec<_>>()));
     }
@@ -187,13 +223,13 @@ fn stable(scenario: &Scenario, ruling: &Ruling) -> String {
 /// `It comes back in 10 of 10 runs, 0.4 s after the trigger in half of them, with at most 1.1 ...`.
 fn came_back(scenario: &Scenario, ruling: &Ruling) -> String {
     let outcomes = &ruling.outcomes;
-    let since = typical(outcomes, Outcome::amplification_since);
+    let since = attempts(
+        scenario,
+        outcomes,
+        (Outcome::amplification_since, |it| &it.since),
+    );
     if scenario.triggers.is_empty() {
-        return format!(
-            "Goodput holds in {}, with {} attempts for each first try",
-            of_runs(ruling.back()),
-            hundredths(since)
-        );
+        return format!("Goodput holds in {}, with {since}", of_runs(ruling.back()));
     }
     let back: Vec<Outcome> = outcomes.iter().filter(|it| it.holds()).cloned().collect();
     let time = typical(&back, |it| {
@@ -206,12 +242,24 @@ fn came_back(scenario: &Scenario, ruling: &Ruling) -> String {
     } else {
         "as the trigger ends".into()
     };
+    let lost = lost_meanwhile(outcomes).map_or_else(String::new, |share| {
+        format!(" (until then {} of the calls give up)", percent(share))
+    });
     format!(
-        "The service comes back in {}, typically {when}, with {} attempts for each first try from \
-         the trigger on",
+        "The service comes back in {}, typically {when}{lost}, with {since} from the trigger on",
         of_runs(ruling.back()),
-        hundredths(since)
     )
+}
+
+/// The share of calls that give up of those that begin from the trigger on until the service is back;
+/// `None` where that is next to none.
+pub(super) fn lost_meanwhile(outcomes: &[Outcome]) -> Option<f64> {
+    let shares = outcomes.iter().filter_map(|it| {
+        let mut meanwhile = it.by_phase.during.clone();
+        meanwhile.merge(&it.by_phase.recovering);
+        meanwhile.given_up()
+    });
+    median(shares).filter(|share| *share >= 0.005)
 }
 
 fn held(outcomes: &[Outcome]) -> Proportion {
@@ -247,7 +295,7 @@ fn service(scenario: &Scenario, index: usize) -> &str {
     scenario.services.get(index).map_or("", |it| &it.name)
 }
 
-fn of_runs(proportion: Proportion) -> String {
+pub(super) fn of_runs(proportion: Proportion) -> String {
     let Proportion { successes, runs } = proportion;
     let plural = if runs == 1 { "run" } else { "runs" };
     format!("{successes} of {runs} {plural}")

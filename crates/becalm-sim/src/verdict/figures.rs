@@ -23,7 +23,7 @@ pub(super) fn figures(
     ruling: &Ruling,
     (outage, load, clients): Searched<'_>,
 ) -> Vec<Figure> {
-    let mut figures = counts(ruling);
+    let mut figures = counts(ruling, scenario.services.len() > 1);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
     figures.extend(by_phase::figures(scenario, &ruling.outcomes));
@@ -63,7 +63,21 @@ const OF_TRIGGERS: [&str; 7] = [
     "added_latency_p99_ms",
 ];
 
-fn counts(ruling: &Ruling) -> Vec<Figure> {
+const OF_ALL: [&str; 3] = [
+    "Attempts per first try",
+    "Attempts per first try, during the trigger",
+    "Attempts per first try, after the trigger",
+];
+const OF_CLIENTS: [&str; 3] = [
+    "Attempts of clients per first try",
+    "Attempts of clients per first try, during the trigger",
+    "Attempts of clients per first try, after the trigger",
+];
+
+fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {
+    // Of several services the clients' attempts are not all that there are.
+    let titles = if of_several { OF_CLIENTS } else { OF_ALL };
+    let [whole, during, after] = titles;
     let of = |id, title, value: &dyn Fn(&Outcome) -> f64| {
         let value = median(ruling.outcomes.iter().map(value));
         Figure::new(id, title, "", value)
@@ -75,19 +89,11 @@ fn counts(ruling: &Ruling) -> Vec<Figure> {
         &|it: &Outcome| it.whole.peak as f64,
     );
     vec![
-        of("amplification", "Attempts per first try", &|it| {
-            it.whole.amplification()
+        of("amplification", whole, &|it| it.whole.amplification()),
+        of("amplification_during", during, &|it| {
+            it.during.amplification()
         }),
-        of(
-            "amplification_during",
-            "Attempts per first try, during the trigger",
-            &|it| it.during.amplification(),
-        ),
-        of(
-            "amplification_after",
-            "Attempts per first try, after the trigger",
-            &|it| it.after.amplification(),
-        ),
+        of("amplification_after", after, &|it| it.after.amplification()),
         peak,
         of(
             "pressure_after",
@@ -186,11 +192,16 @@ fn limits(scenario: &Scenario, outage: Option<&Survived>, load: Option<&Survived
     vec![
         Figure::new(
             "hidden_capacity",
-            "Hidden capacity, by formula",
+            "Hidden capacity: safe if all attempts fail",
             "/s",
             hidden,
         ),
-        searched("largest_load", "Largest load that is survived", "/s", load),
+        searched(
+            "largest_load",
+            "Largest load that survives this trigger",
+            "/s",
+            load,
+        ),
         searched(
             "longest_outage_s",
             "Longest outage that is survived",

@@ -1,19 +1,23 @@
 //! How much work will a study be? Told before it begins.
 
-use std::mem::size_of;
+use std::time::Duration;
 
-use becalm::shared::Shared;
+use becalm::{Budget, Policy};
 
-use crate::scenario::{Arrivals, Scenario, Sharing};
+use crate::scenario::{Arrivals, Effect, Scenario, Sharing};
+use crate::world::at_rest;
 
+use super::capacity::{failing, hidden_capacity, most_attempts, open_calls};
 use super::load::{accepts, bottleneck, first_tries, is_bounded};
 use super::stress::Stress;
 use super::study::{Thoroughness, hurried};
 use super::survival::POINTS;
+use super::too_much::TooMuch;
 use super::variation::{longer, louder};
 
-/// The work of a study, guessed from its scenarios: right to a factor of two or three, as nobody knows
-/// yet how many retries there will be and how soon a search is sure.
+/// The work of a study, guessed from its scenarios: the retries of a storm among it, where the load is
+/// above the hidden capacity. Right to a factor of two or three, as nobody knows yet how soon a search
+/// is sure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Foretold {
@@ -23,7 +27,7 @@ pub struct Foretold {
     pub events: u64,
     /// Clients with state of their own that have to be made, in all of them.
     pub clients: u64,
-    /// Bytes of the clients of one run, where most of them have something to remember.
+    /// Bytes of one run before anything waits in it: its clients, instances, keys and buckets.
     pub bytes: u64,
 }
 
@@ -43,6 +47,25 @@ impl Foretold {
             foretold.add_contender(scenario, u64::from(each), thoroughness);
         }
         foretold
+    }
+
+    /// Whether a study of these scenarios may be begun that holds so many bytes at once.
+    ///
+    /// # Errors
+    ///
+    /// What makes it too large.
+    pub(super) fn check(&self, scenarios: &[Scenario], most: u64) -> Result<(), TooMuch> {
+        let mut each = scenarios.iter();
+        if let Some(too_much) = each.find_map(|it| TooMuch::at_rest(it, most)) {
+            return Err(too_much);
+        }
+        let largest = scenarios.iter().max_by_key(|it| events(it));
+        match largest {
+            Some(largest) if self.events > TooMuch::EVENTS => {
+                Err(TooMuch::of_events(largest, self.runs, self.events))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn add_contender(&mut self, scenario: &Scenario, each: u64, thoroughness: Thoroughness) {
@@ -79,17 +102,100 @@ impl Foretold {
         self.events = self.events.saturating_add(events);
         let clients = clients(scenario);
         self.clients = self.clients.saturating_add(runs.saturating_mul(clients));
-        let each = size_of::<Shared>() as u64;
-        self.bytes = self.bytes.max(clients.saturating_mul(each));
+        self.bytes = self.bytes.max(at_rest(scenario));
     }
 }
 
-/// Events of a run.
+/// Events of a run: of first tries, and of the retries while a trigger lasts, or to the end where the
+/// load is above the hidden capacity.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and is not negative
 fn events(scenario: &Scenario) -> u64 {
-    let requests: f64 = first_tries(&opened(scenario)).iter().sum();
-    (requests * scenario.horizon.as_secs_f64() * OF_A_REQUEST) as u64
+    let opened = opened(scenario);
+    let calm: f64 = first_tries(&opened).iter().sum();
+    let stormy = failing(&opened, &|policy, timeout| {
+        attempts_in_a_storm(scenario, policy, timeout)
+    });
+    let more = (stormy.iter().sum::<f64>() - calm).max(0.0);
+    let calls = open_calls(&opened);
+    let stays = hidden_capacity(&opened).is_some_and(|hidden| hidden < calls);
+    let horizon = scenario.horizon;
+    let begins = scenario.triggers.iter().map(|it| it.from).min();
+    let begins = begins.unwrap_or(horizon).min(horizon);
+    let ends = if stays {
+        horizon
+    } else {
+        scenario.triggers_end().clamp(begins, horizon)
+    };
+    let surplus = scenario.triggers.iter().map(|it| match it.effect {
+        Effect::Load { factor, .. } => {
+            (factor - 1.0).max(0.0) * it.length.min(horizon).as_secs_f64()
+        }
+        _ => 0.0,
+    });
+    let seconds = horizon.as_secs_f64() + surplus.sum::<f64>();
+    let requests = calm * seconds + more * ends.saturating_sub(begins).as_secs_f64();
+    (requests * OF_A_REQUEST) as u64
 }
+
+/// Attempts of a call while all of them fail, as far as its deadline and its delays let it make them:
+/// a call has half of the run for it on average.
+pub(super) fn attempts_in_a_storm(
+    scenario: &Scenario,
+    policy: &Policy,
+    timeout: Option<Duration>,
+) -> f64 {
+    let most = most_attempts(policy);
+    // A budget of another kind bounds, too.
+    let bounds = |kind: Budget| !matches!(kind, Budget::Concurrency(_));
+    let most = if most.is_infinite() && policy.budget.kinds().any(bounds) {
+        2.0
+    } else {
+        most
+    };
+    if most < MANY {
+        return most;
+    }
+    let left = scenario.horizon.as_secs_f64() / 2.0;
+    let left = policy
+        .deadline
+        .map_or(left, |it| left.min(it.as_secs_f64()));
+    // Refused at once, unless nothing refuses.
+    let refuses = scenario
+        .services
+        .iter()
+        .any(|it| it.queue.is_some() || it.limit.is_some() || it.failures > 0.0);
+    let fails = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Down { .. } | Effect::Failures { .. } | Effect::Deploy { .. }
+        )
+    };
+    let refuses = refuses || scenario.triggers.iter().any(|it| fails(&it.effect));
+    let answered = if refuses {
+        2.0 * scenario.network.delay.mean()
+    } else {
+        policy
+            .attempt_timeout
+            .or(timeout)
+            .map_or(left, |it| it.as_secs_f64())
+    };
+    let mut middle = || u64::MAX / 2;
+    let delays: Vec<Duration> = policy.delays(&mut middle).take(STEPS).collect();
+    let (mut attempts, mut passed) = (1.0, 0.0);
+    for delay in &delays {
+        passed += delay.as_secs_f64() + answered;
+        if passed > left || attempts >= most {
+            return attempts;
+        }
+        attempts += 1.0;
+    }
+    let last = delays.last().map_or(0.0, Duration::as_secs_f64) + answered;
+    most.min(attempts + (left - passed) / last.max(1e-9))
+}
+
+/// Attempts from which on their delays are looked at, and delays that are.
+const MANY: f64 = 16.0;
+const STEPS: usize = 64;
 
 /// The scenario with open loops in place of closed ones, which call as often if the service keeps
 /// up with them.

@@ -9,6 +9,7 @@ use crate::scenario::{Phases, Scenario};
 use super::by_phase::ByPhase;
 use super::load::accepts;
 use super::recovery::{Recovery, Usual, recovery};
+use super::services::{Seen, seen};
 
 /// What happened to the service in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,9 @@ pub struct Outcome {
     pub offered: f64,
     /// Its place among the services of the scenario; `None` where nothing bounds a service.
     pub pressed: Option<usize>,
+    /// What each service got, in the order of the scenario; empty of a scenario with one service,
+    /// where the attempts of clients are all that it gets.
+    pub services: Vec<Seen>,
     /// Calls that gave up, over those that ended.
     pub given_up: f64,
     /// How long the calls took that succeeded.
@@ -163,6 +167,7 @@ pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
         pressure,
         offered,
         pressed,
+        services: seen(scenario, recording, &phases),
         given_up: match gave_up + ended(|it| &it.succeeded) {
             0 => 0.0,
             all => ratio(gave_up, all),
@@ -231,13 +236,13 @@ fn ratio(part: u64, all: u64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss)] // far below 2^52
-fn per_second(count: u64, length: Duration) -> f64 {
+pub(super) fn per_second(count: u64, length: Duration) -> f64 {
     if length.is_zero() {
         return 0.0;
     }
     count as f64 / length.as_secs_f64()
 }
 
-fn times(bucket: Duration, buckets: usize) -> Duration {
+pub(super) fn times(bucket: Duration, buckets: usize) -> Duration {
     bucket.saturating_mul(u32::try_from(buckets).unwrap_or(u32::MAX))
 }

@@ -38,8 +38,17 @@ pub fn bottleneck(scenario: &Scenario) -> Option<Bottleneck> {
 /// Requests that arrive at each service per second, if nobody retries, in the order of the scenario.
 /// Closed loops count as nothing; caches as warm.
 pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
+    unrepeated(scenario, &|_, population| open_rate(scenario, population))
+}
+
+/// Requests that arrive at each service per second, if nobody retries and each population, known by
+/// its place, makes so many calls per second. Caches count as warm.
+pub(super) fn unrepeated(
+    scenario: &Scenario,
+    calls: &dyn Fn(usize, &Population) -> f64,
+) -> Vec<f64> {
     let once = Multiplied {
-        calls: &|_| 1.0,
+        attempts: calls,
         steps: &|_, _, _| 1.0,
         is_cold: &|_| false,
     };
@@ -48,8 +57,8 @@ pub fn first_tries(scenario: &Scenario) -> Vec<f64> {
 
 /// What happens to first tries on their way.
 pub(super) struct Multiplied<'a> {
-    /// Attempts for each call of a population.
-    pub calls: &'a dyn Fn(&Population) -> f64,
+    /// Attempts per second of a population, which is known by its place.
+    pub attempts: &'a dyn Fn(usize, &Population) -> f64,
     /// Attempts for each call of the service at this place to another one, where it gets so many
     /// requests per second.
     pub steps: &'a dyn Fn(&Downstream, usize, f64) -> f64,
@@ -61,12 +70,11 @@ pub(super) struct Multiplied<'a> {
 pub(super) fn requests(scenario: &Scenario, multiplied: &Multiplied<'_>) -> Vec<f64> {
     let place = |name: &str| scenario.services.iter().position(|it| it.name == name);
     let mut from_clients = vec![0.0; scenario.services.len()];
-    for population in &scenario.populations {
-        let rate = open_rate(scenario, population);
+    for (at, population) in scenario.populations.iter().enumerate() {
+        let rate = (multiplied.attempts)(at, population);
         if rate <= 0.0 {
             continue;
         }
-        let rate = rate * (multiplied.calls)(population);
         if let Some(load) = place(&population.target).and_then(|at| from_clients.get_mut(at)) {
             *load += rate;
         }

@@ -8,6 +8,7 @@
 //! a vulnerable state is one that a trigger can turn into a metastable failure, which outlives the
 //! trigger; the hidden capacity is the load up to which a system comes back by itself.
 
+mod amplified;
 mod answer;
 mod by_phase;
 mod capacity;
@@ -22,9 +23,12 @@ mod map;
 mod recovery;
 mod ruling;
 mod runs;
+mod service_charts;
+mod services;
 mod stress;
 mod study;
 mod survival;
+mod too_much;
 mod variation;
 mod wording;
 
@@ -39,8 +43,11 @@ pub use map::{Resolution, phase_map};
 pub use recovery::Recovery;
 pub use ruling::{Ruling, rule};
 pub use runs::{Run, Runs};
-pub use stress::{Stress, Worse};
+pub use services::{Flow, Seen};
+pub use stress::{By, Stress, Worse};
+pub(crate) use study::study_within;
 pub use study::{Brief, Thoroughness, study, study_with};
 pub use survival::{Survived, largest_load, longest_outage, most_clients};
+pub use too_much::TooMuch;
 pub use variation::{calm, crowded, longer, louder};
 pub use wording::describe;

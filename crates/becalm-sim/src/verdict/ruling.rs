@@ -49,9 +49,10 @@ const CALM: u32 = 3;
 ///   without any trigger in most runs.
 /// - *Metastable*: that load is served, and yet the service does not come back after the trigger in
 ///   most runs.
-/// - *Vulnerable*: it comes back in most runs, but not in all; or not in most runs of a case that is
-///   worse ([`Stress`]).
-/// - *Stable*: neither. The evidence says which worse cases were asked about.
+/// - *Vulnerable*: it comes back in most runs, but not in all of them, or not in all runs of a case that
+///   is worse ([`Stress`]). The evidence says in how many.
+/// - *Stable*: in all. The evidence says which worse cases were asked about. It is a verdict on coming back:
+///   what is lost until then is told beside it.
 ///
 /// Where nothing bounds a service there is no storm to rule on, and no worse case to ask about: the
 /// evidence then says what retries bring, and what they cost.
@@ -105,7 +106,7 @@ fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verd
         return Verdict::Metastable;
     }
     ask_worse(&mut ruling.worse);
-    if back.successes < back.runs || ruling.worse.iter().any(|it| !it.back.is_mostly()) {
+    if !back.is_all() || ruling.worse.iter().any(|it| !it.back.is_all()) {
         Verdict::Vulnerable
     } else {
         Verdict::Stable

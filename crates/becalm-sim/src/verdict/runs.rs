@@ -1,6 +1,7 @@
 //! Who runs a scenario many times, and with which seeds?
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use becalm::rng::{Random, SplitMix64};
 
@@ -8,6 +9,9 @@ use crate::engine::parallel::each_in_order_telling;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::Plan;
+use crate::world::Stopped;
+
+use super::too_much::TooMuch;
 
 /// Runs a scenario once under a seed: [`world::run`](crate::world::run), or what a test puts in its
 /// place.
@@ -21,6 +25,7 @@ pub struct Runs<'a, R = Run> {
     planned: AtomicU64,
     expected: AtomicU64,
     events: AtomicU64,
+    too_much: OnceLock<TooMuch>,
 }
 
 impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
@@ -33,6 +38,7 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
             planned: AtomicU64::new(0),
             expected: AtomicU64::new(0),
             events: AtomicU64::new(0),
+            too_much: OnceLock::new(),
         }
     }
 
@@ -41,6 +47,10 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
     ///
     /// A series is a set of seeds: the same for scenarios that are compared, another where runs have
     /// to be independent. The first run of series 0 has the plan's own seed.
+    ///
+    /// Runs that together hold more than they may are made again, one after the other. A run that takes
+    /// [too much](Self::too_much) even alone is the last: what is said of it and of all that would
+    /// follow is said of an empty recording, and means nothing.
     pub fn each<T: Send>(
         &self,
         scenario: &Scenario,
@@ -51,19 +61,51 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
         let seeds: Vec<u64> = (0..runs)
             .map(|index| seed(self.plan.seed, series, index))
             .collect();
+        let is_crowded = AtomicBool::new(false);
         let run = |seed: &u64| {
+            if self.too_much.get().is_some() {
+                return Some(judge(&Recording::default()));
+            }
+            if is_crowded.load(Ordering::Relaxed) {
+                return None;
+            }
             let recording = (self.run)(scenario, *seed);
             self.events.fetch_add(recording.events, Ordering::Relaxed);
-            judge(&recording)
-        };
-        each_in_order_telling(&seeds, self.plan.threads, run, |_| {
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if let Some(progress) = self.plan.progress {
-                let planned = self.planned.load(Ordering::Relaxed);
-                let expected = self.expected.load(Ordering::Relaxed);
-                progress(done, planned.max(expected).max(done));
+            match recording.stopped {
+                Some(Stopped::Crowded) => {
+                    is_crowded.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                Some(stopped) => {
+                    let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
+                    self.too_much.get_or_init(too_much);
+                }
+                None => (),
             }
-        })
+            Some(judge(&recording))
+        };
+        let told = |_: usize| self.tell();
+        let mut all = each_in_order_telling(&seeds, self.plan.threads, run, told);
+        if is_crowded.swap(false, Ordering::Relaxed) {
+            for (seed, one) in seeds.iter().zip(&mut all).filter(|it| it.1.is_none()) {
+                *one = run(seed);
+            }
+        }
+        all.into_iter().flatten().collect()
+    }
+
+    fn tell(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(progress) = self.plan.progress {
+            let planned = self.planned.load(Ordering::Relaxed);
+            let expected = self.expected.load(Ordering::Relaxed);
+            progress(done, planned.max(expected).max(done));
+        }
+    }
+
+    /// Why there is no answer, where a run took more than it may.
+    pub fn too_much(&self) -> Option<TooMuch> {
+        self.too_much.get().cloned()
     }
 
     /// Announces that so many runs will come, for the progress.

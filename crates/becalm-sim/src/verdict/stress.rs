@@ -17,8 +17,22 @@ use super::variation::{longer, louder, times};
 pub struct Stress {
     /// What is worse, to follow "with": `triggers twice as long`.
     pub what: String,
+    /// By which factor, of what.
+    pub by: By,
     /// The worse scenario.
     pub scenario: Scenario,
+}
+
+/// What is changed to make a case worse, and by which factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum By {
+    /// The length of the triggers.
+    Length(f64),
+    /// The load.
+    Load(f64),
+    /// A trigger is there that was not.
+    Trigger,
 }
 
 /// What happened to a worse case.
@@ -27,6 +41,8 @@ pub struct Stress {
 pub struct Worse {
     /// What was worse.
     pub what: String,
+    /// By which factor, of what.
+    pub by: By,
     /// The runs in which the service came back.
     pub back: Proportion,
 }
@@ -47,6 +63,7 @@ impl Stress {
         } else {
             worse.push(Self {
                 what: "triggers twice as long".into(),
+                by: By::Length(2.0),
                 scenario: longer(scenario, 2.0),
             });
         }
@@ -59,6 +76,7 @@ impl Stress {
         let is_lower = utilisation < LOADED;
         is_lower.then(|| Self {
             what: "a load of 90 % of the capacity".into(),
+            by: By::Load(LOADED / utilisation),
             scenario: louder(scenario, LOADED / utilisation),
         })
     }
@@ -73,6 +91,7 @@ impl Stress {
         );
         Some(Self {
             what: format!("a hang of {} s", trigger.length.as_secs_f64()),
+            by: By::Trigger,
             scenario: scenario.clone().trigger(trigger),
         })
     }
@@ -87,6 +106,7 @@ impl Stress {
         let back = runs.each(scenario, 0, each, |it| judge(scenario, it).holds());
         Worse {
             what: self.what.clone(),
+            by: self.by,
             back: Proportion::of(back),
         }
     }

@@ -8,7 +8,7 @@ use crate::catalogue::{Candidate, Entry, Parameters};
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Scenario};
 use crate::study::{Contender, Plan, Study};
-use crate::world;
+use crate::world::{self, Ceiling};
 
 use super::answer;
 use super::charts::{Course, courses, latency, recoveries};
@@ -18,7 +18,13 @@ use super::judge::Outcome;
 use super::map::{Resolution, phase_map};
 use super::ruling::{Ruling, rule};
 use super::runs::Runs;
-use super::survival::{Survived, largest_load, longest_outage, most_clients};
+use super::service_charts::{ServiceCourse, service_courses};
+use super::services::over_runs;
+use super::survival::{
+    Known, Survived, largest_load_beside, longest_outage_beside, most_clients_beside,
+};
+use super::too_much::TooMuch;
+use super::wording::describe_all;
 
 /// The question of a study: its name, its sentence, its parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -87,19 +93,40 @@ impl Thoroughness {
 
 /// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win, and its
 /// wish to be quick.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn study(
     brief: &Brief,
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Study {
+) -> Result<Study, TooMuch> {
     let thoroughness = Thoroughness::default();
-    study_with(world::run, brief, thoroughness, candidates, plan, build)
+    study_within(brief, thoroughness, candidates, plan, build)
+}
+
+/// Studies candidates in the world, as thoroughly as this, under the ceiling of the plan.
+pub(crate) fn study_within(
+    brief: &Brief,
+    thoroughness: Thoroughness,
+    candidates: &[Candidate],
+    plan: &Plan<'_>,
+    build: impl Fn(&Policy) -> Scenario,
+) -> Result<Study, TooMuch> {
+    let ceiling = Ceiling::of(plan.memory);
+    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
+    study_with(run, brief, thoroughness, candidates, plan, build)
 }
 
 /// Studies candidates with this way to run a scenario, and as thoroughly as this.
 ///
 /// Equal seeds give equal studies, on any number of threads. All candidates meet the same seeds.
+///
+/// # Errors
+///
+/// It would take more than it may: what makes it so large.
 pub fn study_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     brief: &Brief,
@@ -107,7 +134,7 @@ pub fn study_with(
     candidates: &[Candidate],
     plan: &Plan<'_>,
     build: impl Fn(&Policy) -> Scenario,
-) -> Study {
+) -> Result<Study, TooMuch> {
     let thoroughness = if plan.is_quick {
         Thoroughness::QUICK
     } else {
@@ -115,8 +142,9 @@ pub fn study_with(
     };
     let runs = Runs::new(run, plan);
     let each = plan.runs.unwrap_or(thoroughness.runs).max(1);
-    let scenarios: Vec<Scenario> = candidates.iter().map(|it| build(&it.policy)).collect();
+    let scenarios: Vec<Scenario> = candidates.iter().map(|it| it.scenario(&build)).collect();
     let foretold = Foretold::of(&scenarios, each, thoroughness);
+    foretold.check(&scenarios, plan.memory)?;
     runs.expect(foretold.runs);
     if let Some(tell) = plan.foretold {
         tell(&foretold);
@@ -126,7 +154,10 @@ pub fn study_with(
         .zip(scenarios)
         .map(|(candidate, scenario)| examine(candidate, scenario, &runs, each, thoroughness))
         .collect();
-    let mut charts = Vec::new();
+    if let Some(too_much) = runs.too_much() {
+        return Err(too_much);
+    }
+    let (mut charts, mut services) = (Vec::new(), Vec::new());
     if let Some(first) = examined.first() {
         let lines: Vec<_> = examined
             .iter()
@@ -138,30 +169,33 @@ pub fn study_with(
             .map(|it| (it.name.clone(), it.ruling.outcomes.clone()))
             .collect();
         charts.extend(recoveries(&first.scenario, &outcomes));
+        services = service_courses(&examined);
     }
-    Study {
+    Ok(Study {
         scenario: brief.name.clone(),
         question: brief.question.clone(),
         answer: answer::answer(&examined),
         asked: brief.asked.clone(),
         contenders: examined.into_iter().map(Examined::contender).collect(),
         charts,
+        services,
         seed: plan.seed,
         runs: each,
         events: runs.events(),
-    }
+    })
 }
 
 /// One candidate with all that was found.
 pub(super) struct Examined {
     pub(super) name: String,
-    policy: Policy,
+    policy: String,
     pub(super) scenario: Scenario,
     pub(super) ruling: Ruling,
     pub(super) outage: Option<Survived>,
     load: Option<Survived>,
     clients: Option<Survived>,
     course: Course,
+    pub(super) services: Vec<ServiceCourse>,
     map: Option<crate::study::Chart>,
 }
 
@@ -176,21 +210,29 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     let is_searched = thoroughness.searches && ruling.is_bounded;
     let shorter = hurried(&scenario);
     let search = is_searched.then_some(&shorter);
-    let outage = search.and_then(|it| longest_outage(it, runs, each));
-    let load = search.and_then(|it| largest_load(it, runs, each));
-    let clients = search.and_then(|it| most_clients(it, runs, each));
+    let known = Known::by(&ruling);
+    let outage = search.and_then(|it| longest_outage_beside(it, runs, each, &known));
+    let load = search.and_then(|it| largest_load_beside(it, runs, each, &known));
+    let clients = search.and_then(|it| most_clients_beside(it, runs, each, &known));
     let map = thoroughness
         .map
         .and_then(|it| phase_map(&shorter, runs, it));
     // Again the first run: keeping the recording of every run would cost more than this.
     runs.announce(1);
     let course = runs
-        .each(&scenario, 0, 1, |it| Course::of(&scenario, it))
+        .each(&scenario, 0, 1, |it| {
+            (
+                Course::of(&scenario, it),
+                ServiceCourse::of_each(&scenario, it),
+            )
+        })
         .pop();
+    let (course, services) = course.unwrap_or_default();
     Examined {
         name: candidate.name.clone(),
-        policy: candidate.policy.clone(),
-        course: course.unwrap_or_default(),
+        policy: describe_all(&scenario, &candidate.policy),
+        course,
+        services,
         scenario,
         ruling,
         outage,
@@ -227,7 +269,7 @@ impl Examined {
         );
         let mut contender = contender(
             self.name,
-            &self.policy,
+            self.policy,
             &self.scenario,
             &self.ruling,
             searched,
@@ -241,17 +283,18 @@ impl Examined {
 /// A policy with its verdict and figures, and what searches found.
 fn contender(
     name: String,
-    policy: &Policy,
+    policy: String,
     scenario: &Scenario,
     ruling: &Ruling,
     searched: Searched<'_>,
 ) -> Contender {
     Contender {
         name,
-        policy: super::wording::describe(policy),
+        policy,
         verdict: ruling.is_bounded.then_some(ruling.verdict),
         evidence: ruling.evidence.clone(),
         figures: figures(scenario, ruling, searched),
         charts: Vec::new(),
+        services: over_runs(scenario, &ruling.outcomes),
     }
 }

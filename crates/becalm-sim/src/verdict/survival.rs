@@ -2,12 +2,14 @@
 
 use crate::record::Recording;
 use crate::scenario::{Arrivals, Population, Scenario};
-use crate::search::{Proportion, Range, Threshold, find};
+use crate::search::{Point, Proportion, Range, Threshold, find_beside};
 
 use super::capacity::open_calls;
 use super::judge::judge;
 use super::load::{bottleneck, is_bounded};
+use super::ruling::Ruling;
 use super::runs::Runs;
+use super::stress::By;
 use super::variation::{crowded, longer, louder};
 
 /// The largest value that is survived, in its own unit.
@@ -52,6 +54,34 @@ const LENGTHS: Range = Range {
 /// each policy.
 pub(super) const POINTS: u32 = 10;
 
+/// What a study knows already of values that a search may ask about, in factors of what the scenario has:
+/// then both say the same of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    lengths: Vec<Point>,
+    loads: Vec<Point>,
+    clients: Vec<Point>,
+}
+
+impl Known {
+    /// By the runs of a ruling: of the scenario as it is, and of the worse cases.
+    pub fn by(ruling: &Ruling) -> Self {
+        let point = |value, survived| Point { value, survived };
+        let mut known = Self::default();
+        for points in [&mut known.lengths, &mut known.loads, &mut known.clients] {
+            points.push(point(1.0, ruling.back()));
+        }
+        for worse in &ruling.worse {
+            match worse.by {
+                By::Length(factor) => known.lengths.push(point(factor, worse.back)),
+                By::Load(factor) => known.loads.push(point(factor, worse.back)),
+                By::Trigger => (),
+            }
+        }
+        known
+    }
+}
+
 /// The longest outage from which the service comes back: its triggers, made longer and shorter with
 /// their depth as it is. In seconds from the beginning of the first trigger to the end of the last.
 /// `None` without triggers that last.
@@ -59,6 +89,16 @@ pub fn longest_outage<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,
+) -> Option<Survived> {
+    longest_outage_beside(scenario, runs, each, &Known::default())
+}
+
+/// As it is, beside what is known already.
+pub(super) fn longest_outage_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    known: &Known,
 ) -> Option<Survived> {
     let first = scenario.triggers.iter().map(|it| it.from).min()?;
     let lasts = scenario.triggers_end().saturating_sub(first);
@@ -69,7 +109,7 @@ pub fn longest_outage<R: Fn(&Scenario, u64) -> Recording + Sync>(
         scenario,
         runs,
         each,
-        SERIES,
+        (SERIES, &known.lengths),
         lasts.as_secs_f64(),
         LENGTHS,
         longer,
@@ -84,6 +124,16 @@ pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Option<Survived> {
+    largest_load_beside(scenario, runs, each, &Known::default())
+}
+
+/// As it is, beside what is known already.
+pub(super) fn largest_load_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    known: &Known,
+) -> Option<Survived> {
     let to_capacity = 1.0 / bottleneck(scenario)?.utilisation();
     let range = Range {
         resolution: 0.02,
@@ -91,7 +141,15 @@ pub fn largest_load<R: Fn(&Scenario, u64) -> Recording + Sync>(
         ..Range::new(to_capacity / 20.0, to_capacity)
     };
     let unit = open_calls(scenario);
-    let mut load = survived(scenario, runs, each, 2 * SERIES, unit, range, louder);
+    let mut load = survived(
+        scenario,
+        runs,
+        each,
+        (2 * SERIES, &known.loads),
+        unit,
+        range,
+        louder,
+    );
     load.most = Some(to_capacity);
     Some(load)
 }
@@ -114,6 +172,16 @@ pub fn most_clients<R: Fn(&Scenario, u64) -> Recording + Sync>(
     runs: &Runs<'_, R>,
     each: u32,
 ) -> Option<Survived> {
+    most_clients_beside(scenario, runs, each, &Known::default())
+}
+
+/// As it is, beside what is known already.
+pub(super) fn most_clients_beside<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+    known: &Known,
+) -> Option<Survived> {
     let is_closed = |it: &Population| matches!(it.arrivals, Arrivals::Closed { .. });
     let populations = &scenario.populations;
     let is_asked = is_bounded(scenario) && populations.iter().all(is_closed);
@@ -124,7 +192,17 @@ pub fn most_clients<R: Fn(&Scenario, u64) -> Recording + Sync>(
         low: CROWDS.low.max(1.0 / f64::from(fewest.max(1))),
         ..CROWDS
     };
-    let search = || survived(scenario, runs, each, 3 * SERIES, all, range, crowded);
+    let search = || {
+        survived(
+            scenario,
+            runs,
+            each,
+            (3 * SERIES, &known.clients),
+            all,
+            range,
+            crowded,
+        )
+    };
     is_asked.then(search)
 }
 
@@ -135,13 +213,13 @@ fn survived<R: Fn(&Scenario, u64) -> Recording + Sync>(
     scenario: &Scenario,
     runs: &Runs<'_, R>,
     each: u32,
-    series: u64,
+    (series, known): (u64, &[Point]),
     unit: f64,
     range: Range,
     vary: fn(&Scenario, f64) -> Scenario,
 ) -> Survived {
     runs.announce(u64::from(range.points) * u64::from(each));
-    let threshold = find(&range, |factor, point| {
+    let threshold = find_beside(&range, known, |factor, point| {
         let varied = vary(scenario, factor);
         let series = series + u64::from(point);
         let back = runs.each(&varied, series, each, |it| judge(&varied, it).holds());

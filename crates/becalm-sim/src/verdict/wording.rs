@@ -1,9 +1,13 @@
-//! What is a policy, in a line?
+//! What is a policy, in a line? And what are those of a scenario?
 
 use std::fmt::Write as _;
 
 use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
+
+use crate::scenario::Scenario;
+
+use super::evidence::{list, percent};
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.
@@ -35,6 +39,50 @@ pub fn describe(policy: &Policy) -> String {
     let _ = write!(line, ", budget {}", policy.budget);
     line.push_str(&protections(policy));
     line
+}
+
+/// The policies of a scenario in a line, the one that is asked about first: it is all that is said where
+/// nobody else retries. Otherwise everybody is named, such as `users: 1 attempt; api->orders and
+/// orders->database: 3 attempts, ...`.
+pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
+    let mut holders: Vec<(&Policy, Vec<String>)> = vec![(asked, Vec::new())];
+    let mut add = |policy, who: String| match holders.iter_mut().find(|(of, _)| *of == policy) {
+        Some((_, names)) => names.push(who),
+        None => holders.push((policy, vec![who])),
+    };
+    for population in &scenario.populations {
+        for variant in &population.variants {
+            let all: f64 = population.variants.iter().map(|it| it.share).sum();
+            add(
+                &variant.policy,
+                match population.variants.len() {
+                    1 => population.name.clone(),
+                    _ => format!("{} of {}", percent(variant.share / all), population.name),
+                },
+            );
+        }
+    }
+    for service in &scenario.services {
+        for call in &service.calls {
+            add(&call.policy, format!("{}->{}", service.name, call.service));
+        }
+    }
+    let is_alone = holders
+        .iter()
+        .skip(1)
+        .all(|(policy, _)| policy.attempts == 1);
+    if is_alone {
+        return describe(asked);
+    }
+    let lines = holders.iter().filter(|(_, names)| !names.is_empty());
+    let lines = lines.map(|(policy, names)| {
+        let policy = match policy.attempts {
+            1 => format!("1 attempt{}", protections(policy)),
+            _ => describe(policy),
+        };
+        format!("{}: {policy}", list(names))
+    });
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 fn protections(policy: &Policy) -> String {

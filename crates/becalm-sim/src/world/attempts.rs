@@ -18,11 +18,18 @@ impl<T: Tracer> World<'_, T> {
         let timeout = self.now.saturating_add(line.timeout);
         let (source, key, gives_up_at) = (slot.source, slot.key, timeout.min(slot.deadline));
         let has_details = line.has_details;
-        if let Source::Client { population, .. } = source {
-            let tally = &mut self.population_tallies[population as usize];
-            tally.attempts += 1;
-            tally.first_tries += u32::from(attempt.number() == 1);
-            tally.hedges += u32::from(attempt.is_hedge());
+        let is_first = attempt.number() == 1;
+        match source {
+            Source::Client { population, .. } => {
+                let tally = &mut self.population_tallies[population as usize];
+                tally.attempts += 1;
+                tally.first_tries += u32::from(is_first);
+                tally.hedges += u32::from(attempt.is_hedge());
+            }
+            Source::Job { service, .. } => {
+                let call = slot.line as usize - self.plan.first_line_of[service as usize];
+                self.service_tallies[service as usize].asked(call, is_first);
+            }
         }
         let delay = self.message(source);
         let scope = if line.is_scoped {

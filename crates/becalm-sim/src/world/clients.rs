@@ -8,6 +8,7 @@ use crate::scenario::Arrivals;
 
 use super::World;
 use super::arrivals::{NEVER, OpenLoop};
+use super::ceiling::STRIDE;
 use super::event::Kind;
 use super::state::{PopulationState, Source};
 use super::trace::Tracer;
@@ -54,7 +55,10 @@ impl<T: Tracer> World<'_, T> {
         };
         let next = state.arrivals.following(&of.arrivals, self.now);
         self.schedule_next_call(population, next);
-        for _ in 0..copies {
+        for copy in 0..copies {
+            if copy % STRIDE == STRIDE - 1 && self.is_over() {
+                return;
+            }
             let client = match of.clients {
                 1 => 0,
                 clients => {

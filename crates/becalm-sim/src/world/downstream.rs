@@ -11,6 +11,7 @@ use crate::scenario::Stale;
 
 use super::World;
 use super::arrivals::NEVER;
+use super::ceiling::STRIDE;
 use super::slab::NOWHERE;
 use super::state::{Answer, Details, Place, Source};
 use super::trace::{Step, Tracer};
@@ -55,7 +56,10 @@ impl<T: Tracer> World<'_, T> {
             1
         };
         let generation = self.requests.generation(request);
-        for _ in 0..at_once {
+        for call in 0..at_once {
+            if call % STRIDE == STRIDE - 1 && self.is_over() {
+                return;
+            }
             // One that is refused at once ends the request.
             let goes_on = self.requests.is(request, generation)
                 && self.requests[request].place == Place::Calling;

@@ -43,6 +43,11 @@ impl Lane {
         self.waiting.iter()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Takes the first out.
     #[inline]
     pub fn pop(&mut self) {

@@ -20,6 +20,7 @@ mod attempts;
 mod bucket;
 mod cache;
 mod calls;
+mod ceiling;
 mod clients;
 mod codel;
 mod downstream;
@@ -45,6 +46,7 @@ use crate::engine::{EventQueue, Stream};
 use crate::record::{PopulationTally, Recording, ServiceTally, slices};
 use crate::scenario::{Phases, Scenario};
 
+use ceiling::{Hold, STRIDE};
 use event::{Kind, parts, word};
 use lane::Lane;
 use plan::{Plan, nanos};
@@ -54,25 +56,50 @@ use trace::{Silent, Told, Tracer};
 use triggers::Triggers;
 use wakers::Woken;
 
+pub use ceiling::{Ceiling, Stopped};
+pub(crate) use ceiling::{at_rest, parts_at_rest};
 pub use trace::{Caller, Step, Traced};
 
 /// Runs a scenario once. Equal seeds leave equal recordings.
 ///
-/// A scenario that is [not valid](Scenario::validate) leaves an empty one.
+/// A scenario that is [not valid](Scenario::validate) leaves an empty one. The run takes whatever
+/// memory and time it needs; [`run_within`] bounds them.
 pub fn run(scenario: &Scenario, seed: u64) -> Recording {
-    run_with(scenario, seed, Silent)
+    run_with(scenario, seed, Silent, None)
+}
+
+/// Runs a scenario once, under a ceiling of memory and of events: a run that passes it stops, and
+/// leaves a recording that [says so](Recording::stopped) and is not to be judged. Otherwise the
+/// recording is that of [`run`].
+pub fn run_within(scenario: &Scenario, seed: u64, ceiling: &Ceiling) -> Recording {
+    run_with(scenario, seed, Silent, Some(ceiling))
 }
 
 /// Runs a scenario once, and tells of every step of every call: for tests that replay the calls
 /// elsewhere. The recording is that of [`run`].
 pub fn run_traced(scenario: &Scenario, seed: u64, each: &mut dyn FnMut(Traced)) -> Recording {
-    run_with(scenario, seed, Told(each))
+    run_with(scenario, seed, Told(each), None)
 }
 
-fn run_with<T: Tracer>(scenario: &Scenario, seed: u64, tracer: T) -> Recording {
-    match Plan::new(scenario) {
-        Some(plan) => World::new(&plan, seed, tracer).run(),
-        None => Recording::default(),
+fn run_with<T: Tracer>(
+    scenario: &Scenario,
+    seed: u64,
+    tracer: T,
+    ceiling: Option<&Ceiling>,
+) -> Recording {
+    let hold = ceiling.map(|it| Hold::new(it, scenario));
+    let stopped = hold.as_ref().and_then(|it| it.stopped);
+    let plan = if stopped.is_some() {
+        None
+    } else {
+        Plan::new(scenario)
+    };
+    match plan {
+        Some(plan) => World::new(&plan, seed, tracer, hold).run(),
+        None => Recording {
+            stopped,
+            ..Recording::default()
+        },
     }
 }
 
@@ -115,10 +142,12 @@ struct World<'a, T> {
     header: String,
     /// Events until the next look ahead.
     until_look: usize,
+    /// What the run holds of its ceiling, where it has one.
+    hold: Option<Hold<'a>>,
 }
 
 impl<'a, T: Tracer> World<'a, T> {
-    fn new(plan: &'a Plan<'a>, seed: u64, tracer: T) -> Self {
+    fn new(plan: &'a Plan<'a>, seed: u64, tracer: T, hold: Option<Hold<'a>>) -> Self {
         let scenario = plan.scenario;
         let buckets = scenario
             .horizon
@@ -148,7 +177,11 @@ impl<'a, T: Tracer> World<'a, T> {
                 .iter()
                 .map(|_| PopulationTally::new(buckets, slices.len()))
                 .collect(),
-            service_tallies: vec![ServiceTally::default(); scenario.services.len()],
+            service_tallies: scenario
+                .services
+                .iter()
+                .map(|service| ServiceTally::new(service.calls.len()))
+                .collect(),
             slices,
             slice: 0,
             bucket: 0,
@@ -162,6 +195,7 @@ impl<'a, T: Tracer> World<'a, T> {
             dropped: Vec::new(),
             header: String::new(),
             until_look: 0,
+            hold,
         };
         world.make_services(seed);
         world.make_clients(seed);
@@ -172,7 +206,15 @@ impl<'a, T: Tracer> World<'a, T> {
     fn run(mut self) -> Recording {
         let horizon = nanos(self.plan.scenario.horizon);
         let may_wait = self.plan.lines.iter().any(|line| line.may_wait);
+        let mut until_asked = STRIDE;
         loop {
+            until_asked -= 1;
+            if until_asked == 0 {
+                if self.is_over() {
+                    break;
+                }
+                until_asked = STRIDE;
+            }
             let what = if let Some(what) = self.soon.pop_front() {
                 what
             } else {
@@ -251,6 +293,13 @@ impl<'a, T: Tracer> World<'a, T> {
     }
 
     fn record(mut self, horizon: u64) -> Recording {
+        if let Some(stopped) = self.hold.as_ref().and_then(|it| it.stopped) {
+            return Recording {
+                stopped: Some(stopped),
+                events: self.events,
+                ..Recording::default()
+            };
+        }
         while self.bucket_ends.saturating_sub(self.bucket_length) < horizon {
             self.close_bucket();
         }
@@ -276,6 +325,7 @@ impl<'a, T: Tracer> World<'a, T> {
                 .collect(),
             services: services.map(|(tally, left)| tally.finish(left)).collect(),
             events: self.events,
+            stopped: None,
         }
     }
 

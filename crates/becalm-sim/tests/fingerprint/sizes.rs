@@ -48,6 +48,14 @@ pub fn of(scenario: &str) -> &'static [(&'static str, &'static str)] {
             ("service-time", "50ms"),
             ("horizon", "15s"),
         ],
+        "tiers" => &[
+            ("load", "10"),
+            ("workers", "1"),
+            ("service-time", "50ms"),
+            ("queue", "40"),
+            ("outage", "2s"),
+            ("horizon", "20s"),
+        ],
         _ => &[],
     }
 }

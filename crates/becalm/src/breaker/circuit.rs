@@ -95,6 +95,12 @@ impl CircuitBreaker {
         }
     }
 
+    /// Whether this refusal is for retries and hedges alone: the first try of a call is made all the
+    /// same, and nothing of it is recorded.
+    pub fn spares_first_tries(&self, refused: Refused) -> bool {
+        refused.until.is_some() && self.rules.get(Figure::Refuses) == 1
+    }
+
     /// Whether a call would pass at this time, as far as is known now. Changes nothing: it is asked
     /// before a wait that ends then.
     ///

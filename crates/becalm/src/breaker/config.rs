@@ -50,6 +50,22 @@ pub struct Breaker {
     /// How many probes must succeed before it closes: from 1 to 10 000. Default 2, since one good
     /// answer of a server that fails half of its calls is as likely as not.
     pub successes: u32,
+    /// Which attempts it refuses while it is not closed. Default [`Refuses::All`].
+    pub refuses: Refuses,
+}
+
+/// Which attempts a breaker refuses while it is open or half-open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Refuses {
+    /// Every attempt but the probes. The default: a call to what is down costs nothing.
+    #[default]
+    All,
+    /// Retries and hedges alone. A first try passes, and counts only where it takes the place of a
+    /// probe, so a breaker that opens for a part of the service takes no call away from the rest
+    /// (Brooker, *Will circuit breakers solve my problems?*, 2022). An isolated breaker refuses
+    /// first tries too.
+    Retries,
 }
 
 /// What opens a breaker.
@@ -94,6 +110,7 @@ impl Default for Breaker {
             jitter: 0.5,
             probes: 1,
             successes: 2,
+            refuses: Refuses::All,
         }
     }
 }
@@ -141,6 +158,8 @@ setters! {
     probes: u32;
     /// Sets how many probes must succeed before it closes.
     successes: u32;
+    /// Sets which attempts it refuses while it is not closed.
+    refuses: Refuses;
 }
 
 /// Of probes, running or succeeding.

@@ -10,6 +10,9 @@
 //!   that fails opens it again.
 //! - **Isolated**: no call passes until an operator says so.
 //!
+//! A breaker that refuses [retries alone](Refuses::Retries) is asked in the way of all others; a
+//! retrier lets the first try of a call pass where it refuses.
+//!
 //! A result counts in the very state in which its call was admitted and in no other: what comes
 //! back late is ignored. After Nygard, *Release It!* (2007), ch. 5.
 //!
@@ -38,7 +41,7 @@ mod rules;
 mod word;
 
 pub use circuit::CircuitBreaker;
-pub use config::{Breaker, InvalidBreaker, Span, Trip};
+pub use config::{Breaker, InvalidBreaker, Refuses, Span, Trip};
 
 use core::fmt;
 use core::time::Duration;

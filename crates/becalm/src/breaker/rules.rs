@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::config::{Breaker, Span, Trip};
+use super::config::{Breaker, Refuses, Span, Trip};
 use crate::duration::nanos;
 use crate::rng::uniform;
 use crate::sync::{AtomicU64, MILLION, Ordering, millionths};
@@ -34,6 +34,8 @@ pub(super) enum Figure {
     Jitter,
     Probes,
     Successes,
+    /// 1 where it refuses retries alone.
+    Refuses,
 }
 
 /// A breaker's figures, read-only on every path but a reload's.
@@ -41,7 +43,7 @@ pub(super) enum Figure {
 pub(super) struct Rules {
     /// Odd while a reload changes the others.
     version: AtomicU64,
-    figures: [AtomicU64; 10],
+    figures: [AtomicU64; 11],
 }
 
 impl Rules {
@@ -81,6 +83,10 @@ impl Rules {
             (Figure::Jitter, millionths(breaker.jitter)),
             (Figure::Probes, u64::from(breaker.probes)),
             (Figure::Successes, u64::from(breaker.successes)),
+            (
+                Figure::Refuses,
+                u64::from(breaker.refuses == Refuses::Retries),
+            ),
         ] {
             self.figures[figure as usize].store(value, Ordering::Release);
         }

@@ -266,6 +266,7 @@ impl Guards {
             None => None,
             Some(breaker) => match breaker.admit(&now) {
                 Ok(permit) => Some(permit),
+                Err(refused) if asking.is_first_try && breaker.spares_first_tries(refused) => None,
                 Err(refused) => {
                     self.leave(admission);
                     return Err(Refused {

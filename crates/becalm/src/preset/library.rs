@@ -2,7 +2,7 @@
 
 use super::{A_YEAR, BARE, FINAGLE_BUDGET, Preset, ms, secs};
 use crate::backoff::Backoff;
-use crate::breaker::{Breaker, Span, Trip};
+use crate::breaker::{Breaker, Refuses, Span, Trip};
 use crate::bulkhead::Bulkhead;
 use crate::hedge::Hedge;
 use crate::hint::HintMode;
@@ -36,6 +36,7 @@ const POLLY_BREAKER: Breaker = Breaker {
     jitter: 0.0,
     probes: 1,
     successes: 1,
+    refuses: Refuses::All,
 };
 
 presets! {

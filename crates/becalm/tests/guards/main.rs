@@ -15,6 +15,7 @@ mod breaker_cancelled;
 mod breaker_layers;
 mod breaker_probes;
 mod breaker_reload;
+mod breaker_spares;
 mod budgets;
 mod bulkhead_calls;
 mod bulkhead_leaves;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::Breaker;
-use becalm::breaker::{Span, Trip};
+use becalm::breaker::{Refuses, Span, Trip};
 use becalm::duration::Human;
 use serde::Serialize;
 
@@ -54,6 +54,7 @@ impl Opening {
             open_max,
             probes,
             successes,
+            refuses,
             ..
         } = self.breaker;
         let when = match trip {
@@ -83,9 +84,13 @@ impl Opening {
             // Kinds to come are named as the flag names them.
             _ => format!("it opens at {}", self.text),
         };
+        let refused = match refuses {
+            Refuses::Retries => "; meanwhile it refuses retries alone, and first tries pass",
+            _ => "",
+        };
         format!(
             "breaker: {when}; for {} to {}, up to {} when it opens again and again; then {} at a \
-             time, and {} close it",
+             time, and {} close it{refused}",
             Human(shortest(&self.breaker)),
             Human(open),
             Human(open_max),
@@ -142,6 +147,13 @@ mod tests {
                 "breaker: in a plain outage it opens when 50% of the window have failed, 50 \
                  attempts from a healthy time on; for 10s to 10s, up to 1m when it opens again \
                  and again; then 3 probes at a time, and 1 that succeeds close it",
+            ),
+            (
+                "consecutive:5,refuses:retries",
+                "breaker: in a plain outage it opens with 5 failures in a row, retries included; \
+                 for 2.5s to 5s, up to 1m when it opens again and again; then 1 probe at a time, \
+                 and 2 that succeed close it; meanwhile it refuses retries alone, and first tries \
+                 pass",
             ),
             (
                 "share:0.5,within:10s,min:20",

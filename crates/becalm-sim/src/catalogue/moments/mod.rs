@@ -112,6 +112,7 @@ fn study(
         seed: plan.seed,
         runs: 1,
         events: retries * calls * candidates.len() as u64,
+        ..Study::default()
     })
 }
 

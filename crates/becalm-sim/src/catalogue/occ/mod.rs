@@ -142,6 +142,7 @@ fn study(
         seed: plan.seed,
         runs,
         events,
+        ..Study::default()
     })
 }
 

@@ -56,7 +56,8 @@ impl Sections<'_> {
 fn named_by(invalid: &InvalidScenario) -> Option<&str> {
     match invalid {
         InvalidScenario::Duplicate(name)
-        | InvalidScenario::Variants(name)
+        | InvalidScenario::Variants { of: name, .. }
+        | InvalidScenario::NoCalls(name)
         | InvalidScenario::Trace(name)
         | InvalidScenario::Cycle(name)
         | InvalidScenario::Cache(name)

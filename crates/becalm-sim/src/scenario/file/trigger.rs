@@ -26,6 +26,8 @@ const EFFECTS: &[(&str, &[&str])] = &[
     ("capacity", &["service", "share"]),
     ("hang", &["service"]),
     ("down", &["service"]),
+    // What a failover is to those who call: what was there is lost, and nobody is until the other takes over.
+    ("failover", &["service"]),
     ("latency", &["service", "added"]),
     ("failures", &["service", "share"]),
     ("load", &["population", "factor"]),
@@ -65,7 +67,7 @@ fn read_effect(section: &Section<'_>, name: &str) -> Result<Effect, Refusal> {
         "hang" => Effect::Hang {
             service: service()?,
         },
-        "down" => Effect::Down {
+        "down" | "failover" => Effect::Down {
             service: service()?,
         },
         "latency" => Effect::Latency {

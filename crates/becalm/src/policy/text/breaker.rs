@@ -1,7 +1,7 @@
 //! How is a breaker written?
 
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
-use crate::breaker::{Breaker, Span, Trip};
+use crate::breaker::{Breaker, Refuses, Span, Trip};
 use crate::grammar::{field, of, unless};
 
 /// The slot of a field that is written where it is not the default.
@@ -81,4 +81,14 @@ const REST: &[Parameter<Breaker>] = &[
     ("jitter", unless_default!(Number, jitter)),
     ("probes", unless_default!(Whole, probes)),
     ("successes", unless_default!(Whole, successes)),
+    (
+        "refuses",
+        Slot::Word(
+            &[
+                ("all", |it| it.refuses = Refuses::All),
+                ("retries", |it| it.refuses = Refuses::Retries),
+            ],
+            |it| (it.refuses == Refuses::Retries).then_some("retries"),
+        ),
+    ),
 ];

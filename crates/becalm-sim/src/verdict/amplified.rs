@@ -1,0 +1,93 @@
+//! Which service do retries load most, and whose are they?
+
+use crate::scenario::Scenario;
+
+use super::evidence::{hundredths, list};
+use super::figures::median;
+use super::judge::Outcome;
+use super::services::{Caller, Flow, PhaseOf, callers, name};
+
+/// The service that gets most for what first tries alone would bring.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Amplified<'a> {
+    /// Its place in the scenario.
+    pub service: usize,
+    pub name: &'a str,
+    /// Requests for each that first tries alone would bring.
+    pub by: f64,
+    /// Those on the way to it who repeat, from the clients on: the caller, the service that it calls,
+    /// and its attempts for each call.
+    whose: Vec<(&'a str, &'a str, f64)>,
+}
+
+/// What is not worth a word: so many attempts for each call are hardly a retry.
+const HARDLY: f64 = 1.005;
+
+impl<'a> Amplified<'a> {
+    /// Over the runs, by their median in this phase; `None` where there is one service, or nobody
+    /// calls.
+    pub(super) fn most(
+        scenario: &'a Scenario,
+        outcomes: &[Outcome],
+        phase: PhaseOf,
+    ) -> Option<Self> {
+        let typical = |service: usize, of: &dyn Fn(&Flow) -> Option<f64>| {
+            let flows = outcomes.iter().filter_map(|it| it.services.get(service));
+            median(flows.filter_map(|it| of(phase(it))))
+        };
+        let services = scenario.services.iter().enumerate();
+        let by = services.filter_map(|(at, of)| {
+            let by = typical(at, &Flow::amplification)?;
+            Some((at, of, by))
+        });
+        // Of equals the last.
+        let (service, of, by) = by.max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let mut whose = Vec::new();
+        let (mut todo, mut done) = (vec![service], vec![service]);
+        while let Some(at) = todo.pop() {
+            for (place, caller) in callers(scenario, at).into_iter().enumerate() {
+                let attempts = typical(at, &|flow| flow.attempts(place)).unwrap_or(1.0);
+                if attempts > HARDLY {
+                    let target = &scenario.services[at].name;
+                    whose.push((name(scenario, caller), target.as_str(), attempts));
+                }
+                if let Caller::Service(above, _) = caller {
+                    if !done.contains(&above) {
+                        todo.push(above);
+                        done.push(above);
+                    }
+                }
+            }
+        }
+        whose.reverse();
+        Some(Self {
+            service,
+            name: &of.name,
+            by,
+            whose,
+        })
+    }
+
+    /// Such as `9.01 requests at database for each that first tries bring`.
+    pub(super) fn how_much(&self) -> String {
+        format!(
+            "{} requests at {} for each that first tries bring",
+            hundredths(self.by),
+            self.name
+        )
+    }
+
+    /// Whose retries they are, in a sentence; `None` where nobody repeats.
+    pub(super) fn whose(&self) -> Option<String> {
+        let mut each = self.whose.iter();
+        let (caller, target, attempts) = each.next()?;
+        let attempts = hundredths(*attempts);
+        let mut all = vec![format!(
+            "{caller} makes {attempts} attempts for each of its calls to {target}"
+        )];
+        all.extend(each.map(|(caller, target, attempts)| {
+            format!("{caller} {} for each to {target}", hundredths(*attempts))
+        }));
+        Some(format!("{}.", list(&all)))
+    }
+}

@@ -1,0 +1,6 @@
+//! Is what the pages say so?
+
+mod default_figures;
+mod pages;
+mod readme;
+mod which_protection;

@@ -1,0 +1,5 @@
+//! What does HTTP say about a call: its status, its fields, its layers?
+
+mod answers;
+mod calls;
+mod layers;

@@ -1,0 +1,4 @@
+//! What do metrics and tracing get to hear?
+
+mod metrics;
+mod tracing;

@@ -1,0 +1,17 @@
+//! Is a policy read, checked, told and decided as it is written?
+
+mod any_file;
+mod any_policy;
+mod decision;
+mod delays;
+mod file;
+mod interval;
+mod lints;
+mod lints_protection;
+mod lone_clients;
+mod precision;
+mod presets;
+mod randomness;
+mod tables;
+mod text;
+mod validation;
