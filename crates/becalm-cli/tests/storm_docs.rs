@@ -216,9 +216,10 @@ fn orders() -> Scenario {
 /// What the service of the chapter about the orders does under each policy, and the evidence.
 fn orders_under(policies: &[&Policy]) -> Vec<(Option<Verdict>, String)> {
     let scenario = orders();
-    let named = policies.iter().enumerate();
-    let candidates =
-        named.map(|(index, policy)| Candidate::new(index.to_string(), (*policy).clone()));
+    let candidates = policies
+        .iter()
+        .enumerate()
+        .map(|(index, policy)| Candidate::new(index.to_string(), (*policy).clone()));
     let mut plan = Plan::default();
     plan.runs = Some(1);
     let study = study_with(

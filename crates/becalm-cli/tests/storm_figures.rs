@@ -44,6 +44,34 @@ fn study() -> Value {
     serde_json::from_str(&printed).expect("JSON")
 }
 
+#[test]
+fn s1_each_figure_of_a_service_is_defined() {
+    let asked = ["tiers", "--load", "10", "--horizon", "20s", "--runs", "1"];
+    let printed = told(&[&asked[..], &["--quick", "--json"]].concat());
+    let study: Value = serde_json::from_str(&printed).expect("JSON");
+    let (_, page) = PAGE.split_once("## Of each service").expect("a section");
+    let services = study["contenders"][0]["services"].as_array();
+    let mut defined = 0;
+    for service in services.expect("services") {
+        for figure in service["figures"].as_array().expect("figures") {
+            let text = |key: &str| figure[key].as_str().expect("a text");
+            let row = format!("| `{}` | {} | {}", text("id"), text("title"), text("unit"));
+            assert!(page.contains(row.trim_end()), "docs/figures.md: {row}");
+            defined += 1;
+        }
+    }
+    assert!(defined >= 15, "{defined}");
+    for chart in study["services"].as_array().expect("charts") {
+        let id = chart["id"].as_str().expect("a name");
+        let (kind, _) = id.split_once('-').expect("a number");
+        let row = format!("| `{kind}-1`");
+        assert!(
+            PAGE.contains(&row),
+            "docs/figures.md does not say what {id} shows"
+        );
+    }
+}
+
 fn ids(of: &Value) -> BTreeSet<String> {
     let all = of.as_array().expect("an array").iter();
     all.map(|it| it["id"].as_str().expect("a name").to_owned())

@@ -129,7 +129,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
         "own: metastable",
         "users: 1 attempt; api->orders and orders->database: 3 attempts",
         "Retries multiply the requests at database by ",
-        "api makes ",
+        "for each call of api to orders",
         "database: amplification during the trigger ",
         "orders: attempts for each call to it ",
         "database: longest queue 100",
@@ -501,5 +501,85 @@ fn s2_a_place_that_is_not_there_is_refused_with_all_that_are() {
         "orders->db.attempts=1..6",
     ] {
         assert!(help.contains(part), "{part}: {help}");
+    }
+}
+
+/// The scenario file with other lines under its sections, as becalm says to write them.
+fn rewritten(text: &str, lines: &Value) -> String {
+    let mut text = text.to_owned();
+    for line in lines.as_array().expect("an array") {
+        let section = line["section"].as_str().expect("a section");
+        let line = line["line"].as_str().expect("a line");
+        let key = match section.split_once(' ').expect("a place").1.split_once("->") {
+            Some((_, callee)) => format!("[[service.calls]]\nservice = \"{callee}\""),
+            None => "[[population]]".to_owned(),
+        };
+        let from = text
+            .find(&key)
+            .unwrap_or_else(|| panic!("{section}: {text}"));
+        let (before, rest) = text.split_at(from);
+        let at = rest.find("policy = ").expect("a policy");
+        let (head, old) = rest.split_at(at);
+        let end = old.find('\n').expect("an end");
+        text = format!("{before}{head}{line}{}", &old[end..]);
+    }
+    text
+}
+
+#[test]
+fn s2_a_bad_verdict_ends_with_the_smallest_change_that_helps_and_the_lines_to_write() {
+    let (_folder, path) = tiers();
+    let document: Value =
+        serde_json::from_str(&told(&[&path, "--runs", "1", "--json"])).expect("JSON");
+    assert_eq!(verdict(&document, "own"), "metastable");
+    let remedy = &document["remedy"];
+    let sentence = remedy["sentence"].as_str().expect("a sentence");
+    for part in [
+        "The smallest change found",
+        "comes back in 1 of 1 run, typically",
+    ] {
+        assert!(sentence.contains(part), "{sentence}");
+    }
+    let compare = remedy["compare"].as_str().expect("a comparison");
+    let quick = ["--runs", "1", "--quick", "--json"];
+    let compared = verdicts(&[&[&*path, "--compare", compare], &quick[..]].concat());
+    assert_eq!(compared[0].1, "metastable");
+    assert_eq!(compared[1].1, "stable", "{compare}");
+    fs::write(&path, rewritten(TIERS, &remedy["lines"])).expect("written");
+    let after = verdicts(&[&[&*path], &quick[..]].concat());
+    assert_eq!(after[0].1, "stable");
+    // What holds has no remedy, and a comparison that has the answer needs none.
+    let after: Value = serde_json::from_str(&told(&[&[&*path], &quick[..]].concat())).unwrap();
+    assert_eq!(after.get("remedy"), None);
+}
+
+#[test]
+fn s2_tuning_says_which_policies_to_change_and_what_to_write() {
+    let (folder, path) = tiers();
+    let out = folder.path().join("tuned.toml");
+    let arguments = ["--policies", "2", "--runs", "1", "--json", "--out"];
+    let arguments = [&["tune", &*path], &arguments[..], &[out.to_str().unwrap()]].concat();
+    let document: Value = serde_json::from_str(&told(&arguments)).expect("JSON");
+    let recommended = &document["recommended"];
+    let first = recommended["reasons"][0].as_str().expect("a reason");
+    assert!(first.starts_with("Change "), "{first}");
+    fs::write(&path, rewritten(TIERS, &recommended["lines"])).expect("written");
+    let after = verdicts(&[&path, "--runs", "1", "--quick", "--json"]);
+    assert_ne!(after[0].1, "metastable", "{first}");
+    // And what is written is a policy.
+    let plan = [
+        "--policy",
+        out.to_str().unwrap(),
+        "--at",
+        "orders->database",
+    ];
+    verdicts(&[&[&*path], &plan[..], &["--runs", "1", "--quick", "--json"]].concat());
+    // Whoever tunes one place changes no other.
+    let arguments = ["--policies", "1", "--runs", "1", "--json", "--at", "users"];
+    let printed = told(&[&["tune", &*path], &arguments[..]].concat());
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    for contender in document["contenders"].as_array().expect("an array") {
+        let policy = contender["policy"].as_str().expect("a policy");
+        assert!(!policy.contains("->"), "{policy}");
     }
 }

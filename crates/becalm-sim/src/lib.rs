@@ -78,6 +78,7 @@
 //! - [`world`] runs it; what happened is a [`record`].
 //! - [`verdict`] judges runs, and searches what is survived.
 //! - [`change`]: one policy of a scenario after the other, by the names of their places.
+//! - [`remedy`]: the smallest change that keeps a service up.
 //! - [`catalogue`]: the known storms by name, each with its right answer.
 //! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
 //! - [`study`]: how thoroughly it is asked, and everything that was found, for the code that shows it.
@@ -87,6 +88,7 @@
 pub mod catalogue;
 pub mod change;
 pub mod record;
+pub mod remedy;
 pub mod scenario;
 pub mod study;
 pub mod sweep;

@@ -27,7 +27,7 @@ pub struct Start<'a> {
     /// The scenario's own policy.
     pub own: Policy,
     /// This policy as the flags change it, or the policy that they name instead.
-    pub yours: &'a dyn Fn(Policy) -> Result<Policy, String>,
+    pub yours: Box<dyn Fn(Policy) -> Result<Policy, String> + 'a>,
     /// Whether there are any flags.
     pub is_given: bool,
     /// The place that the flags, and what names none, are about; `None` for the scenario's policy.
@@ -41,7 +41,7 @@ pub const OWN: &str = "own";
 /// The policy of becalm's defaults.
 const DEFAULT: &str = "default";
 /// The policy of the flags as it stands.
-const YOURS: &str = "yours";
+pub const YOURS: &str = "yours";
 
 /// The policies to compare.
 ///
@@ -313,10 +313,11 @@ mod tests {
 
     use super::*;
 
-    type Yours<'a> = &'a dyn Fn(Policy) -> Result<Policy, String>;
-
     /// A scenario in which `a` calls `b`, whatever the flags make of its policy.
-    fn start(yours: Yours<'_>, is_given: bool) -> Start<'_> {
+    fn start<'a>(
+        yours: impl Fn(Policy) -> Result<Policy, String> + 'a,
+        is_given: bool,
+    ) -> Start<'a> {
         let own = Policy::default().attempts(8);
         let time = Distribution::Constant(Duration::from_millis(1));
         let call = Downstream::new("b", Policy::default().attempts(2));
@@ -327,20 +328,21 @@ mod tests {
             .population(clients);
         Start {
             own,
-            yours,
+            yours: Box::new(yours),
             is_given,
             at: None,
             scenario: Some(scenario),
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as every reader of a policy")]
     fn default(_: Policy) -> Result<Policy, String> {
         Ok(Policy::default())
     }
 
     fn asked(lists: &[&str]) -> Result<Vec<Candidate>, String> {
         let lists: Vec<String> = lists.iter().map(|list| (*list).to_owned()).collect();
-        candidates(&lists, &["none", "full"], &start(&default, false))
+        candidates(&lists, &["none", "full"], &start(default, false))
     }
 
     fn one(text: &str) -> Policy {
@@ -397,7 +399,7 @@ mod tests {
         let names = |own: Policy, is_given| {
             let start = Start {
                 own,
-                ..start(&Ok, is_given)
+                ..start(Ok, is_given)
             };
             let found = candidates(&[], &["attempts=1", "yours"], &start).unwrap();
             found.into_iter().map(|it| it.name).collect::<Vec<_>>()
@@ -441,7 +443,7 @@ mod tests {
     fn without_a_list_the_scenario_chooses_and_a_given_policy_stands_beside() {
         let names = |policy: Policy, is_given| {
             let yours = |_: Policy| Ok(policy.clone());
-            let found = candidates(&[], &["none", "full"], &start(&yours, is_given)).unwrap();
+            let found = candidates(&[], &["none", "full"], &start(yours, is_given)).unwrap();
             found.into_iter().map(|it| it.name).collect::<Vec<_>>()
         };
         let equal = Policy::default().jitter(Jitter::Equal);
@@ -449,7 +451,7 @@ mod tests {
         assert_eq!(names(equal, true), ["none", "full", "yours"]);
         let same_as_full = Policy::default();
         assert_eq!(names(same_as_full, true), ["none", "full"]);
-        let alone = candidates(&[], &[], &start(&default, false)).unwrap();
+        let alone = candidates(&[], &[], &start(default, false)).unwrap();
         assert_eq!(alone.len(), 1);
     }
 
@@ -463,7 +465,7 @@ mod tests {
 
     #[test]
     fn s2_a_policy_is_that_of_the_place_that_it_names_and_leaves_the_others() {
-        let start = start(&Ok, false);
+        let start = start(Ok, false);
         let one = |text: &str| both(&start.candidate(text).unwrap(), &start);
         let [own, call] = [8, 2].map(|attempts| Policy::default().attempts(attempts));
         assert_eq!(one("own"), [own.clone(), call.clone()]);
@@ -503,7 +505,7 @@ mod tests {
     #[test]
     fn s2_flags_are_about_the_place_that_is_named_with_them() {
         let twice = |policy: Policy| Ok(policy.budget(Budget::None));
-        let mut start = start(&twice, true);
+        let mut start = start(twice, true);
         start.at = Some("a->b");
         let [own, call] = [8, 2].map(|attempts| Policy::default().attempts(attempts));
         let changed = call.clone().budget(Budget::None);

@@ -26,6 +26,9 @@ struct Document<'a> {
     /// What a search for a policy came to.
     #[serde(skip_serializing_if = "Option::is_none")]
     recommended: Option<RecommendedRecord<'a>>,
+    /// The smallest change that keeps a service up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<&'a super::remedy::Told>,
     charts: Vec<ChartRecord<'a>>,
     /// Of several services: pictures of each, the one that retries load most first.
     services: Vec<ChartRecord<'a>>,
@@ -36,6 +39,8 @@ struct RecommendedRecord<'a> {
     /// As a policy file.
     policy: &'a str,
     reasons: &'a [String],
+    /// What is to be written into a scenario file, and in which section.
+    lines: &'a [super::remedy::Line],
 }
 
 #[derive(Debug, Serialize)]
@@ -170,7 +175,9 @@ pub fn document(told: &Told) -> Result<String, String> {
         recommended: told.recommended.as_ref().map(|it| RecommendedRecord {
             policy: &it.file,
             reasons: &it.reasons,
+            lines: &it.lines,
         }),
+        remedy: told.remedy.as_ref(),
         charts: study.charts.iter().map(chart).collect(),
         services: study.services.iter().map(chart).collect(),
     };

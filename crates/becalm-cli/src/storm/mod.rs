@@ -13,6 +13,7 @@ mod page;
 mod patience;
 mod picture;
 mod progress;
+mod remedy;
 mod reports;
 mod rows;
 mod scenario_name;

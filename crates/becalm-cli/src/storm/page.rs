@@ -26,6 +26,16 @@ pub fn page(told: &Told) -> Page {
             .code(&recommended.file),
         None => page,
     };
+    let page = match &told.remedy {
+        Some(remedy) => {
+            let page = page.heading("What would help").paragraph(remedy.sentence());
+            match remedy.code() {
+                code if code.is_empty() => page,
+                code => page.code(&code),
+            }
+        }
+        None => page,
+    };
     let page = if study.charts.is_empty() {
         page
     } else {

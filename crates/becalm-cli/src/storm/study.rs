@@ -11,7 +11,8 @@ use super::flags::{RunFlags, SEED, StudyFlags, plan};
 use super::progress::Progress;
 use super::reports::Reports;
 use super::section::places;
-use super::{document, patience, text};
+use super::subject::Subject;
+use super::{document, patience, remedy, text};
 use crate::again;
 use crate::stream::Stream;
 use crate::usage;
@@ -22,6 +23,8 @@ pub struct Told {
     pub study: Study,
     /// What a search for a policy came to.
     pub recommended: Option<Recommended>,
+    /// What would keep the service up.
+    pub remedy: Option<remedy::Told>,
     pub command: String,
 }
 
@@ -32,24 +35,16 @@ pub struct Recommended {
     pub file: String,
     /// Why, in sentences.
     pub reasons: Vec<String>,
+    /// What is to be written where, of a scenario in a file; nothing where the given policy stays.
+    pub lines: Vec<remedy::Line>,
 }
 
 /// Studies the scenario and tells what was found.
 pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> {
     let subject = question.named.open()?;
-    let own = subject.policy();
-    let start = Start {
-        yours: &|own| question.policy.policy_from(own),
-        is_given: question.policy_is_given,
-        at: flags.run.at.as_deref(),
-        scenario: subject.scenario(&own),
-        own,
-    };
-    if let Some(at) = start.at {
-        places(start.scenario.as_ref(), at).map_err(|refusal| format!("--at: {refusal}"))?;
-    }
+    let start = start(question, &subject, flags.run.at.as_deref())?;
     let candidates = contender::candidates(&flags.compare, subject.contenders(), &start)?;
-    let done = tell(question, &flags.run, |plan| {
+    let work = |plan: &Plan<'_>| {
         if let Some(axes) = &flags.sweep {
             let study = subject.sweep(axes, &start.yours()?, start.at, plan)?;
             return Ok((study, None));
@@ -57,7 +52,16 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
         let mut plan = plan.clone();
         plan.is_quick = flags.quick;
         Ok((subject.study(&candidates, &plan)?, None))
-    })?;
+    };
+    let is_asked = !flags.compare.is_empty();
+    let remedy = |study: &Study, plan: &Plan<'_>| {
+        if flags.sweep.is_some() || flags.quick {
+            return None;
+        }
+        let of = remedy::patient(&candidates, study, is_asked, subject.is_file())?;
+        remedy::Told::find(&subject, of, plan)
+    };
+    let done = tell(question, &flags.run, work, remedy)?;
     let mut contenders = done.told.study.contenders.iter();
     let is_down = |verdict| matches!(verdict, Verdict::Metastable | Verdict::Overloaded);
     let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(is_down));
@@ -68,6 +72,26 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
     })
 }
 
+/// What the policies of a command line start from.
+pub fn start<'a>(
+    question: &'a Question,
+    subject: &Subject<'_>,
+    at: Option<&'a str>,
+) -> Result<Start<'a>, String> {
+    let own = subject.policy();
+    let scenario = subject.scenario(&own);
+    if let Some(at) = at {
+        places(scenario.as_ref(), at).map_err(|refusal| format!("--at: {refusal}"))?;
+    }
+    Ok(Start {
+        own,
+        yours: Box::new(|own| question.policy.policy_from(own)),
+        is_given: question.policy_is_given,
+        at,
+        scenario,
+    })
+}
+
 /// What was told, and whether it could be.
 pub struct Done {
     pub told: Told,
@@ -75,42 +99,55 @@ pub struct Done {
 }
 
 /// Does the work under a plan with a seed, threads and a display of its progress; then tells of it
-/// wherever the flags say.
+/// wherever the flags say. A terminal has the findings before the search for a remedy begins.
 pub fn tell(
     question: &Question,
     flags: &RunFlags,
     work: impl FnOnce(&Plan<'_>) -> Result<(Study, Option<Recommended>), String>,
+    remedy: impl FnOnce(&Study, &Plan<'_>) -> Option<remedy::Told>,
 ) -> Result<Done, String> {
     let reports = Reports::open(flags)?;
     let given = question.policy.seed();
     let seed = given.unwrap_or(SEED);
-    let (study, recommended) = {
-        let progress = Progress::new("runs");
-        let tell = |done, all| progress.tell(done, all);
-        let mut plan = plan(seed, flags.runs, flags.threads);
-        plan.memory = flags.memory.unwrap_or(plan.memory);
+    let (study, recommended) = planned(flags, seed, |plan| {
         let threads = plan.threads;
         let foretell = |foretold: &Foretold| {
             if let Some(sentence) = patience::sentence(foretold, threads) {
                 Progress::say(&sentence);
             }
         };
+        let mut plan = plan.clone();
         plan.foretold = Some(&foretell);
-        plan.progress = Some(&tell);
-        work(&plan)?
-    };
-    let told = Told {
+        work(&plan)
+    })?;
+    let mut told = Told {
         study,
         recommended,
+        remedy: None,
         command: command(std::env::args().skip(1), given, seed),
     };
+    let columns = Stream::Stdout.columns();
+    if !flags.json {
+        usage::print([text::findings(&told, columns)]);
+    }
+    told.remedy = planned(flags, seed, |plan| remedy(&told.study, plan));
     let written = reports.write(&told)?;
     let printed = if flags.json {
         usage::print([document::document(&told)?])
     } else {
-        usage::print([text::document(&told, &written, Stream::Stdout.columns())])
+        usage::print([text::rest(&told, &written, columns)])
     };
     Ok(Done { told, printed })
+}
+
+/// Does something under a plan, and shows how far it is.
+fn planned<T>(flags: &RunFlags, seed: u64, work: impl FnOnce(&Plan<'_>) -> T) -> T {
+    let progress = Progress::new("runs");
+    let tell = |done, all| progress.tell(done, all);
+    let mut plan = plan(seed, flags.runs, flags.threads);
+    plan.memory = flags.memory.unwrap_or(plan.memory);
+    plan.progress = Some(&tell);
+    work(&plan)
 }
 
 /// The command line that gives the same: with its seed, and without the threads, which change
@@ -210,6 +247,7 @@ pub mod tests {
         Told {
             study,
             recommended: None,
+            remedy: None,
             command,
         }
     }

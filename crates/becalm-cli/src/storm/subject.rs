@@ -68,6 +68,11 @@ impl Subject<'_> {
         }
     }
 
+    /// Whether it is one's own, in a file.
+    pub const fn is_file(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+
     /// What is compared where nothing is asked for, in the syntax of `--compare`.
     pub fn contenders(&self) -> &'static [&'static str] {
         match self {
@@ -151,8 +156,14 @@ impl Subject<'_> {
     /// # Errors
     ///
     /// A scenario without a world.
-    pub fn tune(&self, space: &Space, given: &Policy, plan: &Plan<'_>) -> Result<Tuning, String> {
+    pub fn tune(
+        &self,
+        space: &Space,
+        start: &Candidate,
+        plan: &Plan<'_>,
+    ) -> Result<Tuning, String> {
         let refused = |sentence: String| format!("tune: {sentence}");
+        let given = &start.policy;
         let build: Box<dyn Fn(&Policy) -> Scenario> = match self {
             Self::Own(own) => Box::new(|policy| own.under(policy)),
             Self::Entry(entry, parameters) => {
@@ -164,6 +175,7 @@ impl Subject<'_> {
                 Box::new(move |policy| build(parameters, policy))
             }
         };
+        let build = |policy: &Policy| changed(build(policy), &start.changes);
         verdict::judgeable(&build(given)).map_err(|reason| refused(reason.to_string()))?;
         space
             .validate()

@@ -133,7 +133,6 @@ fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use becalm_report::terminal::Painter;
-    use becalm_sim::study::Figure;
 
     use super::super::study::tests::told;
     use super::*;

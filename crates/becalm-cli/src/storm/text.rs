@@ -10,12 +10,12 @@ use becalm_sim::study::Study;
 
 use super::picture::Drawing;
 use super::study::Told;
-use super::table;
+use super::{remedy, table};
 use crate::stream::Stream;
 use crate::wording::filled;
 
-/// The verdicts, the answer, the figures, small charts, and how it is done again, in so many columns.
-pub fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
+/// The verdicts, the answer, the figures and small charts, in so many columns.
+pub fn findings(told: &Told, width: usize) -> String {
     let study = &told.study;
     let painter = Stream::Stdout.painter();
     let mut text = filled(width, "", &study.question);
@@ -31,6 +31,19 @@ pub fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
     for drawing in charts.filter_map(Drawing::of) {
         text.push('\n');
         text.push_str(&drawing.to_terminal(width, painter));
+    }
+    text
+}
+
+/// What comes behind the findings: what would keep the service up, and how it is done again.
+pub fn rest(told: &Told, written: &[PathBuf], width: usize) -> String {
+    let study = &told.study;
+    let remedy = told.remedy.as_ref();
+    let mut text = remedy.map(|it| it.text(width)).unwrap_or_default();
+    let recommended = told.recommended.iter().filter(|it| !it.lines.is_empty());
+    for recommended in recommended {
+        text.push_str("\nto write into the file:\n");
+        text.push_str(&remedy::code(&recommended.lines));
     }
     let asked = study
         .asked
@@ -132,6 +145,10 @@ fn count(count: u64) -> f64 {
 mod tests {
     use super::super::study::tests::told;
     use super::*;
+
+    fn document(told: &Told, written: &[PathBuf], width: usize) -> String {
+        findings(told, width) + &rest(told, written, width)
+    }
 
     #[test]
     fn the_verdicts_come_first_and_how_it_is_done_again_last() {

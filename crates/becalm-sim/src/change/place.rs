@@ -1,5 +1,7 @@
 //! Where in a scenario does a policy stand, and what is that place called?
 
+use std::time::Duration;
+
 use becalm::Policy;
 use becalm::suggest::nearest;
 
@@ -84,22 +86,44 @@ impl Place {
         matches!(self.at, At::Clients(_))
     }
 
+    /// The section of a [scenario file](crate::scenario::file) that holds its policy.
+    pub const fn section(&self) -> &'static str {
+        match self.at {
+            At::Clients(_) => "[[population]]",
+            At::Call(..) => "[[service.calls]]",
+        }
+    }
+
     /// The policy of the place; of a population with several, that of its first clients. `None` in a
     /// scenario of another shape.
     pub fn policy<'a>(&self, scenario: &'a Scenario) -> Option<&'a Policy> {
+        self.policies(scenario).first().copied()
+    }
+
+    /// All policies of the place: several where a population has variants.
+    pub fn policies<'a>(&self, scenario: &'a Scenario) -> Vec<&'a Policy> {
         match self.at {
             At::Clients(index) => {
-                let population = scenario.populations.get(index)?;
-                population.variants.first().map(|it| &it.policy)
+                let population = scenario.populations.get(index);
+                let variants = population.into_iter().flat_map(|it| &it.variants);
+                variants.map(|it| &it.policy).collect()
             }
             At::Call(caller, call) => {
-                let call = scenario.services.get(caller)?.calls.get(call)?;
-                Some(&call.policy)
+                let service = scenario.services.get(caller);
+                let call = service.and_then(|it| it.calls.get(call));
+                call.map(|it| &it.policy).into_iter().collect()
             }
         }
     }
 
-    /// All policies of the place: several where a population has variants.
+    /// When an attempt of this place is given up, if its policy has no attempt timeout.
+    pub fn timeout(&self, scenario: &Scenario) -> Option<Duration> {
+        match self.at {
+            At::Clients(index) => scenario.populations.get(index)?.timeout,
+            At::Call(caller, call) => scenario.services.get(caller)?.calls.get(call)?.timeout,
+        }
+    }
+
     pub(super) fn policies_mut<'a>(&self, scenario: &'a mut Scenario) -> Vec<&'a mut Policy> {
         match self.at {
             At::Clients(index) => {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use becalm::Policy;
 
-use crate::engine::Stream;
-
+use super::layers::{Layer, Layers, Where};
 use super::space::{Places, Space};
+use crate::change::Change;
+use crate::engine::Stream;
 
 /// A policy that is tried.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,12 +15,15 @@ pub(super) struct Tried {
     /// `given`, `unretried`, `default`, or a number.
     pub name: String,
     pub policy: Policy,
+    /// What is different at single places.
+    pub changes: Vec<Change>,
     /// Whether the others are compared with it to the end.
     pub stays: bool,
 }
 
 /// The policy that was given, the default policy, no retries, and a sample of the space; each once,
-/// and none that is refused.
+/// and none that is refused. Where a scenario has several places for a policy, the default stands at
+/// all of them and at each alone, and the sample anywhere.
 ///
 /// The sample is a Latin hypercube (M. D. `McKay`, R. J. Beckman, W. J. Conover, Technometrics 21,
 /// 1979): every value of a setting comes equally often, and which values come together is by chance.
@@ -27,39 +31,82 @@ pub(super) struct Tried {
 pub(super) fn candidates(
     space: &Space,
     given: &Policy,
+    layers: &Layers,
     timeout: Option<Duration>,
     seed: u64,
 ) -> Vec<Tried> {
     let count = space.count();
     let mut random = Stream::of(seed, u64::from_le_bytes(*b"policies"));
     let columns = space.sizes().map(|size| balanced(count, size, &mut random));
+    let wheres = layers.all();
+    let column = balanced(count, wheres.len(), &mut random);
     let mut tried = Vec::new();
-    add(&mut tried, "given", true, given.clone());
+    let kept = |name: &str, changes| Tried {
+        name: name.to_owned(),
+        policy: given.clone(),
+        changes,
+        stays: true,
+    };
+    add(&mut tried, kept("given", Vec::new()));
+    let clients = Layer {
+        own: given,
+        timeout,
+    };
+    // What a policy is at a place, or at what the scenario makes of it.
+    let at = |name: String, here: Where, policy: &dyn Fn(&Layer<'_>) -> Policy| Tried {
+        name,
+        policy: match here {
+            Where::Given => policy(&clients),
+            _ => given.clone(),
+        },
+        changes: layers.changes(here, policy),
+        stays: false,
+    };
+    let everywhere = match wheres[..] {
+        [only] => only,
+        _ => Where::Everywhere,
+    };
     // The budget stays, so that it can be told what it is a variant of.
-    add(&mut tried, "unretried", true, given.clone().attempts(1));
-    // The default's retries in the given surroundings.
-    let mut usual = Policy::default();
-    usual.attempt_timeout = given.attempt_timeout;
-    usual.deadline = given.deadline;
-    add(&mut tried, "default", false, usual);
+    let once = |layer: &Layer<'_>| layer.own.clone().attempts(1);
+    let mut unretried = at("unretried".into(), everywhere, &once);
+    unretried.stays = true;
+    add(&mut tried, unretried);
+    add(&mut tried, at("default".into(), everywhere, &usual));
+    for here in wheres.iter().copied() {
+        if let Where::AloneAt(place) = here {
+            let name = format!("default at {} alone", layers.name(place));
+            add(&mut tried, at(name, here, &usual));
+        }
+    }
     for row in 0..count {
-        let at = |column: &Vec<usize>| column.get(row).copied().unwrap_or_default();
-        let places = Places::of(columns.each_ref().map(at));
-        let policy = space.policy(given, timeout, &places);
-        add(&mut tried, &format!("tuned-{}", row + 1), false, policy);
+        let value = |column: &Vec<usize>| column.get(row).copied().unwrap_or_default();
+        let places = Places::of(columns.each_ref().map(value));
+        let sampled = |layer: &Layer<'_>| space.policy(layer.own, layer.timeout, &places);
+        let Some(here) = wheres.get(value(&column)) else {
+            continue;
+        };
+        add(
+            &mut tried,
+            at(format!("tuned-{}", row + 1), *here, &sampled),
+        );
     }
     tried
 }
 
-fn add(tried: &mut Vec<Tried>, name: &str, stays: bool, policy: Policy) {
-    let is_new = !tried.iter().any(|it| it.policy == policy);
-    if is_new && policy.validate().is_ok() {
-        let name = name.to_owned();
-        tried.push(Tried {
-            name,
-            policy,
-            stays,
-        });
+/// The default's retries in the given surroundings.
+fn usual(layer: &Layer<'_>) -> Policy {
+    let mut usual = Policy::default();
+    usual.attempt_timeout = layer.own.attempt_timeout;
+    usual.deadline = layer.own.deadline;
+    usual
+}
+
+fn add(tried: &mut Vec<Tried>, new: Tried) {
+    let is_same = |it: &Tried| (&it.policy, &it.changes) == (&new.policy, &new.changes);
+    let policies = new.changes.iter().filter_map(|it| it.brings().ok());
+    let mut all = std::iter::once(&new.policy).chain(policies);
+    if !tried.iter().any(is_same) && all.all(|it| it.validate().is_ok()) {
+        tried.push(new);
     }
 }
 

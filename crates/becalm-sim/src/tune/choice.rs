@@ -5,6 +5,8 @@ use becalm::Policy;
 use super::confirmed::Confirmed;
 use super::front::{compromise, front};
 use super::objectives::Objectives;
+use crate::change::Change;
+use crate::search::Mean;
 
 /// A policy that was tried to the end.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,10 +16,19 @@ pub struct Tuned {
     pub name: String,
     /// The policy.
     pub policy: Policy,
+    /// What is different at single places of the scenario that the policy makes.
+    pub changes: Vec<Change>,
     /// What it cost in the search: that by which it was chosen, and so better than it is.
     pub objectives: Objectives,
     /// What it costs in fresh runs; of the front and of the given policy.
     pub confirmed: Option<Confirmed>,
+}
+
+impl Tuned {
+    /// Whether it makes the same scenario.
+    pub fn is(&self, other: &Self) -> bool {
+        (&self.policy, &self.changes) == (&other.policy, &other.changes)
+    }
 }
 
 /// The front, and what is chosen of it.
@@ -52,16 +63,25 @@ impl Choice {
             .filter(is_first)
             .filter_map(|place| kept.get(*place).copied().cloned())
             .collect();
-        let objectives: Vec<Objectives> = front.iter().map(|it| it.objectives.rounded()).collect();
         let unknown = Tuned {
             name: "given".into(),
             policy: given.clone(),
+            changes: Vec::new(),
             objectives: Objectives::new(1.0, f64::INFINITY, 1.0, f64::INFINITY),
             confirmed: None,
         };
-        let of_given = tuned.iter().find(|it| it.policy == *given);
+        let is_given = |it: &&Tuned| it.policy == *given && it.changes.is_empty();
+        let of_given = tuned.iter().find(is_given);
         let of_given = of_given.cloned().unwrap_or(unknown);
-        let chosen = compromise(&objectives).and_then(|place| front.get(place));
+        // Where the given policy keeps the service up, nobody is asked to serve fewer calls.
+        let is_kept = of_given.objectives.lost <= fewest;
+        let most_failed = of_given.objectives.rounded().failed;
+        let open: Vec<&Tuned> = front
+            .iter()
+            .filter(|it| !is_kept || it.objectives.rounded().failed <= most_failed)
+            .collect();
+        let objectives: Vec<Objectives> = open.iter().map(|it| it.objectives.rounded()).collect();
+        let chosen = compromise(&objectives).and_then(|place| open.get(place).copied());
         Self {
             recommended: chosen.cloned().unwrap_or_else(|| of_given.clone()),
             given: of_given,
@@ -69,18 +89,53 @@ impl Choice {
         }
     }
 
-    /// Runs the front and the given policy again, and changes nothing about the choice.
-    pub(super) fn confirm(&mut self, confirmed: impl Fn(&Policy) -> Confirmed) {
+    /// Runs the front and the given policy again. The choice stays, or the given policy does, if the
+    /// fresh runs show nothing for the change.
+    pub(super) fn confirm(&mut self, confirmed: impl Fn(&Tuned) -> Confirmed) {
         for tuned in &mut self.front {
-            tuned.confirmed = Some(confirmed(&tuned.policy));
+            tuned.confirmed = Some(confirmed(tuned));
         }
-        let of_front = |policy: &Policy| {
-            let found = self.front.iter().find(|it| it.policy == *policy);
-            found.and_then(|it| it.confirmed.clone())
-        };
         for tuned in [&mut self.recommended, &mut self.given] {
-            let known = of_front(&tuned.policy);
-            tuned.confirmed = Some(known.unwrap_or_else(|| confirmed(&tuned.policy)));
+            let known = self.front.iter().find(|it| it.is(tuned));
+            let known = known.and_then(|it| it.confirmed.clone());
+            tuned.confirmed = Some(known.unwrap_or_else(|| confirmed(tuned)));
         }
+        if !self.is_worth_it() {
+            self.recommended = self.given.clone();
+        }
+    }
+
+    /// Whether the change shows in fresh runs: fewer of them are lost, as in the search; or more calls
+    /// are served for certain; or less load or latency, and nothing worse.
+    fn is_worth_it(&self) -> bool {
+        let (new, old) = (&self.recommended, &self.given);
+        let (Some(by_new), Some(by_old)) = (&new.confirmed, &old.confirmed) else {
+            return true;
+        };
+        let lost = |it: &Confirmed| match it.lost.runs {
+            0 => 0.0,
+            _ => it.lost.share(),
+        };
+        if new.objectives.lost < old.objectives.lost {
+            return lost(by_new) < lost(by_old);
+        }
+        let better = |of: fn(&Confirmed) -> Option<Mean>| is_less(of(by_new), of(by_old));
+        let worse = |of: fn(&Confirmed) -> Option<Mean>| is_less(of(by_old), of(by_new));
+        let is_worse = worse(|it| it.failed) || worse(|it| it.load) || worse(|it| it.latency);
+        let is_better = better(|it| it.load) || better(|it| it.latency);
+        better(|it| it.failed) || (is_better && !is_worse)
+    }
+}
+
+/// Whether the one mean is below the other for certain: the intervals lie apart. Of single runs nothing
+/// is; and what has no mean, as no call succeeded, is more than any.
+fn is_less(one: Option<Mean>, other: Option<Mean>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => match (one.interval, other.interval) {
+            (Some((_, high)), Some((low, _))) => high < low,
+            _ => false,
+        },
+        (Some(_), None) => true,
+        _ => false,
     }
 }

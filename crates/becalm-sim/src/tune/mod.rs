@@ -4,7 +4,11 @@
 //! value has its turn, and the policy that was given. What is bought with what is kept apart
 //! ([`Objectives`]): load on the service, calls that fail, latency. A policy under which the service
 //! stays down is dropped; of the others, those that no other beats in everything are the front
-//! ([`front`]), and the one nearest to the best of each is recommended, with its reasons.
+//! ([`front`]), and the one nearest to the best of each is recommended, with its reasons. If fresh runs
+//! show nothing for the change, it is the given policy that is recommended.
+//!
+//! A scenario with several [places](crate::change::Place) for a policy is tried with another one at
+//! each of them, at all, and at each while no other place retries.
 //!
 //! The number of runs is bounded by halving: all policies have few runs, the better half twice as
 //! many, and so on (Z. Karnin, T. Koren, O. Somekh, *Almost Optimal Exploration in Multi-Armed
@@ -20,6 +24,7 @@ mod choice;
 mod confirmed;
 mod front;
 mod halving;
+mod layers;
 mod objectives;
 mod reasons;
 mod shown;

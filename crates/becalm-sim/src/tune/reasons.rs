@@ -1,7 +1,8 @@
 //! Why is a policy recommended?
 
+use crate::change::Change;
 use crate::search::{Mean, Proportion};
-use crate::verdict::{Survived, percent};
+use crate::verdict::{Survived, list, percent};
 
 use super::choice::{Choice, Tuned};
 use super::confirmed::Confirmed;
@@ -13,6 +14,8 @@ pub(super) struct Told<'a> {
     /// Those that were tried to the end.
     pub tuned: &'a [Tuned],
     pub choice: &'a Choice,
+    /// Whether services call others, so that policies have places.
+    pub is_layered: bool,
     /// Whether anything bounds a service, so that it can stay down.
     pub is_ruled: bool,
     pub is_triggered: bool,
@@ -22,11 +25,30 @@ pub(super) struct Told<'a> {
 
 /// The reasons, in sentences made of figures: how the choice was made, then what fresh runs say.
 pub(super) fn reasons(told: &Told<'_>) -> Vec<String> {
-    let mut reasons = vec![search(told), choice(told.choice)];
+    let mut reasons = Vec::new();
+    reasons.extend(decision(told));
+    reasons.extend([search(told), choice(told.choice)]);
     reasons.extend(costs(told));
     reasons.extend(against_given(told));
     reasons.extend(outages(told));
     reasons
+}
+
+/// What is to be done: nothing, or which of several policies to change.
+fn decision(told: &Told<'_>) -> Option<String> {
+    let (recommended, given) = (&told.choice.recommended, &told.choice.given);
+    if recommended.is(given) {
+        return Some("Keep yours: nothing that was tried is better beyond chance.".into());
+    }
+    if !told.is_layered {
+        return None;
+    }
+    let places: Vec<&str> = recommended.changes.iter().map(Change::place).collect();
+    Some(match places[..] {
+        [] => "Change the policy of the clients.".into(),
+        [one] => format!("Change one policy, that of {one}, and leave the others."),
+        _ => format!("Change the policies of {}.", list(&places)),
+    })
 }
 
 fn search(told: &Told<'_>) -> String {
@@ -61,7 +83,12 @@ fn search(told: &Told<'_>) -> String {
 
 fn choice(choice: &Choice) -> String {
     let name = &choice.recommended.name;
+    let is_on_front = choice.front.iter().any(|it| it.is(&choice.recommended));
     match choice.front.len() {
+        all if !is_on_front => format!(
+            "Of the {all} that no other beats in load, calls that fail and latency, none that serves \
+             as many calls shows in fresh runs that it is better than yours."
+        ),
         0 | 1 => format!("{name} is as good as every other that was kept, in everything."),
         all => format!(
             "Of the {all} that no other beats in load, calls that fail and latency, {name} is \
@@ -157,7 +184,7 @@ fn over_all(choice: &Choice) -> Option<String> {
 
 fn against_given(told: &Told<'_>) -> Option<String> {
     let given = &told.choice.given;
-    if given.policy == told.choice.recommended.policy {
+    if given.is(&told.choice.recommended) {
         return Some("That is the policy that was given.".into());
     }
     let confirmed = given.confirmed.as_ref()?;
@@ -193,7 +220,7 @@ fn outages(told: &Told<'_>) -> Option<String> {
     };
     let (recommended, given) = told.outages;
     let own = words(recommended?);
-    let is_given = told.choice.given.policy == told.choice.recommended.policy;
+    let is_given = told.choice.given.is(&told.choice.recommended);
     Some(match given {
         Some(given) if !is_given => format!(
             "Of outages of this depth it survives {own}; the policy that was given {}.",

@@ -1,7 +1,7 @@
 //! How is a search shown? As a study: the front, the recommended policy first.
 
 use crate::study::{Chart, ChartKind, Contender, Figure, Study};
-use crate::verdict::{Brief, Survived, describe};
+use crate::verdict::{Brief, Survived, describe, describe_changes};
 
 use super::choice::{Choice, Tuned};
 
@@ -34,7 +34,11 @@ pub(super) fn study(
         figures.extend(outage_of(tuned).map(longest_outage));
         Contender {
             name: tuned.name.clone(),
-            policy: describe(&tuned.policy),
+            policy: if tuned.changes.is_empty() {
+                describe(&tuned.policy)
+            } else {
+                describe_changes(&tuned.changes)
+            },
             figures,
             ..Contender::default()
         }

@@ -32,6 +32,9 @@ pub struct Space {
     /// The attempt timeout, as a multiple of the client's own. Default 0.5 and 1; of a client without
     /// a timeout, none.
     pub timeouts: Vec<f64>,
+    /// The names of the [places](crate::change::Place) whose policies may be changed. Default none:
+    /// all of them. A name that no place has is none.
+    pub places: Vec<String>,
 }
 
 impl Default for Space {
@@ -55,6 +58,7 @@ impl Default for Space {
                 .collect(),
             breakers: vec![None, breaker("1s"), breaker("10s")],
             timeouts: vec![0.5, 1.0],
+            places: Vec::new(),
         }
     }
 }
@@ -67,6 +71,13 @@ impl Space {
     #[must_use]
     pub fn policies(mut self, policies: u32) -> Self {
         self.policies = policies;
+        self
+    }
+
+    /// Sets which places may be changed.
+    #[must_use]
+    pub fn places(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.places = names.into_iter().collect();
         self
     }
 

@@ -2,6 +2,7 @@
 
 use becalm::Policy;
 
+use crate::change::changed;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
@@ -12,11 +13,12 @@ use super::candidates::candidates;
 use super::choice::{Choice, Tuned};
 use super::confirmed::Confirmed;
 use super::halving::halve;
+use super::layers::Layers;
 use super::objectives::Objectives;
 use super::reasons::{Told, reasons};
 use super::shown;
 use super::space::Space;
-use super::trial::Trial;
+use super::trial::{Trial, is_layered};
 
 /// The result of a search for a policy.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,10 +83,12 @@ pub fn tune_with(
     let runs = Runs::new(run, plan);
     let world = build(given);
     let timeouts = world.populations.iter().filter_map(|it| it.timeout);
-    let policies = candidates(space, given, timeouts.min(), plan.seed);
+    let timeout = timeouts.min();
+    let layers = Layers::of(world.clone(), &space.places);
+    let policies = candidates(space, given, &layers, timeout, plan.seed);
     let mut trials: Vec<Trial> = policies
         .iter()
-        .map(|it| Trial::new(build(&it.policy)))
+        .map(|it| Trial::new(changed(build(&it.policy), &it.changes)))
         .collect();
     let last = plan.runs.unwrap_or(ROUNDS[2]).max(1);
     let fresh = plan.runs.unwrap_or(FRESH).max(1);
@@ -108,6 +112,7 @@ pub fn tune_with(
             Some(Tuned {
                 name: of.name.clone(),
                 policy: of.policy.clone(),
+                changes: of.changes.clone(),
                 objectives: *objectives,
                 confirmed: None,
             })
@@ -116,14 +121,15 @@ pub fn tune_with(
     let mut choice = Choice::of(&tuned, given);
     let cases = trials.iter().map(Trial::cases).max().unwrap_or_default();
     runs.announce((choice.front.len() as u64 + 1) * cases * u64::from(fresh));
-    choice.confirm(|policy| Confirmed::of(&Trial::new(build(policy)), &runs, fresh));
+    let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
+    choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, fresh));
     let is_ruled = is_bounded(&world);
     let outage = |tuned: &Tuned| {
-        let search = || longest_outage(&build(&tuned.policy), &runs, last.max(10));
+        let search = || longest_outage(&scenario(tuned), &runs, last.max(10));
         is_ruled.then(search).flatten()
     };
     let own = outage(&choice.recommended);
-    let of_given = if choice.given.policy == choice.recommended.policy {
+    let of_given = if choice.given.is(&choice.recommended) {
         own.clone()
     } else {
         outage(&choice.given)
@@ -134,6 +140,7 @@ pub fn tune_with(
         tried: policies.len(),
         tuned: &tuned,
         choice: &choice,
+        is_layered: is_layered(&world),
         is_ruled,
         is_triggered,
         outages,

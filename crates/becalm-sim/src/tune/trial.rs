@@ -1,9 +1,9 @@
 //! What is known of a policy so far?
 
-use crate::record::{Histogram, Recording};
-use crate::scenario::Scenario;
+use crate::record::{Histogram, Recording, total};
+use crate::scenario::{Phases, Scenario};
 use crate::search::Proportion;
-use crate::verdict::{Outcome, Runs, Stress, is_bounded, judge};
+use crate::verdict::{Outcome, Runs, Stress, first_tries, is_bounded, judge, open_calls};
 
 use super::halving::Round;
 use super::objectives::Objectives;
@@ -14,6 +14,9 @@ pub(super) struct Trial {
     worse: Vec<Stress>,
     /// Whether the service can stay down at all.
     is_bounded: bool,
+    /// Requests that arrive at each service for each first try, if nobody retries; empty where
+    /// services call no others, so that clients alone retry.
+    once: Vec<f64>,
     lost: Proportion,
     /// Of the runs of the scenario itself.
     cost: Cost,
@@ -44,8 +47,16 @@ impl Trial {
         } else {
             Vec::new()
         };
+        let once = if is_layered(&scenario) {
+            let all: f64 = open_calls(&scenario);
+            let loads = first_tries(&scenario).into_iter();
+            loads.map(|load| load / all).collect()
+        } else {
+            Vec::new()
+        };
         Self {
             worse,
+            once,
             scenario,
             is_bounded,
             lost: Proportion::default(),
@@ -94,8 +105,12 @@ impl Trial {
     ) -> (Vec<Cost>, Proportion) {
         let series = SERIES + series;
         let scenario = &self.scenario;
-        let outcomes = runs.each(scenario, series, each, |it| judge(scenario, it));
-        let costs = outcomes.iter().map(Cost::of).collect();
+        let outcomes = runs.each(scenario, series, each, |it| {
+            let outcome = judge(scenario, it);
+            let cost = Cost::of(&outcome, self.at_fullest(it));
+            (outcome, cost)
+        });
+        let (outcomes, costs): (Vec<Outcome>, Vec<Cost>) = outcomes.into_iter().unzip();
         if !self.is_bounded {
             return (costs, Proportion::default());
         }
@@ -109,10 +124,35 @@ impl Trial {
     }
 }
 
+impl Trial {
+    /// From the trigger on, requests at the service that retries bring most: as many as calls of the
+    /// clients would make it. `None` where clients alone retry.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "far below 2^52, and not negative"
+    )]
+    fn at_fullest(&self, recording: &Recording) -> Option<u64> {
+        let from = Phases::of(&self.scenario).during.start;
+        let services = recording.services.iter().zip(&self.once);
+        let each = services.filter(|(_, once)| **once > 0.0).map(|(it, once)| {
+            let arrived = it.arrived.get(from..).unwrap_or_default();
+            (total(arrived) as f64 / once) as u64
+        });
+        each.max()
+    }
+}
+
+/// Whether services call others, so that retries are not the clients' alone.
+pub(super) fn is_layered(scenario: &Scenario) -> bool {
+    scenario.services.iter().any(|it| !it.calls.is_empty())
+}
+
 impl Cost {
-    fn of(outcome: &Outcome) -> Self {
+    fn of(outcome: &Outcome, at_fullest: Option<u64>) -> Self {
         Self {
-            attempts: outcome.during.attempts + outcome.after.attempts,
+            attempts: at_fullest.unwrap_or(outcome.during.attempts + outcome.after.attempts),
             first_tries: outcome.during.first_tries + outcome.after.first_tries,
             calls: outcome.whole.calls,
             succeeded: outcome.whole.succeeded,

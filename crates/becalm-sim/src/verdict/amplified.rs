@@ -21,7 +21,7 @@ pub(super) struct Amplified<'a> {
 }
 
 /// What is not worth a word: so many attempts for each call are hardly a retry.
-const HARDLY: f64 = 1.005;
+const HARDLY: f64 = 1.05;
 
 impl<'a> Amplified<'a> {
     /// Over the runs, by their median in this phase; `None` where there is one service, or nobody
@@ -77,17 +77,23 @@ impl<'a> Amplified<'a> {
         )
     }
 
-    /// Whose retries they are, in a sentence; `None` where nobody repeats.
+    /// How much, and whose retries they are, in a sentence; `None` where hardly anybody repeats.
     pub(super) fn whose(&self) -> Option<String> {
         let mut each = self.whose.iter();
         let (caller, target, attempts) = each.next()?;
         let attempts = hundredths(*attempts);
         let mut all = vec![format!(
-            "{caller} makes {attempts} attempts for each of its calls to {target}"
+            "{attempts} attempts for each call of {caller} to {target}"
         )];
         all.extend(each.map(|(caller, target, attempts)| {
-            format!("{caller} {} for each to {target}", hundredths(*attempts))
+            let attempts = hundredths(*attempts);
+            format!("{attempts} for each of {caller} to {target}")
         }));
-        Some(format!("{}.", list(&all)))
+        Some(format!(
+            "Retries multiply the requests at {} by {}: {}.",
+            self.name,
+            hundredths(self.by),
+            list(&all)
+        ))
     }
 }

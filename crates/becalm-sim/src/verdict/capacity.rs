@@ -117,7 +117,7 @@ fn is_cold(scenario: &Scenario, service: &Service) -> bool {
 }
 
 /// First tries of all open loops per second.
-pub(super) fn open_calls(scenario: &Scenario) -> f64 {
+pub(crate) fn open_calls(scenario: &Scenario) -> f64 {
     let populations = scenario.populations.iter();
     populations.map(|it| open_rate(scenario, it)).sum()
 }

@@ -31,25 +31,16 @@ pub(super) fn sentence(scenario: &Scenario, ruling: &Ruling) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// Of several services, how much the one gets that retries load most, and whose retries they are.
+/// Of several services, how much the one gets that retries load most, and whose retries they are: in
+/// the storm, or from the trigger on, or without any.
 fn amplified(scenario: &Scenario, ruling: &Ruling) -> Option<String> {
-    let outcomes = &ruling.outcomes;
+    let most = |outcomes, phase| Amplified::most(scenario, outcomes, phase);
     let amplified = match ruling.verdict {
-        Verdict::Stable | Verdict::Vulnerable => {
-            Amplified::most(scenario, outcomes, |it| &it.since)?
-        }
-        _ => Amplified::most(scenario, outcomes, |it| &it.tail)?,
+        Verdict::Stable | Verdict::Vulnerable => most(&ruling.outcomes, |it| &it.since),
+        Verdict::Metastable => most(&ruling.outcomes, |it| &it.tail),
+        Verdict::Overloaded => most(&ruling.calm, |it| &it.tail),
     };
-    let whose = amplified.whose()?;
-    Some(match ruling.verdict {
-        // Its amplification is said.
-        Verdict::Stable | Verdict::Vulnerable => whose,
-        _ => format!(
-            "Retries multiply the requests at {} by {}: {whose}",
-            amplified.name,
-            hundredths(amplified.by)
-        ),
-    })
+    amplified?.whose()
 }
 
 /// Such as `1.10 attempts for each first try`; of several services `1.21 requests at database for each

@@ -70,8 +70,8 @@ const OF_ALL: [&str; 3] = [
 ];
 const OF_CLIENTS: [&str; 3] = [
     "Attempts of clients per first try",
-    "Attempts of clients per first try, during the trigger",
-    "Attempts of clients per first try, after the trigger",
+    "Attempts of clients, during the trigger",
+    "Attempts of clients, after the trigger",
 ];
 
 fn counts(ruling: &Ruling, of_several: bool) -> Vec<Figure> {

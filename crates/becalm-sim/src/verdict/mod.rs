@@ -33,6 +33,7 @@ mod variation;
 mod wording;
 
 pub use by_phase::ByPhase;
+pub(crate) use capacity::open_calls;
 pub use capacity::{hidden_capacity, most_attempts};
 pub(crate) use evidence::{list, percent, plain};
 pub use foretold::Foretold;
@@ -51,3 +52,4 @@ pub use survival::{Survived, largest_load, longest_outage, most_clients};
 pub use too_much::TooMuch;
 pub use variation::{calm, crowded, longer, louder};
 pub use wording::describe;
+pub(crate) use wording::describe_changes;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::record::{CallsRecord, Recording};
-use crate::scenario::{Phases, Scenario};
+use crate::scenario::{Phases, Scenario, Service};
 use crate::study::{Figure, ServicePhase, ServiceSeen};
 
 use super::figures::median;
@@ -192,7 +192,7 @@ pub(super) fn over_runs(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Servic
                 .filter(|(name, _)| is_triggered || *name == "whole" || *name == "end");
             ServiceSeen {
                 name: service.name.clone(),
-                figures: figures(&seen, accepts(service), is_triggered),
+                figures: figures(&seen, service, is_triggered),
                 phases: phases
                     .map(|(name, of)| phase(name, &seen, *of, &callers))
                     .collect(),
@@ -229,7 +229,8 @@ fn phase(name: &'static str, seen: &[&Seen], of: PhaseOf, callers: &[&str]) -> S
     }
 }
 
-fn figures(seen: &[&Seen], capacity: f64, is_triggered: bool) -> Vec<Figure> {
+fn figures(seen: &[&Seen], service: &Service, is_triggered: bool) -> Vec<Figure> {
+    let capacity = accepts(service);
     let typical = |of: &dyn Fn(&Seen) -> Option<f64>| median(seen.iter().filter_map(|it| of(it)));
     let during = typical(&|it| it.during.amplification());
     vec![
@@ -241,7 +242,7 @@ fn figures(seen: &[&Seen], capacity: f64, is_triggered: bool) -> Vec<Figure> {
         ),
         Figure::new(
             "pressure_end",
-            "requests over the capacity, at the end",
+            "times its capacity, at the end",
             "",
             typical(&|it| {
                 let pressure = it.tail.arrivals() / capacity;
@@ -270,7 +271,9 @@ fn figures(seen: &[&Seen], capacity: f64, is_triggered: bool) -> Vec<Figure> {
             "queue_most",
             "longest queue",
             "",
-            typical(&|it| Some(f64::from(it.whole.queue))),
+            // Nothing waits where there are as many workers as are wanted.
+            typical(&|it| Some(f64::from(it.whole.queue)))
+                .filter(|_| service.workers != Service::UNLIMITED),
         ),
     ]
 }

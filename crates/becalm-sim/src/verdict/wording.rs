@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
 
+use crate::change::Change;
 use crate::scenario::Scenario;
 
 use super::evidence::{list, percent};
@@ -83,6 +84,15 @@ pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
         format!("{}: {policy}", list(names))
     });
     lines.collect::<Vec<_>>().join("; ")
+}
+
+/// What each place has then, apart by semicolons; empty for no changes.
+pub(crate) fn describe_changes(changes: &[Change]) -> String {
+    let each = changes.iter().map(|change| match change.brings() {
+        Ok(policy) => format!("{}: {}", change.place(), describe(policy)),
+        Err(setting) => format!("{}: {setting}", change.place()),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn protections(policy: &Policy) -> String {

@@ -44,8 +44,8 @@ pub(super) const STRIDE: u32 = 1 << 12;
 const OF_AN_EVENT: usize = 24;
 /// Bytes of an entry of a lane or a queue.
 const OF_AN_ENTRY: usize = 16;
-/// Counts of a population, and of a service, in each bucket.
-const COUNTS: (u64, u64) = (9, 8);
+/// Counts of a population, of a service, and of each of its calls, in each bucket.
+const COUNTS: (u64, u64, u64) = (9, 8, 2);
 /// Stretches of a run whose latencies are kept apart, and bytes of each as a rule.
 const OF_STRETCHES: u64 = 200 * 4 * 1024;
 
@@ -223,8 +223,9 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
             parts.push(part(&service.name, "keys", u64::from(cache.keys), 8));
         }
     }
-    let counts =
-        COUNTS.0 * scenario.populations.len() as u64 + COUNTS.1 * scenario.services.len() as u64;
+    let services = scenario.services.iter();
+    let services = services.map(|it| COUNTS.1 + COUNTS.2 * it.calls.len() as u64);
+    let counts = COUNTS.0 * scenario.populations.len() as u64 + services.sum::<u64>();
     let buckets = scenario.horizon.as_nanos() / scenario.bucket.as_nanos().max(1);
     let buckets = u64::try_from(buckets).unwrap_or(u64::MAX);
     parts.push(part("", "bucket", buckets, 4 * counts));

@@ -47,12 +47,7 @@ impl Lines {
 
     /// The section of a policy, unless it is the default one.
     pub fn policy(&mut self, header: &str, policy: &Policy) -> Result<(), InvalidFile> {
-        let text = text(header, policy)?;
-        let default = text_of_default(header)?;
-        let changed: Vec<_> = text
-            .lines()
-            .filter(|line| !default.lines().any(|it| it == *line))
-            .collect();
+        let changed = keys(header, policy, &[])?;
         if !changed.is_empty() {
             self.header(header);
             self.0.push_str(&changed.join("\n"));
@@ -64,6 +59,27 @@ impl Lines {
     pub fn into_text(self) -> String {
         self.0
     }
+}
+
+/// What is written of a policy for people to read, be it the default.
+const TOLD: &[&str] = &["attempts", "base", "cap", "jitter", "budget"];
+
+/// The key `policy` in one line, with what people look for and all that is not as in the default.
+pub(super) fn policy_line(policy: &Policy) -> Result<String, InvalidFile> {
+    let keys = keys("policy", policy, TOLD)?;
+    Ok(format!("policy = {{ {} }}", keys.join(", ")))
+}
+
+/// The lines of a policy that say more than those of the default one, or have one of these keys.
+fn keys(header: &str, policy: &Policy, told: &[&str]) -> Result<Vec<String>, InvalidFile> {
+    let default = text_of_default(header)?;
+    let text = text(header, policy)?;
+    let is_told = |line: &str| {
+        line.split_once(" = ")
+            .is_some_and(|(key, _)| told.contains(&key))
+    };
+    let is_written = |line: &&str| is_told(line) || !default.lines().any(|it| it == *line);
+    Ok(text.lines().filter(is_written).map(str::to_owned).collect())
 }
 
 /// The policy as becalm writes it, a key a line.

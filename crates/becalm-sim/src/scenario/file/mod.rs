@@ -54,6 +54,7 @@ mod words;
 use std::path::Path;
 use std::{fs, io};
 
+use becalm::Policy;
 use toml::de::DeTable;
 
 use self::entry::{Entry, Section};
@@ -165,6 +166,15 @@ pub fn write(scenario: &Scenario) -> Result<String, InvalidFile> {
         trigger::write(it, &mut lines);
     }
     Ok(lines.into_text())
+}
+
+/// Writes the line of a policy in a section of a scenario file, such as `policy = { attempts = 2 }`.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn policy_line(policy: &Policy) -> Result<String, InvalidFile> {
+    lines::policy_line(policy)
 }
 
 fn scenario<'a>(

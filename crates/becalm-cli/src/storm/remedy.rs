@@ -1,0 +1,134 @@
+//! Which remedy does a bad verdict end with, and what has to be written where?
+
+use std::fmt::Write as _;
+
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::change::{Place, changed};
+use becalm_sim::remedy::{self, Remedy, Step};
+use becalm_sim::scenario::{Scenario, file};
+use becalm_sim::study::{Plan, Study, Verdict};
+use serde::Serialize;
+
+use super::contender::{OWN, YOURS};
+use super::subject::Subject;
+use crate::wording::filled;
+
+/// What keeps the service up, as it is told.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    /// The policy that it changes.
+    of: String,
+    sentence: String,
+    /// What to write where, of a scenario in a file.
+    lines: Vec<Line>,
+    /// The text with which `--compare` shows it; none where nothing was found.
+    compare: Option<String>,
+}
+
+/// A line of a scenario file.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// The section that it belongs to: `[[service.calls]] orders->database`.
+    pub section: String,
+    pub line: String,
+}
+
+/// Whose remedy is searched for. Of a file the policy of the command line, or of those that are compared
+/// (`is_asked`) the first that does not hold, if none of them is stable; of the catalogue the policy
+/// of the flags. `None` where nothing is wrong, or a comparison has its answer.
+pub fn patient<'a>(
+    candidates: &'a [Candidate],
+    study: &Study,
+    is_asked: bool,
+    is_file: bool,
+) -> Option<&'a Candidate> {
+    let is_bad = |verdict| matches!(verdict, Some(Verdict::Metastable | Verdict::Vulnerable));
+    let verdict_of = |it: &Candidate| {
+        let mut contenders = study.contenders.iter();
+        contenders.find(|other| other.name == it.name)?.verdict
+    };
+    if is_asked && is_file {
+        let is_solved = candidates
+            .iter()
+            .any(|it| verdict_of(it) == Some(Verdict::Stable));
+        let mut bad = candidates.iter().filter(|it| is_bad(verdict_of(it)));
+        return bad.next().filter(|_| !is_solved);
+    }
+    // The policy of the flags stands last; without any, a scenario of the catalogue asks about none.
+    let is_own = |it: &&Candidate| is_file || (it.name == YOURS && !is_asked);
+    let last = candidates.last().filter(is_own);
+    last.filter(|it| is_bad(verdict_of(it)))
+}
+
+impl Told {
+    /// Searches for the remedy of a policy.
+    pub fn find(subject: &Subject<'_>, of: &Candidate, plan: &Plan<'_>) -> Option<Self> {
+        let scenario = subject.scenario(&of.policy)?;
+        let scenario = changed(scenario, &of.changes);
+        let Remedy {
+            found, sentence, ..
+        } = remedy::find(&scenario, plan);
+        let step = found.map(|(step, _)| step);
+        let lines = match &step {
+            Some(step) if subject.is_file() => {
+                lines(&changed(scenario, &step.changes), step.places())
+            }
+            _ => Vec::new(),
+        };
+        Some(Self {
+            of: of.name.clone(),
+            sentence,
+            lines,
+            compare: step.map(|it| format!("{OWN},{}", compared(&of.name, &it))),
+        })
+    }
+
+    /// For a terminal.
+    pub fn text(&self, width: usize) -> String {
+        let mut text = String::from("\n");
+        text.push_str(&filled(width, "", &self.sentence));
+        text.push_str(&self.code());
+        text
+    }
+
+    /// What is to be written where, and how it is looked at; none of its lines is broken.
+    pub fn code(&self) -> String {
+        let mut text = code(&self.lines);
+        if let Some(compare) = &self.compare {
+            let _ = writeln!(text, "beside it: --compare '{compare}'");
+        }
+        text
+    }
+
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+}
+
+/// The lines that give each of these places the policy that it has in the scenario.
+pub fn lines<'a>(scenario: &Scenario, places: impl IntoIterator<Item = &'a str>) -> Vec<Line> {
+    let places = places.into_iter();
+    let places = places.flat_map(|name| Place::named(scenario, name).unwrap_or_default());
+    let line = |place: Place| {
+        Some(Line {
+            section: format!("{} {}", place.section(), place.name()),
+            line: file::policy_line(place.policy(scenario)?).ok()?,
+        })
+    };
+    places.filter_map(line).collect()
+}
+
+/// The lines under their sections; none of them is broken.
+pub fn code(lines: &[Line]) -> String {
+    let each = lines.iter();
+    each.map(|it| format!("    {}\n    {}\n", it.section, it.line))
+        .collect()
+}
+
+/// A policy with a step, as `--compare` reads it.
+fn compared(of: &str, step: &Step) -> String {
+    let places = step.places().into_iter();
+    let each = places.map(|place| format!("{place}: {}", step.what));
+    let each = each.collect::<Vec<_>>().join("; ");
+    format!("{of}; {each}")
+}
