@@ -254,6 +254,18 @@ fn runs(page: &str) -> Vec<String> {
 }
 
 #[test]
+fn d2_every_run_of_the_help_is_understood() {
+    let place = Place::new();
+    for help in ["becalm --help", "becalm run --help"] {
+        let runs = runs(&format!("```{}```", place.run(help)));
+        assert!(!runs.is_empty(), "{help}");
+        for run in runs {
+            place.run(&run);
+        }
+    }
+}
+
+#[test]
 fn d2_every_run_of_the_pages_is_understood() {
     for (path, least) in [
         ("docs/commands.md", 14),
