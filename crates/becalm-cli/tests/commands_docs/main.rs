@@ -220,7 +220,9 @@ fn d2_an_entry_point_waits_for_its_database_and_then_becomes_the_program() {
     let script = format!("exec {unshare} entrypoint sh -c 'set -- /proc/[0-9]*; echo $$ of $#'");
     let printed = waits(&place, &mut server, &script);
     if unshare.is_empty() {
-        eprintln!("no container may be made here: not seen as the first process");
+        let skipped = "no container may be made here: not seen as the first process";
+        assert!(std::env::var_os("CI").is_none(), "{skipped}");
+        eprintln!("{skipped}");
         assert!(printed.contains(" of "), "{printed}");
     } else {
         // Nothing but the program is left of the wait.
