@@ -17,6 +17,8 @@ use crate::usage;
 /// Print the completions of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+bash, fish and zsh complete the command behind \"becalm run --\", too.
+
 Examples:
   becalm completions bash > ~/.local/share/bash-completion/completions/becalm
   becalm completions zsh > ~/.zfunc/_becalm

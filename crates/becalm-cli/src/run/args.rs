@@ -118,10 +118,10 @@ const CONTROL: &str = "Control";
 
 const AFTER_HELP: &str = "\
 Examples:
-  becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/health
-  becalm run --attempts 3 --base 2s --attempt-timeout 5m -- npm ci
-  becalm run --hold-output -- bash -c 'set -o pipefail; pg_dump shop | gzip' > shop.sql.gz
-  becalm run --attempts unlimited --cap 1s --deadline 1m -- pg_isready -q -h db
+  becalm run -- curl -fsS https://api.example.com/health
+  becalm run --attempt-timeout 5m -- npm ci --fetch-retries=0
+  becalm run --hold-output -- bash -c 'set -o pipefail; pg_dump shop | gzip' > new.gz
+  becalm run --attempts unlimited --base 100ms --cap 1s --deadline 1m -- pg_isready -q
 
 Exit codes:
   the command's own, when it succeeded or becalm gave up
