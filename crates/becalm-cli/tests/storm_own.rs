@@ -129,7 +129,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
         "own: metastable",
         "users: 1 attempt; api->orders and orders->database: 3 attempts",
         "Retries multiply the requests at database by ",
-        "for each call of api to orders",
+        "for each call of api->orders",
         "database: amplification during the trigger ",
         "orders: attempts for each call to it ",
         "database: longest queue 100",
@@ -158,7 +158,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
     );
     let amplification = end["amplification"].as_f64().expect("a number");
     assert!((8.0..9.5).contains(&amplification), "{amplification}");
-    assert_eq!(end["attempts"][0]["caller"], "orders");
+    assert_eq!(end["attempts"][0]["place"], "orders->database");
     assert_eq!(document["services"][0]["id"], "arrivals-3");
 }
 
@@ -369,7 +369,7 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
 }
 
 /// Three tiers, each with retries and none with a budget; the database fails over for 3 s.
-const FAILOVER: &str = r#"
+const THREE_TIERS: &str = r#"
 name = "tiers"
 horizon = "20s"
 
@@ -416,7 +416,7 @@ service = "database"
 
 fn tiers() -> (TempDir, String) {
     let (folder, path) = own("");
-    fs::write(&path, FAILOVER).expect("written");
+    fs::write(&path, THREE_TIERS).expect("written");
     (folder, path)
 }
 
@@ -545,7 +545,7 @@ fn s2_a_bad_verdict_ends_with_the_smallest_change_that_helps_and_the_lines_to_wr
     let compared = verdicts(&[&[&*path, "--compare", compare], &quick[..]].concat());
     assert_eq!(compared[0].1, "metastable");
     assert_ne!(compared[1].1, "metastable", "{compare}");
-    fs::write(&path, rewritten(FAILOVER, &remedy["lines"])).expect("written");
+    fs::write(&path, rewritten(THREE_TIERS, &remedy["lines"])).expect("written");
     let after = verdicts(&[&[&*path], &quick[..]].concat());
     assert_eq!(
         after[0].1, compared[1].1,
@@ -566,7 +566,7 @@ fn s2_tuning_says_which_policies_to_change_and_what_to_write() {
     let recommended = &document["recommended"];
     let first = recommended["reasons"][0].as_str().expect("a reason");
     assert!(first.starts_with("Change "), "{first}");
-    fs::write(&path, rewritten(FAILOVER, &recommended["lines"])).expect("written");
+    fs::write(&path, rewritten(THREE_TIERS, &recommended["lines"])).expect("written");
     let after = verdicts(&[&path, "--runs", "1", "--quick", "--json"]);
     assert_ne!(after[0].1, "metastable", "{first}");
     // And what is written is a policy.

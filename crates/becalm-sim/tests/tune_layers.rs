@@ -40,7 +40,7 @@ policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
 [[service]]
 name = "database"
 workers = 2
-time = "exponential:60ms"
+time = "60ms"
 queue = 35
 
 [[population]]
