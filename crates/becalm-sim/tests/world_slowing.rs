@@ -28,7 +28,7 @@ fn slowing(workers: u32, law: Scalability) -> Service {
 }
 
 /// How long each call took, the shortest first, of calls that begin at these times.
-fn times(&scenario: &Scenario, count: u32) -> Vec<f64> {
+fn times(scenario: &Scenario, count: u32) -> Vec<f64> {
     let recording = run(scenario, 1);
     let latency = &clients(&recording).latency;
     let quantile = |call: u32| (f64::from(call) + 0.5) / f64::from(count);
