@@ -43,7 +43,9 @@ pub struct ManArgs {
 
 /// `becalm completions`
 pub fn completions(args: &CompletionsArgs) -> ExitCode {
-    usage::print([shells::script(args.shell, crate::Cli::command())])
+    let mut command = crate::Cli::command();
+    command.build(); // else the subcommands have no flags yet
+    usage::print([shells::script(args.shell, command)])
 }
 
 /// `becalm man`

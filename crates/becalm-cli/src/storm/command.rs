@@ -15,7 +15,7 @@ use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches};
 use super::flags::{CatalogueFlags, StudyFlags, TuneFlags};
 use super::subject::Named;
 use super::{scenario_name, subject};
-use crate::policy_flags::PolicyFlags;
+use crate::policy_flags::{PolicyFlags, told_default};
 
 /// What is asked of `becalm storm`.
 #[derive(Debug)]
@@ -256,7 +256,9 @@ fn own<F: clap::Args>(path: &str) -> Command {
 }
 
 fn with_policy_and<F: clap::Args>(command: Command) -> Command {
-    let flags = flags_of_the_policy().into_iter().map(without_default);
+    // Here the scenario says what the defaults are.
+    let flags = flags_of_the_policy().into_iter();
+    let flags = flags.map(|flag| told_default(flag, None));
     let command = F::augment_args(command).args(flags);
     command.mut_arg(SEED, |seed| {
         seed.help("The seed of the first run [default: 1]")
@@ -266,24 +268,6 @@ fn with_policy_and<F: clap::Args>(command: Command) -> Command {
             )
             .help_heading("The study")
     })
-}
-
-/// The flag without the default that its help names: here the scenario says what it is.
-fn without_default(flag: Arg) -> Arg {
-    let cut = |help: String| match (help.find(" [default: "), help.find(']')) {
-        (Some(from), Some(to)) if from < to => help[..from].to_owned() + &help[to + 1..],
-        _ => help,
-    };
-    let [short, long] =
-        [flag.get_help(), flag.get_long_help()].map(|it| it.map(ToString::to_string));
-    let flag = match short {
-        Some(help) => flag.help(cut(help)),
-        None => flag,
-    };
-    match long {
-        Some(help) => flag.long_help(cut(help)),
-        None => flag,
-    }
 }
 
 /// The flag of a parameter.
