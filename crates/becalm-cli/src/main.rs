@@ -41,7 +41,9 @@ Examples:
   becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/
       Retry any command
 
-The policy flags (--attempts, --base, --jitter, ...) are the same everywhere.
+The policy flags (--attempts, --base, --jitter, ...) are the same everywhere;
+\"becalm run\" starts from the preset \"command\", a storm from its scenario's policy, the others from
+the library's default.
 Exit code of a refused command line: 2, but 125 for \"becalm run\".";
 
 fn main() -> ExitCode {

@@ -119,7 +119,8 @@ fn a_signal_ends_becalm_and_all_under_it_in_every_phase() {
 fn r5_nothing_outlives_a_becalm_that_is_killed_in_any_phase() {
     for phase in &PHASES {
         for signal in [Signal::SIGKILL, Signal::SIGABRT] {
-            let (running, mut ids) = phase.start("");
+            // The guard waits for those whom nobody buries as for the living.
+            let (running, mut ids) = phase.start("--kill-after 100ms");
             if phase.tells == "ready " {
                 ids.push(guard_of(&running.id()));
             }

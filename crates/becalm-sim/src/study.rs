@@ -82,7 +82,7 @@ pub struct ServicePhase {
     pub amplification: Option<f64>,
     /// The longest queue of all instances together.
     pub queue: f64,
-    /// Who calls it, population or service, and the attempts that it makes for each of its calls.
+    /// The [places](crate::change::Place) that call it, and the attempts of each for one of its calls.
     pub attempts: Vec<(String, f64)>,
 }
 

@@ -14,7 +14,7 @@ use becalm_sim::world;
 /// An edge, orders and a database that fails over for 10 s; all three who call retry, without a budget.
 const TIERS: &str = r#"
 name = "tiers"
-horizon = "45s"
+horizon = "40s"
 
 [[service]]
 name = "edge"
@@ -38,14 +38,14 @@ policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
 
 [[service]]
 name = "database"
-time = "exponential:10ms"
-queue = 200
+time = "exponential:40ms"
+queue = 50
 
 [[population]]
 name = "users"
 clients = 5
 target = "edge"
-arrivals = "poisson:40"
+arrivals = "poisson:10"
 timeout = "2s"
 policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
 

@@ -169,8 +169,8 @@ fn s1_a_verdict_names_the_amplified_service_and_whose_retries_they_are() {
         .unwrap_or_else(|| panic!("{evidence}"));
     assert!((8.0..9.5).contains(&by), "{by}");
     for part in [
-        "attempts for each call of api to orders and ",
-        "for each of orders to database.",
+        "attempts for each call of api->orders and ",
+        "for each of orders->database.",
     ] {
         assert!(evidence.contains(part), "{part}: {evidence}");
     }
@@ -223,7 +223,7 @@ fn s1_every_service_has_figures_phases_and_charts() {
     assert_eq!(phases, ["before", "during", "after", "end", "whole"]);
     let before = &database.phases[0];
     assert!((0.9..1.2).contains(&before.amplification.unwrap()));
-    assert_eq!(before.attempts[0].0, "orders");
+    assert_eq!(before.attempts[0].0, "orders->database");
     let end = database.phases[3].amplification.unwrap();
     assert!((8.0..9.5).contains(&end), "{end}");
     // The one that retries load most comes first; the api gets the users' attempts, which are drawn.

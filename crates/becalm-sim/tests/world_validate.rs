@@ -4,11 +4,11 @@ mod worlds;
 
 use becalm::{Budget, Jitter, Policy};
 use becalm_sim::record::Recording;
-use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
-    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population, Scenario,
-    Service,
+    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population,
+    Scalability, Scenario, Service,
 };
+use becalm_sim::scenario::{Distribution, Sharing};
 use becalm_sim::world::run;
 use worlds::{attempts, constant, ms, named, once, secs, trigger, world};
 
@@ -56,6 +56,13 @@ fn what_would_stand_still_or_go_on_for_ever_is_refused() {
     assert!(said.contains("recorded calls"), "{said}");
 }
 
+const fn law(contention: f64, coherency: f64) -> Scalability {
+    Scalability {
+        contention,
+        coherency,
+    }
+}
+
 #[test]
 fn every_refusal_names_who_and_what() {
     let says = |change: &dyn Fn(&mut Scenario), words: &[&str]| {
@@ -69,6 +76,18 @@ fn every_refusal_names_who_and_what() {
     says(
         &|it| it.bucket = std::time::Duration::from_nanos(1),
         &["bucket"],
+    );
+    says(
+        &|it| it.populations[0].sharing = Sharing::PerShard,
+        &["clients", "per-shard", "by-key"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(-0.1, 0.0)),
+        &["contention", "service"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(0.0, 1.5)),
+        &["coherency", "service"],
     );
     says(
         &|it| it.services.push(it.services[0].clone()),

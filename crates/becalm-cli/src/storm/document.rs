@@ -84,7 +84,7 @@ struct PhaseRecord<'a> {
 
 #[derive(Debug, Serialize)]
 struct AttemptsRecord<'a> {
-    caller: &'a str,
+    place: &'a str,
     /// For each of its calls to the service.
     per_call: f64,
 }
@@ -207,8 +207,8 @@ fn service(service: &ServiceSeen) -> ServiceRecord<'_> {
         attempts: phase
             .attempts
             .iter()
-            .map(|(caller, per_call)| AttemptsRecord {
-                caller,
+            .map(|(place, per_call)| AttemptsRecord {
+                place,
                 per_call: *per_call,
             })
             .collect(),
@@ -330,7 +330,7 @@ mod tests {
             "it did not recover"
         );
         let end = json!({ "name": "end", "arrivals": 90.0, "amplification": 9.0, "queue": 0.0,
-            "attempts": [{ "caller": "orders", "per_call": 3.0 }] });
+            "attempts": [{ "place": "orders->database", "per_call": 3.0 }] });
         let database = &none["services"][0];
         assert_eq!(database["name"], "database");
         assert_eq!(database["figures"][0]["value"], 9.0);

@@ -199,7 +199,7 @@ pub mod tests {
             end.name = "end";
             end.arrivals = 90.0;
             end.amplification = Some(amplification);
-            end.attempts = vec![("orders".into(), 3.0)];
+            end.attempts = vec![("orders->database".into(), 3.0)];
             database.phases = vec![end];
             contender.services = vec![database];
             contender.charts = vec![chart(

@@ -5,6 +5,7 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::suggest::nearest;
 
+use crate::record::Recording;
 use crate::scenario::{Scenario, Variant};
 
 /// A place of a scenario that holds a policy: all clients of a population, or the calls of one service
@@ -112,6 +113,38 @@ impl Place {
                 let service = scenario.services.get(caller);
                 let call = service.and_then(|it| it.calls.get(call));
                 call.map(|it| &it.policy).into_iter().collect()
+            }
+        }
+    }
+
+    /// The service that is called there; `None` in a scenario of another shape.
+    pub(crate) fn target<'a>(&self, scenario: &'a Scenario) -> Option<&'a str> {
+        match self.at {
+            At::Clients(index) => Some(&scenario.populations.get(index)?.target),
+            At::Call(caller, call) => {
+                Some(&scenario.services.get(caller)?.calls.get(call)?.service)
+            }
+        }
+    }
+
+    /// The index of the service that calls; `None` of clients.
+    pub(crate) const fn caller(&self) -> Option<usize> {
+        match self.at {
+            At::Clients(_) => None,
+            At::Call(caller, _) => Some(caller),
+        }
+    }
+
+    /// First tries and attempts that were sent there in a run, per bucket.
+    pub(crate) fn sent<'a>(&self, recording: &'a Recording) -> Option<(&'a [u32], &'a [u32])> {
+        match self.at {
+            At::Clients(index) => {
+                let of = recording.populations.get(index)?;
+                Some((&of.first_tries, &of.attempts))
+            }
+            At::Call(caller, call) => {
+                let of = recording.services.get(caller)?.calls.get(call)?;
+                Some((&of.first_tries, &of.attempts))
             }
         }
     }

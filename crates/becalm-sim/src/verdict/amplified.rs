@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use super::evidence::{hundredths, list};
 use super::figures::median;
 use super::judge::Outcome;
-use super::services::{Caller, Flow, PhaseOf, callers, name};
+use super::services::{Flow, PhaseOf, callers};
 
 /// The service that gets most for what first tries alone would bring.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,9 +15,8 @@ pub(super) struct Amplified<'a> {
     pub name: &'a str,
     /// Requests for each that first tries alone would bring.
     pub by: f64,
-    /// Those on the way to it who repeat, from the clients on: the caller, the service that it calls,
-    /// and its attempts for each call.
-    whose: Vec<(&'a str, &'a str, f64)>,
+    /// The places on the way to it that repeat, from the clients on, with their attempts for each call.
+    whose: Vec<(String, f64)>,
 }
 
 /// What is not worth a word: so many attempts for each call are hardly a retry.
@@ -48,10 +47,9 @@ impl<'a> Amplified<'a> {
             for (place, caller) in callers(scenario, at).into_iter().enumerate() {
                 let attempts = typical(at, &|flow| flow.attempts(place)).unwrap_or(1.0);
                 if attempts > HARDLY {
-                    let target = &scenario.services[at].name;
-                    whose.push((name(scenario, caller), target.as_str(), attempts));
+                    whose.push((caller.name().to_owned(), attempts));
                 }
-                if let Caller::Service(above, _) = caller {
+                if let Some(above) = caller.caller() {
                     if !done.contains(&above) {
                         todo.push(above);
                         done.push(above);
@@ -80,15 +78,12 @@ impl<'a> Amplified<'a> {
     /// How much, and whose retries they are, in a sentence; `None` where hardly anybody repeats.
     pub(super) fn whose(&self) -> Option<String> {
         let mut each = self.whose.iter();
-        let (caller, target, attempts) = each.next()?;
+        let (place, attempts) = each.next()?;
         let attempts = hundredths(*attempts);
-        let mut all = vec![format!(
-            "{attempts} attempts for each call of {caller} to {target}"
-        )];
-        all.extend(each.map(|(caller, target, attempts)| {
-            let attempts = hundredths(*attempts);
-            format!("{attempts} for each of {caller} to {target}")
-        }));
+        let mut all = vec![format!("{attempts} attempts for each call of {place}")];
+        all.extend(
+            each.map(|(place, attempts)| format!("{} for each of {place}", hundredths(*attempts))),
+        );
         Some(format!(
             "Retries multiply the requests at {} by {}: {}.",
             self.name,

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::record::{CallsRecord, Recording};
+use crate::change::Place;
+use crate::record::Recording;
 use crate::scenario::{Phases, Scenario, Service};
 use crate::study::{Figure, ServicePhase, ServiceSeen};
 
@@ -67,33 +68,12 @@ impl Flow {
     }
 }
 
-/// Who calls a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caller {
-    Population(usize),
-    /// A service, by one of its calls.
-    Service(usize, usize),
-}
-
-/// Those who call a service, in the order of [`Flow::calls`].
-pub(super) fn callers(scenario: &Scenario, service: usize) -> Vec<Caller> {
-    let name = &scenario.services[service].name;
-    let populations = scenario.populations.iter().enumerate();
-    let populations = populations.filter(|(_, it)| it.target == *name);
-    let services = scenario.services.iter().enumerate().flat_map(|(at, of)| {
-        let calls = of.calls.iter().enumerate();
-        let calls = calls.filter(|(_, call)| call.service == *name);
-        calls.map(move |(call, _)| Caller::Service(at, call))
-    });
-    let populations = populations.map(|(at, _)| Caller::Population(at));
-    populations.chain(services).collect()
-}
-
-pub(super) fn name(scenario: &Scenario, caller: Caller) -> &str {
-    match caller {
-        Caller::Population(at) => &scenario.populations[at].name,
-        Caller::Service(at, _) => &scenario.services[at].name,
-    }
+/// The places from which a service is called, in the order of [`Flow::calls`].
+pub(super) fn callers(scenario: &Scenario, service: usize) -> Vec<Place> {
+    let name = scenario.services.get(service).map(|it| it.name.as_str());
+    let mut places = Place::all_of(scenario);
+    places.retain(|it| it.target(scenario) == name);
+    places
 }
 
 /// What each service got in a run; nothing of a scenario with one service, where attempts of clients
@@ -144,21 +124,15 @@ fn flows(scenario: &Scenario, recording: &Recording, buckets: &Range<usize>) -> 
         let population = recording.populations.get(at);
         per_second(population.map_or(0, |it| count(&it.first_tries)), length)
     });
-    let calls = |caller| match caller {
-        Caller::Population(at) => {
-            let of = recording.populations.get(at);
-            of.map(|it| (count(&it.first_tries), count(&it.attempts)))
-        }
-        Caller::Service(at, call) => {
-            let of = recording.services.get(at);
-            let of = of.and_then(|it| it.calls.get(call));
-            of.map(|it: &CallsRecord| (count(&it.first_tries), count(&it.attempts)))
-        }
+    let calls = |place: &Place| {
+        let sent = place.sent(recording);
+        sent.map(|(first_tries, attempts)| (count(first_tries), count(attempts)))
     };
     let flow = |(at, unrepeated): (usize, f64)| {
         let record = recording.services.get(at);
         let queue = record.and_then(|it| it.queue.get(buckets.clone()));
-        let callers = callers(scenario, at).into_iter();
+        let callers = callers(scenario, at);
+        let callers = callers.iter();
         Flow {
             length,
             arrived: record.map_or(0, |it| count(&it.arrived)),
@@ -182,10 +156,7 @@ pub(super) fn over_runs(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Servic
                 .iter()
                 .filter_map(|it| it.services.get(at))
                 .collect();
-            let callers: Vec<&str> = callers(scenario, at)
-                .into_iter()
-                .map(|it| name(scenario, it))
-                .collect();
+            let callers = callers(scenario, at);
             let is_triggered = !scenario.triggers.is_empty();
             let phases = PHASES
                 .iter()
@@ -212,7 +183,7 @@ const PHASES: &[(&str, PhaseOf)] = &[
     ("whole", |it| &it.whole),
 ];
 
-fn phase(name: &'static str, seen: &[&Seen], of: PhaseOf, callers: &[&str]) -> ServicePhase {
+fn phase(name: &'static str, seen: &[&Seen], of: PhaseOf, callers: &[Place]) -> ServicePhase {
     let typical =
         |value: &dyn Fn(&Flow) -> Option<f64>| median(seen.iter().filter_map(|it| value(of(it))));
     let attempts = callers.iter().enumerate();
@@ -223,7 +194,7 @@ fn phase(name: &'static str, seen: &[&Seen], of: PhaseOf, callers: &[&str]) -> S
         queue: typical(&|it| Some(f64::from(it.queue))).unwrap_or_default(),
         attempts: attempts
             .filter_map(|(at, caller)| {
-                Some(((*caller).to_owned(), typical(&|it| it.attempts(at))?))
+                Some((caller.name().to_owned(), typical(&|it| it.attempts(at))?))
             })
             .collect(),
     }
