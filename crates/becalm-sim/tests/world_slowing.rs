@@ -28,8 +28,8 @@ fn slowing(workers: u32, law: Scalability) -> Service {
 }
 
 /// How long each call took, the shortest first, of calls that begin at these times.
-fn times(scenario: Scenario, count: u32) -> Vec<f64> {
-    let recording = run(&scenario, 1);
+fn times(&scenario: &Scenario, count: u32) -> Vec<f64> {
+    let recording = run(scenario, 1);
     let latency = &clients(&recording).latency;
     let quantile = |call: u32| (f64::from(call) + 0.5) / f64::from(count);
     let times = (0..count).map(|call| in_ms(latency.quantile(quantile(call))));
@@ -50,24 +50,24 @@ fn s8_a_request_goes_slower_while_another_is_at_work() {
     // The first has done half when the second comes; both go at half speed until it is done after
     // 15 ms. By then the second has done half, and ends alone.
     let two = called_at(slowing(2, ONE_AT_A_TIME), &[ms(100), ms(105)]);
-    assert_eq!(times(two, 2), [15.0, 15.0]);
+    assert_eq!(times(&two, 2), [15.0, 15.0]);
     let alone = called_at(slowing(2, ONE_AT_A_TIME), &[ms(100), ms(200)]);
-    assert_eq!(times(alone, 2), [10.0, 10.0]);
+    assert_eq!(times(&alone, 2), [10.0, 10.0]);
     // Three at once: a third of the speed each. With one worker nobody is slowed down, but waits.
     let three = [ms(100); 3];
     assert_eq!(
-        times(called_at(slowing(3, ONE_AT_A_TIME), &three), 3),
+        times(&called_at(slowing(3, ONE_AT_A_TIME), &three), 3),
         [30.0; 3]
     );
     assert_eq!(
-        times(called_at(slowing(1, ONE_AT_A_TIME), &three), 3),
+        times(&called_at(slowing(1, ONE_AT_A_TIME), &three), 3),
         [10.0, 20.0, 30.0]
     );
     let pairs = Scalability {
         contention: 0.0,
         coherency: 0.5,
     };
-    assert_eq!(times(called_at(slowing(3, pairs), &three), 3), [40.0; 3]);
+    assert_eq!(times(&called_at(slowing(3, pairs), &three), 3), [40.0; 3]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn s8_a_trigger_slows_down_what_is_slowed_down() {
     let mut scenario = called_at(slowing(2, ONE_AT_A_TIME), &[ms(100), ms(100)]);
     scenario = scenario.trigger(trigger(ms(110), ms(10), half));
     // A quarter each by 110 ms, a half at 120 for half of the speed; and all of it at 135.
-    assert_eq!(times(scenario, 2), [25.0, 25.0]);
+    assert_eq!(times(&scenario, 2), [25.0, 25.0]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn s8_whom_its_caller_leaves_slows_nobody_down_any_more() {
     (hasty.name, hasty.timeout) = (named("hasty"), Some(ms(5)));
     scenario = scenario.population(hasty);
     // Each has done a quarter when the hasty one leaves, and the other ends alone.
-    assert_eq!(times(scenario, 1), [13.0]);
+    assert_eq!(times(&scenario, 1), [13.0]);
 }
 
 /// More workers than the best number do less, although nobody waits: Gunther's retrograde throughput.

@@ -64,6 +64,26 @@ const fn law(contention: f64, coherency: f64) -> Scalability {
 }
 
 #[test]
+fn s8_a_law_out_of_range_and_shards_that_are_none_are_refused() {
+    let says = |change: &dyn Fn(&mut Scenario), words: &[&str]| {
+        let said = refused(change);
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    };
+    says(
+        &|it| it.populations[0].sharing = Sharing::PerShard,
+        &["clients", "per-shard", "by-key"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(-0.1, 0.0)),
+        &["contention", "service"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(0.0, 1.5)),
+        &["coherency", "service"],
+    );
+}
+
+#[test]
 fn every_refusal_names_who_and_what() {
     let says = |change: &dyn Fn(&mut Scenario), words: &[&str]| {
         let said = refused(change);
@@ -76,18 +96,6 @@ fn every_refusal_names_who_and_what() {
     says(
         &|it| it.bucket = std::time::Duration::from_nanos(1),
         &["bucket"],
-    );
-    says(
-        &|it| it.populations[0].sharing = Sharing::PerShard,
-        &["clients", "per-shard", "by-key"],
-    );
-    says(
-        &|it| it.services[0].scalability = Some(law(-0.1, 0.0)),
-        &["contention", "service"],
-    );
-    says(
-        &|it| it.services[0].scalability = Some(law(0.0, 1.5)),
-        &["coherency", "service"],
     );
     says(
         &|it| it.services.push(it.services[0].clone()),

@@ -121,8 +121,8 @@ pub fn lines<'a>(scenario: &Scenario, places: impl IntoIterator<Item = &'a str>)
 /// The lines under their sections; none of them is broken.
 pub fn code(lines: &[Line]) -> String {
     let each = lines.iter();
-    each.map(|it| format!("    {}\n    {}\n", it.section, it.line))
-        .collect()
+    let lines = each.map(|it| format!("    {}\n    {}\n", it.section, it.line));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// A policy with a step, as `--compare` reads it.

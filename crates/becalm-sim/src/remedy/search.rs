@@ -78,7 +78,7 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
         if !beyond.is_empty() && within.iter().all(|it| self.keeps(self.scenario, *it)) {
             return (None, beyond_policy(&lost, &needs()));
         }
-        let mut last = None;
+        let mut smallest = None;
         for step in steps(self.scenario) {
             let is_spent = self.runs.done() >= MOST_RUNS || self.runs.events() >= MOST_EVENTS;
             if is_spent {
@@ -98,7 +98,7 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
                 _ => false,
             };
             if is_remedy {
-                last = Some((step, ruling));
+                smallest = Some((step, ruling));
                 break;
             }
         }
@@ -107,8 +107,8 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
         } else {
             needs()
         };
-        let sentence = found(last.as_ref(), self.tried.get(), &lost, &needs);
-        (last, sentence)
+        let sentence = found(smallest.as_ref(), self.tried.get(), &lost, &needs);
+        (smallest, sentence)
     }
 
     /// Whether the service comes back in a few runs of this case.

@@ -191,7 +191,9 @@ fn any_variants() -> impl Strategy<Value = Vec<Variant>> {
         variant(Just(1.0).boxed()).prop_map(|only| vec![only]),
         vec(variant((0.01..10.0_f64).boxed()), 1..4).prop_map(|mut variants| {
             let sum: f64 = variants.iter().map(|it| it.share).sum();
-            variants.iter_mut().for_each(|it| it.share /= sum);
+            for it in &mut variants {
+                it.share /= sum;
+            }
             variants
         }),
     ]

@@ -283,7 +283,7 @@ fn hints_times_and_budgets_are_those_of_the_systems() {
 }
 
 /// Istio sets Envoy's `max_retries` to 2^32 - 1 on every cluster
-/// (pilot/pkg/networking/core/cluster_traffic_policy.go).
+/// (`pilot/pkg/networking/core/cluster_traffic_policy.go`).
 #[test]
 fn p4_istio_is_envoy_with_one_retry_more_and_without_a_bound() {
     let unbounded = policy("envoy").attempts(3).budget(Budget::None);
