@@ -302,13 +302,13 @@ fn d2_the_figures_of_the_page_are_the_programs() {
         let waits = plan["waits"][key].as_u64().expect("milliseconds");
         waits.div_ceil(1000)
     };
-    let [plain, eight] = ["", "--attempts 8"].map(plan);
+    let [given, eight] = ["", "--attempts 8"].map(plan);
     let told = format!(
         "Without flags it makes up to {} attempts and waits for {} to {} seconds in all; with \
          `--attempts 8`, for {} to {}.",
-        plain["retries"].as_array().expect("retries").len() + 1,
-        seconds(&plain, "min_ms"),
-        seconds(&plain, "max_ms"),
+        given["retries"].as_array().expect("retries").len() + 1,
+        seconds(&given, "min_ms"),
+        seconds(&given, "max_ms"),
         seconds(&eight, "min_ms"),
         seconds(&eight, "max_ms"),
     );
