@@ -131,7 +131,10 @@ impl Table {
         };
         let mut html = format!("<div class=\"bc-scroll\"><table{class}><thead><tr>");
         for name in &self.header {
-            let _ = write!(html, "<th scope=\"col\">{}</th>", markup(name));
+            // The names of policies are long, and have no spaces.
+            let parts = name.split_inclusive([';', ',', '=']).map(markup);
+            let name = parts.collect::<Vec<_>>().join("<wbr>");
+            let _ = write!(html, "<th scope=\"col\">{name}</th>");
         }
         html.push_str("</tr></thead><tbody>");
         for row in &self.rows {

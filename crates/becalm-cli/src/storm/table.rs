@@ -27,6 +27,8 @@ fn rows_of<'a>(
     let header = [String::new()].into_iter().chain(headings.iter().cloned());
     let write = if exact {
         figures::whole
+    } else if study.contenders.len() <= ROOMY {
+        figures::between
     } else {
         figures::value
     };
@@ -107,6 +109,9 @@ fn titles_of_services(study: &Study) -> Vec<(Option<&str>, &'static str, String)
     });
     titles.collect()
 }
+
+/// Policies up to which there is room for intervals on a terminal.
+const ROOMY: usize = 2;
 
 /// The most policies that stand side by side; more have a row each.
 pub const SIDE_BY_SIDE: usize = 8;
