@@ -20,7 +20,7 @@ pub fn of(scenario: &str) -> u64 {
         "deadline" => 0xc71c_4013_1064_6793,
         "priority" => 0xcf03_98f1_c346_7cc8,
         "cache" => 0xc13f_1fb2_896b_dbb3,
-        "tiers" => 0xce7f_0ce2_a391_7af4,
+        "tiers" => 0x8d3f_0f7d_6132_be0a,
         _ => 0,
     }
 }
