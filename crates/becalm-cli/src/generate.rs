@@ -17,6 +17,8 @@ use crate::usage;
 /// Print the completions of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+bash, fish and zsh complete the command behind \"becalm run --\", too.
+
 Examples:
   becalm completions bash > ~/.local/share/bash-completion/completions/becalm
   becalm completions zsh > ~/.zfunc/_becalm
@@ -41,7 +43,9 @@ pub struct ManArgs {
 
 /// `becalm completions`
 pub fn completions(args: &CompletionsArgs) -> ExitCode {
-    usage::print([shells::script(args.shell, crate::Cli::command())])
+    let mut command = crate::Cli::command();
+    command.build(); // else the subcommands have no flags yet
+    usage::print([shells::script(args.shell, command)])
 }
 
 /// `becalm man`

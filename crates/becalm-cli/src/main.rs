@@ -12,20 +12,22 @@ mod presets;
 mod run;
 mod storm;
 mod stream;
+mod subcommand;
 mod tips;
 mod usage;
 mod wording;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use subcommand::Subcommand;
 
 /// Retries that cannot start a storm, and a way to prove it before production.
 #[derive(Debug, Parser)]
 #[command(name = "becalm", version, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Subcommand,
 }
 
 const EXAMPLES: &str = "\
@@ -39,22 +41,13 @@ Examples:
   becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/
       Retry any command
 
-The policy flags (--attempts, --base, --jitter, ...) are the same everywhere.
+The policy flags (--attempts, --base, --jitter, ...) are the same everywhere;
+\"becalm run\" starts from the preset \"command\", a storm from its scenario's policy, the others from
+the library's default.
 Exit code of a refused command line: 2, but 125 for \"becalm run\".";
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Run(Box<run::Args>),
-    Plan(plan::Args),
-    Drill(drill::Args),
-    Storm(storm::Args),
-    Presets(presets::Args),
-    Completions(generate::CompletionsArgs),
-    Man(generate::ManArgs),
-}
-
 fn main() -> ExitCode {
-    if let Some(code) = run::take_detour(std::env::args_os()) {
+    if let Some(code) = run::stand_in(std::env::args_os()) {
         return code;
     }
     let cli = match Cli::try_parse() {
@@ -62,12 +55,12 @@ fn main() -> ExitCode {
         Err(refusal) => return usage::refused(&tips::added(refusal)),
     };
     match cli.command {
-        Command::Run(args) => run::execute(*args),
-        Command::Plan(args) => plan::execute(&args),
-        Command::Drill(args) => drill::execute(args),
-        Command::Storm(args) => storm::execute(args),
-        Command::Presets(args) => presets::execute(&args),
-        Command::Completions(args) => generate::completions(&args),
-        Command::Man(args) => generate::man(&args),
+        Subcommand::Run(args) => run::execute(*args),
+        Subcommand::Plan(args) => plan::execute(&args),
+        Subcommand::Drill(args) => drill::execute(args),
+        Subcommand::Storm(args) => storm::execute(args),
+        Subcommand::Presets(args) => presets::execute(&args),
+        Subcommand::Completions(args) => generate::completions(&args),
+        Subcommand::Man(args) => generate::man(&args),
     }
 }

@@ -5,6 +5,7 @@
 
 mod file;
 mod preset_name;
+mod told_default;
 mod unused;
 mod values;
 
@@ -17,6 +18,7 @@ use becalm::{
 };
 
 pub use preset_name::PresetName;
+pub use told_default::told_default;
 use values::{
     OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
     seed,

@@ -1,5 +1,6 @@
 //! What did a user mean who typed what another tool, or a shell, would have understood?
 
+use becalm::suggest::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words of other tools, and what they are here.
@@ -38,7 +39,8 @@ const WORDS: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// The refusal, with a tip that fits in place of clap's, which would make a command of the flag.
+/// The refusal, with a tip that fits in place of clap's: that would make a command of the flag, or names
+/// one that only looks a little like it.
 pub fn added(mut refusal: clap::Error) -> clap::Error {
     let tip = match refusal.kind() {
         ErrorKind::UnknownArgument => named(&refusal, ContextKind::InvalidArg).and_then(flag),
@@ -46,11 +48,25 @@ pub fn added(mut refusal: clap::Error) -> clap::Error {
             .map(|name| format!("to retry a command, write 'becalm run -- {name} ..'")),
         _ => None,
     };
+    let is_wrong = tip.is_some() || !is_near(&refusal);
+    if is_wrong && refusal.remove(ContextKind::SuggestedArg).is_some() {
+        // It is made with the flag that was suggested.
+        refusal.remove(ContextKind::Usage);
+    }
     if let Some(tip) = tip {
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         refusal.insert(ContextKind::Suggested, tips);
     }
     refusal
+}
+
+/// Whether the flag that clap suggests is the one that was probably meant.
+fn is_near(refusal: &clap::Error) -> bool {
+    let given = named(refusal, ContextKind::InvalidArg);
+    let suggested = named(refusal, ContextKind::SuggestedArg);
+    given
+        .zip(suggested)
+        .is_some_and(|(given, suggested)| nearest(given, [suggested]).is_some())
 }
 
 fn named(refusal: &clap::Error, kind: ContextKind) -> Option<&str> {

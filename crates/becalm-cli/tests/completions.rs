@@ -66,7 +66,10 @@ fn printed(home: &Path, shell: &[&str], script: &str) -> Vec<String> {
 }
 
 fn quoted(lines: impl Iterator<Item = &'static str>) -> String {
-    lines.map(|line| format!("'{line}' ")).collect()
+    lines
+        .map(|line| format!("'{line}'"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]

@@ -318,6 +318,11 @@ fn r12_words_of_other_tools_draw_a_tip() {
         assert_eq!(done.code(), 125, "{line}");
         assert!(done.err().contains(tip), "{line}: {}", done.err());
         assert!(!done.err().contains("use '-- -"), "{line}: {}", done.err());
+        assert!(
+            !done.err().contains("hook-timeout"),
+            "{line}: {}",
+            done.err()
+        );
     }
     let done = becalm().flag("--", "true | false").run();
     assert_eq!(done.code(), 127);
@@ -332,6 +337,18 @@ fn r12_words_of_other_tools_draw_a_tip() {
         .unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("becalm run -- curl"), "{told}");
+    // A slip is put right; a word that only looks like another is not.
+    let done = becalm().flags("--jiter full -- true").run();
+    assert!(done.err().contains("'--jitter'"), "{}", done.err());
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(["storm", "herd", "--nested", "allow"])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains("--nested") && !told.contains("--seed"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -288,8 +288,11 @@ fn output_that_cannot_be_written_is_told() {
 fn r4_output_that_is_lost_is_never_success() {
     for flags in ["--retry-on-output never", "--hold-output"] {
         let full = std::fs::File::options().write(true).open("/dev/full");
+        let folder = Folder::new();
+        let path = folder.path("report");
         let done = becalm_at_once()
             .flags(flags)
+            .flag("--report", &path)
             .with(|command| {
                 command.stdout(full.unwrap());
             })
@@ -300,5 +303,19 @@ fn r4_output_that_is_lost_is_never_success() {
             "{}",
             done.err()
         );
+        // The attempt and the run have their lines all the same.
+        let lines = report(&path);
+        let is_known_at_once = flags != "--hold-output";
+        let decision = if is_known_at_once { "error" } else { "done" };
+        assert_eq!(lines[0]["decision"], decision, "{flags}");
+        assert_eq!(
+            (
+                &lines[1]["outcome"],
+                &lines[1]["exit"],
+                &lines[1]["attempts"]
+            ),
+            (&"error".into(), &125.into(), &1.into())
+        );
+        assert_eq!(lines.len(), 2);
     }
 }

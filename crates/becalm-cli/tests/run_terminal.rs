@@ -1,134 +1,15 @@
 //! Does a command under becalm have the terminal as it would under a shell?
-//!
-//! On a real pseudo-terminal: `setsid --ctty` makes it the controlling one, and the test types.
 
 #![cfg(target_os = "linux")] // setsid(1), and /proc for the groups
 
 mod run_support;
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use nix::pty::openpty;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use run_support::terminal::Session;
 use run_support::{Folder, HANG};
-
-const BECALM: &str = concat!(env!("CARGO_BIN_EXE_becalm"), " run");
-
-/// A shell script on a terminal of its own.
-struct Session {
-    child: Child,
-    keyboard: File,
-    screen: Receiver<Vec<u8>>,
-    seen: String,
-    place: usize,
-}
-
-impl Session {
-    fn start(shell: &str, script: &str) -> Self {
-        let pty = openpty(None, None).unwrap();
-        let (master, slave) = (File::from(pty.master), File::from(pty.slave));
-        let end = || slave.try_clone().unwrap();
-        let child = Command::new("setsid")
-            .args([
-                "--ctty",
-                "--wait",
-                shell,
-                "-c",
-                &script.replace("@run", BECALM),
-            ])
-            .stdin(end())
-            .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
-        drop(slave);
-        let mut output = master.try_clone().unwrap();
-        let (sender, screen) = channel();
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            loop {
-                // An error (EIO) may be the end, or pass: the child tells. Nothing is sent then.
-                let count = output.read(&mut bytes).unwrap_or(0);
-                if sender.send(bytes[..count].to_vec()).is_err() {
-                    return;
-                }
-                if count == 0 {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-            }
-        });
-        Self {
-            child,
-            keyboard: master,
-            screen,
-            seen: String::new(),
-            place: 0,
-        }
-    }
-
-    /// Waits until the screen shows this, behind what was waited for before.
-    fn expect(&mut self, text: &str) {
-        let start = Instant::now();
-        let mut looks_since_the_end = 0;
-        loop {
-            if let Some(at) = self.seen[self.place..].find(text) {
-                self.place += at + text.len();
-                return;
-            }
-            let left = HANG.checked_sub(start.elapsed()).unwrap_or(Duration::ZERO);
-            let bytes = self.screen.recv_timeout(left).unwrap_or_default();
-            if bytes.is_empty() && self.child.try_wait().unwrap().is_some() {
-                looks_since_the_end += 1;
-            }
-            let is_over = left.is_zero() || looks_since_the_end > 100;
-            assert!(!is_over, "no {text:?} in {:?}", self.seen);
-            self.seen.push_str(&String::from_utf8_lossy(&bytes));
-        }
-    }
-
-    /// All that the screen has shown when the shell has ended.
-    fn ended(&mut self) -> &str {
-        let start = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < HANG, "no end after {:?}", self.seen);
-            let bytes = self.screen.recv_timeout(Duration::from_millis(10));
-            self.seen
-                .push_str(&String::from_utf8_lossy(&bytes.unwrap_or_default()));
-        }
-        while let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(50)) {
-            if bytes.is_empty() {
-                break;
-            }
-            self.seen.push_str(&String::from_utf8_lossy(&bytes));
-        }
-        &self.seen
-    }
-
-    fn type_in(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // A test that failed may leave more than the shell.
-        let leader = self.child.id().to_string();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-            let mut fields = stat.rsplit(')').next().unwrap().split_whitespace();
-            if fields.nth(3) == Some(leader.as_str()) {
-                let id = entry.file_name().to_string_lossy().parse().unwrap();
-                let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
-            }
-        }
-        let _ = self.child.wait();
-    }
-}
 
 /// Says whether the shell that runs it is in the foreground of its terminal.
 const WHERE: &str = "read -r a b c d group e f front rest < /proc/$$/stat
@@ -186,9 +67,9 @@ fn a_wait_counts_down_and_the_interrupt_key_ends_it() {
         // The key reaches all of the foreground, the shell included.
         "trap : INT; @run --base 1m --cap 1h --jitter none -- sh -c 'exit 7'; echo code $?",
     );
-    session.expect("\r\x1b[Kbecalm: attempt 1 of 4 failed (exit 7); retry in 1m");
+    session.expect("\r\x1b[Kbecalm: attempt 1 of 5 failed (exit 7); retry in 1m");
     // 59.9 s where nothing holds becalm up.
-    session.expect("\r\x1b[Kbecalm: attempt 1 of 4 failed (exit 7); retry in 5");
+    session.expect("\r\x1b[Kbecalm: attempt 1 of 5 failed (exit 7); retry in 5");
     session.type_in("\x03");
     session.expect("retry in 1m\r\n");
     session.expect("code 130");
@@ -317,8 +198,36 @@ fn a_command_that_is_not_there_is_127_on_a_terminal_too() {
     let mut session = Session::start("sh", &script);
     session.expect("cannot run no-such-command-here");
     session.expect("code 127");
+    assert!(!session.seen.contains("retry"), "{}", session.seen);
     session.expect("cannot run");
     session.expect("code 126");
+}
+
+#[test]
+fn r8_a_program_that_is_being_written_is_tried_again_on_a_terminal_too() {
+    let folder = Folder::new();
+    let program = folder.file("program", "#!/bin/sh\necho it ran\n");
+    let report = folder.path("report");
+    std::fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let writer = std::fs::File::options()
+        .append(true)
+        .open(&program)
+        .unwrap();
+    let script = format!(
+        "@run --base 10ms --cap 10ms --attempts unlimited --report {} -- {}; echo code $?",
+        report.display(),
+        program.display()
+    );
+    let mut session = Session::start("sh", &script);
+    session.expect("could not be started); retry in");
+    drop(writer);
+    session.expect("it ran");
+    session.expect("code 0");
+    assert_eq!(run_support::report(&report)[0]["ended"], "not_started");
 }
 
 #[test]
@@ -456,7 +365,7 @@ fn r16_without_proc_a_command_runs_on_a_terminal_too() {
     session.type_in("a line\n");
     let seen = session.ended();
     if seen.contains("unshare: ") {
-        eprintln!("skipped: no namespace may be made here: {seen}");
+        run_support::not_here(seen);
         return;
     }
     assert!(

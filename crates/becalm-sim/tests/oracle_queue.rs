@@ -1,7 +1,8 @@
 //! Do the closed forms of queues agree with direct sums, with the balance of the states and with
 //! differential equations?
 
-use becalm_sim::oracle::{erlang, finite_queue::FiniteQueue};
+use becalm_sim::oracle::{erlang, finite_queue::FiniteQueue, scalability::SlowingQueue};
+use becalm_sim::scenario::Scalability;
 
 fn close(got: f64, expected: f64) -> bool {
     (got - expected).abs() <= 1e-10 * expected.abs().max(1e-3)
@@ -41,6 +42,49 @@ fn erlang_s_published_values_come_out() {
     assert!((erlang::waiting(10, 5.0) - 0.0361).abs() < 5e-5);
     assert!((erlang::blocked(2, 1.0) - 0.2).abs() < 1e-12);
     assert!((erlang::waiting(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn s8_workers_that_do_not_slow_each_other_down_are_the_finite_queue() {
+    for (arrivals, workers, places) in [(80.0, 1, 10), (330.0, 3, 40), (2000.0, 12, 0)] {
+        let plain = FiniteQueue {
+            arrivals,
+            served: 100.0,
+            workers,
+            places,
+        };
+        let slowing = SlowingQueue {
+            arrivals,
+            served: 100.0,
+            workers,
+            places,
+            law: Scalability::default(),
+        };
+        let pairs = plain.states().into_iter().zip(slowing.states());
+        assert!(pairs.into_iter().all(|(one, other)| close(other, one)));
+    }
+}
+
+/// All workers are at work all the time: Gunther's law itself.
+#[test]
+fn s8_under_a_great_load_the_throughput_is_the_law_s() {
+    let law = Scalability {
+        contention: 0.05,
+        coherency: 0.02,
+    };
+    for workers in [1, 7, 40] {
+        let flooded = SlowingQueue {
+            arrivals: 1e7,
+            served: 100.0,
+            workers,
+            places: 100,
+            law,
+        };
+        let n = f64::from(workers);
+        let right = 100.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.02 * n * (n - 1.0));
+        let got = flooded.throughput();
+        assert!((got / right - 1.0).abs() < 1e-3, "{workers}: {got} {right}");
+    }
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 mod by_hand;
 
-use std::sync::Mutex;
-
 use std::convert::Infallible;
+use std::sync::Mutex;
 
 use becalm::Policy;
 use becalm_sim::catalogue::{Kind, Parameter, Parameters};

@@ -1,20 +1,21 @@
 //! Is every policy of a scenario with several layers moved, and is the right one found?
 
-use std::time::Duration;
+use std::sync::Mutex;
 
 use becalm::Policy;
-use becalm_sim::change::changed;
+use becalm_sim::change::{Place, changed};
+use becalm_sim::record::Recording;
 use becalm_sim::remedy;
 use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Verdict};
-use becalm_sim::tune::{Space, Tuning, tune};
+use becalm_sim::tune::{Space, Tuning, tune, tune_with};
 use becalm_sim::verdict::{Brief, Runs, rule};
 use becalm_sim::world;
 
 /// An edge, orders and a database that fails over for 10 s; all three who call retry, without a budget.
 const TIERS: &str = r#"
 name = "tiers"
-horizon = "45s"
+horizon = "40s"
 
 [[service]]
 name = "edge"
@@ -38,14 +39,15 @@ policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
 
 [[service]]
 name = "database"
-time = "exponential:10ms"
-queue = 200
+workers = 2
+time = "60ms"
+queue = 35
 
 [[population]]
 name = "users"
 clients = 5
 target = "edge"
-arrivals = "poisson:40"
+arrivals = "poisson:10"
 timeout = "2s"
 policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
 
@@ -95,7 +97,7 @@ fn back(scenario: &Scenario) -> Option<f64> {
 fn s2_tuning_three_tiers_finds_what_brings_them_back_where_the_given_policies_never_do() {
     let scenario = tiers();
     assert_eq!(back(&scenario), None, "the given policies never come back");
-    let tuning = tuned(&scenario, &Space::default().policies(6), 1);
+    let tuning = tuned(&scenario, &Space::default().policies(4), 1);
     assert!(tuning.given.objectives.lost > 0.0);
     let recommended = &tuning.recommended;
     let build = scenario.under(&recommended.policy);
@@ -143,24 +145,40 @@ fn s2_tuning_keeps_policies_that_nothing_beats() {
 
 #[test]
 fn s2_tuning_changes_no_place_but_those_that_are_named() {
-    let mut scenario = tiers();
-    scenario.horizon = Duration::from_secs(20);
-    let places = ["orders->database".to_owned()];
-    let space = Space::default().policies(3).places(places);
-    let tuning = tuned(&scenario, &space, 1);
-    for tuned in tuning.front.iter().chain([&tuning.recommended]) {
-        assert_eq!(tuned.policy, tuning.given.policy, "{}", tuned.name);
-        let is_named = |it: &becalm_sim::change::Change| it.place() == "orders->database";
-        assert!(tuned.changes.iter().all(is_named), "{:?}", tuned.changes);
-    }
-    assert!(tuning.policies > 3);
+    let scenario = tiers();
+    let given = &scenario.populations[0].variants[0].policy;
+    let space = Space::default().policies(8);
+    let tried = |space: &Space| {
+        let seen: Mutex<Vec<Scenario>> = Mutex::default();
+        // Nobody calls: what is tried is asked, not what comes of it.
+        let run = |scenario: &Scenario, _| {
+            seen.lock().unwrap().push(scenario.clone());
+            Recording::default()
+        };
+        let build = |_: &Policy| scenario.clone();
+        let brief = Brief::default();
+        tune_with(run, &brief, space, given, &plan(1), build).expect("within the ceiling");
+        seen.into_inner().unwrap()
+    };
+    let moved = |seen: &[Scenario]| -> Vec<bool> {
+        let is_moved = |place: &Place| {
+            let own = place.policy(&scenario);
+            seen.iter().any(|it| place.policy(it) != own)
+        };
+        Place::all_of(&scenario).iter().map(is_moved).collect()
+    };
+    assert_eq!(moved(&tried(&space)), [true, true, true]);
+    let one = space.clone().places(["orders->database".to_owned()]);
+    assert_eq!(moved(&tried(&one)), [false, false, true]);
+    let two = space.places(["orders->database".to_owned(), "users".to_owned()]);
+    assert_eq!(moved(&tried(&two)), [true, false, true]);
 }
 
 #[test]
 fn s2_the_remedy_is_the_smallest_change_that_makes_it_stable() {
     let scenario = tiers();
     let plan = plan(2);
-    let remedy = remedy::find(&scenario, &plan);
+    let remedy = remedy::find(&scenario, &plan).expect("within the ceiling");
     let (step, ruling) = remedy.found.clone().expect("a remedy");
     assert_eq!(ruling.verdict, Verdict::Stable, "{}", remedy.sentence);
     assert!(
@@ -176,11 +194,6 @@ fn s2_the_remedy_is_the_smallest_change_that_makes_it_stable() {
         2,
     );
     assert_eq!(again.evidence, ruling.evidence);
-    assert_eq!(
-        remedy::find(&scenario, &plan),
-        remedy,
-        "it is the same again"
-    );
     assert!(remedy.runs <= remedy::MOST_RUNS + 40, "{}", remedy.runs);
 }
 
@@ -195,7 +208,7 @@ fn s2_without_breakers_the_remedy_takes_two_layers() {
         }
     }
     scenario.populations[0].variants[0].policy.breaker = never;
-    let remedy = remedy::find(&scenario, &plan(2));
+    let remedy = remedy::find(&scenario, &plan(2)).expect("within the ceiling");
     let (step, _) = remedy.found.expect("a remedy");
     assert!(step.changes.len() > 1, "{}", remedy.sentence);
     assert!(remedy.sentence.contains(" and "), "{}", remedy.sentence);
@@ -212,9 +225,11 @@ fn s2_where_no_policy_helps_it_is_said_how_much_capacity_does() {
             .for_each(|it| it.policy.attempts = 1);
     }
     scenario = scenario.under(&Policy::default().attempts(1));
-    scenario = becalm_sim::verdict::louder(&scenario, 2.4);
-    let remedy = remedy::find(&scenario, &plan(2));
+    scenario = becalm_sim::verdict::louder(&scenario, 3.2);
+    let remedy = remedy::find(&scenario, &plan(2)).expect("within the ceiling");
     assert_eq!(remedy.found, None, "{}", remedy.sentence);
+    let again = remedy::find(&scenario, &plan(2));
+    assert_eq!(again, Ok(remedy.clone()), "equal seeds find the same");
     for part in [
         "No policy brings it back",
         "What it needs is capacity",

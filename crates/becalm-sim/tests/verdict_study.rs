@@ -73,7 +73,7 @@ fn each_contender_has_a_verdict_and_figures_that_agree() {
     );
     assert!(
         study.answer.contains(
-            "Under calm it comes back within 1.0 s, but not with triggers twice as long. It survives an outage of up to 3."
+            "Under calm it comes back within 1.0 s (100 % of the calls give up until then), but not with triggers twice as long. It survives an outage of 2.99 s, and not one of 3.36 s."
         ),
         "{}",
         study.answer
@@ -286,7 +286,7 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
     );
     // One client each, but for the budget's own state.
     assert_eq!(foretold.clients, foretold.runs);
-    assert!((100..10_000).contains(&foretold.bytes), "{foretold:?}");
+    assert!((100..2_000_000).contains(&foretold.bytes), "{foretold:?}");
 }
 
 #[test]

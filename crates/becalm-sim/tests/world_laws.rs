@@ -8,8 +8,8 @@ use becalm::{Bulkhead, Hedge, Policy, Throttle, call::Decision, throttle::Priori
 use becalm_sim::record::{Recording, total};
 use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
-    Arrivals, Cache, Discipline, Downstream, Effect, Limit, Population, Routing, Scenario, Service,
-    Sharing, Stale,
+    Arrivals, Cache, Discipline, Downstream, Effect, Limit, Population, Routing, Scalability,
+    Scenario, Service, Sharing, Stale,
 };
 use becalm_sim::world::{Caller, Step, run, run_traced};
 use worlds::{attempts, exponential, ms, named, secs, trigger};
@@ -60,6 +60,16 @@ fn any_services(random: &mut SplitMix64) -> [Service; 2] {
             Routing::RoundRobin,
             Routing::LeastLoaded,
             Routing::ByKey,
+        ],
+    );
+    back.scalability = *one(
+        random,
+        &[
+            None,
+            Some(Scalability {
+                contention: 0.1,
+                coherency: 0.05,
+            }),
         ],
     );
     back.limit = *one(

@@ -4,11 +4,11 @@ mod worlds;
 
 use becalm::{Budget, Jitter, Policy};
 use becalm_sim::record::Recording;
-use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
-    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population, Scenario,
-    Service,
+    Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Population,
+    Scalability, Scenario, Service,
 };
+use becalm_sim::scenario::{Distribution, Sharing};
 use becalm_sim::world::run;
 use worlds::{attempts, constant, ms, named, once, secs, trigger, world};
 
@@ -54,6 +54,33 @@ fn what_would_stand_still_or_go_on_for_ever_is_refused() {
     let late = Arrivals::Trace([secs(400 * 366 * 86_400)].into());
     let said = refused(|it| it.populations[0].arrivals = late.clone());
     assert!(said.contains("recorded calls"), "{said}");
+}
+
+const fn law(contention: f64, coherency: f64) -> Scalability {
+    Scalability {
+        contention,
+        coherency,
+    }
+}
+
+#[test]
+fn s8_a_law_out_of_range_and_shards_that_are_none_are_refused() {
+    let says = |change: &dyn Fn(&mut Scenario), words: &[&str]| {
+        let said = refused(change);
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    };
+    says(
+        &|it| it.populations[0].sharing = Sharing::PerShard,
+        &["clients", "per-shard", "by-key"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(-0.1, 0.0)),
+        &["contention", "service"],
+    );
+    says(
+        &|it| it.services[0].scalability = Some(law(0.0, 1.5)),
+        &["coherency", "service"],
+    );
 }
 
 #[test]

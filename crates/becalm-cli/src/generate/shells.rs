@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
@@ -37,7 +38,7 @@ pub fn script(shell: Shell, command: Command) -> String {
 /// The fish generator knows no value without a flag.
 fn fish_names(script: &mut String, subcommand: &str, positional: &Arg) {
     let names = positional.get_possible_values();
-    let names: Vec<&str> = names.iter().map(|name| name.get_name()).collect();
+    let names: Vec<&str> = names.iter().map(PossibleValue::get_name).collect();
     if !names.is_empty() {
         let _ = writeln!(
             script,

@@ -165,6 +165,7 @@ mod tests {
         Longest::of(policy, &Forecast::of(policy, None))
     }
 
+    #[expect(clippy::unnecessary_wraps)] // as the limits are
     const fn seconds(seconds: u64) -> Option<Duration> {
         Some(Duration::from_secs(seconds))
     }

@@ -41,7 +41,6 @@ struct Waits {
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names)]
 struct Longest {
     waits_ms: Option<Millis>,
     call_ms: Option<Millis>,

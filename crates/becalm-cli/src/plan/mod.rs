@@ -96,6 +96,7 @@ Examples:
   becalm plan --attempts 6 --base 500ms --cap 30s --jitter equal
   becalm plan --jitter decorrelated --attempts unlimited --deadline 1m
   becalm plan --attempts 5 --attempt-timeout 2s --json | jq .longest.call_ms
+  becalm plan --preset command          what \"becalm run\" does without flags
   becalm plan --sample 3 --seed 7";
 
 /// `becalm plan`

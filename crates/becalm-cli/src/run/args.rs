@@ -4,21 +4,27 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::exit_code::ExitCodes;
+use super::defaults;
+use super::exit_rules::ExitCodes;
 use super::stdin::Mode;
 use crate::policy_flags::PolicyFlags;
 
 /// Retry a command
 ///
+/// Without policy flags becalm makes up to 5 attempts, and waits for 15 to 30 seconds in all: the
+/// preset "command", which "becalm plan --preset command" shows.
+///
 /// becalm repeats the command as it stands, so it must be one that does no harm when it runs twice.
 /// It runs in a process group of its own, and the whole group has ended before the next attempt
-/// starts and before becalm ends. If a program is to live longer, start it with setsid.
+/// starts and before becalm ends, also if becalm is killed. If a program is to live longer, start it
+/// with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 // These bound many calls, and a run is one: it refuses them.
 #[command(mut_arg("breaker", |it| it.hide(true)), mut_arg("hedge", |it| it.hide(true)))]
 #[command(mut_arg("bulkhead", |it| it.hide(true)), mut_arg("throttle", |it| it.hide(true)))]
 #[command(mut_arg("rate", |it| it.hide(true)), mut_arg("max_waiting", |it| it.hide(true)))]
+#[command(mut_args(defaults::told))]
 pub struct Args {
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
@@ -112,10 +118,10 @@ const CONTROL: &str = "Control";
 
 const AFTER_HELP: &str = "\
 Examples:
-  becalm run --attempts 5 --base 200ms -- curl -fsS https://api.example.com/health
-  becalm run --attempts 3 --base 2s --attempt-timeout 5m -- npm ci
-  becalm run --hold-output -- bash -c 'set -o pipefail; pg_dump shop | gzip' > shop.sql.gz
-  becalm run --attempts unlimited --cap 1s --deadline 1m -- pg_isready -q -h db
+  becalm run -- curl -fsS https://api.example.com/health
+  becalm run --attempt-timeout 5m -- npm ci --fetch-retries=0
+  becalm run --hold-output -- bash -c 'set -o pipefail; pg_dump shop | gzip' > new.gz
+  becalm run --attempts unlimited --base 100ms --cap 1s --deadline 1m -- pg_isready -q
 
 Exit codes:
   the command's own, when it succeeded or becalm gave up
@@ -145,6 +151,8 @@ Signals:
   around becalm stops as it would without.
   A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
   USR1 and USR2 are handed to the command.
+  If becalm is killed (KILL), a process that it keeps beside a command, once that has run for 20 ms,
+  ends the command's group in the same way: TERM, and KILL after --kill-after. It needs /proc.
 
 Report:
   --report appends one object a line to the file, with times in milliseconds; each line
@@ -156,8 +164,8 @@ Report:
   {\"type\":\"summary\",\"outcome\":\"gave_up\",\"reason\":\"attempts_exhausted\",\"attempts\":4,
    \"exit\":7,\"elapsed_ms\":912.4}
   ended     exit, signal, attempt_timeout, deadline, not_found, cannot_execute,
-            not_started; on a terminal the last three are exit, with 127 or 126
+            not_started
   matched   retry, stop: what a line of the output decided
-  decision  done, retry, stop, cancelled
-  outcome   success, gave_up, cancelled
+  decision  done, retry, stop, cancelled, error
+  outcome   success, gave_up, cancelled, error (becalm itself could not go on)
 ";

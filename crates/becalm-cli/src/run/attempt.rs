@@ -10,10 +10,10 @@ use nix::sys::signal::Signal;
 use super::environment::Environment;
 use super::error::RunError;
 use super::exit_code::Ending;
-use super::foreground;
+use super::foreground::{self, Detour};
 use super::group::{Group, Streams};
 use super::host::Host;
-use super::output::{Fault, Handling, Outputs, Seen};
+use super::output::{Handling, Outputs, Seen};
 use super::stdin::{Feed, Mode, Replay};
 use super::terms::Terms;
 
@@ -44,24 +44,31 @@ impl Execution {
     ) -> Result<(Ending, Seen), RunError> {
         let (program, arguments) = self.command.split_first().ok_or(RunError::NoCommand)?;
         let may_take = terms.foreground && host.may_lend_terminal();
-        let detour = may_take.then(|| foreground::detour(program)).flatten();
-        let takes_foreground = detour.is_some();
+        let mut detour = may_take.then(Detour::new).flatten();
         let spawn = |mut command: Command| {
             command.args(arguments).stdin(self.stdin.stdio());
             self.handling.prepare(&mut command);
             environment.apply(&mut command);
             Group::spawn(&mut command)
         };
-        let spawned = spawn(detour.unwrap_or_else(|| Command::new(program)));
-        let spawned = spawned.or_else(|error| match foreground::by_shell(program, &error) {
-            Some(shell) => spawn(shell),
-            None => Err(error),
-        });
+        let spawned = match &mut detour {
+            Some(detour) => {
+                let spawned = detour.to(program).and_then(spawn);
+                detour.is_taken();
+                spawned
+            }
+            None => spawn(Command::new(program)).or_else(|error| {
+                match foreground::by_shell(program, &error) {
+                    Some(shell) => spawn(shell),
+                    None => Err(error),
+                }
+            }),
+        };
         let mut group = match spawned {
             Ok(group) => group,
             Err(error) => return Ok((foreground::not_started(program, &error), Seen::default())),
         };
-        if takes_foreground {
+        if detour.is_some() {
             host.foreground_is_taken_by(&group);
         }
         let streams = group.take_streams();
@@ -73,18 +80,16 @@ impl Execution {
                 return Err(RunError::Resources(error));
             }
         };
-        let ending = host.see_to_the_end(&mut group, terms);
+        let mut ending = host.see_to_the_end(&mut group, terms);
+        if let Some(error) = detour.and_then(Detour::failure) {
+            ending = foreground::not_started(program, &error);
+        }
         drop(feed);
         outputs.close();
         if !host.wait_for_outputs(outputs.count()) {
             return Ok((ending, Seen::default()));
         }
-        let mut seen = outputs.finish();
-        match seen.fault.take() {
-            Some(Fault::Hold(error)) => Err(RunError::Hold(error)),
-            Some(Fault::Write(error)) => Err(RunError::PassOn(error)),
-            None => Ok((ending, seen)),
-        }
+        Ok((ending, outputs.finish()))
     }
 
     fn connect(&self, mut streams: Streams, host: &Host) -> io::Result<(Option<Feed>, Outputs)> {

@@ -6,11 +6,11 @@ use becalm::StopReason;
 use nix::sys::signal::Signal;
 
 use super::error::RunError;
-use super::exit_code::of_signal;
+use super::exit_code::{OWN_ERROR, of_signal};
 use super::farewell::Farewell;
 use super::hooks;
 use super::progress::Progress;
-use super::report;
+use super::report::{Next, Outcome, Summary};
 use super::retry::Course;
 use super::spool::Spool;
 use super::terminal::Unstopped;
@@ -28,7 +28,7 @@ pub enum End {
 
 impl Course<'_> {
     /// Ends the run; the result is how becalm ends.
-    pub(super) fn finish(mut self, mut end: End) -> Result<Farewell, RunError> {
+    pub(super) fn finish(&mut self, mut end: End) -> Result<Farewell, RunError> {
         let mut last = self.last.take();
         let code = last.as_ref().map_or(0, |last| last.ending.code());
         let mut farewell = Farewell::Exit(code);
@@ -45,23 +45,31 @@ impl Course<'_> {
                 end = self.host.told_to_end().map_or(end, End::Cancelled);
             }
         }
-        let reason = match end {
-            End::Success => None,
-            End::GaveUp(reason) => Some(reason),
+        let outcome = match end {
+            End::Success => Outcome::Success,
+            End::GaveUp(reason) => Outcome::GaveUp(reason),
             End::Cancelled(signal) => {
                 farewell = Farewell::Signal(signal);
-                Some(StopReason::Cancelled)
+                Outcome::Cancelled
             }
         };
-        let attempts = self.engine.attempts();
-        let elapsed = self.host.now().since(self.begun);
-        self.report.summary(&report::Summary {
-            reason,
-            attempts,
-            exit: farewell.code(),
-            elapsed,
-        });
+        self.sum_up(outcome, farewell.code());
         Ok(farewell)
+    }
+
+    /// Ends a run that cannot go on.
+    pub(super) fn break_off(&mut self) {
+        self.tell(Next::Error);
+        self.sum_up(Outcome::Error, OWN_ERROR);
+    }
+
+    fn sum_up(&mut self, outcome: Outcome, exit: u8) {
+        self.report.summary(&Summary {
+            outcome,
+            attempts: self.engine.attempts(),
+            exit,
+            elapsed: self.host.now().since(self.begun),
+        });
     }
 }
 

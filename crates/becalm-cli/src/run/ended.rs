@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::{Failure, call::Decision, classify::Verdict, time::Instant};
+use becalm::{Failure, classify::Verdict, time::Instant};
 
 use super::exit_code::Ending;
 use super::output::Seen;
@@ -40,7 +40,7 @@ impl Ended {
     }
 
     /// The report's line on it, and on what follows.
-    pub fn line(&self, begun: Instant, decision: Option<Decision>) -> report::Attempt {
+    pub fn line(&self, begun: Instant, next: report::Next) -> report::Attempt {
         report::Attempt {
             number: self.number,
             started: self.started.since(begun),
@@ -52,7 +52,7 @@ impl Ended {
                 _ => None,
             },
             hint: self.hint,
-            decision,
+            next,
         }
     }
 }

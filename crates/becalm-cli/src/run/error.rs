@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use super::output::Fault;
+
 /// Why becalm itself cannot go on.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -70,3 +72,12 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Write(error) => Self::PassOn(error),
+            Fault::Hold(error) => Self::Hold(error),
+        }
+    }
+}

@@ -6,43 +6,76 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sys::signal::{Signal, raise};
-use nix::unistd::{AccessFlags, access, getpgrp, tcsetpgrp};
+use nix::unistd::{AccessFlags, access, close, getpgrp, pipe2, tcsetpgrp};
 
 use super::exit_code::Ending;
+use super::itself;
 use super::progress::complain;
 use super::terminal::Unstopped;
-use super::witness;
 
 /// The name under which becalm puts itself in the foreground: `argv[0]`.
-const NAME: &str = "becalm-foreground";
+pub const NAME: &str = "becalm-foreground";
 
-/// The program, with a detour through the foreground; `None` where becalm cannot find itself, as
-/// without /proc.
-pub fn detour(program: &OsStr) -> Option<Command> {
-    let mut command = Command::new(own_executable().ok()?);
-    command.arg0(NAME).arg(program);
-    Some(command)
+/// A pipe on which the detour tells becalm that the program could not be executed: an exit code may
+/// be the program's own.
+#[derive(Debug)]
+pub struct Detour {
+    told: OwnedFd,
+    /// The detour's end, until it has started.
+    tells: Option<OwnedFd>,
 }
 
-/// Whether these are the arguments of a [`witness`], or of the detour; then it becomes the command,
-/// or the result is the exit code of the failure to do so.
-pub fn take_detour(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let mut arguments = arguments.into_iter();
-    let name = arguments.next()?;
-    if name == witness::NAME {
-        return Some(witness::stand());
+impl Detour {
+    /// A detour; `None` where there can be none.
+    pub fn new() -> Option<Self> {
+        itself::under(NAME).ok()?;
+        let (told, tells) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
+        Some(Self {
+            told,
+            tells: Some(tells),
+        })
     }
-    if name != NAME {
-        return None;
+
+    /// The program, by this detour. No other process may be started before [`Self::is_taken`].
+    pub fn to(&self, program: &OsStr) -> io::Result<Command> {
+        let mut command = itself::under(NAME)?;
+        if let Some(tells) = &self.tells {
+            fcntl(tells, FcntlArg::F_SETFD(FdFlag::empty()))?;
+            command.arg(tells.as_raw_fd().to_string());
+        }
+        command.arg(program);
+        Ok(command)
     }
+
+    /// The detour has been started.
+    pub fn is_taken(&mut self) {
+        self.tells = None;
+    }
+
+    /// Why the program could not be executed, when the detour has ended in its place.
+    pub fn failure(self) -> Option<io::Error> {
+        let mut text = String::new();
+        File::from(self.told).read_to_string(&mut text).ok()?;
+        text.parse().ok().map(io::Error::from_raw_os_error)
+    }
+}
+
+/// What the detour does: it takes the foreground, and becomes the command; the result is the exit code
+/// of the failure to do so.
+pub fn execute(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let failure = arguments.next()?.to_str()?.parse().ok()?;
     let program = arguments.next()?;
+    let arguments: Vec<_> = arguments.collect();
+    let failure = until_executed(failure);
     if let Ok(terminal) = File::open("/dev/tty") {
         let _unstopped = Unstopped::start();
         // The terminal may be gone; the command will see.
@@ -50,8 +83,23 @@ pub fn take_detour(arguments: impl IntoIterator<Item = OsString>) -> Option<Exit
     }
     // Until becalm has seen it, and sees every key.
     let _ = raise(Signal::SIGSTOP);
-    let error = Command::new(&program).args(arguments).exec();
-    Some(ExitCode::from(not_started(&program, &error).code()))
+    let mut error = Command::new(&program).args(&arguments).exec();
+    if let Some(mut shell) = by_shell(&program, &error) {
+        error = shell.args(&arguments).exec();
+    }
+    if let (Some(mut failure), Some(number)) = (failure, error.raw_os_error()) {
+        let _ = failure.write_all(number.to_string().as_bytes());
+    }
+    Some(ExitCode::from(ending_of(&error).code()))
+}
+
+/// This descriptor, but for the program: that does not inherit it.
+fn until_executed(inherited: RawFd) -> Option<File> {
+    let own = File::options()
+        .write(true)
+        .open(format!("/dev/fd/{inherited}"));
+    let _ = close(inherited);
+    own.ok()
 }
 
 /// Tells why a command could not be started.
@@ -60,18 +108,21 @@ pub fn not_started(program: &OsStr, error: &io::Error) -> Ending {
         "cannot run {}: {error}",
         PathBuf::from(program).display()
     ));
-    if error.kind() == io::ErrorKind::NotFound {
-        if let Some(line) = program
-            .to_str()
-            .filter(|it| it.contains(char::is_whitespace))
-        {
-            complain(&format!(
-                "this is taken for the name of one program; for a line of shell write sh -c '{line}'"
-            ));
-        }
-        return Ending::NotFound;
+    let ending = ending_of(error);
+    let line = program.to_str();
+    if let (Ending::NotFound, Some(line)) =
+        (ending, line.filter(|it| it.contains(char::is_whitespace)))
+    {
+        complain(&format!(
+            "this is taken for the name of one program; for a line of shell write sh -c '{line}'"
+        ));
     }
+    ending
+}
+
+fn ending_of(error: &io::Error) -> Ending {
     match error.raw_os_error().map(Errno::from_raw) {
+        _ if error.kind() == io::ErrorKind::NotFound => Ending::NotFound,
         Some(Errno::EAGAIN | Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM | Errno::ETXTBSY) => {
             Ending::NotStarted
         }
@@ -97,15 +148,4 @@ pub fn by_shell(program: &OsStr, error: &io::Error) -> Option<Command> {
     let mut command = Command::new("/bin/sh");
     command.arg(found);
     Some(command)
-}
-
-/// becalm's own program. On Linux this also names an executable that was replaced or removed since it
-/// was started.
-pub fn own_executable() -> io::Result<PathBuf> {
-    let itself = PathBuf::from("/proc/self/exe");
-    if cfg!(target_os = "linux") && itself.exists() {
-        Ok(itself)
-    } else {
-        std::env::current_exe()
-    }
 }

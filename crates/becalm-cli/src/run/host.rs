@@ -6,6 +6,7 @@ use becalm::time::Instant;
 use nix::sys::signal::Signal;
 
 use super::group::Group;
+use super::guard::Guard;
 use super::inbox::{Event, Inbox};
 use super::orphans::bury_orphans;
 use super::terminal::{self, Terminal};
@@ -20,6 +21,7 @@ pub struct Host {
     inbox: Inbox,
     clock: Box<dyn Fn() -> Instant>,
     pub(super) terminal: Option<Terminal>,
+    pub(super) guard: Guard,
     pub(super) kill_after: Duration,
     pub(super) told_to_end: Option<Signal>,
     told_at: Instant,
@@ -41,6 +43,7 @@ impl Host {
             inbox,
             clock,
             terminal,
+            guard: Guard::new(kill_after),
             kill_after,
             told_to_end: None,
             told_at: Instant::NEVER,
@@ -172,7 +175,8 @@ impl Host {
             Event::Child => {
                 let witness = self.terminal.as_ref().and_then(Terminal::witness);
                 let leader = command.map(|(group, _)| group.id());
-                let kept: Vec<_> = leader.into_iter().chain(witness).collect();
+                let kept = [leader, witness, self.guard.id()];
+                let kept: Vec<_> = kept.into_iter().flatten().collect();
                 bury_orphans(&kept);
             }
         }

@@ -1,23 +1,29 @@
 //! `becalm run`: how does any command get retries that cannot start a storm?
 //!
-//! Pure decisions stand apart ([`exit_code`], [`output_rules`]) from what touches processes
+//! Pure decisions stand apart ([`exit_rules`], [`output_rules`]) from what touches processes
 //! ([`group`], [`host`], [`attempt`]). Whether and when to retry is the library's decision.
 
 mod args;
 mod attempt;
+mod between;
 mod budget_file;
 mod conclusion;
+mod copy;
+mod defaults;
 mod ended;
 mod environment;
 mod error;
 mod exit_code;
+mod exit_rules;
 mod farewell;
 mod foreground;
 mod group;
+mod guard;
 mod hint_file;
 mod hooks;
 mod host;
 mod inbox;
+mod itself;
 mod layers;
 mod orphans;
 mod output;
@@ -41,14 +47,15 @@ use becalm::time::{Sleeper, StdSleeper};
 use becalm::{Budget, Policy, Retrier};
 
 pub use args::Args;
-pub use foreground::take_detour;
+pub use itself::stand_in;
 pub use layers::refuse_above;
 
 use crate::wording::protection;
 use attempt::Execution;
 use budget_file::{BudgetFile, Earner};
 use error::RunError;
-use exit_code::{ExitRules, OWN_ERROR};
+use exit_code::OWN_ERROR;
+use exit_rules::ExitRules;
 use farewell::Farewell;
 use hint_file::HintFile;
 use hooks::Hooks;
@@ -79,7 +86,8 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     if let Some(flag) = args.policy.protection_given() {
         return Err(RunError::ForManyCalls(flag));
     }
-    let mut policy = args.policy.policy().map_err(RunError::Policy)?;
+    let is_shared = args.budget_file.is_some();
+    let mut policy = defaults::policy(&args.policy, is_shared).map_err(RunError::Policy)?;
     let left_out = protection(&policy);
     if !left_out.is_empty() {
         if !args.quiet {
@@ -88,11 +96,6 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
             ));
         }
         policy = for_one_call(policy);
-    }
-    // A run is one call. A budget of its own would grant it no more than the burst, however many
-    // attempts were asked for; it bounds something once many runs share it.
-    if args.budget_file.is_none() && !args.policy.budget_is_given() {
-        policy.budget = Budget::None;
     }
     let rules = OutputRules::new(&args.retry_on_output, &args.stop_on_output);
     let handling = Handling {

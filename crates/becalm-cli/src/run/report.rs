@@ -11,17 +11,16 @@
 //! ```
 //!
 //! `ended` is `exit`, `signal`, `attempt_timeout`, `deadline`, `not_found`, `cannot_execute` or
-//! `not_started`
-//! (on a terminal a command that cannot be started is an `exit` with 126 or 127, as under a shell);
-//! `matched` what an output rule decided, `retry` or `stop`; `decision` is `done`, `retry`, `stop`
-//! or `cancelled`; `reason` the stop reason. The summary:
+//! `not_started`; `matched` what an output rule decided, `retry` or `stop`; `decision` is `done`,
+//! `retry`, `stop`, `cancelled` or `error`; `reason` the stop reason. The summary:
 //!
 //! ```json
 //! {"time":"2026-11-22T15:04:06.590Z","run":4711,"type":"summary","outcome":"gave_up","reason":"attempts_exhausted","attempts":4,"exit":7,
 //!  "elapsed_ms":912.4}
 //! ```
 //!
-//! `outcome` is `success`, `gave_up` or `cancelled`; `exit` is what becalm exits with.
+//! `outcome` is `success`, `gave_up`, `cancelled` or `error`, if becalm itself could not go on;
+//! `exit` is what becalm exits with.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -58,15 +57,39 @@ pub struct Attempt {
     pub class: Option<Class>,
     /// How long the command wanted to be left alone.
     pub hint: Option<Duration>,
-    /// What follows; `None` if becalm was told to end.
-    pub decision: Option<Decision>,
+    /// What follows.
+    pub next: Next,
+}
+
+/// What follows an attempt.
+#[derive(Debug, Clone, Copy)]
+pub enum Next {
+    /// What the policy decided.
+    Decided(Decision),
+    /// Nothing: becalm was told to end.
+    Cancelled,
+    /// Nothing: becalm itself cannot go on.
+    Error,
+}
+
+/// How the whole run ended.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// The command succeeded.
+    Success,
+    /// There will be no further attempt.
+    GaveUp(StopReason),
+    /// becalm was told to end.
+    Cancelled,
+    /// becalm itself could not go on.
+    Error,
 }
 
 /// The whole run.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary {
-    /// Why it ended; `None` for a success.
-    pub reason: Option<StopReason>,
+    /// How it ended.
+    pub outcome: Outcome,
     /// How many attempts were made.
     pub attempts: u32,
     /// What becalm exits with.
@@ -129,11 +152,12 @@ impl Report {
 
     /// An attempt has ended, and what follows is decided.
     pub fn attempt(&mut self, attempt: &Attempt) {
-        let (decision, delay, reason) = match attempt.decision {
-            Some(Decision::Done) => ("done", None, None),
-            Some(Decision::RetryIn(delay)) => ("retry", Some(delay), None),
-            Some(Decision::Stop(reason)) => ("stop", None, Some(reason)),
-            _ => ("cancelled", None, Some(StopReason::Cancelled)),
+        let (decision, delay, reason) = match attempt.next {
+            Next::Decided(Decision::Done) => ("done", None, None),
+            Next::Decided(Decision::RetryIn(delay)) => ("retry", Some(delay), None),
+            Next::Decided(Decision::Stop(reason)) => ("stop", None, Some(reason)),
+            Next::Decided(_) | Next::Cancelled => ("cancelled", None, Some(StopReason::Cancelled)),
+            Next::Error => ("error", None, None),
         };
         self.write(&Line::Attempt {
             attempt: attempt.number,
@@ -153,13 +177,15 @@ impl Report {
 
     /// The run has ended.
     pub fn summary(&mut self, summary: &Summary) {
+        let (outcome, reason) = match summary.outcome {
+            Outcome::Success => ("success", None),
+            Outcome::GaveUp(reason) => ("gave_up", Some(reason)),
+            Outcome::Cancelled => ("cancelled", Some(StopReason::Cancelled)),
+            Outcome::Error => ("error", None),
+        };
         self.write(&Line::Summary {
-            outcome: match summary.reason {
-                None => "success",
-                Some(StopReason::Cancelled) => "cancelled",
-                Some(_) => "gave_up",
-            },
-            reason: summary.reason.map(StopReason::as_str),
+            outcome,
+            reason: reason.map(StopReason::as_str),
             attempts: summary.attempts,
             exit: summary.exit,
             elapsed_ms: millis(summary.elapsed),

@@ -14,15 +14,16 @@ use super::conclusion::End;
 use super::ended::Ended;
 use super::environment::Environment;
 use super::error::RunError;
-use super::exit_code::{Ending, ExitRules};
+use super::exit_code::Ending;
+use super::exit_rules::ExitRules;
 use super::farewell::Farewell;
 use super::hint_file::{HintFile, Said};
-use super::hooks::{self, Hooks};
+use super::hooks::Hooks;
 use super::host::Host;
 use super::layers;
 use super::output::Seen;
 use super::progress::{Progress, complain};
-use super::report::Report;
+use super::report::{Next, Report};
 use super::terms::Terms;
 
 /// Everything that is known before the first attempt.
@@ -57,7 +58,7 @@ impl Run {
         report: &mut Report,
     ) -> Result<Farewell, RunError> {
         // `becalm run` declares its command idempotent: who types it asks for repetition.
-        let course = Course {
+        let mut course = Course {
             run: self,
             engine: layers::begin(retrier, host.now()),
             begun: host.now(),
@@ -65,7 +66,11 @@ impl Run {
             report,
             last: None,
         };
-        course.drive()
+        let ended = course.drive().and_then(|end| course.finish(end));
+        if ended.is_err() {
+            course.break_off();
+        }
+        ended
     }
 
     /// What the attempt came to, and what the command said about the next one.
@@ -97,36 +102,35 @@ pub(super) struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn drive(mut self) -> Result<Farewell, RunError> {
-        let end = loop {
+    fn drive(&mut self) -> Result<End, RunError> {
+        loop {
             if let Some(signal) = self.host.told_to_end() {
-                self.tell(None);
-                break End::Cancelled(signal);
+                self.tell(Next::Cancelled);
+                return Ok(End::Cancelled(signal));
             }
             match self.engine.step(Waker::noop(), &mut |_| ()) {
                 Step::Start(attempt) => {
                     self.attempt(attempt)?;
                     if let Some(signal) = self.host.told_to_end() {
-                        self.tell(None);
-                        break End::Cancelled(signal);
+                        self.tell(Next::Cancelled);
+                        return Ok(End::Cancelled(signal));
                     }
                     if self.land() {
-                        self.tell(Some(Decision::Done));
-                        break End::Success;
+                        self.tell(Next::Decided(Decision::Done));
+                        return Ok(End::Success);
                     }
                 }
                 Step::Wait(until) => {
-                    self.tell(Some(Decision::RetryIn(self.engine.delay())));
+                    self.tell(Next::Decided(Decision::RetryIn(self.engine.delay())));
                     self.wait(until);
                 }
                 Step::Stopped(_) if self.engine.attempts() == 0 => return Err(RunError::NoTime),
                 Step::Stopped(stopped) => {
-                    self.tell(Some(Decision::Stop(stopped.reason())));
-                    break End::GaveUp(stopped.reason());
+                    self.tell(Next::Decided(Decision::Stop(stopped.reason())));
+                    return Ok(End::GaveUp(stopped.reason()));
                 }
             }
-        };
-        self.finish(end)
+        }
     }
 
     /// Executes the command once.
@@ -153,7 +157,8 @@ impl Course<'_> {
             deadline: self.engine.deadline(),
             foreground: self.run.foreground,
         };
-        let (ending, seen) = self.run.execution.run(&environment, self.host, terms)?;
+        let (ending, mut seen) = self.run.execution.run(&environment, self.host, terms)?;
+        let fault = seen.fault.take();
         let (verdict, hint) = self.run.verdict(ending, &seen);
         if let Verdict::Failure(_) = verdict {
             self.host.heed_interrupt();
@@ -168,7 +173,7 @@ impl Course<'_> {
             hint,
             is_told: false,
         });
-        Ok(())
+        fault.map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// Tells the engine what came of the attempt. Whether that was success.
@@ -187,14 +192,13 @@ impl Course<'_> {
         false
     }
 
-    /// A line of the report on the attempt that has ended, and on what follows it; `None` if becalm
-    /// was told to end.
-    fn tell(&mut self, decision: Option<Decision>) {
+    /// A line of the report on the attempt that has ended, and on what follows it.
+    pub(super) fn tell(&mut self, next: Next) {
         let Some(ended) = self.last.as_mut().filter(|ended| !ended.is_told) else {
             return;
         };
         ended.is_told = true;
-        self.report.attempt(&ended.line(self.begun, decision));
+        self.report.attempt(&ended.line(self.begun, next));
     }
 
     fn refuse_a_retry_without_its_input(&mut self) {
@@ -204,50 +208,6 @@ impl Course<'_> {
                 "cannot keep standard input for a further attempt: {error}"
             ));
             self.engine.body_is_consumed();
-        }
-    }
-
-    /// Waits until then. The hook runs within the wait; if it needs longer, the attempt is later.
-    fn wait(&mut self, until: Instant) {
-        let Some(ended) = self.last.take() else {
-            return self.host.wait_until(until, |_| None);
-        };
-        let delay = self.engine.delay();
-        let line = self
-            .run
-            .progress
-            .waiting(ended.number, ended.cause(), delay);
-        if let Some(hook) = &self.run.hooks.on_retry {
-            let reason = match ended.seen.matched {
-                Some(_) => "output",
-                None => ended.ending.as_str(),
-            };
-            let environment = Environment {
-                delay: Some(delay),
-                ..self.afterwards(&ended, reason)
-            };
-            let terms = self
-                .run
-                .hooks
-                .terms(self.host.now(), self.engine.deadline());
-            hooks::run(hook, &environment, self.host, terms);
-        }
-        self.host.wait_until(until, |left| line.tick(left));
-        line.finish();
-        self.last = Some(ended);
-    }
-    /// What hooks are told.
-    pub(super) fn afterwards<'e>(&self, ended: &Ended, reason: &'e str) -> Environment<'e> {
-        let now = self.host.now();
-        Environment {
-            attempt: ended.number,
-            attempts: self.run.attempts,
-            last_exit: Some(ended.ending.code()),
-            remaining: self.engine.deadline().map(|deadline| deadline.since(now)),
-            hint_file: None,
-            scope: None,
-            delay: None,
-            reason: Some(reason),
         }
     }
 }

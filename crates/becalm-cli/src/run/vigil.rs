@@ -27,6 +27,7 @@ impl Host {
         if terms.foreground {
             self.lend_terminal(group);
         }
+        self.guard.begin(group.id(), self.now());
         let mut limit = None;
         let mut kill = Kill::NotYet;
         let ending = loop {
@@ -46,11 +47,13 @@ impl Host {
                 }
             }
             kill.fire(now, group);
+            self.guard.look(now);
             let alarm = match kill {
                 Kill::NotYet => terms.first(),
                 Kill::At(time) => Some(time),
                 Kill::Sent(_) => None,
             };
+            let alarm = alarm.into_iter().chain(self.guard.due()).min();
             if let Some(event) = self.next_event(alarm) {
                 self.on_event(event, Some((&*group, terms)));
             }
@@ -59,7 +62,9 @@ impl Host {
             }
         };
         self.ask_witness(ending, limit.is_none());
-        if let Kill::Sent(_) = self.sweep(group, kill) {
+        let kill = self.sweep(group, kill);
+        self.guard.end();
+        if let Kill::Sent(_) = kill {
             self.kill_adopted();
         }
         let ending = limit.unwrap_or(ending);
@@ -81,6 +86,7 @@ impl Host {
                 kill.arm(self.kill_time(now));
             }
             kill.fire(now, group);
+            self.guard.look(now);
             if matches!(kill, Kill::Sent(time) if now >= time.after(AFTER_KILL)) {
                 break;
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::foreground::own_executable;
+use super::itself;
 
 /// The name under which becalm stands as a witness: `argv[0]`.
 pub const NAME: &str = "becalm-witness";
@@ -31,8 +31,8 @@ impl Witness {
     ///
     /// It cannot be started.
     pub fn join(group: Pid) -> io::Result<Self> {
-        let mut command = std::process::Command::new(own_executable()?);
-        command.arg0(NAME).process_group(group.as_raw());
+        let mut command = itself::under(NAME)?;
+        command.process_group(group.as_raw());
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(Stdio::null()).spawn().map(Self)
     }

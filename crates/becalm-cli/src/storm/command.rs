@@ -15,7 +15,7 @@ use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches};
 use super::flags::{CatalogueFlags, StudyFlags, TuneFlags};
 use super::subject::Named;
 use super::{scenario_name, subject};
-use crate::policy_flags::PolicyFlags;
+use crate::policy_flags::{PolicyFlags, told_default};
 
 /// What is asked of `becalm storm`.
 #[derive(Debug)]
@@ -212,7 +212,9 @@ fn tune() -> Command {
              Tries policies in a scenario of the catalogue or of your own, and drops those under which \
              the service stays down. Of the others it shows those that no other beats in load on the \
              service, in calls that fail and in latency, and recommends one, with its reasons, as a \
-             policy file. The policy flags describe the policy that it is compared with.",
+             policy file. Where services call each other it changes one of their policies, several or \
+             all, and says which; with --at that one alone. If fresh runs show nothing for a change, \
+             the answer is to keep yours. The policy flags describe the policy that it is compared with.",
         )
         .override_usage("becalm storm tune SCENARIO [OPTIONS]\n       becalm storm tune FILE.toml [OPTIONS]")
         .subcommand_value_name("SCENARIO")
@@ -251,12 +253,16 @@ fn own<F: clap::Args>(path: &str) -> Command {
         .long_about(
             "Study a scenario of your own\n\nThe policy flags start from the policy of its first \
              clients. Each policy that is compared is given to all clients; \"own\" is the file as it \
-             stands.",
+             stands. Each policy of the file has a name: --compare, --sweep and --at say \
+             how one is reached. A verdict of metastable or vulnerable ends with the smallest change \
+             that was found to make it stable.",
         )
 }
 
 fn with_policy_and<F: clap::Args>(command: Command) -> Command {
-    let flags = flags_of_the_policy().into_iter().map(without_default);
+    // Here the scenario says what the defaults are.
+    let flags = flags_of_the_policy().into_iter();
+    let flags = flags.map(|flag| told_default(flag, None));
     let command = F::augment_args(command).args(flags);
     command.mut_arg(SEED, |seed| {
         seed.help("The seed of the first run [default: 1]")
@@ -266,24 +272,6 @@ fn with_policy_and<F: clap::Args>(command: Command) -> Command {
             )
             .help_heading("The study")
     })
-}
-
-/// The flag without the default that its help names: here the scenario says what it is.
-fn without_default(flag: Arg) -> Arg {
-    let cut = |help: String| match (help.find(" [default: "), help.find(']')) {
-        (Some(from), Some(to)) if from < to => help[..from].to_owned() + &help[to + 1..],
-        _ => help,
-    };
-    let [short, long] =
-        [flag.get_help(), flag.get_long_help()].map(|it| it.map(ToString::to_string));
-    let flag = match short {
-        Some(help) => flag.help(cut(help)),
-        None => flag,
-    };
-    match long {
-        Some(help) => flag.long_help(cut(help)),
-        None => flag,
-    }
 }
 
 /// The flag of a parameter.

@@ -10,7 +10,7 @@ const OF_AN_EVENT: f64 = 80e-9;
 /// Seconds that it takes to make a client with a budget of its own, most of them the kernel's.
 const OF_A_CLIENT: f64 = 2e-6;
 /// Bytes from which on memory is spoken of.
-const MUCH: f64 = 1e9;
+const MUCH: f64 = 1e8;
 
 /// What is to be said of so much work on so many threads; `None` of what is done soon.
 pub fn sentence(foretold: &Foretold, threads: usize) -> Option<String> {
@@ -29,7 +29,7 @@ pub fn sentence(foretold: &Foretold, threads: usize) -> Option<String> {
     }
     let bytes = bytes * threads;
     let memory = if bytes > MUCH {
-        format!(" and {} GB of memory", format::plain(rounded(bytes / 1e9)))
+        format!(" and {} MB of memory", format::plain(rounded(bytes / 1e6)))
     } else {
         String::new()
     };
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn many_clients_are_told_to_be_the_reason() {
         let many = sentence(&foretold(300, 1_000_000, 300_000_000, 1_700_000_000), 2).unwrap();
-        for part in ["some 5 min and 3 GB of memory", "fewer clients"] {
+        for part in ["some 5 min and 3 000 MB of memory", "fewer clients"] {
             assert!(many.contains(part), "{many}");
         }
     }

@@ -67,7 +67,7 @@ impl Told {
         let scenario = changed(scenario, &of.changes);
         let Remedy {
             found, sentence, ..
-        } = remedy::find(&scenario, plan);
+        } = remedy::find(&scenario, plan).ok()?;
         let step = found.map(|(step, _)| step);
         let lines = match &step {
             Some(step) if subject.is_file() => {
@@ -121,8 +121,8 @@ pub fn lines<'a>(scenario: &Scenario, places: impl IntoIterator<Item = &'a str>)
 /// The lines under their sections; none of them is broken.
 pub fn code(lines: &[Line]) -> String {
     let each = lines.iter();
-    each.map(|it| format!("    {}\n    {}\n", it.section, it.line))
-        .collect()
+    let lines = each.map(|it| format!("    {}\n    {}\n", it.section, it.line));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// A policy with a step, as `--compare` reads it.

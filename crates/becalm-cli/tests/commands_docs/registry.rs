@@ -30,7 +30,7 @@ impl Stub {
                 let Some(path) = path_of(&stream) else {
                     continue;
                 };
-                if !path.ends_with(".tgz") {
+                if !path.contains("/-/lamp-") {
                     answer(stream, 404, b"");
                     continue;
                 }

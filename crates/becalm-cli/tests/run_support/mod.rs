@@ -2,6 +2,9 @@
 
 #![allow(dead_code)] // each test program uses a part
 
+#[cfg(target_os = "linux")] // setsid(1), and /proc
+pub mod terminal;
+
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,31 @@ pub fn becalm() -> RunCommand {
 /// The same without a wait between the attempts.
 pub fn becalm_at_once() -> RunCommand {
     becalm().flags("--base 0")
+}
+
+/// The same as the first process of a container; `None`, and a word of it, where none can be had.
+pub fn becalm_in_container() -> Option<RunCommand> {
+    let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let container = || {
+        let mut command = Command::new("unshare");
+        command.args(unshare).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let tried = container().arg("true").output().unwrap();
+    if !tried.status.success() {
+        not_here(&String::from_utf8_lossy(&tried.stderr));
+        return None;
+    }
+    let mut command = container();
+    command.args([env!("CARGO_BIN_EXE_becalm"), "run"]);
+    Some(RunCommand(command))
+}
+
+/// A test cannot run on this machine. Where everything is to be checked, that is a failure.
+pub fn not_here(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "cannot be tested: {why}");
+    eprintln!("skipped: {why}");
 }
 
 impl RunCommand {
@@ -116,6 +144,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// becalm's process.
+    pub fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
     /// The next line of standard output, without its end.
     pub fn line(&mut self) -> String {
         line_of(self.stdout.as_mut().unwrap())
@@ -252,6 +285,33 @@ impl Folder {
 
 pub fn pid(id: u32) -> Pid {
     Pid::from_raw(i32::try_from(id).unwrap())
+}
+
+/// The process that stands guard for a becalm, once it does.
+pub fn guard_of(becalm: &str) -> String {
+    let is_guard = |id: &String| {
+        let read = |file: &str| {
+            let text = std::fs::read_to_string(format!("/proc/{id}/{file}"));
+            text.unwrap_or_default()
+        };
+        let stat = read("stat");
+        let mut fields = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        fields.nth(1) == Some(becalm) && read("cmdline").starts_with("becalm-guard\0")
+    };
+    let start = std::time::Instant::now();
+    loop {
+        let ids = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut ids = ids.filter_map(|entry| entry.file_name().into_string().ok());
+        if let Some(id) = ids.find(is_guard) {
+            return id;
+        }
+        assert!(start.elapsed() < HANG, "nobody stands guard");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Whether a process runs: the dead that nobody has buried do not.

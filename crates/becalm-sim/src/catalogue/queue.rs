@@ -11,8 +11,9 @@ use super::{Candidate, Entry, InvalidParameter, Kind, Parameter, Parameters, Sou
 use crate::engine::Distribution;
 use crate::oracle::erlang;
 use crate::oracle::finite_queue::FiniteQueue;
+use crate::oracle::scalability::SlowingQueue;
 use crate::record::{Histogram, PopulationRecord};
-use crate::scenario::{Arrivals, Population, Scenario, Service};
+use crate::scenario::{Arrivals, Population, Scalability, Scenario, Service};
 use crate::study::{Comparison, Plan, Study, Tolerance};
 use crate::world;
 
@@ -34,12 +35,28 @@ pub const QUEUE: Entry = Entry {
             title: "Kleinrock: Queueing Systems I, 1975, section 3.6",
             url: "",
         },
+        Source {
+            title: "Gunther: Guerrilla Capacity Planning, 2007, for workers that slow each other down",
+            url: "",
+        },
     ],
     parameters: &[
         usual::load("1100"),
         usual::WORKERS,
         usual::MEAN_SERVICE_TIME,
         usual::QUEUE,
+        Parameter::new(
+            "contention",
+            Kind::Share,
+            "0",
+            "the share of the work that only one worker can do at a time",
+        ),
+        Parameter::new(
+            "coherency",
+            Kind::Share,
+            "0",
+            "what each pair of workers costs to agree, as a share of the work",
+        ),
         Parameter::new("timeout", Kind::Duration, "250ms", "when a client gives up"),
         usual::horizon("60s"),
     ],
@@ -59,11 +76,14 @@ fn policy(_: &Parameters) -> Policy {
 pub(crate) fn scenario(parameters: &Parameters, policy: &Policy) -> Scenario {
     let time = Distribution::Exponential(parameters.duration("service-time"));
     let arrivals = Arrivals::Poisson(parameters.number("load"));
+    let law = Scalability {
+        contention: parameters.number("contention"),
+        coherency: parameters.number("coherency"),
+    };
+    let mut service = Service::new("service", count(parameters, "workers"), time);
+    service.scalability = (law != Scalability::default()).then_some(law);
     Scenario::new("queue", parameters.duration("horizon"))
-        .service(
-            Service::new("service", count(parameters, "workers"), time)
-                .queue(count(parameters, "queue")),
-        )
+        .service(service.queue(count(parameters, "queue")))
         .population(
             Population::new("clients", "service", arrivals, policy.clone())
                 .timeout(parameters.duration("timeout")),
@@ -96,6 +116,7 @@ struct Case {
     workers: u32,
     queue: u32,
     timeout: Duration,
+    law: Scalability,
 }
 
 fn runs(case: &Case, plan: &Plan<'_>, seconds: u64) -> Vec<PopulationRecord> {
@@ -107,6 +128,8 @@ fn runs(case: &Case, plan: &Plan<'_>, seconds: u64) -> Vec<PopulationRecord> {
             ("queue", case.queue.to_string()),
             ("timeout", format!("{}ms", case.timeout.as_millis())),
             ("horizon", format!("{seconds}s")),
+            ("contention", case.law.contention.to_string()),
+            ("coherency", case.law.coherency.to_string()),
         ],
     );
     let scenario = scenario(&parameters, &policy(&parameters));
@@ -121,6 +144,7 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
         workers,
         queue,
         timeout: Duration::from_millis(timeout),
+        law: Scalability::default(),
     };
     let cases = [
         case(80.0, 1, 10_000, 50),
@@ -135,23 +159,56 @@ fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     for (workers, load) in [(1, 70.0), (3, 210.0)] {
         comparisons.push(wait(&case(load, workers, 10_000, 60_000), plan, seconds));
     }
+    for (contention, coherency) in [(0.2, 0.0), (0.05, 0.02)] {
+        let law = Scalability {
+            contention,
+            coherency,
+        };
+        let case = case(400.0, 12, 20, 60_000);
+        comparisons.push(throughput(&Case { law, ..case }, plan, seconds));
+    }
     comparisons
 }
 
-fn goodput(case: &Case, plan: &Plan<'_>, seconds: u64) -> Comparison {
+/// All that are not refused are answered in time.
+fn throughput(case: &Case, plan: &Plan<'_>, seconds: u64) -> Comparison {
+    let queue = SlowingQueue {
+        arrivals: case.load,
+        served: 100.0,
+        workers: case.workers,
+        places: case.queue,
+        law: case.law,
+    };
+    let (mean, error) = mean(&goodputs(case, plan, seconds));
+    compare(
+        format!(
+            "answers per second, load {} on {} x 100/s that slow each other down (contention {}, \
+             coherency {}), {} wait at most",
+            case.load, case.workers, case.law.contention, case.law.coherency, case.queue
+        ),
+        queue.throughput(),
+        mean,
+        Tolerance::Absolute(DEVIATIONS * error),
+    )
+}
+
+/// The answers in time per second of each run.
+fn goodputs(case: &Case, plan: &Plan<'_>, seconds: u64) -> Vec<f64> {
     let to = Duration::from_secs(seconds);
     let bucket = Duration::from_millis(100);
-    let rates: Vec<f64> = runs(case, plan, seconds)
-        .iter()
-        .map(|record| rate(&record.succeeded, bucket, FROM, to))
-        .collect();
+    let records = runs(case, plan, seconds).into_iter();
+    let rates = records.map(|record| rate(&record.succeeded, bucket, FROM, to));
+    rates.collect()
+}
+
+fn goodput(case: &Case, plan: &Plan<'_>, seconds: u64) -> Comparison {
     let queue = FiniteQueue {
         arrivals: case.load,
         served: 100.0,
         workers: case.workers,
         places: case.queue,
     };
-    let (mean, error) = mean(&rates);
+    let (mean, error) = mean(&goodputs(case, plan, seconds));
     compare(
         format!(
             "answers in time per second, load {} on {} x 100/s, {} wait at most, time-out {} ms",

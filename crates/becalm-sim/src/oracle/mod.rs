@@ -16,6 +16,7 @@ pub mod loops;
 pub mod metastable;
 pub mod moments;
 pub mod priority;
+pub mod scalability;
 pub mod small_clients;
 pub mod throttle;
 pub mod trigger;

@@ -9,7 +9,7 @@ use crate::change::changed;
 use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
-use crate::verdict::{Ruling, Runs, Stress, judge, judgeable, rule};
+use crate::verdict::{Ruling, Runs, Stress, TooMuch, judge, judgeable, rule};
 use crate::world;
 
 /// Runs of a case that a step has to get through before it is ruled on.
@@ -20,16 +20,24 @@ const EACH: u32 = 10;
 /// Looks for the smallest change of a scenario's policies with which it is stable, or as good as
 /// without any retries. The scenario is one that is [bounded](crate::verdict::is_bounded), and
 /// metastable or vulnerable.
-pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Remedy {
+///
+/// # Errors
+///
+/// A run that takes too much.
+pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Result<Remedy, TooMuch> {
     find_with(world::run, scenario, plan)
 }
 
 /// Looks for it with this way to run a scenario. Equal seeds find the same, on any number of threads.
+///
+/// # Errors
+///
+/// As [`find`].
 pub fn find_with(
     run: impl Fn(&Scenario, u64) -> Recording + Sync,
     scenario: &Scenario,
     plan: &Plan<'_>,
-) -> Remedy {
+) -> Result<Remedy, TooMuch> {
     let search = Search {
         runs: Runs::new(run, plan),
         scenario,
@@ -38,13 +46,16 @@ pub fn find_with(
     };
     search.runs.expect(MOST_RUNS);
     let (found, sentence) = search.remedy();
-    Remedy {
+    if let Some(too_much) = search.runs.too_much() {
+        return Err(too_much);
+    }
+    Ok(Remedy {
         found,
         sentence,
         tried: search.tried.get(),
         runs: search.runs.done(),
         events: search.runs.events(),
-    }
+    })
 }
 
 struct Search<'a, R> {
@@ -78,7 +89,7 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
         if !beyond.is_empty() && within.iter().all(|it| self.keeps(self.scenario, *it)) {
             return (None, beyond_policy(&lost, &needs()));
         }
-        let mut last = None;
+        let mut smallest = None;
         for step in steps(self.scenario) {
             let is_spent = self.runs.done() >= MOST_RUNS || self.runs.events() >= MOST_EVENTS;
             if is_spent {
@@ -98,7 +109,7 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
                 _ => false,
             };
             if is_remedy {
-                last = Some((step, ruling));
+                smallest = Some((step, ruling));
                 break;
             }
         }
@@ -107,8 +118,8 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
         } else {
             needs()
         };
-        let sentence = found(last.as_ref(), self.tried.get(), &lost, &needs);
-        (last, sentence)
+        let sentence = found(smallest.as_ref(), self.tried.get(), &lost, &needs);
+        (smallest, sentence)
     }
 
     /// Whether the service comes back in a few runs of this case.

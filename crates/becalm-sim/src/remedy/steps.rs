@@ -1,5 +1,7 @@
 //! Which changes are tried, the smallest first?
 
+use std::fmt::Write as _;
+
 use becalm::duration::Human;
 use becalm::{Budget, Jitter, Policy};
 
@@ -127,7 +129,7 @@ fn default(scenario: &Scenario, set: &[&Place]) -> Option<Step> {
     let mut what = "default".to_owned();
     for (name, time) in [("deadline", deadline), ("attempt-timeout", attempt_timeout)] {
         if let Some(time) = time {
-            what.push_str(&format!(";{name}={}", Human(time)));
+            let _ = write!(what, ";{name}={}", Human(time));
         }
     }
     let changes = set

@@ -28,7 +28,7 @@ pub(super) fn found(
     let Some((step, ruling)) = step else {
         return format!(
             "Of the {tried} smallest changes that the search had time for none makes it stable; \
-             \"becalm storm tune\" searches further. {needs}"
+             without any retries it comes back, and \"becalm storm tune\" searches further. {needs}"
         );
     };
     let what = format!("{} at {}", step.what, list(&step.places()));

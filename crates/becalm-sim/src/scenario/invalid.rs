@@ -10,7 +10,7 @@ use becalm::policy::InvalidPolicy;
 pub enum InvalidScenario {
     /// The horizon is zero, or longer than ten years.
     Horizon,
-    /// The bucket is zero or longer than the horizon, or there would be more than ten million.
+    /// The bucket is zero or longer than the horizon, or there would be more than two million.
     Bucket,
     /// Two populations, or two services, have one name.
     Duplicate(String),
@@ -61,6 +61,13 @@ pub enum InvalidScenario {
     Trace(String),
     /// No call is recorded, or none before the horizon.
     NoCalls(String),
+    /// A state for each shard is asked for, and the service has no shards.
+    Shards {
+        /// Whose.
+        of: String,
+        /// The service that is called.
+        service: String,
+    },
     /// A service calls itself, directly or through others.
     Cycle(String),
     /// A cache has no keys.
@@ -83,7 +90,7 @@ impl fmt::Display for InvalidScenario {
         match self {
             Self::Horizon => f.write_str("the horizon must be above zero and at most ten years"),
             Self::Bucket => f.write_str(
-                "the bucket must be from a ten-millionth of the horizon to the horizon itself",
+                "the bucket must be from a two-millionth of the horizon to the horizon itself",
             ),
             Self::Duplicate(name) => write!(f, "the name {name} is used twice; rename one"),
             Self::Unknown { of, name } => {
@@ -120,6 +127,11 @@ impl fmt::Display for InvalidScenario {
             Self::NoCalls(of) => write!(
                 f,
                 "no recorded call of {of} lies before the horizon; record some, or give it other arrivals"
+            ),
+            Self::Shards { of, service } => write!(
+                f,
+                "the sharing of {of} is per-shard, but {service} is not routed by key; set \
+                 routing = \"by-key\" there, or sharing = \"per-client\" here"
             ),
             Self::Cycle(of) => {
                 write!(

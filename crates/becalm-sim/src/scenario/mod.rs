@@ -11,6 +11,7 @@ mod invalid;
 mod phases;
 mod population;
 mod range;
+mod scalability;
 mod service;
 mod trigger;
 mod validate;
@@ -24,6 +25,7 @@ pub use arrivals::Arrivals;
 pub use invalid::InvalidScenario;
 pub use phases::Phases;
 pub use population::{Population, Sharing, Variant};
+pub use scalability::Scalability;
 pub use service::{Cache, Discipline, Downstream, Limit, Routing, Service, Stale};
 pub use trigger::{Effect, Trigger};
 

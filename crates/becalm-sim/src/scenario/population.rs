@@ -51,6 +51,9 @@ pub enum Sharing {
     /// All clients of the population with one policy share it, as the threads of one process or
     /// behind a fleet-wide budget.
     Shared,
+    /// Each client has one for each shard of the service that it calls: for each instance of one that is
+    /// routed by key. What a shard's failures open is closed for the others.
+    PerShard,
 }
 
 impl Population {

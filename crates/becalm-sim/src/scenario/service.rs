@@ -6,6 +6,7 @@ use becalm::Policy;
 
 use crate::engine::Distribution;
 
+use super::Scalability;
 use super::population::Sharing;
 
 /// A service: instances with workers and a queue.
@@ -26,6 +27,9 @@ pub struct Service {
     pub workers: u32,
     /// How long the work of a request takes. Default 10 ms.
     pub time: Distribution,
+    /// How much the requests that an instance works on at once slow each other down. `None` (the
+    /// default): not at all.
+    pub scalability: Option<Scalability>,
     /// Requests of an instance that wait for a worker; one more is refused. `None` (the default)
     /// sets no bound.
     pub queue: Option<u32>,
@@ -192,6 +196,7 @@ impl Service {
             routing: Routing::default(),
             workers,
             time,
+            scalability: None,
             queue: None,
             discipline: Discipline::default(),
             refusal: Duration::ZERO,
@@ -205,10 +210,12 @@ impl Service {
 
     /// Requests that all its instances can serve per second, without the calls it makes.
     pub fn capacity(&self) -> f64 {
-        if self.workers == Self::UNLIMITED {
-            return f64::INFINITY;
-        }
-        f64::from(self.instances) * f64::from(self.workers) / self.time.mean()
+        let at_once = match self.scalability {
+            Some(law) => law.most(self.workers),
+            None if self.workers == Self::UNLIMITED => f64::INFINITY,
+            None => f64::from(self.workers),
+        };
+        f64::from(self.instances) * at_once / self.time.mean()
     }
 
     /// Sets how many requests of an instance wait for a worker.

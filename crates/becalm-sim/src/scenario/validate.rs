@@ -7,10 +7,11 @@ use becalm::Policy;
 use super::endless::is_endless;
 use super::range::{LONGEST, MOST, count, factor, limit, patience, policy, rate, share, time};
 use super::{
-    Arrivals, Discipline, Effect, InvalidScenario, Population, Scenario, Service, Trigger,
+    Arrivals, Discipline, Effect, InvalidScenario, Population, Routing, Scenario, Service, Sharing,
+    Trigger,
 };
 
-const MOST_BUCKETS: u128 = 10_000_000;
+const MOST_BUCKETS: u128 = 2_000_000;
 
 /// By which shares that are written with two digits may miss their sum of 1.
 const ROUNDED: f64 = 0.015;
@@ -49,6 +50,7 @@ impl Scenario {
     fn check_population(&self, population: &Population) -> Result<(), InvalidScenario> {
         let of = &population.name;
         self.service_named(of, &population.target)?;
+        self.check_sharing(of, population.sharing, &population.target)?;
         count(of, "clients", population.clients)?;
         patience(of, population.timeout)?;
         let shares = || population.variants.iter().map(|variant| variant.share);
@@ -98,6 +100,22 @@ impl Scenario {
         }
     }
 
+    fn check_sharing(
+        &self,
+        of: &str,
+        sharing: Sharing,
+        service: &str,
+    ) -> Result<(), InvalidScenario> {
+        let mut named = self.services.iter().filter(|it| it.name == service);
+        if sharing == Sharing::PerShard && named.any(|it| it.routing != Routing::ByKey) {
+            return Err(InvalidScenario::Shards {
+                of: of.to_owned(),
+                service: service.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     fn check_service(&self, service: &Service) -> Result<(), InvalidScenario> {
         let of = &service.name;
         count(of, "instances", service.instances)?;
@@ -110,6 +128,10 @@ impl Scenario {
         time(of, "service time", &service.time)?;
         limit(of, "cost of a refusal", Some(service.refusal))?;
         share(of, "failures", service.failures)?;
+        if let Some(law) = service.scalability {
+            share(of, "contention", law.contention)?;
+            share(of, "coherency", law.coherency)?;
+        }
         if let Discipline::CoDel { target, interval } = service.discipline {
             limit(of, "target", Some(target))?;
             limit(of, "interval", Some(interval))?;
@@ -139,6 +161,7 @@ impl Scenario {
         }
         for downstream in &service.calls {
             self.service_named(of, &downstream.service)?;
+            self.check_sharing(of, downstream.sharing, &downstream.service)?;
             count(of, "fan-out", downstream.fan_out)?;
             patience(of, downstream.timeout)?;
             self.check_policy(of, &downstream.policy)?;

@@ -6,7 +6,7 @@ use super::confirmed::Confirmed;
 use super::front::{compromise, front};
 use super::objectives::Objectives;
 use crate::change::Change;
-use crate::search::Mean;
+use crate::search::{Mean, Proportion};
 
 /// A policy that was tried to the end.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,12 +112,8 @@ impl Choice {
         let (Some(by_new), Some(by_old)) = (&new.confirmed, &old.confirmed) else {
             return true;
         };
-        let lost = |it: &Confirmed| match it.lost.runs {
-            0 => 0.0,
-            _ => it.lost.share(),
-        };
         if new.objectives.lost < old.objectives.lost {
-            return lost(by_new) < lost(by_old);
+            return is_fewer(by_new.lost, by_old.lost);
         }
         let better = |of: fn(&Confirmed) -> Option<Mean>| is_less(of(by_new), of(by_old));
         let worse = |of: fn(&Confirmed) -> Option<Mean>| is_less(of(by_old), of(by_new));
@@ -137,5 +133,51 @@ fn is_less(one: Option<Mean>, other: Option<Mean>) -> bool {
         },
         (Some(_), None) => true,
         _ => false,
+    }
+}
+
+/// Whether so few are lost by chance, if it makes no difference, in at most 5 of 100 cases: the exact
+/// test of R. A. Fisher (*The Logic of Inductive Inference*, Journal of the Royal Statistical Society
+/// 98, 1935).
+fn is_fewer(new: Proportion, old: Proportion) -> bool {
+    let factorial = |n: u32| libm::lgamma(f64::from(n) + 1.0);
+    let choose = |n: u32, k: u32| factorial(n) - factorial(k) - factorial(n.saturating_sub(k));
+    let lost = new.successes + old.successes;
+    let all = choose(new.runs + old.runs, lost);
+    let chance: f64 = (lost.saturating_sub(old.runs)..=new.successes)
+        .map(|few| libm::exp(choose(new.runs, few) + choose(old.runs, lost - few) - all))
+        .sum();
+    // Three of three against none is exactly that.
+    chance < 0.0501
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_fewer_is_fewer_beyond_chance() {
+        let of = |successes, runs| Proportion { successes, runs };
+        for (new, old) in [((0, 3), (3, 3)), ((0, 30), (10, 30)), ((2, 30), (20, 30))] {
+            assert!(
+                is_fewer(of(new.0, new.1), of(old.0, old.1)),
+                "{new:?} {old:?}"
+            );
+            assert!(
+                !is_fewer(of(old.0, old.1), of(new.0, new.1)),
+                "{new:?} {old:?}"
+            );
+        }
+        for (new, old) in [
+            ((0, 9), (1, 9)),
+            ((1, 3), (3, 3)),
+            ((0, 2), (2, 2)),
+            ((5, 30), (5, 30)),
+        ] {
+            assert!(
+                !is_fewer(of(new.0, new.1), of(old.0, old.1)),
+                "{new:?} {old:?}"
+            );
+        }
     }
 }

@@ -52,9 +52,7 @@ fn decision(told: &Told<'_>) -> Option<String> {
 }
 
 fn search(told: &Told<'_>) -> String {
-    let recommended = &told.choice.recommended;
-    let lost = recommended.objectives.lost;
-    let is_dropped = |it: &&Tuned| it.objectives.lost > lost;
+    let is_dropped = |it: &&Tuned| it.objectives.lost > 0.0;
     let dropped = told.tuned.iter().filter(is_dropped).count();
     let of_all = format!(
         "Of {} policies {} were tried to the end",
@@ -64,12 +62,14 @@ fn search(told: &Told<'_>) -> String {
     if !told.is_ruled {
         return format!("{of_all}; nothing bounds a service here, so that none can be kept down.");
     }
-    if lost > 0.0 {
+    let best = told.tuned.iter();
+    let best = best.min_by(|a, b| a.objectives.lost.total_cmp(&b.objectives.lost));
+    if let Some(best) = best.filter(|it| it.objectives.lost > 0.0) {
         return format!(
             "{of_all}, and under each the service stayed down in some runs; under {} in the fewest, \
              {}.",
-            recommended.name,
-            percent(lost)
+            best.name,
+            percent(best.objectives.lost)
         );
     }
     match dropped {

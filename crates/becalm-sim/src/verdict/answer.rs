@@ -205,7 +205,7 @@ fn lost(these: &[&Examined]) -> String {
     }
     let each = lost.iter().map(|it| match it.back.successes {
         0 => format!("not with {}", it.what),
-        _ => format!("in only {} with {}", of_runs(it.back), it.what),
+        _ => format!("only in {} with {}", of_runs(it.back), it.what),
     });
     let mut each: Vec<String> = each.collect();
     if these.iter().any(|it| !it.ruling.back().is_all()) {

@@ -189,7 +189,7 @@ fn vulnerable(scenario: &Scenario, ruling: &Ruling) -> String {
     if !lost.is_empty() {
         let lost = lost.iter().map(|it| {
             let back = of_runs(it.back);
-            format!("with {} in only {back}", it.what)
+            format!("with {} in {back}", it.what)
         });
         let _ = write!(sentence, ", but {}", list(&lost.collect::<Vec<_>>()));
     }

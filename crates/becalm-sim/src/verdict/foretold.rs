@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use crate::scenario::{Arrivals, Effect, Scenario, Sharing};
+use crate::scenario::{Arrivals, Effect, Scenario, Sharing, Stale};
 use crate::world::at_rest;
 
 use super::capacity::{failing, hidden_capacity, most_attempts, open_calls};
@@ -27,7 +27,8 @@ pub struct Foretold {
     pub events: u64,
     /// Clients with state of their own that have to be made, in all of them.
     pub clients: u64,
-    /// Bytes of one run before anything waits in it: its clients, instances, keys and buckets.
+    /// Bytes of one run: its clients, instances, keys and buckets, and in a storm what waits in queues
+    /// without a bound.
     pub bytes: u64,
 }
 
@@ -102,8 +103,33 @@ impl Foretold {
         self.events = self.events.saturating_add(events);
         let clients = clients(scenario);
         self.clients = self.clients.saturating_add(runs.saturating_mul(clients));
-        self.bytes = self.bytes.max(at_rest(scenario));
+        let bytes = at_rest(scenario).saturating_add(waiting(scenario));
+        self.bytes = self.bytes.max(bytes);
     }
+}
+
+/// Bytes of a request that waits, with the call that made it.
+const OF_A_WAIT: f64 = 800.0;
+
+/// Bytes of what waits in queues without a bound by the end of a run, where the load is above the hidden
+/// capacity.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates, and is not negative
+fn waiting(scenario: &Scenario) -> u64 {
+    let opened = opened(scenario);
+    if hidden_capacity(&opened).is_none_or(|hidden| hidden >= open_calls(&opened)) {
+        return 0;
+    }
+    let begins = scenario.triggers.iter().map(|it| it.from).min();
+    let left = scenario.horizon.saturating_sub(begins.unwrap_or_default());
+    let loads = failing(&opened, &|policy, timeout| {
+        attempts_in_a_storm(scenario, policy, timeout)
+    });
+    let each = scenario.services.iter().zip(loads).map(|(service, load)| {
+        let more = (load - accepts(service)).max(0.0);
+        let is_kept = service.queue.is_none() && service.stale == Stale::Served;
+        if is_kept { more } else { 0.0 }
+    });
+    (each.sum::<f64>() * left.as_secs_f64() * OF_A_WAIT) as u64
 }
 
 /// Events of a run: of first tries, and of the retries while a trigger lasts, or to the end where the
@@ -220,6 +246,6 @@ fn opened(scenario: &Scenario) -> Scenario {
 /// Clients of a run that have a state of their own.
 fn clients(scenario: &Scenario) -> u64 {
     let own = scenario.populations.iter();
-    let own = own.filter(|it| it.sharing == Sharing::PerClient);
+    let own = own.filter(|it| it.sharing != Sharing::Shared);
     own.map(|it| u64::from(it.clients)).sum()
 }

@@ -9,7 +9,6 @@ use becalm::{
     call::{Call, CallOptions, Decision, Start},
     classify::Verdict,
     scope::Told,
-    shared::Shared,
     time::Instant,
 };
 
@@ -22,13 +21,13 @@ use super::slab::NOWHERE;
 use super::state::{Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source};
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
 
-impl<'a, T: Tracer> World<'a, T> {
+impl<T: Tracer> World<'_, T> {
     /// A call begins, and asks to start. It may be over when this returns.
     pub(super) fn begin(
         &mut self,
         source: Source,
         line: usize,
-        shared: &'a Shared,
+        first_shared: usize,
         options: CallOptions,
         above: Scope,
     ) -> u32 {
@@ -42,6 +41,7 @@ impl<'a, T: Tracer> World<'a, T> {
         } else {
             0
         };
+        let shared = self.plan.shared(line, first_shared, key);
         let slot = &mut self.calls[at];
         slot.shared = Some(shared);
         slot.call = Some(Call::begin(shared, options, above, now));

@@ -200,8 +200,15 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
         count,
         bytes: count.saturating_mul(each),
     };
-    let shared = |sharing| match sharing {
+    let shared = |sharing, service: &str| match sharing {
         Sharing::PerClient => bytes(size_of::<Shared>()),
+        Sharing::PerShard => {
+            let services = scenario.services.iter();
+            let shards = services
+                .filter(|it| it.name == service)
+                .map(|it| it.instances);
+            bytes(size_of::<Shared>()).saturating_mul(shards.map(u64::from).sum())
+        }
         Sharing::Shared => 0,
     };
     let mut parts = Vec::new();
@@ -210,12 +217,16 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
             Arrivals::Closed { .. } => bytes(OF_AN_EVENT),
             _ => 0,
         };
-        let each = shared(population.sharing) + bytes(size_of::<Stream>()) + waiting;
+        let each =
+            shared(population.sharing, &population.target) + bytes(size_of::<Stream>()) + waiting;
         let clients = u64::from(population.clients);
         parts.push(part(&population.name, "clients", clients, each));
     }
     for service in &scenario.services {
-        let calls = service.calls.iter().map(|it| shared(it.sharing));
+        let calls = service
+            .calls
+            .iter()
+            .map(|it| shared(it.sharing, &it.service));
         let each = bytes(size_of::<Instance>()) + calls.sum::<u64>();
         let instances = u64::from(service.instances);
         parts.push(part(&service.name, "instances", instances, each));
@@ -232,7 +243,7 @@ pub(crate) fn parts_at_rest(scenario: &Scenario) -> Vec<Part> {
     let stretches = OF_STRETCHES + bytes(size_of::<Histogram>());
     parts.push(part(
         "",
-        "horizon",
+        "populations",
         scenario.populations.len() as u64,
         stretches,
     ));

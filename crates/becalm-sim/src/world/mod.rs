@@ -28,6 +28,7 @@ mod event;
 mod hedges;
 mod lane;
 mod network;
+mod pace;
 mod plan;
 mod servers;
 mod slab;

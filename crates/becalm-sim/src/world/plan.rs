@@ -5,6 +5,7 @@ use std::time::Duration;
 use becalm::time::ClockId;
 use becalm::{Policy, call::CallOptions, shared::Shared};
 
+use super::cache::shard;
 use crate::scenario::{
     Downstream, Population, Routing, Scenario, Service, Sharing, Stale, Variant,
 };
@@ -51,6 +52,8 @@ pub(super) struct Line {
     pub arrives_from: (u32, u32),
     first_shared: usize,
     sharing: Sharing,
+    /// The states of each owner: one for each instance of the service, or one.
+    shards: u32,
 }
 
 /// The clients of a population.
@@ -89,14 +92,16 @@ impl<'a> Plan<'a> {
         let ends = shares_of(population.clients, &population.variants);
         let first_shared = self.shared.len();
         for (variant, (start, end)) in population.variants.iter().zip(spans(&ends)) {
+            let line = self.line(&population.target, &variant.policy, population.timeout)?;
+            let shards = self.shards(population.sharing, line.target);
             let owners = match population.sharing {
-                Sharing::PerClient => end - start,
+                Sharing::PerClient | Sharing::PerShard => end - start,
                 Sharing::Shared => 1,
             };
-            let line = self.line(&population.target, &variant.policy, population.timeout)?;
             self.lines.push(Line {
                 first_shared,
                 sharing: population.sharing,
+                shards,
                 options: {
                     let mut options = CallOptions::new();
                     options.operation = population.operation;
@@ -105,21 +110,23 @@ impl<'a> Plan<'a> {
                 },
                 ..line
             });
-            self.share(&variant.policy, owners)?;
+            self.share(&variant.policy, owners.saturating_mul(shards))?;
         }
         self.callers.push(Caller { first_line, ends });
         Some(())
     }
 
     fn downstream(&mut self, service: &Service, downstream: &Downstream) -> Option<()> {
+        let line = self.line(&downstream.service, &downstream.policy, downstream.timeout)?;
+        let shards = self.shards(downstream.sharing, line.target);
         let owners = match downstream.sharing {
-            Sharing::PerClient => service.instances,
+            Sharing::PerClient | Sharing::PerShard => service.instances,
             Sharing::Shared => 1,
         };
-        let line = self.line(&downstream.service, &downstream.policy, downstream.timeout)?;
         self.lines.push(Line {
             first_shared: self.shared.len(),
             sharing: downstream.sharing,
+            shards,
             propagates: downstream.propagates,
             fails_for_good: downstream.fails_for_good,
             arrives_from: (
@@ -130,7 +137,15 @@ impl<'a> Plan<'a> {
             ),
             ..line
         });
-        self.share(&downstream.policy, owners)
+        self.share(&downstream.policy, owners.saturating_mul(shards))
+    }
+
+    /// How many states each owner has.
+    fn shards(&self, sharing: Sharing, target: usize) -> u32 {
+        match sharing {
+            Sharing::PerShard => self.scenario.services[target].instances,
+            Sharing::PerClient | Sharing::Shared => 1,
+        }
     }
 
     fn line(&self, target: &str, policy: &Policy, timeout: Option<Duration>) -> Option<Line> {
@@ -156,6 +171,7 @@ impl<'a> Plan<'a> {
             arrives_from: (0, 0),
             first_shared: 0,
             sharing: Sharing::PerClient,
+            shards: 1,
         })
     }
 
@@ -173,9 +189,9 @@ impl<'a> Plan<'a> {
         Some(())
     }
 
-    /// The line and the shared state of a client.
+    /// The line of a client, and the first of its shared states.
     #[inline]
-    pub fn of_client(&self, population: u32, client: u32) -> (usize, &Shared) {
+    pub fn of_client(&self, population: u32, client: u32) -> (usize, usize) {
         let caller = &self.callers[population as usize];
         let variant = match caller.ends.len() {
             1 => 0,
@@ -185,20 +201,33 @@ impl<'a> Plan<'a> {
         let of = &self.lines[line];
         let at = match of.sharing {
             Sharing::PerClient => client as usize,
+            Sharing::PerShard => client as usize * of.shards as usize,
             Sharing::Shared => variant,
         };
-        (line, &self.shared[of.first_shared + at])
+        (line, of.first_shared + at)
     }
 
-    /// The shared state of an instance that calls.
+    /// The first of the shared states of an instance that calls.
     #[inline]
-    pub fn of_instance(&self, line: usize, instance: u32) -> &Shared {
+    pub fn of_instance(&self, line: usize, instance: u32) -> usize {
         let of = &self.lines[line];
         let at = match of.sharing {
             Sharing::PerClient => instance as usize,
+            Sharing::PerShard => instance as usize * of.shards as usize,
             Sharing::Shared => 0,
         };
-        &self.shared[of.first_shared + at]
+        of.first_shared + at
+    }
+
+    /// The state that a call uses which asks for this key.
+    #[inline]
+    pub fn shared(&self, line: usize, first: usize, key: u64) -> &Shared {
+        let shards = self.lines[line].shards;
+        let at = match shards {
+            1 => 0,
+            shards => shard(key, shards),
+        };
+        &self.shared[first + at as usize]
     }
 }
 

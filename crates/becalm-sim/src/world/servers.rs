@@ -25,7 +25,10 @@ impl<T: Tracer> World<'_, T> {
             let cache = service.cache.as_ref();
             self.services.push(ServiceState {
                 instances: (0..service.instances)
-                    .map(|instance| Instance::new(Self::stream(seed, 4, name, instance)))
+                    .map(|instance| {
+                        let stream = Self::stream(seed, 4, name, instance);
+                        Instance::new(stream, service.scalability)
+                    })
                     .collect(),
                 limit: service.limit.map(TokenBucket::new),
                 cache: cache.map(|cache| Entries::new(cache, &mut stream)),
@@ -273,8 +276,10 @@ impl<T: Tracer> World<'_, T> {
         let Request {
             place, instance, ..
         } = self.requests[request];
-        if place == Place::Calling {
-            self.cancel_children(request);
+        match place {
+            Place::Calling => self.cancel_children(request),
+            Place::Working | Place::Refusing => self.leave_work(request, target),
+            _ => (),
         }
         let instance = &mut self.services[target].instances[instance as usize];
         match place {

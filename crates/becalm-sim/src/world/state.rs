@@ -7,11 +7,13 @@ use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority};
 
 use crate::engine::Stream;
 use crate::record::Began;
+use crate::scenario::Scalability;
 
 use super::arrivals::{NEVER, OpenLoop};
 use super::bucket::TokenBucket;
 use super::cache::Entries;
 use super::codel::CoDel;
+use super::pace::Pace;
 use super::slab::NOWHERE;
 
 /// Who makes a call.
@@ -199,6 +201,8 @@ pub(super) struct Instance {
     /// How many triggers keep it down.
     pub down: u32,
     pub codel: CoDel,
+    /// Where requests slow each other down.
+    pub pace: Option<Box<Pace>>,
 }
 
 /// A request in a queue, unless its place was used again.
@@ -209,7 +213,7 @@ pub(super) struct Waiting {
 }
 
 impl Instance {
-    pub fn new(stream: Stream) -> Self {
+    pub fn new(stream: Stream, law: Option<Scalability>) -> Self {
         Self {
             stream,
             queue: VecDeque::new(),
@@ -218,6 +222,7 @@ impl Instance {
             busy: 0,
             down: 0,
             codel: CoDel::default(),
+            pace: law.map(|law| Box::new(Pace::new(law))),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
+use super::pace::{Mark, Pace};
 use super::state::{Answer, Place};
 use super::trace::Tracer;
 
@@ -13,8 +14,15 @@ impl<T: Tracer> World<'_, T> {
         let generation = self.requests.generation(request);
         let here = &mut self.requests[request];
         here.place = place;
-        here.work = work;
         here.since = self.now;
+        if self.services[target].instances[here.instance as usize]
+            .pace
+            .is_some()
+        {
+            self.enter_work(request, target, work);
+            return;
+        }
+        here.work = work;
         here.done_at = self.now.saturating_add(at_speed(work, speed));
         let done_at = here.done_at;
         self.schedule(done_at, Kind::Served, request, generation);
@@ -30,6 +38,7 @@ impl<T: Tracer> World<'_, T> {
         match place {
             Place::Working => {
                 self.events += 1;
+                self.leave_work(request, target);
                 self.own_work_done(request, target);
             }
             Place::Refusing => {
@@ -73,7 +82,16 @@ impl<T: Tracer> World<'_, T> {
 
     /// The speed of a service changes: running work goes on at the new one.
     pub(super) fn set_speed(&mut self, target: usize, speed: f64) {
+        let shares_pace = self.service(target).scalability.is_some();
+        let instances = self.service(target).instances;
+        if shares_pace {
+            (0..instances).for_each(|to| self.at_pace(target, to, |_| ()));
+        }
         let before = std::mem::replace(&mut self.services[target].speed, speed);
+        if shares_pace {
+            (0..instances).for_each(|to| self.at_pace(target, to, |_| ()));
+            return;
+        }
         for request in self.in_order(|place, (of, _)| {
             matches!(place, Place::Working | Place::Refusing) && of == target
         }) {
@@ -86,6 +104,53 @@ impl<T: Tracer> World<'_, T> {
     }
 }
 
+impl<T: Tracer> World<'_, T> {
+    /// A request comes to those that an instance works on, and slows them down.
+    fn enter_work(&mut self, request: u32, target: usize, work: u64) {
+        let here = &mut self.requests[request];
+        let (to, serial) = (here.instance, here.serial);
+        here.done_at = NEVER;
+        let mut mark = 0;
+        self.at_pace(target, to, |pace| mark = pace.enter(work, serial, request));
+        self.requests[request].work = mark;
+    }
+
+    /// A request is not worked on any more, and the others go faster for it.
+    pub(super) fn leave_work(&mut self, request: u32, target: usize) {
+        let here = &self.requests[request];
+        let (to, at, serial) = (here.instance, here.work, here.serial);
+        let mark = Mark {
+            at,
+            serial,
+            request,
+        };
+        self.at_pace(target, to, |pace| pace.leave(mark));
+    }
+
+    /// What changes the speed of those that an instance works on changes who is done next, and when.
+    fn at_pace(&mut self, target: usize, to: u32, change: impl FnOnce(&mut Pace)) {
+        let state = &mut self.services[target];
+        let speed = state.speed;
+        let Some(pace) = &mut state.instances[to as usize].pace else {
+            return;
+        };
+        pace.count(self.now, speed);
+        change(pace);
+        let first = pace.first(speed);
+        let before = std::mem::replace(&mut pace.next, first.map(|(request, _)| request));
+        if let Some(before) = before.filter(|before| first.is_none_or(|(it, _)| it != *before)) {
+            self.requests[before].done_at = NEVER;
+        }
+        if let Some((request, at)) = first {
+            if self.requests[request].done_at != at {
+                self.requests[request].done_at = at;
+                let generation = self.requests.generation(request);
+                self.schedule(at, Kind::Served, request, generation);
+            }
+        }
+    }
+}
+
 /// How long so much work takes.
 #[inline]
 #[expect(
@@ -93,7 +158,7 @@ impl<T: Tracer> World<'_, T> {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss
 )]
-fn at_speed(work: u64, speed: f64) -> u64 {
+pub(super) fn at_speed(work: u64, speed: f64) -> u64 {
     if speed >= 1.0 {
         work
     } else if speed <= 0.0 {
@@ -109,7 +174,7 @@ fn at_speed(work: u64, speed: f64) -> u64 {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss
 )]
-fn done_in(time: u64, speed: f64) -> u64 {
+pub(super) fn done_in(time: u64, speed: f64) -> u64 {
     if speed >= 1.0 {
         time
     } else {

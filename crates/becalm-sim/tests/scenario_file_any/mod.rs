@@ -8,7 +8,7 @@ use becalm::{
 use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
     Arrivals, Cache, Discipline, Downstream, Effect, InvalidScenario, Limit, Network, Population,
-    Routing, Scenario, Service, Sharing, Stale, Trigger, Variant,
+    Routing, Scalability, Scenario, Service, Sharing, Stale, Trigger, Variant,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -79,6 +79,8 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             pause
         }),
         any_times().prop_map(|mut times| {
+            // Before any horizon.
+            times.push(Duration::ZERO);
             times.sort();
             Arrivals::Trace(times.into())
         }),
@@ -153,15 +155,20 @@ fn any_service(name: String, below: Vec<String>) -> impl Strategy<Value = Servic
     let stale = select(vec![Stale::Served, Stale::PastDeadline, Stale::Cancelled]);
     let limit = option::of((any_rate(), 1.0..1e6_f64));
     let rules = (any_routing(), any_discipline(), stale, limit);
-    let work = (any_distribution(), any_time(), any_share());
+    let law = option::of((any_share(), any_share()));
+    let work = (any_distribution(), any_time(), any_share(), law);
     let parts = (size, rules, work, option::of(any_cache()), calls);
     parts.prop_map(move |(size, rules, work, cache, calls)| {
         let (instances, workers, queue) = size;
-        let (time, refusal, failures) = work;
+        let (time, refusal, failures, law) = work;
         let mut service = Service::new(name.clone(), workers, time);
         (service.instances, service.queue) = (instances, queue);
         (service.routing, service.discipline, service.stale) = (rules.0, rules.1, rules.2);
         service.limit = rules.3.map(|(rate, burst)| Limit { rate, burst });
+        service.scalability = law.map(|(contention, coherency)| Scalability {
+            contention,
+            coherency,
+        });
         (service.refusal, service.failures) = (refusal, failures);
         (service.cache, service.calls) = (cache, calls);
         service

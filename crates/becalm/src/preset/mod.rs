@@ -10,7 +10,8 @@
 //!   kind documents it.
 //! - What none of the systems has keeps becalm's default: of nested retries the nearest one repeats.
 //!
-//! One is becalm's own advice: `contention`, for transactions that stand in each other's way.
+//! Two are becalm's own advice: `contention`, for transactions that stand in each other's way, and
+//! `command`, for commands: `becalm run` starts from it.
 
 /// A row for each system: its name and where its figures stand, the policy from which it starts and
 /// what it sets of that, and how it behaves otherwise.

@@ -125,6 +125,7 @@ fn the_numbers_are_those_of_the_systems() {
         ("graphql-ws", 6, secs(1), 2.0, none),
         ("centrifuge", unlimited, ms(500), 2.0, secs(20)),
         ("contention", 20, ms(20), 2.0, secs(1)),
+        ("command", 5, secs(2), 2.0, secs(60)),
     ] {
         let policy = policy(name);
         let found = (policy.attempts, policy.base, policy.multiplier, policy.cap);
@@ -282,7 +283,7 @@ fn hints_times_and_budgets_are_those_of_the_systems() {
 }
 
 /// Istio sets Envoy's `max_retries` to 2^32 - 1 on every cluster
-/// (pilot/pkg/networking/core/cluster_traffic_policy.go).
+/// (`pilot/pkg/networking/core/cluster_traffic_policy.go`).
 #[test]
 fn p4_istio_is_envoy_with_one_retry_more_and_without_a_bound() {
     let unbounded = policy("envoy").attempts(3).budget(Budget::None);

@@ -67,6 +67,7 @@ fn named_by(invalid: &InvalidScenario) -> Option<&str> {
         | InvalidScenario::Rate { of, .. }
         | InvalidScenario::Count { of, .. }
         | InvalidScenario::Time { of, .. }
+        | InvalidScenario::Shards { of, .. }
         | InvalidScenario::Policy { of, .. } => Some(of),
         InvalidScenario::Horizon | InvalidScenario::Bucket => None,
     }

@@ -11,7 +11,7 @@ use super::population;
 use super::refusal::{InvalidFile, Refusal};
 use super::words::{self, ROUTING, SHARING, STALE, UNLIMITED, word};
 use crate::engine::Distribution;
-use crate::scenario::{Cache, Downstream, Limit, Service};
+use crate::scenario::{Cache, Downstream, Limit, Scalability, Service};
 
 pub(super) const KEYS: &[&str] = &[
     "name",
@@ -19,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "routing",
     "workers",
     "time",
+    "scalability",
     "queue",
     "discipline",
     "refusal",
@@ -28,6 +29,7 @@ pub(super) const KEYS: &[&str] = &[
     "cache",
     "calls",
 ];
+const SCALABILITY: &[&str] = &["contention", "coherency"];
 const LIMIT: &[&str] = &["rate", "burst"];
 const CACHE: &[&str] = &["keys", "hot", "ttl", "keeps_late_fills", "starts_warm"];
 const CALLS: &[&str] = &[
@@ -52,6 +54,9 @@ pub(super) fn read(section: &Section<'_>, files: Files<'_>) -> Result<Service, R
         Ok(words::bounded(it, 1)?.unwrap_or(Service::UNLIMITED))
     })?;
     section.set("time", &mut service.time, |it| distribution(it, files))?;
+    section.set("scalability", &mut service.scalability, |it| {
+        read_scalability(it).map(Some)
+    })?;
     section.set("queue", &mut service.queue, |it| words::bounded(it, 0))?;
     section.set("discipline", &mut service.discipline, words::discipline)?;
     section.set("refusal", &mut service.refusal, Entry::duration)?;
@@ -72,6 +77,7 @@ pub(super) fn write(service: &Service, lines: &mut Lines) -> Result<(), InvalidF
         routing,
         workers,
         time,
+        scalability,
         queue,
         discipline,
         refusal,
@@ -91,6 +97,16 @@ pub(super) fn write(service: &Service, lines: &mut Lines) -> Result<(), InvalidF
         workers => workers.into(),
     });
     lines.changed("time", time, &default.time, write_distribution);
+    if let Some(law) = scalability {
+        let Scalability {
+            contention,
+            coherency,
+        } = *law;
+        lines.key(
+            "scalability",
+            table([("contention", contention), ("coherency", coherency)]),
+        );
+    }
     if let Some(places) = queue {
         lines.key("queue", *places);
     }
@@ -102,9 +118,7 @@ pub(super) fn write(service: &Service, lines: &mut Lines) -> Result<(), InvalidF
     }
     lines.changed("failures", failures, &default.failures, |it| *it);
     if let Some(Limit { rate, burst }) = limit {
-        let table = [("rate", *rate), ("burst", *burst)];
-        let table = table.map(|(key, value)| (key.to_owned(), Value::from(value)));
-        lines.key("limit", Table::from_iter(table));
+        lines.key("limit", table([("rate", *rate), ("burst", *burst)]));
     }
     lines.changed("stale", stale, &default.stale, |it| word(STALE, it));
     if let Some(cache) = cache {
@@ -117,6 +131,19 @@ pub(super) fn write(service: &Service, lines: &mut Lines) -> Result<(), InvalidF
 fn default(name: &str) -> Service {
     let time = Distribution::Constant(std::time::Duration::from_millis(10));
     Service::new(name, 1, time)
+}
+
+fn table(numbers: [(&str, f64); 2]) -> Table {
+    let numbers = numbers.map(|(key, value)| (key.to_owned(), Value::from(value)));
+    Table::from_iter(numbers)
+}
+
+fn read_scalability(entry: &Entry<'_>) -> Result<Scalability, Refusal> {
+    let section = entry.section(SCALABILITY)?;
+    let mut law = Scalability::default();
+    section.set("contention", &mut law.contention, Entry::share)?;
+    section.set("coherency", &mut law.coherency, Entry::share)?;
+    Ok(law)
 }
 
 fn read_limit(entry: &Entry<'_>) -> Result<Limit, Refusal> {

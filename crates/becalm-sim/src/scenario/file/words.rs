@@ -30,6 +30,7 @@ pub(super) const STALE: &[(&str, Stale)] = &[
 pub(super) const SHARING: &[(&str, Sharing)] = &[
     ("per-client", Sharing::PerClient),
     ("shared", Sharing::Shared),
+    ("per-shard", Sharing::PerShard),
 ];
 
 pub(super) const PRIORITY: &[(&str, Priority)] = &[

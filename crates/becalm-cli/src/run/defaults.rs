@@ -1,0 +1,94 @@
+//! What does a run do that nobody gave a policy? What the library's preset for commands says.
+
+use becalm::duration::Human;
+use becalm::policy::Unreadable;
+use becalm::preset::Preset;
+use becalm::{Budget, Policy};
+use clap::Arg;
+
+use crate::policy_flags::{PolicyFlags, told_default};
+
+/// The preset from which a run starts.
+const PRESET: &str = "command";
+
+/// The policy of a run; the error is one sentence.
+///
+/// A run is one call. A budget of its own would grant it no more than the burst, however many attempts
+/// were asked for; it bounds something once many runs share it.
+pub fn policy(flags: &PolicyFlags, is_shared: bool) -> Result<Policy, String> {
+    let mut by_default = by_default().map_err(|unreadable| unreadable.to_string())?;
+    if is_shared {
+        by_default.budget = Policy::default().budget;
+    }
+    let mut policy = flags.policy_from(by_default)?;
+    if !is_shared && !flags.budget_is_given() {
+        policy.budget = Budget::None;
+    }
+    Ok(policy)
+}
+
+fn by_default() -> Result<Policy, Unreadable> {
+    Preset::by_name(PRESET).map(Preset::policy)
+}
+
+/// The flag, with the default that it has here.
+pub fn told(flag: Arg) -> Arg {
+    let Ok(policy) = by_default() else {
+        return flag;
+    };
+    let default = match flag.get_id().as_str() {
+        "attempts" => policy.attempts.to_string(),
+        "base" => Human(policy.base).to_string(),
+        "cap" => Human(policy.cap).to_string(),
+        "jitter" => policy.jitter.to_string(),
+        "budget" => format!(
+            "{}; with --budget-file {}",
+            policy.budget,
+            Policy::default().budget
+        ),
+        _ => return flag,
+    };
+    told_default(flag, Some(&default))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, Command};
+
+    use super::*;
+    use crate::run::Args;
+
+    /// What another preset than the default sets, its flag must tell: here, flag by flag.
+    #[test]
+    fn r14_the_help_names_the_defaults_of_commands() {
+        let (mut ours, library) = (by_default().unwrap(), Policy::default());
+        let command = Args::augment_args(Command::new("run"));
+        let told = |id: &str| {
+            let flag = command
+                .get_arguments()
+                .find(|it| it.get_id() == id)
+                .unwrap();
+            let help = flag.get_help().unwrap().to_string();
+            help.split_once("[default: ").unwrap().1.replace(']', "")
+        };
+        assert_eq!(told("attempts"), ours.attempts.to_string());
+        assert_eq!(told("base"), Human(ours.base).to_string());
+        assert_eq!(told("cap"), Human(ours.cap).to_string());
+        assert_eq!(told("jitter"), ours.jitter.to_string());
+        assert!(told("budget").starts_with("none; "));
+        assert_eq!(told("multiplier"), library.multiplier.to_string());
+        (ours.attempts, ours.base, ours.cap) = (library.attempts, library.base, library.cap);
+        (ours.jitter, ours.budget) = (library.jitter, library.budget);
+        assert_eq!(ours, library, "the help of every other flag tells this");
+    }
+
+    #[test]
+    fn r14_runs_that_share_a_budget_have_the_librarys_and_a_single_one_has_none() {
+        let flags = PolicyFlags::default();
+        let mut command = Preset::by_name("command").unwrap().policy();
+        assert_eq!(policy(&flags, false), Ok(command.clone()));
+        assert_eq!(command.budget, Budget::None);
+        command.budget = Policy::default().budget;
+        assert_eq!(policy(&flags, true), Ok(command));
+    }
+}

@@ -1,0 +1,143 @@
+//! What can becalm be asked to do? A row for each subcommand.
+//!
+//! Its flags are built when it is asked for, and then alone: a run of a short command would spend
+//! most of its time on the flags of the others.
+
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+
+use crate::{drill, generate, plan, presets, run, storm};
+
+/// What becalm is asked to do.
+#[derive(Debug)]
+pub enum Subcommand {
+    Run(Box<run::Args>),
+    Plan(plan::Args),
+    Drill(drill::Args),
+    Storm(storm::Args),
+    Presets(presets::Args),
+    Completions(generate::CompletionsArgs),
+    Man(generate::ManArgs),
+}
+
+impl clap::Subcommand for Subcommand {
+    fn augment_subcommands(command: Command) -> Command {
+        command.subcommands([
+            later::<run::Args>("run", "Retry a command"),
+            later::<plan::Args>(
+                "plan",
+                "Show what a policy does: every delay, and for how long at worst",
+            ),
+            later::<drill::Args>(
+                "drill",
+                "Show on this machine how retries turn a short fault into a long storm, and what \
+                 prevents it",
+            ),
+            later::<storm::Args>(
+                "storm",
+                "Simulate what a policy does to a service, before it does it",
+            ),
+            later::<presets::Args>(
+                "presets",
+                "List the presets: the defaults of well-known systems",
+            ),
+            later::<generate::CompletionsArgs>("completions", "Print the completions of a shell"),
+            later::<generate::ManArgs>("man", "Print the manual, one page per command"),
+        ])
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::augment_subcommands(Command::default())
+            .find_subcommand(name)
+            .is_some()
+    }
+}
+
+/// A subcommand of this name, whose flags are built when it is asked for.
+fn later<A: Args>(name: &'static str, about: &'static str) -> Command {
+    Command::new(name).about(about).defer(A::augment_args)
+}
+
+impl FromArgMatches for Subcommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let (name, given) = matches
+            .subcommand()
+            .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        Ok(match name {
+            "run" => Self::Run(Box::new(read(given)?)),
+            "plan" => Self::Plan(read(given)?),
+            "drill" => Self::Drill(read(given)?),
+            "storm" => Self::Storm(read(given)?),
+            "presets" => Self::Presets(read(given)?),
+            "completions" => Self::Completions(read(given)?),
+            "man" => Self::Man(read(given)?),
+            _ => return Err(Error::new(ErrorKind::InvalidSubcommand)),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn read<A: FromArgMatches>(given: &ArgMatches) -> Result<A, Error> {
+    A::from_arg_matches(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::Cli;
+
+    #[test]
+    fn r15_a_run_builds_the_flags_of_no_other_subcommand() {
+        let mut cli = Cli::command();
+        let run = ["becalm", "run", "--", "true"];
+        cli.try_get_matches_from_mut(run).unwrap();
+        let built = cli
+            .get_subcommands()
+            .filter(|it| it.get_arguments().count() > 0);
+        let built: Vec<_> = built.map(Command::get_name).collect();
+        assert_eq!(built, ["run", "help"]);
+    }
+
+    #[test]
+    fn every_subcommand_is_read_and_says_of_itself_what_the_list_says() {
+        let told = |cli: &Command| -> Vec<_> {
+            let ours = cli.get_subcommands().filter(|it| it.get_name() != "help");
+            ours.map(|it| {
+                (
+                    it.get_name().to_owned(),
+                    it.get_about().map(ToString::to_string),
+                )
+            })
+            .collect()
+        };
+        let listed = Cli::command();
+        let mut built = Cli::command();
+        built.build();
+        assert_eq!(told(&listed), told(&built));
+        for (name, arguments) in [
+            ("run", &["true"][..]),
+            ("plan", &[]),
+            ("drill", &[]),
+            ("storm", &["--list"]),
+            ("presets", &[]),
+            ("completions", &["bash"]),
+            ("man", &[]),
+        ] {
+            let line = ["becalm", name]
+                .into_iter()
+                .chain(arguments.iter().copied());
+            assert!(Cli::try_parse_from(line).is_ok(), "{name}");
+        }
+        assert_eq!(told(&listed).len(), 7);
+    }
+}

@@ -1,0 +1,81 @@
+//! When is a request done whose speed depends on how many others an instance works on?
+//!
+//! All that are at work in an instance go at one speed. So the instance counts the work that each of
+//! them has been given since the start of the run, and a request is done when that count reaches a
+//! mark of its own. The next to be done has the lowest mark, whatever the speed was meanwhile.
+
+use std::collections::BTreeSet;
+
+use super::work::{at_speed, done_in};
+use crate::scenario::Scalability;
+
+/// The requests that an instance works on, by their marks.
+#[derive(Debug)]
+pub(super) struct Pace {
+    law: Scalability,
+    given: u64,
+    /// Up to when `given` counts.
+    counted_to: u64,
+    marks: BTreeSet<Mark>,
+    /// The request whose end is scheduled.
+    pub next: Option<u32>,
+}
+
+/// What is done first is first; of what is done at once, what was sent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub at: u64,
+    pub serial: u64,
+    pub request: u32,
+}
+
+impl Pace {
+    pub fn new(law: Scalability) -> Self {
+        Self {
+            law,
+            given: 0,
+            counted_to: 0,
+            marks: BTreeSet::new(),
+            next: None,
+        }
+    }
+
+    /// Time has passed, in which the service had this speed.
+    pub fn count(&mut self, now: u64, speed: f64) {
+        let speed = speed * self.speed();
+        self.given = self
+            .given
+            .saturating_add(done_in(now - self.counted_to, speed));
+        self.counted_to = now;
+    }
+
+    /// A request begins, with so much work. Returns its mark.
+    pub fn enter(&mut self, work: u64, serial: u64, request: u32) -> u64 {
+        let at = self.given.saturating_add(work);
+        self.marks.insert(Mark {
+            at,
+            serial,
+            request,
+        });
+        at
+    }
+
+    pub fn leave(&mut self, mark: Mark) {
+        self.marks.remove(&mark);
+        if self.next == Some(mark.request) {
+            self.next = None;
+        }
+    }
+
+    /// Who is done first, and when, if nothing changes.
+    pub fn first(&self, speed: f64) -> Option<(u32, u64)> {
+        let first = self.marks.first()?;
+        let left = at_speed(first.at.saturating_sub(self.given), speed * self.speed());
+        Some((first.request, self.counted_to.saturating_add(left)))
+    }
+
+    fn speed(&self) -> f64 {
+        let at_work = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
+        self.law.speed(at_work)
+    }
+}
