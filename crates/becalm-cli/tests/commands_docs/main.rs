@@ -302,13 +302,13 @@ fn d2_the_figures_of_the_page_are_the_programs() {
         let waits = plan["waits"][key].as_u64().expect("milliseconds");
         waits.div_ceil(1000)
     };
-    let [plain, eight] = ["", "--attempts 8"].map(plan);
+    let [default, eight] = ["", "--attempts 8"].map(plan);
     let told = format!(
         "Without flags it makes up to {} attempts and waits for {} to {} seconds in all; with \
          `--attempts 8`, for {} to {}.",
-        plain["retries"].as_array().expect("retries").len() + 1,
-        seconds(&plain, "min_ms"),
-        seconds(&plain, "max_ms"),
+        default["retries"].as_array().expect("retries").len() + 1,
+        seconds(&default, "min_ms"),
+        seconds(&default, "max_ms"),
         seconds(&eight, "min_ms"),
         seconds(&eight, "max_ms"),
     );
@@ -318,13 +318,13 @@ fn d2_the_figures_of_the_page_are_the_programs() {
         .split("--kill-after <DURATION>")
         .nth(1)
         .expect("the flag");
-    let (_, default) = kill_after.split_once("[default: ").expect("a default");
+    let (_, after) = kill_after.split_once("[default: ").expect("a default");
     let default = default
         .split(']')
         .next()
         .expect("a value")
         .replace('s', " s");
-    let told = format!("kills what still runs {default} later (`--kill-after`)");
+    let told = format!("kills what still runs {after} later (`--kill-after`)");
     assert!(page.contains(&told), "{told}");
 }
 
