@@ -318,13 +318,13 @@ fn d2_the_figures_of_the_page_are_the_programs() {
         .split("--kill-after <DURATION>")
         .nth(1)
         .expect("the flag");
-    let (_, default) = kill_after.split_once("[default: ").expect("a default");
+    let (_, after) = kill_after.split_once("[default: ").expect("a default");
     let default = default
         .split(']')
         .next()
         .expect("a value")
         .replace('s', " s");
-    let told = format!("kills what still runs {default} later (`--kill-after`)");
+    let told = format!("kills what still runs {after} later (`--kill-after`)");
     assert!(page.contains(&told), "{told}");
 }
 
