@@ -66,6 +66,10 @@ font-size:12px;fill:var(--bc-muted)}\
 .bc-rule{stroke:var(--bc-muted);stroke-width:1;stroke-dasharray:4 3}\
 .bc-line{fill:none;stroke-width:1.8;stroke-linejoin:round}\
 .bc-dashed{stroke-dasharray:5 3}\
+.bc-long{stroke-dasharray:11 4}\
+.bc-dotted{stroke-dasharray:2 3}\
+.bc-mixed{stroke-dasharray:9 3 2 3}\
+.bc-rare{stroke-dasharray:4 7}\
 .bc-area{fill-opacity:.22;stroke:none}.bc-bars{fill-opacity:.45;stroke:none}\
 .bc-none{fill:var(--bc-ground);stroke:var(--bc-muted);stroke-dasharray:2 3}\
 .bc-mark{fill:none;stroke:var(--bc-ink);stroke-width:2.5}\

@@ -121,20 +121,29 @@ impl Table {
             .collect()
     }
 
-    /// The table as HTML.
+    /// The table as HTML. On a narrow screen one of many columns has a block for each row, in which
+    /// every cell names its column: columns beyond the edge are not read.
     pub(crate) fn to_html(&self) -> String {
-        let mut html = String::from("<div class=\"bc-scroll\"><table><thead><tr>");
+        let class = if self.header.len() > 2 {
+            " class=\"bc-many\""
+        } else {
+            ""
+        };
+        let mut html = format!("<div class=\"bc-scroll\"><table{class}><thead><tr>");
         for name in &self.header {
-            let _ = write!(html, "<th scope=\"col\">{}</th>", markup(name));
+            // The names of policies are long, and have no spaces.
+            let parts = name.split_inclusive([';', ',', '=']).map(markup);
+            let name = parts.collect::<Vec<_>>().join("<wbr>");
+            let _ = write!(html, "<th scope=\"col\">{name}</th>");
         }
         html.push_str("</tr></thead><tbody>");
         for row in &self.rows {
             html.push_str("<tr>");
             for (column, cell) in row.iter().enumerate() {
                 let tag = if column == 0 {
-                    "th scope=\"row\""
+                    "th scope=\"row\"".to_owned()
                 } else {
-                    "td"
+                    format!("td data-of=\"{}\"", markup(&self.header[column]))
                 };
                 let close = if column == 0 { "th" } else { "td" };
                 let _ = write!(

@@ -199,6 +199,12 @@ fn s1_a_policy_line_names_the_retries_below_the_first_tier() {
     assert!(own.policy.starts_with(expected), "{}", own.policy);
     let (own, _) = one(&failover(&once()), &once());
     assert_eq!(own.policy, "1 attempt: no retries");
+    // Who does not retry is named beside those who do.
+    let mut mixed = failover(&stormy);
+    mixed.services[1].calls[0].policy = once();
+    let (own, _) = one(&mixed, &stormy);
+    let expected = "; users and orders->database: 1 attempt";
+    assert!(own.policy.ends_with(expected), "{}", own.policy);
 }
 
 #[test]

@@ -3,19 +3,19 @@
 use becalm_report::format;
 use becalm_sim::study::Figure;
 
-/// The value in the unit that suits it; a dash where there is none. What was searched for is known to
-/// lie between two values, and is told as these.
-pub fn value(figure: &Figure) -> String {
+/// The value, or where it was searched for the two values between which it is known to lie.
+pub fn between(figure: &Figure) -> String {
     if let Some(ends) = figure.interval.filter(|_| SEARCHED.contains(&figure.id)) {
         let [low, high] = [ends.0, ends.1].map(|it| with_unit(it, figure.unit));
         if figure.value.is_some() && low != high {
             return format!("{low} to {high}");
         }
     }
-    one(figure)
+    value(figure)
 }
 
-fn one(figure: &Figure) -> String {
+/// The value in the unit that suits it; a dash where there is none.
+pub fn value(figure: &Figure) -> String {
     figure
         .value
         .map_or_else(|| "-".into(), |value| with_unit(value, figure.unit))
@@ -25,7 +25,7 @@ const SEARCHED: [&str; 3] = ["largest_load", "longest_outage_s", "most_clients"]
 
 /// The value, and the interval that it lies in.
 pub fn whole(figure: &Figure) -> String {
-    let value = one(figure);
+    let value = value(figure);
     let ends = figure
         .interval
         .map(|(low, high)| [low, high].map(|it| with_unit(it, figure.unit)));
@@ -61,9 +61,10 @@ mod tests {
         assert_eq!(text("s", None), "-");
         let figure = Figure::new("id", "title", "s", Some(2.0)).within(1.5, 2.5);
         assert_eq!(whole(&figure), "2s (1.5s to 2.5s)");
-        assert_eq!(value(&figure), "2s");
+        assert_eq!(between(&figure), "2s", "it was measured");
         let outage = Figure::new("longest_outage_s", "title", "s", Some(2.0)).within(1.5, 2.5);
-        assert_eq!(value(&outage), "1.5s to 2.5s", "s4: as an interval");
+        assert_eq!(between(&outage), "1.5s to 2.5s", "s4: as an interval");
+        assert_eq!(value(&outage), "2s");
         assert_eq!(whole(&outage), "2s (1.5s to 2.5s)");
         assert_eq!(
             whole(&figure.within(2.0, 2.0)),

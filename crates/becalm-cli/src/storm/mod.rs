@@ -3,6 +3,7 @@
 mod check;
 mod command;
 mod contender;
+mod decision;
 mod document;
 mod figures;
 mod flags;

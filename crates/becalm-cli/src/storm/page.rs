@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use becalm_report::{Colour, Page, Table, format};
 use becalm_sim::study::{Chart, Contender, Study, Verdict};
 
-use super::picture::Drawing;
+use super::decision;
+use super::picture::{Drawing, is_all_zero};
 use super::study::Told;
 use super::{table, text};
 
@@ -19,7 +20,20 @@ pub fn page(told: &Told) -> Page {
     } else {
         page.badges(badges)
     };
-    let page = page.conclusion(tone(study), &study.answer).contents();
+    let page = match decision::sentence(study) {
+        Some(decision) => page
+            .conclusion(tone(study), &decision)
+            .paragraph(&study.answer),
+        None => page.conclusion(tone(study), &study.answer),
+    };
+    let page = page.contents();
+    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
+        page
+    } else {
+        let names = table::names(&study.contenders);
+        page.heading("What decides")
+            .table(&table::that_decide(study, &names))
+    };
     let page = match &told.recommended {
         Some(recommended) => page
             .heading("The recommended policy")
@@ -46,7 +60,11 @@ pub fn page(told: &Told) -> Page {
     } else {
         drawings(page.heading("Each service"), &study.services)
     };
-    let page = page.heading("The figures").table(&all_figures(study));
+    let page = if study.contenders.len() > table::SIDE_BY_SIDE {
+        page.heading("The figures").table(&all_figures(study))
+    } else {
+        page.details("All figures", |page| page.table(&all_figures(study)))
+    };
     let page = if study.contenders.len() > table::SIDE_BY_SIDE {
         page.details("Why each verdict", |page| evidence(page, &study.contenders))
     } else {
@@ -103,8 +121,15 @@ fn evidence(page: Page, contenders: &[Contender]) -> Page {
 }
 
 fn drawings(page: Page, charts: &[Chart]) -> Page {
-    let drawings = charts.iter().filter_map(Drawing::of);
-    drawings.fold(page, |page, drawing| drawing.on(page))
+    charts.iter().fold(page, |page, chart| {
+        if is_all_zero(chart) {
+            return page.paragraph(&format!("{}: 0 throughout.", chart.title));
+        }
+        match Drawing::of(chart) {
+            Some(drawing) => drawing.on(page),
+            None => page,
+        }
+    })
 }
 
 fn all_figures(study: &Study) -> Table {

@@ -82,6 +82,18 @@ impl Drawing {
     }
 }
 
+/// Whether a chart has nothing to show: values, and all of them zero.
+pub fn is_all_zero(chart: &Chart) -> bool {
+    let values: Vec<f64> = match &chart.kind {
+        ChartKind::Lines(lines) => lines.iter().flat_map(|it| &it.1).map(|it| it.1).collect(),
+        ChartKind::Bars(bars) => bars.iter().map(|it| it.1).collect(),
+        ChartKind::Map { cells, .. } => cells.clone(),
+        _ => return false,
+    };
+    let mut finite = values.into_iter().filter(|it| it.is_finite()).peekable();
+    finite.peek().is_some() && finite.all(|it| it == 0.0)
+}
+
 fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
     let drawing = LineChart::new(&*chart.title)
         .x_label(&*chart.x)
@@ -93,10 +105,13 @@ fn line_chart(chart: &Chart, lines: &[(String, Vec<(f64, f64)>)]) -> LineChart {
         drawing.band(Band::new(*from, *to, &**name))
     });
     let drawing = rules(chart).fold(drawing, LineChart::rule);
-    let coloured = lines.iter().zip((0..).map(Colour::of_series));
-    coloured.fold(drawing, |drawing, ((name, points), colour)| {
-        drawing.series(Series::line(&**name, colour, with_gaps(points)))
-    })
+    lines
+        .iter()
+        .zip(0..)
+        .fold(drawing, |drawing, ((name, points), index)| {
+            let colour = Colour::of_series(index);
+            drawing.series(Series::line(&**name, colour, with_gaps(points)).patterned(index))
+        })
 }
 
 /// A drawing has a gap only where there is no number: infinity would be its upper edge.

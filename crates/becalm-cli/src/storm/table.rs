@@ -9,10 +9,26 @@ use super::figures;
 
 /// A row for each figure, a column for each of these policies under its heading.
 pub fn of_figures(study: &Study, of: Range<usize>, headings: &[String], exact: bool) -> Table {
+    let titles = titles(study).into_iter();
+    let titles = titles.map(|(id, title)| (None, id, title.to_owned()));
+    let rows = titles.chain(titles_of_services(study));
+    rows_of(study, of, headings, exact, rows)
+}
+
+/// The verdicts, and a row for each of these figures: of the clients, or of a service.
+fn rows_of<'a>(
+    study: &'a Study,
+    of: Range<usize>,
+    headings: &[String],
+    exact: bool,
+    rows: impl Iterator<Item = (Option<&'a str>, &'static str, String)>,
+) -> Table {
     let contenders = study.contenders.get(of).unwrap_or_default();
     let header = [String::new()].into_iter().chain(headings.iter().cloned());
     let write = if exact {
         figures::whole
+    } else if study.contenders.len() <= ROOMY {
+        figures::between
     } else {
         figures::value
     };
@@ -23,17 +39,43 @@ pub fn of_figures(study: &Study, of: Range<usize>, headings: &[String], exact: b
     } else {
         table
     };
-    let titles = titles(study).into_iter();
-    let titles = titles.map(|(id, title)| (None, id, title.to_owned()));
-    titles
-        .chain(titles_of_services(study))
-        .fold(table, |table, (service, id, title)| {
-            let cells = contenders.iter().map(|contender| {
-                let figure = figures_of(contender, service).find(|figure| figure.id == id);
-                Cell::new(figure.map_or_else(String::new, write))
-            });
-            table.row([Cell::new(title)].into_iter().chain(cells))
-        })
+    rows.fold(table, |table, (service, id, title)| {
+        let cells = contenders.iter().map(|contender| {
+            let figure = figures_of(contender, service).find(|figure| figure.id == id);
+            Cell::new(figure.map_or_else(String::new, write))
+        });
+        table.row([Cell::new(title)].into_iter().chain(cells))
+    })
+}
+
+/// The figures by which a policy is chosen, in the order in which a reader asks for them.
+const DECISIVE: [&str; 7] = [
+    "recovery_p50_s",
+    "success_share",
+    "latency_p99_ms",
+    "amplification_during",
+    "amplification",
+    "longest_outage_s",
+    "largest_load",
+];
+
+/// How many of them are shown, besides the verdict.
+const ROWS: usize = 5;
+
+/// The verdict and the few figures that decide between these policies; of a study that has none of them,
+/// its first figures.
+pub fn that_decide(study: &Study, headings: &[String]) -> Table {
+    let titles = titles(study);
+    let mut decisive: Vec<_> = DECISIVE
+        .iter()
+        .filter_map(|id| titles.iter().find(|it| it.0 == *id))
+        .collect();
+    let others = titles.iter().filter(|it| !DECISIVE.contains(&it.0));
+    decisive.extend(others);
+    decisive.truncate(ROWS);
+    let rows = decisive.into_iter().map(|it| (None, it.0, it.1.to_owned()));
+    let all = 0..study.contenders.len();
+    rows_of(study, all, headings, true, rows)
 }
 
 /// The figures of a policy, or of the service of this name under it.
@@ -67,6 +109,9 @@ fn titles_of_services(study: &Study) -> Vec<(Option<&str>, &'static str, String)
     });
     titles.collect()
 }
+
+/// Policies up to which there is room for intervals on a terminal.
+const ROOMY: usize = 2;
 
 /// The most policies that stand side by side; more have a row each.
 pub const SIDE_BY_SIDE: usize = 8;

@@ -10,7 +10,7 @@ use becalm_sim::study::Study;
 
 use super::picture::Drawing;
 use super::study::Told;
-use super::{remedy, table};
+use super::{decision, remedy, table};
 use crate::stream::Stream;
 use crate::wording::filled;
 
@@ -22,6 +22,9 @@ pub fn findings(told: &Told, width: usize) -> String {
     text.push('\n');
     if study.contenders.len() <= table::SIDE_BY_SIDE {
         text.push_str(&verdicts(study, width, painter));
+    }
+    if let Some(decision) = decision::sentence(study) {
+        text.push_str(&filled(width, "", &decision));
     }
     text.push_str(&filled(width, "", &study.answer));
     text.push('\n');

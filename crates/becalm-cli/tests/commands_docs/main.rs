@@ -285,6 +285,49 @@ fn d2_every_run_of_the_pages_is_understood() {
     }
 }
 
+/// The text of the page, without its line ends.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn d2_the_figures_of_the_page_are_the_programs() {
+    let place = Place::new();
+    let page = flat(&page());
+    let plan = |flags: &str| -> serde_json::Value {
+        let plan = place.run(&format!("becalm plan --preset command --json {flags}"));
+        serde_json::from_str(&plan).expect("JSON")
+    };
+    let seconds = |plan: &serde_json::Value, key: &str| {
+        let waits = plan["waits"][key].as_u64().expect("milliseconds");
+        waits.div_ceil(1000)
+    };
+    let [given, eight] = ["", "--attempts 8"].map(plan);
+    let told = format!(
+        "Without flags it makes up to {} attempts and waits for {} to {} seconds in all; with \
+         `--attempts 8`, for {} to {}.",
+        given["retries"].as_array().expect("retries").len() + 1,
+        seconds(&given, "min_ms"),
+        seconds(&given, "max_ms"),
+        seconds(&eight, "min_ms"),
+        seconds(&eight, "max_ms"),
+    );
+    assert!(page.contains(&told), "{told}");
+    let help = flat(&place.run("becalm run --help"));
+    let kill_after = help
+        .split("--kill-after <DURATION>")
+        .nth(1)
+        .expect("the flag");
+    let (_, after) = kill_after.split_once("[default: ").expect("a default");
+    let default = default
+        .split(']')
+        .next()
+        .expect("a value")
+        .replace('s', " s");
+    let told = format!("kills what still runs {after} later (`--kill-after`)");
+    assert!(page.contains(&told), "{told}");
+}
+
 #[test]
 fn d2_the_table_of_exit_codes_is_what_happens() {
     let page = page();

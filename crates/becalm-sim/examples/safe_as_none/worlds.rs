@@ -124,8 +124,10 @@ pub fn shown(scenario: &Scenario) -> String {
         .map(|it| format!("{} x {:?} within {:?}", it.clients, it.arrivals, it.timeout))
         .collect();
     format!(
-        "load {:.0} %; {} instances ({:?}) of {} workers of {:?}, queue {:?} {:?}, {:?}; {}; {:?}",
+        "load {:.0} % behind {} others; {} % fail; {} instances ({:?}) of {} workers of {:?}, queue {:?} {:?}, {:?}; {}; {:?}",
         100.0 * load,
+        scenario.services.len() - 1,
+        100.0 * service.failures,
         service.instances,
         service.routing,
         service.workers,
@@ -182,6 +184,9 @@ pub fn drawn(seed: u64) -> Scenario {
     let mut scenario = Scenario::new("drawn", Duration::from_secs(1));
     scenario.network.delay =
         Distribution::Uniform(Duration::from_micros(200), Duration::from_millis(1));
+    // Before it another one, which waits for it without a bound and repeats nothing.
+    let is_behind = draws.chance(0.3);
+    let target = if is_behind { "edge" } else { "service" };
     let populations = draws.count(1.0, 3.0);
     let mut clients = 0;
     for number in 0..populations {
@@ -194,23 +199,16 @@ pub fn drawn(seed: u64) -> Scenario {
         clients += own;
         let timeout = draws.across((8.0 * mean).max(0.05), (60.0 * mean).max(0.5));
         let name = format!("clients {number}");
-        let population = Population::new(name, "service", arrivals, Policy::default())
+        let population = Population::new(name, target, arrivals, Policy::default())
             .clients(own)
             .timeout(Duration::from_secs_f64(timeout));
         scenario = scenario.population(population);
     }
-    if draws.chance(0.3) {
-        // Behind it one that is as fast, and is asked once.
-        let call = Downstream::new("rows", once());
-        let behind = Service::new(
-            "rows",
-            workers.saturating_mul(instances).saturating_mul(2),
-            draws.time(mean / 4.0),
-        );
-        service = service.calls(call);
-        scenario = scenario.service(service).service(behind);
-    } else {
-        scenario = scenario.service(service);
+    scenario = scenario.service(service);
+    if is_behind {
+        let mut edge = Service::new("edge", Service::UNLIMITED, draws.time(0.001));
+        edge.instances = 2;
+        scenario = scenario.service(edge.calls(Downstream::new("service", once())));
     }
     let lasts = Duration::from_secs_f64(draws.between(0.5, 5.0));
     let service = || "service".to_owned();

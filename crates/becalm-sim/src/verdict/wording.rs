@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use becalm::duration::Human;
 use becalm::{Backoff, Jitter, Policy};
 
-use crate::change::Change;
+use crate::change::{Change, Place};
 use crate::scenario::Scenario;
 
-use super::evidence::{list, percent};
+use super::evidence::list;
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.
@@ -43,47 +43,38 @@ pub fn describe(policy: &Policy) -> String {
 }
 
 /// The policies of a scenario in a line, the one that is asked about first: it is all that is said where
-/// nobody else retries. Otherwise everybody is named, such as `users: 1 attempt; api->orders and
+/// everybody has it. Otherwise everybody is named, such as `users: 1 attempt; api->orders and
 /// orders->database: 3 attempts, ...`.
 pub(super) fn describe_all(scenario: &Scenario, asked: &Policy) -> String {
-    let mut holders: Vec<(&Policy, Vec<String>)> = vec![(asked, Vec::new())];
-    let mut add = |policy, who: String| match holders.iter_mut().find(|(of, _)| *of == policy) {
-        Some((_, names)) => names.push(who),
-        None => holders.push((policy, vec![who])),
+    let mut holders: Vec<(String, Vec<String>)> = vec![(among_others(asked), Vec::new())];
+    let mut add = |policy: &Policy, who: String| {
+        let line = among_others(policy);
+        match holders.iter_mut().find(|(of, _)| *of == line) {
+            Some((_, names)) => names.push(who),
+            None => holders.push((line, vec![who])),
+        }
     };
-    for population in &scenario.populations {
-        for variant in &population.variants {
-            let all: f64 = population.variants.iter().map(|it| it.share).sum();
-            add(
-                &variant.policy,
-                match population.variants.len() {
-                    1 => population.name.clone(),
-                    _ => format!("{} of {}", percent(variant.share / all), population.name),
-                },
-            );
+    for place in Place::all_of(scenario) {
+        let policies = place.policies(scenario);
+        for policy in &policies {
+            let some = if policies.len() > 1 { "some of " } else { "" };
+            add(policy, format!("{some}{}", place.name()));
         }
     }
-    for service in &scenario.services {
-        for call in &service.calls {
-            add(&call.policy, format!("{}->{}", service.name, call.service));
-        }
-    }
-    let is_alone = holders
-        .iter()
-        .skip(1)
-        .all(|(policy, _)| policy.attempts == 1);
-    if is_alone {
+    if holders.len() == 1 {
         return describe(asked);
     }
     let lines = holders.iter().filter(|(_, names)| !names.is_empty());
-    let lines = lines.map(|(policy, names)| {
-        let policy = match policy.attempts {
-            1 => format!("1 attempt{}", protections(policy)),
-            _ => describe(policy),
-        };
-        format!("{}: {policy}", list(names))
-    });
+    let lines = lines.map(|(policy, names)| format!("{}: {policy}", list(names)));
     lines.collect::<Vec<_>>().join("; ")
+}
+
+/// One policy of several, which says nothing about the retries of the others.
+fn among_others(policy: &Policy) -> String {
+    match policy.attempts {
+        1 => format!("1 attempt{}", protections(policy)),
+        _ => describe(policy),
+    }
 }
 
 /// What each place has then, apart by semicolons; empty for no changes.
