@@ -39,15 +39,14 @@ policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
 
 [[service]]
 name = "database"
-workers = 2
-time = "60ms"
-queue = 35
+time = "20ms"
+queue = 70
 
 [[population]]
 name = "users"
 clients = 5
 target = "edge"
-arrivals = "poisson:10"
+arrivals = "poisson:15"
 timeout = "2s"
 policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
 
