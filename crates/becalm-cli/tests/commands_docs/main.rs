@@ -319,11 +319,7 @@ fn d2_the_figures_of_the_page_are_the_programs() {
         .nth(1)
         .expect("the flag");
     let (_, after) = kill_after.split_once("[default: ").expect("a default");
-    let default = after
-        .split(']')
-        .next()
-        .expect("a value")
-        .replace('s', " s");
+    let default = after.split(']').next().expect("a value").replace('s', " s");
     let told = format!("kills what still runs {default} later (`--kill-after`)");
     assert!(page.contains(&told), "{told}");
 }
