@@ -125,6 +125,8 @@ fn slips_are_refused_with_a_remedy() {
         (&["--check", "herdd"], "did you mean `herd`"),
         (&["herdd"], "herd"),
         (&["--quick"], "--check"),
+        (&["--check", "--quick", "herd"], "becalm storm --check herd"),
+        (&["--json", "herd"], "becalm storm herd"),
         (&["--seeds", "0", "--check"], "--seeds"),
     ] {
         let refusal = refused(arguments);

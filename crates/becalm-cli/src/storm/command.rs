@@ -10,7 +10,7 @@ use becalm_sim::catalogue::{self, ENTRIES, Entry, Kind, Parameter, Parameters};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches, Id};
 
 use super::flags::{CatalogueFlags, StudyFlags, TuneFlags};
 use super::subject::Named;
@@ -76,7 +76,18 @@ impl clap::Args for Args {
 
 impl FromArgMatches for Args {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let is_given =
+            |id: &Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let request = match matches.subcommand() {
+            // The parser takes it for the name of a stranger, and would read nothing behind it.
+            Some((name, _)) if matches.ids().any(is_given) => {
+                let sentence = format!(
+                    "{name} stands behind a flag; write the flags behind the scenario (becalm \
+                     storm {name} ..), or names right behind --check or --list (becalm storm \
+                     --check {name} ..)"
+                );
+                return Err(refusal(ErrorKind::ArgumentConflict, &sentence));
+            }
             Some((TUNE, given)) => match given.subcommand() {
                 Some((name, given)) => {
                     let (question, flags) = Question::read(name, given)?;
