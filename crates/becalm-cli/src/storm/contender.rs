@@ -7,7 +7,7 @@
 //! two jitters that are known.
 //!
 //! What is about one place of the scenario says so: `orders->db: budget=none`, or
-//! `orders->db.budget=none` ([`section`](super::section)).
+//! `orders->db.budget=none`.
 
 use std::path::PathBuf;
 

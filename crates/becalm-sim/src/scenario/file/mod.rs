@@ -172,7 +172,7 @@ pub fn write(scenario: &Scenario) -> Result<String, InvalidFile> {
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn policy_line(policy: &Policy) -> Result<String, InvalidFile> {
     lines::policy_line(policy)
 }
