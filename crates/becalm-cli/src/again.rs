@@ -23,7 +23,7 @@ pub fn line(arguments: impl IntoIterator<Item = String>) -> String {
 }
 
 /// The argument for a POSIX shell.
-fn quoted(argument: &str) -> String {
+pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+%".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
         argument.into()

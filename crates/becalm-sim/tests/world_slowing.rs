@@ -9,6 +9,7 @@ use becalm_sim::record::{Recording, total};
 use becalm_sim::scenario::{
     Arrivals, Effect, Routing, Scalability, Scenario, Service, Sharing, Stale,
 };
+use becalm_sim::verdict::is_bounded;
 use becalm_sim::world::run;
 use worlds::{
     attempts, clients, constant, exponential, in_ms, ms, named, once, secs, served, share, trigger,
@@ -112,6 +113,27 @@ fn s8_too_many_at_once_do_less() {
     // 7/(1 + 0.05 x 6 + 0.02 x 42) and 30/(1 + 0.05 x 29 + 0.02 x 870) times 100 a second.
     assert!((best / 327.1 - 1.0).abs() < 0.02, "{best}");
     assert!((many / 151.1 - 1.0).abs() < 0.02, "{many}");
+}
+
+/// As many workers as are wanted, and yet a capacity: they wait for each other.
+#[test]
+fn s8_the_law_alone_bounds_a_service() {
+    let law = Scalability {
+        contention: 0.05,
+        coherency: 0.0,
+    };
+    let bounded = |service| {
+        let scenario = world(secs(1), service, Arrivals::Poisson(1.0), once());
+        is_bounded(&scenario)
+    };
+    let endless = slowing(Service::UNLIMITED, law);
+    assert!((endless.capacity() - 2000.0).abs() < 1e-6);
+    assert!(bounded(endless));
+    assert!(!bounded(Service::new(
+        "service",
+        Service::UNLIMITED,
+        constant(10)
+    )));
 }
 
 /// Four shards of which one is down, and a breaker that opens at half of ten calls.

@@ -79,8 +79,9 @@ needed:
    \"lints\":[{\"code\":\"no-budget\",\"message\":\"...\"}]}
 \"retries\" holds every listed retry, also those that a deadline stops, and \"waits\"
 is their sum; \"starts\" is \"no\" or \"maybe\" where the text has \"x\" or \"?\".
-\"longest\" is what the deadline leaves of all waits, and of the whole call with
-every attempt at its timeout; null where nothing bounds it. What \"protection\" has is, with its \"text\" as a flag:
+\"longest\" is the longest that all waits, and the whole call with every attempt at
+its timeout, can take; null where nothing bounds it.
+What \"protection\" has is, with its \"text\" as a flag:
   throttle  sent_per_accepted, most_shed, window_ms
   rate      max_wait_ms
   budget    an entry for each kind: kind, burst (retries at once), share of what

@@ -1,6 +1,6 @@
 //! Which of the given flags has no effect beside what else is asked for?
 //!
-//! Such a flag is refused: whoever typed it expects something of it.
+//! Such a flag is refused: the user who typed it expects something of it.
 
 use becalm::{Backoff, Policy, hint::HintMode};
 

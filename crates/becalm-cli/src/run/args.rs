@@ -16,8 +16,8 @@ use crate::policy_flags::PolicyFlags;
 ///
 /// becalm repeats the command as it stands, so it must be one that does no harm when it runs twice.
 /// It runs in a process group of its own, and the whole group has ended before the next attempt
-/// starts and before becalm ends, also if becalm is killed. If a program is to live longer, start it
-/// with setsid.
+/// starts and before becalm ends. If becalm is killed, the group is ended right after (see Signals).
+/// If a program is to live longer, start it with setsid.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 // These bound many calls, and a run is one: it refuses them.
@@ -33,8 +33,8 @@ pub struct Args {
     /// Retry only after these exit codes, such as 7,28,100-110
     ///
     /// Without it becalm retries every failure but 126 (cannot be executed), 127 (not found) and the
-    /// end by SIGPIPE (141, if a shell tells of it). 128 + n stands for the end by signal n. An attempt that timed out is retried
-    /// in any case.
+    /// end by SIGPIPE (141, if a shell tells of it). 128 + n stands for the end by signal n. An attempt
+    /// that timed out is retried in any case.
     #[arg(long, value_name = "CODES", help_heading = FAILURES)]
     pub(super) retry_on: Option<ExitCodes>,
 
@@ -141,7 +141,7 @@ Environment:
                        or \"stop\": there is none
   BECALM_SCOPE         what another becalm in the command needs to know: the inner one retries
                        while the outer one is at its first attempt, then runs once
-  Hooks find the first four, about the attempt that failed, and
+  Hooks get the first four of these (for the attempt that failed), and:
   BECALM_REASON        how it ended, or \"output\"; for --on-give-up the stop reason
   BECALM_DELAY_MS      milliseconds up to the next attempt; for --on-retry
 

@@ -42,8 +42,8 @@ impl fmt::Display for RunError {
             Self::Pattern(error) => write!(f, "not a regular expression: {error}"),
             Self::NoCommand => f.write_str("there is no command; write it behind --"),
             Self::NoBudgetToShare => f.write_str(
-                "--budget-file shares a ratio, and --budget names none; set ratio:0.1, or leave the \
-                 file out",
+                "--budget-file shares a ratio budget, and the policy has none; set --budget ratio:0.1, \
+                 or leave the file out",
             ),
             Self::OtherBudget(budget) => write!(
                 f,

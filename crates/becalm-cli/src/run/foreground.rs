@@ -95,11 +95,13 @@ pub fn execute(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
 
 /// This descriptor, but for the program: that does not inherit it.
 fn until_executed(inherited: RawFd) -> Option<File> {
-    let own = File::options()
-        .write(true)
-        .open(format!("/dev/fd/{inherited}"));
+    // /dev/fd is a link to this on Linux, and may be missing where only /proc is mounted.
+    let own = ["/proc/self/fd", "/dev/fd"].into_iter().find_map(|folder| {
+        let path = format!("{folder}/{inherited}");
+        File::options().write(true).open(path).ok()
+    });
     let _ = close(inherited);
-    own.ok()
+    own
 }
 
 /// Tells why a command could not be started.

@@ -9,18 +9,13 @@
 //! What is about one place of the scenario says so: `orders->db: budget=none`, or
 //! `orders->db.budget=none`.
 
-use std::path::PathBuf;
-
-use becalm::{Jitter, Policy, preset::Preset};
+use becalm::Policy;
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::change::Change;
 use becalm_sim::scenario::Scenario;
-use clap::Parser;
 
-use super::command::policy_flags;
-use super::nearest::did_you_mean;
+use super::beginning::{Beginning, is_path};
 use super::section::{self, Section, sections};
-use crate::policy_flags::PolicyFlags;
 
 /// What the policies of a comparison start from.
 pub struct Start<'a> {
@@ -39,7 +34,7 @@ pub struct Start<'a> {
 /// The scenario's own policy as it stands.
 pub const OWN: &str = "own";
 /// The policy of becalm's defaults.
-const DEFAULT: &str = "default";
+pub const DEFAULT: &str = "default";
 /// The policy of the flags as it stands.
 pub const YOURS: &str = "yours";
 
@@ -139,7 +134,7 @@ impl Start<'_> {
                 } else {
                     parts
                 };
-                let from = From {
+                let from = Beginning {
                     own: &self.own,
                     yours: (self.yours)(self.own.clone())?,
                 };
@@ -161,7 +156,7 @@ impl Start<'_> {
                 } else {
                     own.clone()
                 };
-                let policy = From { own, yours }.policy(&parts, text)?;
+                let policy = Beginning { own, yours }.policy(&parts, text)?;
                 let change = Change::policy(place.name(), policy);
                 candidate.changes.push(change);
             }
@@ -170,147 +165,14 @@ impl Start<'_> {
     }
 }
 
-/// What the policy of one place starts from.
-struct From<'a> {
-    own: &'a Policy,
-    yours: Policy,
-}
-
-impl From<'_> {
-    /// What it starts from, with its settings.
-    fn policy(&self, parts: &[&str], text: &str) -> Result<Policy, String> {
-        let mut parts = parts.iter().copied().peekable();
-        let begun = parts.next_if(|part| !part.contains('='));
-        let begun = begun.map_or_else(|| Ok(self.yours.clone()), |begun| self.begin(begun))?;
-        let settings: Vec<&str> = parts.collect();
-        if settings.is_empty() {
-            return Ok(begun);
-        }
-        set(&settings, begun).map_err(|sentence| format!("--compare `{text}`: {sentence}"))
-    }
-
-    /// What a policy starts from.
-    fn begin(&self, text: &str) -> Result<Policy, String> {
-        if is_path(text) {
-            return file(text);
-        }
-        if let Ok(jitter) = text.parse::<Jitter>() {
-            return validated(self.yours.clone().jitter(jitter), text);
-        }
-        match (text, Preset::by_name(text)) {
-            (OWN, _) => Ok(self.own.clone()),
-            (DEFAULT, _) => Ok(Policy::default()),
-            (YOURS, _) => Ok(self.yours.clone()),
-            (_, Ok(preset)) => Ok(preset.policy()),
-            _ => Err(unknown(text)),
-        }
-    }
-}
-
-fn unknown(text: &str) -> String {
-    let known = WORDS.iter().copied();
-    let meant = did_you_mean(text, known.chain(Preset::all().map(Preset::name)));
-    let remedy = if meant.is_empty() {
-        "; write a jitter such as full, a preset (\"becalm presets\" lists them), a file such as \
-         mine.toml, or settings such as \"attempts=3;budget=none\""
-    } else {
-        &meant
-    };
-    let quotes = if text.ends_with('-') {
-        "; put quotes around a name with `->`, or the shell takes `>` for itself"
-    } else {
-        ""
-    };
-    format!("--compare: there is no policy `{text}`{remedy}{quotes}")
-}
-
-/// What a policy may start from in one word, beside the presets.
-const WORDS: [&str; 8] = [
-    "none",
-    "full",
-    "equal",
-    "decorrelated",
-    "decorrelated-clamped",
-    DEFAULT,
-    OWN,
-    YOURS,
-];
-
-fn is_path(text: &str) -> bool {
-    let ends = |end: &str| text.to_ascii_lowercase().ends_with(end);
-    (text.contains('/') && !text.contains('=')) || ends(".toml") || ends(".json")
-}
-
-fn file(path: &str) -> Result<Policy, String> {
-    let refused = |error: String| format!("--compare: policy file {path}: {error}");
-    if path.to_ascii_lowercase().ends_with(".json") {
-        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-        return serde_json::from_str(&text).map_err(|error| refused(error.to_string()));
-    }
-    PolicyFlags::of_file(PathBuf::from(path))
-        .policy()
-        .map_err(|sentence| format!("--compare: {sentence}"))
-}
-
-fn validated(policy: Policy, text: &str) -> Result<Policy, String> {
-    match policy.validate() {
-        Ok(()) => Ok(policy),
-        Err(invalid) => Err(format!("--compare `{text}`: {invalid}")),
-    }
-}
-
-/// Settings are read as the flags of the same names are.
-#[derive(Debug, Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct Settings {
-    #[command(flatten)]
-    flags: PolicyFlags,
-}
-
-fn set(settings: &[&str], start: Policy) -> Result<Policy, String> {
-    let known = policy_flags();
-    let mut arguments = Vec::new();
-    for setting in settings {
-        let Some((name, value)) = setting.split_once('=') else {
-            return Err(format!(
-                "`{setting}` is no setting; write one as attempts=3"
-            ));
-        };
-        let name = name.trim().replace('_', "-");
-        if !known.contains(&name) {
-            let known = known.iter().map(String::as_str);
-            let meant = did_you_mean(&name, known);
-            let remedy = if meant.is_empty() {
-                "; settings are named as the policy flags are, and parts stand within them: \
-                 attempts=3, budget=ratio:0.1,burst:10"
-            } else {
-                &meant
-            };
-            return Err(format!("there is no setting `{name}`{remedy}"));
-        }
-        arguments.push(format!("--{name}={}", value.trim()));
-    }
-    let flags = Settings::try_parse_from(arguments)
-        .map_err(|error| sentence(&error))?
-        .flags;
-    flags.policy_from(start)
-}
-
-/// The first paragraph of what the parser says, without its mark.
-fn sentence(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let first = text.split("\n\n").next().unwrap_or_default();
-    let first = first.strip_prefix("error: ").unwrap_or(first);
-    first.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use becalm::Budget;
+    use becalm::{Budget, Jitter, preset::Preset};
     use becalm_sim::scenario::{Arrivals, Distribution, Downstream, Population, Service};
 
+    use super::super::beginning::WORDS;
     use super::*;
 
     /// A scenario in which `a` calls `b`, whatever the flags make of its policy.

@@ -29,9 +29,15 @@ pub fn sentence(study: &Study) -> Option<String> {
         Verdict::Vulnerable => {
             format!("Take {name}, which is enough for this trigger and for no worse one: {why}.")
         }
-        Verdict::Overloaded => "No policy mends this: the load is above the capacity without any \
-                                retry; add capacity, or shed calls."
-            .to_owned(),
+        Verdict::Overloaded if others == 0 => {
+            format!(
+                "Do not ship {name}: the service does not bear this load even without a trigger."
+            )
+        }
+        Verdict::Overloaded => {
+            "None of these will do: the service does not bear this load even without a trigger."
+                .to_owned()
+        }
         _ if others == 0 => format!("Do not ship {name}: the service stays down under it."),
         _ => "Ship none of these: the service stays down under each.".to_owned(),
     })
@@ -55,7 +61,7 @@ fn value(contender: &Contender, id: &str) -> Option<f64> {
 /// What the policy does, in its own figures.
 fn because(contender: &Contender) -> String {
     let back = value(contender, "recovery_p50_s").map(|seconds| match seconds {
-        0.0 => "the service is back as the trigger ends".to_owned(),
+        seconds if seconds < 0.05 => "the service is back as the trigger ends".to_owned(),
         seconds => format!("the service is back after {seconds:.1} s"),
     });
     let good =
@@ -126,7 +132,7 @@ mod tests {
         ];
         assert!(decided(&both).starts_with("Ship none of these"));
         let said = decided(&[("own", Verdict::Overloaded, 9.0)]);
-        assert!(said.contains("add capacity"), "{said}");
+        assert!(said.contains("even without a trigger"), "{said}");
     }
 
     #[test]

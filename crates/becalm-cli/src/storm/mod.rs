@@ -1,5 +1,6 @@
 //! `becalm storm`: what will a policy do to a service? Simulated, with the code that ships.
 
+mod beginning;
 mod check;
 mod command;
 mod contender;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::contender::{OWN, YOURS};
 use super::subject::Subject;
+use crate::again;
 use crate::wording::filled;
 
 /// What keeps the service up, as it is told.
@@ -69,9 +70,19 @@ impl Told {
             found, sentence, ..
         } = remedy::find(&scenario, plan).ok()?;
         let step = found.map(|(step, _)| step);
+        // Of clients with several policies no one line says it.
+        let is_one = |step: &Step| {
+            let places = step.places().into_iter();
+            let mut places =
+                places.flat_map(|name| Place::named(&scenario, name).unwrap_or_default());
+            places.all(|it| it.policies(&scenario).len() == 1)
+        };
+        // The text of a place starts from the file's policy, and not from the one of the flags.
+        let compare = step.as_ref().filter(|it| of.name == OWN && is_one(it));
+        let compare = compare.map(|it| format!("{OWN},{}", compared(&of.name, it)));
         let lines = match &step {
-            Some(step) if subject.is_file() => {
-                lines(&changed(scenario, &step.changes), step.places())
+            Some(step) if subject.is_file() && is_one(step) => {
+                lines(&changed(scenario.clone(), &step.changes), step.places())
             }
             _ => Vec::new(),
         };
@@ -79,7 +90,7 @@ impl Told {
             of: of.name.clone(),
             sentence,
             lines,
-            compare: step.map(|it| format!("{OWN},{}", compared(&of.name, &it))),
+            compare,
         })
     }
 
@@ -95,7 +106,7 @@ impl Told {
     pub fn code(&self) -> String {
         let mut text = code(&self.lines);
         if let Some(compare) = &self.compare {
-            let _ = writeln!(text, "beside it: --compare '{compare}'");
+            let _ = writeln!(text, "beside it: --compare {}", again::quoted(compare));
         }
         text
     }

@@ -10,7 +10,7 @@ use crate::record::Recording;
 use crate::scenario::Scenario;
 use crate::study::{Plan, Verdict};
 use crate::verdict::{Ruling, Runs, Stress, TooMuch, judge, judgeable, rule};
-use crate::world;
+use crate::world::{self, Ceiling};
 
 /// Runs of a case that a step has to get through before it is ruled on.
 const FEW: u32 = 2;
@@ -25,7 +25,9 @@ const EACH: u32 = 10;
 ///
 /// A run that takes too much.
 pub fn find(scenario: &Scenario, plan: &Plan<'_>) -> Result<Remedy, TooMuch> {
-    find_with(world::run, scenario, plan)
+    let ceiling = Ceiling::of(plan.memory);
+    let run = |scenario: &Scenario, seed| world::run_within(scenario, seed, &ceiling);
+    find_with(run, scenario, plan)
 }
 
 /// Looks for it with this way to run a scenario. Equal seeds find the same, on any number of threads.
@@ -76,8 +78,9 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
             .chain((0..Stress::of(self.scenario).len()).map(|it| Case(Some(it))))
             .collect();
         // What is lost without retries no policy can save.
-        let (mut within, beyond): (Vec<Case>, Vec<Case>) =
-            cases.into_iter().partition(|case| self.keeps(&none, *case));
+        let (mut within, beyond): (Vec<Case>, Vec<Case>) = cases
+            .into_iter()
+            .partition(|case| self.mostly_keeps(&none, *case));
         let is_lost = beyond.iter().any(|it| it.0.is_none());
         // The cases that the given policies lose come first: most steps are dropped there.
         within.sort_by_cached_key(|case| self.keeps(self.scenario, *case));
@@ -122,16 +125,29 @@ impl<R: Fn(&Scenario, u64) -> Recording + Sync> Search<'_, R> {
         (smallest, sentence)
     }
 
+    /// Whether it comes back in most runs: one of a few that is lost may be bad luck.
+    fn mostly_keeps(&self, scenario: &Scenario, case: Case) -> bool {
+        let held = |runs: &[bool]| runs.iter().filter(|it| **it).count();
+        self.keeps(scenario, case) || {
+            let back = self.back(scenario, case, self.each);
+            2 * held(&back) > back.len()
+        }
+    }
+
     /// Whether the service comes back in a few runs of this case.
     fn keeps(&self, scenario: &Scenario, case: Case) -> bool {
+        self.back(scenario, case, FEW).into_iter().all(|it| it)
+    }
+
+    /// In which of so many runs of this case it comes back; in none of a case that is not there.
+    fn back(&self, scenario: &Scenario, case: Case, runs: u32) -> Vec<bool> {
         let worse = Stress::of(scenario);
         let scenario = match case.0 {
             None => Some(scenario),
             Some(index) => worse.get(index).map(|it| &it.scenario),
         };
-        scenario.is_none_or(|it| {
-            let back = self.runs.each(it, 0, FEW, |run| judge(it, run).holds());
-            back.into_iter().all(|it| it)
+        scenario.map_or_else(Vec::new, |it| {
+            self.runs.each(it, 0, runs, |run| judge(it, run).holds())
         })
     }
 

@@ -26,10 +26,17 @@ pub(super) fn found(
     needs: &str,
 ) -> String {
     let Some((step, ruling)) = step else {
-        return format!(
-            "Of the {tried} smallest changes that the search had time for none makes it stable; \
-             without any retries it comes back, and \"becalm storm tune\" searches further. {needs}"
-        );
+        let none = match tried {
+            0 => "There is no retry to change".to_owned(),
+            tried => {
+                format!("None of the {tried} smallest changes that were tried makes it stable")
+            }
+        };
+        let parts = [
+            format!("{none}; \"becalm storm tune\" searches further."),
+            needs.to_owned(),
+        ];
+        return parts.join(" ").trim_end().to_owned();
     };
     let what = format!("{} at {}", step.what, list(&step.places()));
     if ruling.verdict == Verdict::Stable {

@@ -102,11 +102,11 @@ pub(super) fn requests(scenario: &Scenario, multiplied: &Multiplied<'_>) -> Vec<
     loads
 }
 
-/// Whether anything bounds a service: its workers, or its limit. Where nothing does, no load is too
+/// Whether anything bounds a service: its workers, how they slow each other down, or its limit. Where nothing does, no load is too
 /// much, and no retry keeps anything down: there is nothing to rule on.
 pub fn is_bounded(scenario: &Scenario) -> bool {
     let mut services = scenario.services.iter();
-    services.any(|it| it.workers != Service::UNLIMITED || it.limit.is_some())
+    services.any(|it| it.workers != Service::UNLIMITED || accepts(it).is_finite())
 }
 
 /// Requests that a service can serve per second: its workers, or its limit if that is lower.

@@ -70,17 +70,15 @@ impl<'a, R: Fn(&Scenario, u64) -> Recording + Sync> Runs<'a, R> {
                 return None;
             }
             let recording = (self.run)(scenario, *seed);
+            if recording.stopped == Some(Stopped::Crowded) {
+                // It is made again; what it did so far depends on the others.
+                is_crowded.store(true, Ordering::Relaxed);
+                return None;
+            }
             self.events.fetch_add(recording.events, Ordering::Relaxed);
-            match recording.stopped {
-                Some(Stopped::Crowded) => {
-                    is_crowded.store(true, Ordering::Relaxed);
-                    return None;
-                }
-                Some(stopped) => {
-                    let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
-                    self.too_much.get_or_init(too_much);
-                }
-                None => (),
+            if let Some(stopped) = recording.stopped {
+                let too_much = || TooMuch::of_a_run(scenario, stopped, self.plan.memory);
+                self.too_much.get_or_init(too_much);
             }
             Some(judge(&recording))
         };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::scenario::{Arrivals, Effect, Scenario, Service};
+use crate::scenario::{Arrivals, Effect, Scenario};
 use crate::world::{Stopped, at_rest, parts_at_rest};
 
 use super::evidence::plain;
@@ -71,11 +71,13 @@ impl TooMuch {
                 };
                 let each = match part.field {
                     "clients" => " or share what they have (sharing = \"shared\")",
-                    "bucket" => ", a longer one",
                     _ => "",
                 };
                 let count = plain(float(part.count));
-                format!("the {}{of} ({count}){each}", part.field)
+                match part.field {
+                    "bucket" => format!("the number of buckets ({count}) by a longer bucket"),
+                    field => format!("the {field}{of} ({count}){each}"),
+                }
             }
             _ => format!(
                 "what waits (bound the queues, or set time-outs), or {}",
@@ -169,8 +171,8 @@ fn fields(scenario: &Scenario) -> Vec<Field> {
                 10.0,
             ));
         }
-        if service.workers != Service::UNLIMITED {
-            let capacity = accepts(service);
+        let capacity = accepts(service);
+        if capacity.is_finite() {
             fields.push(Field::new(
                 format!(
                     "the capacity of {name} ({}/s), up to which load is tried",

@@ -14,6 +14,8 @@ use crate::scenario::Scalability;
 pub(super) struct Pace {
     law: Scalability,
     given: u64,
+    /// What was given beyond whole nanoseconds: at a crawl every step gives less than one.
+    fraction: f64,
     /// Up to when `given` counts.
     counted_to: u64,
     marks: BTreeSet<Mark>,
@@ -34,6 +36,7 @@ impl Pace {
         Self {
             law,
             given: 0,
+            fraction: 0.0,
             counted_to: 0,
             marks: BTreeSet::new(),
             next: None,
@@ -43,9 +46,18 @@ impl Pace {
     /// Time has passed, in which the service had this speed.
     pub fn count(&mut self, now: u64, speed: f64) {
         let speed = speed * self.speed();
-        self.given = self
-            .given
-            .saturating_add(done_in(now - self.counted_to, speed));
+        let elapsed = now - self.counted_to;
+        let mut whole = done_in(elapsed, speed);
+        if speed < 1.0 {
+            #[expect(clippy::cast_precision_loss)] // a step of a run, far below 2^52
+            let rest = elapsed as f64 * speed - whole as f64;
+            self.fraction += rest;
+            if self.fraction >= 1.0 {
+                self.fraction -= 1.0;
+                whole += 1;
+            }
+        }
+        self.given = self.given.saturating_add(whole);
         self.counted_to = now;
     }
 
@@ -77,5 +89,24 @@ impl Pace {
     fn speed(&self) -> f64 {
         let at_work = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
         self.law.speed(at_work)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand go at a thousandth of their speed, and are looked at every 100 ns.
+    #[test]
+    fn nothing_is_lost_where_a_step_gives_less_than_a_nanosecond() {
+        let mut pace = Pace::new(Scalability {
+            contention: 1.0,
+            coherency: 0.0,
+        });
+        for request in 0..1000 {
+            pace.enter(1_000_000, u64::from(request), request);
+        }
+        (1..=10_000).for_each(|step| pace.count(100 * step, 1.0));
+        assert!((999..=1000).contains(&pace.given), "{}", pace.given);
     }
 }

@@ -1,0 +1,147 @@
+//! What does a policy of `--compare` start from, and what changes it?
+
+use std::path::PathBuf;
+
+use becalm::{Jitter, Policy, preset::Preset};
+use clap::Parser;
+
+use super::command::policy_flags;
+use super::contender::{DEFAULT, OWN, YOURS};
+use super::nearest::did_you_mean;
+use crate::policy_flags::PolicyFlags;
+
+/// What the policy of one place starts from.
+pub struct Beginning<'a> {
+    /// The scenario's own.
+    pub own: &'a Policy,
+    /// That as the flags change it.
+    pub yours: Policy,
+}
+
+impl Beginning<'_> {
+    /// What it starts from, with its settings.
+    pub fn policy(&self, parts: &[&str], text: &str) -> Result<Policy, String> {
+        let mut parts = parts.iter().copied().peekable();
+        let begun = parts.next_if(|part| !part.contains('='));
+        let begun = begun.map_or_else(|| Ok(self.yours.clone()), |begun| self.begin(begun))?;
+        let settings: Vec<&str> = parts.collect();
+        if settings.is_empty() {
+            return Ok(begun);
+        }
+        set(&settings, begun).map_err(|sentence| format!("--compare `{text}`: {sentence}"))
+    }
+
+    /// What a policy starts from.
+    fn begin(&self, text: &str) -> Result<Policy, String> {
+        if is_path(text) {
+            return file(text);
+        }
+        if let Ok(jitter) = text.parse::<Jitter>() {
+            return validated(self.yours.clone().jitter(jitter), text);
+        }
+        match (text, Preset::by_name(text)) {
+            (OWN, _) => Ok(self.own.clone()),
+            (DEFAULT, _) => Ok(Policy::default()),
+            (YOURS, _) => Ok(self.yours.clone()),
+            (_, Ok(preset)) => Ok(preset.policy()),
+            _ => Err(unknown(text)),
+        }
+    }
+}
+
+fn unknown(text: &str) -> String {
+    let known = WORDS.iter().copied();
+    let meant = did_you_mean(text, known.chain(Preset::all().map(Preset::name)));
+    let remedy = if meant.is_empty() {
+        "; write a jitter such as full, a preset (\"becalm presets\" lists them), a file such as \
+         mine.toml, or settings such as \"attempts=3;budget=none\""
+    } else {
+        &meant
+    };
+    let quotes = if text.ends_with('-') {
+        "; put quotes around a name with `->`, or the shell takes `>` for itself"
+    } else {
+        ""
+    };
+    format!("--compare: there is no policy `{text}`{remedy}{quotes}")
+}
+
+/// What a policy may start from in one word, beside the presets.
+pub const WORDS: [&str; 8] = [
+    "none",
+    "full",
+    "equal",
+    "decorrelated",
+    "decorrelated-clamped",
+    DEFAULT,
+    OWN,
+    YOURS,
+];
+
+pub fn is_path(text: &str) -> bool {
+    let ends = |end: &str| text.to_ascii_lowercase().ends_with(end);
+    (text.contains('/') && !text.contains('=')) || ends(".toml") || ends(".json")
+}
+
+fn file(path: &str) -> Result<Policy, String> {
+    let refused = |error: String| format!("--compare: policy file {path}: {error}");
+    if path.to_ascii_lowercase().ends_with(".json") {
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        return serde_json::from_str(&text).map_err(|error| refused(error.to_string()));
+    }
+    PolicyFlags::of_file(PathBuf::from(path))
+        .policy()
+        .map_err(|sentence| format!("--compare: {sentence}"))
+}
+
+fn validated(policy: Policy, text: &str) -> Result<Policy, String> {
+    match policy.validate() {
+        Ok(()) => Ok(policy),
+        Err(invalid) => Err(format!("--compare `{text}`: {invalid}")),
+    }
+}
+
+/// Settings are read as the flags of the same names are.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Settings {
+    #[command(flatten)]
+    flags: PolicyFlags,
+}
+
+fn set(settings: &[&str], start: Policy) -> Result<Policy, String> {
+    let known = policy_flags();
+    let mut arguments = Vec::new();
+    for setting in settings {
+        let Some((name, value)) = setting.split_once('=') else {
+            return Err(format!(
+                "`{setting}` is no setting; write one as attempts=3"
+            ));
+        };
+        let name = name.trim().replace('_', "-");
+        if !known.contains(&name) {
+            let known = known.iter().map(String::as_str);
+            let meant = did_you_mean(&name, known);
+            let remedy = if meant.is_empty() {
+                "; settings are named as the policy flags are, and parts stand within them: \
+                 attempts=3, budget=ratio:0.1,burst:10"
+            } else {
+                &meant
+            };
+            return Err(format!("there is no setting `{name}`{remedy}"));
+        }
+        arguments.push(format!("--{name}={}", value.trim()));
+    }
+    let flags = Settings::try_parse_from(arguments)
+        .map_err(|error| sentence(&error))?
+        .flags;
+    flags.policy_from(start)
+}
+
+/// The first paragraph of what the parser says, without its mark.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
