@@ -1,0 +1,26 @@
+//! What stands around an HTTP client so that its requests are repeated right?
+//!
+//! [`RetryLayer`] repeats requests; the policy of its retrier brings a breaker, hedges and time
+//! limits along (a policy of one attempt with a breaker is a breaker alone). [`ReplayBody`] is the body that
+//! the service below gets, and [`RetryOptions`] what one request may set for itself. [`ScopeLayer`],
+//! below it, tells servers of the attempt.
+
+mod attempt;
+mod body;
+mod drain;
+mod failed;
+mod hosts;
+mod options;
+mod origin;
+mod retry;
+mod scope;
+mod source;
+mod transport;
+
+pub use body::{BodyError, ReplayBody};
+pub use failed::{Failed, NoAnswer};
+pub use options::RetryOptions;
+pub use origin::{InvalidOrigin, Origin};
+pub use retry::{Retry, RetryFuture, RetryLayer};
+pub use scope::{ScopeFuture, ScopeLayer, WithScope};
+pub use transport::Transport;

@@ -1,0 +1,527 @@
+//! How is the body of a request sent again? What is read of it is kept while it streams, up to a
+//! limit.
+//!
+//! All attempts of a request read one [`Source`], each from its beginning: first what is kept, then
+//! what comes from the body itself, which the first of them to get there reads. Past the limit nothing
+//! is kept, and the attempt that reads goes on alone: no body is ever cut short, and none is sent again
+//! in part.
+
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker, ready};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+
+use super::body::BodyError;
+
+/// What all attempts of a request read.
+#[derive(Debug)]
+pub(super) struct Source<B> {
+    state: Mutex<State<B>>,
+}
+
+impl<B: Body + Unpin> Source<B> {
+    /// Of a body of which up to `limit` bytes are kept; `None` for an empty one. With `length` a
+    /// header has announced how long it is.
+    pub fn new(body: B, limit: usize, length: Option<u64>) -> Option<Arc<Self>> {
+        if body.is_end_stream() {
+            return None;
+        }
+        let least = body.size_hint().lower().max(length.unwrap_or(0));
+        let kept = (least <= limit as u64).then(|| Kept::Piece(Bytes::new()));
+        let state = State {
+            body,
+            limit,
+            taken: 0,
+            kept,
+            end: None,
+            given_up_to: 0,
+            waiting: None,
+        };
+        Some(Arc::new(Self {
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// Whether a further attempt could send all of it.
+    pub fn is_repeatable(&self) -> bool {
+        self.lock().is_repeatable()
+    }
+
+    /// Gives up the attempts before this one, where they could take away what it needs.
+    pub fn give_up_before(&self, attempt: u32) {
+        let mut state = self.lock();
+        if !state.is_certain() {
+            state.given_up_to = attempt.saturating_sub(1);
+            if let Some(waiting) = &state.waiting {
+                waiting.wake_all();
+            }
+        }
+    }
+
+    /// Whether a copy beside another attempt can send all of it, whatever that one does.
+    pub fn is_certain(&self) -> bool {
+        self.lock().is_certain()
+    }
+
+    // What a panic of the body leaves behind is a body that goes on as it likes.
+    pub fn lock(&self) -> MutexGuard<'_, State<B>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What comes next of a body.
+pub(super) type Next<D, E> = Option<Result<Frame<D>, E>>;
+
+/// What is left of the body, and what is kept of it.
+pub(super) struct State<B> {
+    body: B,
+    limit: usize,
+    /// How much has been read of the body.
+    taken: u64,
+    /// All of it, while that is within the limit.
+    kept: Option<Kept>,
+    end: Option<End>,
+    /// Attempts up to this number read no further.
+    given_up_to: u32,
+    /// Those that wait for more of the body, beside the one that asked last.
+    waiting: Option<Arc<Waiting>>,
+}
+
+impl<B> fmt::Debug for State<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("taken", &self.taken)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+enum End {
+    Good(Option<HeaderMap>),
+    Failed,
+}
+
+impl<B: Body + Unpin> State<B> {
+    fn is_repeatable(&self) -> bool {
+        let is_untouched = self.taken == 0 && self.end.is_none();
+        (self.kept.is_some() || is_untouched) && !matches!(self.end, Some(End::Failed))
+    }
+
+    fn is_certain(&self) -> bool {
+        let upper = match &self.end {
+            Some(End::Good(_)) => Some(0),
+            Some(End::Failed) => None,
+            None => self.body.size_hint().upper(),
+        };
+        let total = upper.and_then(|upper| upper.checked_add(self.taken));
+        self.kept.is_some() && total.is_some_and(|total| total <= self.limit as u64)
+    }
+
+    pub fn poll_from(
+        &mut self,
+        at: u64,
+        attempt: u32,
+        context: &mut Context<'_>,
+    ) -> Poll<Next<Bytes, BodyError<B::Error>>> {
+        if attempt <= self.given_up_to {
+            return Poll::Ready(Some(Err(BodyError::GivenUp)));
+        }
+        if at < self.taken {
+            let kept = self.kept.as_ref().and_then(|kept| kept.from(at));
+            return Poll::Ready(Some(kept.map(Frame::data).ok_or(BodyError::GivenUp)));
+        }
+        match &self.end {
+            None => (),
+            Some(End::Good(trailers)) => {
+                return Poll::Ready(trailers.clone().map(|it| Ok(Frame::trailers(it))));
+            }
+            Some(End::Failed) => return Poll::Ready(Some(Err(BodyError::GivenUp))),
+        }
+        let next = ready!(self.poll_body(context));
+        if let Some(waiting) = &self.waiting {
+            waiting.wake_all();
+        }
+        Poll::Ready(self.keep(next))
+    }
+
+    /// Asks the body for more, for all that wait.
+    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Next<B::Data, B::Error>> {
+        let body = Pin::new(&mut self.body);
+        if self.waiting.is_none() {
+            let polled = body.poll_frame(context);
+            if polled.is_ready() {
+                return polled;
+            }
+        }
+        // It wakes whoever asked last; others may be waiting as well.
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.add(context.waker());
+        let waker = Waker::from(Arc::clone(waiting));
+        Pin::new(&mut self.body).poll_frame(&mut Context::from_waker(&waker))
+    }
+
+    fn keep(&mut self, next: Next<B::Data, B::Error>) -> Next<Bytes, BodyError<B::Error>> {
+        let frame = match next {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => {
+                (self.end, self.kept) = (Some(End::Failed), None);
+                return Some(Err(BodyError::Body(error)));
+            }
+            None => {
+                self.end = Some(End::Good(None));
+                return None;
+            }
+        };
+        match frame.into_data() {
+            Ok(mut data) => {
+                let data = data.copy_to_bytes(data.remaining());
+                self.taken += data.len() as u64;
+                if self.taken > self.limit as u64 {
+                    self.kept = None;
+                } else if let Some(kept) = &mut self.kept {
+                    kept.add(&data, self.body.is_end_stream());
+                }
+                Some(Ok(Frame::data(data)))
+            }
+            Err(frame) => {
+                let trailers = frame.into_trailers().unwrap_or_default();
+                if self.taken + length(&trailers) > self.limit as u64 {
+                    self.kept = None;
+                }
+                let kept = self.kept.is_some().then(|| trailers.clone());
+                self.end = Some(End::Good(kept));
+                Some(Ok(Frame::trailers(trailers)))
+            }
+        }
+    }
+
+    pub fn is_end(&self, at: u64) -> bool {
+        at == self.taken
+            && match &self.end {
+                None => self.body.is_end_stream(),
+                Some(End::Good(trailers)) => trailers.is_none(),
+                Some(End::Failed) => false,
+            }
+    }
+
+    pub fn size_hint(&self, at: u64) -> SizeHint {
+        let mut hint = match self.end {
+            None => self.body.size_hint(),
+            Some(_) => SizeHint::with_exact(0),
+        };
+        let ahead = self.taken - at;
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper.saturating_add(ahead));
+        }
+        hint.set_lower(hint.lower().saturating_add(ahead));
+        hint
+    }
+}
+
+fn length(trailers: &HeaderMap) -> u64 {
+    let lengths = trailers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len());
+    lengths.sum::<usize>() as u64
+}
+
+/// What has been read of a body.
+#[derive(Debug)]
+enum Kept {
+    /// The one piece of which it consists, as it came.
+    Piece(Bytes),
+    /// Several in one: a small piece may be part of a large buffer, which it would keep alive.
+    Copied(BytesMut),
+}
+
+impl Kept {
+    fn add(&mut self, data: &Bytes, is_last: bool) {
+        match self {
+            Self::Piece(piece) if piece.is_empty() && is_last => *piece = data.clone(),
+            Self::Piece(piece) => {
+                let mut copied = BytesMut::from(&mem::take(piece)[..]);
+                copied.extend_from_slice(data);
+                *self = Self::Copied(copied);
+            }
+            Self::Copied(copied) => copied.extend_from_slice(data),
+        }
+    }
+
+    fn from(&self, at: u64) -> Option<Bytes> {
+        let at = usize::try_from(at).ok()?;
+        match self {
+            Self::Piece(piece) => (at <= piece.len()).then(|| piece.slice(at..)),
+            Self::Copied(copied) => copied.get(at..).map(Bytes::copy_from_slice),
+        }
+    }
+}
+
+/// The readers that wait for more.
+#[derive(Debug, Default)]
+struct Waiting(Mutex<Vec<Waker>>);
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, waker: &Waker) {
+        let mut wakers = self.lock();
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    fn wake_all(&self) {
+        let wakers = mem::take(&mut *self.lock());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::body::ReplayBody;
+    use super::*;
+
+    /// A body that does this, step by step.
+    struct Steps {
+        left: VecDeque<Step>,
+        length: Option<u64>,
+        waker: Arc<Mutex<Option<Waker>>>,
+    }
+
+    enum Step {
+        Waits,
+        Piece(Bytes),
+        Trailers(HeaderMap),
+        Fails,
+    }
+
+    impl Steps {
+        fn new(steps: impl IntoIterator<Item = Step>, length: Option<u64>) -> Self {
+            Self {
+                left: steps.into_iter().collect(),
+                length,
+                waker: Arc::default(),
+            }
+        }
+    }
+
+    impl Body for Steps {
+        type Data = Bytes;
+        type Error = &'static str;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Next<Bytes, &'static str>> {
+            Poll::Ready(match self.left.pop_front() {
+                None => None,
+                Some(Step::Waits) => {
+                    *self.waker.lock().expect("unpoisoned") = Some(context.waker().clone());
+                    return Poll::Pending;
+                }
+                Some(Step::Piece(piece)) => {
+                    self.length = self.length.map(|length| length - piece.len() as u64);
+                    Some(Ok(Frame::data(piece)))
+                }
+                Some(Step::Trailers(trailers)) => Some(Ok(Frame::trailers(trailers))),
+                Some(Step::Fails) => Some(Err("broken")),
+            })
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            self.length.map_or(SizeHint::new(), SizeHint::with_exact)
+        }
+    }
+
+    fn piece(text: &'static str) -> Step {
+        Step::Piece(Bytes::from_static(text.as_bytes()))
+    }
+
+    /// Three pieces, with waits.
+    fn sentence(length: Option<u64>) -> Steps {
+        let steps = [
+            piece("to be "),
+            Step::Waits,
+            piece("or not "),
+            Step::Waits,
+            piece("to be"),
+        ];
+        Steps::new(steps, length)
+    }
+
+    fn source(body: Steps, limit: usize) -> Arc<Source<Steps>> {
+        Source::new(body, limit, None).expect("it is not empty")
+    }
+
+    fn reader(source: &Arc<Source<Steps>>, attempt: u32) -> ReplayBody<Steps> {
+        ReplayBody::of(Some(Arc::clone(source)), attempt)
+    }
+
+    /// How often it was woken.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    type Polled = Poll<Next<Bytes, BodyError<&'static str>>>;
+
+    fn poll(reader: &mut ReplayBody<Steps>, waker: &Waker) -> Polled {
+        Pin::new(reader).poll_frame(&mut Context::from_waker(waker))
+    }
+
+    /// All that is left, and how it ends.
+    fn read(reader: &mut ReplayBody<Steps>) -> (Vec<u8>, Option<HeaderMap>, bool) {
+        let (mut data, mut trailers) = (Vec::new(), None);
+        loop {
+            match poll(reader, Waker::noop()) {
+                Poll::Pending => (),
+                Poll::Ready(None) => return (data, trailers, true),
+                Poll::Ready(Some(Err(_))) => return (data, trailers, false),
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(piece) => data.extend_from_slice(&piece),
+                    Err(frame) => trailers = frame.into_trailers().ok(),
+                },
+            }
+        }
+    }
+
+    #[test]
+    fn each_reader_has_the_whole_body_in_whatever_order_they_read() {
+        for order in 0..1 << 12 {
+            let source = source(sentence(Some(18)), 18);
+            let mut readers = [1, 2].map(|attempt| reader(&source, attempt));
+            let mut read_so_far = [Vec::new(), Vec::new()];
+            for turn in 0..12 {
+                let at = order >> turn & 1;
+                if let Poll::Ready(Some(frame)) = poll(&mut readers[at], Waker::noop()) {
+                    let data = frame.expect("no error").into_data().expect("no trailers");
+                    read_so_far[at].extend_from_slice(&data);
+                }
+            }
+            for (mut reader, mut data) in readers.into_iter().zip(read_so_far) {
+                let left = reader.size_hint().exact().expect("a known length");
+                assert_eq!(data.len() as u64 + left, 18);
+                data.extend(read(&mut reader).0);
+                assert_eq!(data, b"to be or not to be", "{order:b}");
+                assert!(reader.is_end_stream());
+            }
+        }
+    }
+
+    #[test]
+    fn past_the_limit_one_reads_on_and_the_others_break_off() {
+        for length in [None, Some(18)] {
+            let source = source(sentence(length), 17);
+            assert!(source.is_repeatable() && !source.is_certain());
+            let [mut first, mut second] = [1, 2].map(|attempt| reader(&source, attempt));
+            assert!(poll(&mut first, Waker::noop()).is_ready());
+            assert_eq!(source.is_repeatable(), length.is_none());
+            assert_eq!(read(&mut first), (b"or not to be".to_vec(), None, true));
+            assert!(!source.is_repeatable());
+            assert_eq!(read(&mut second), (Vec::new(), None, false));
+        }
+    }
+
+    #[test]
+    fn an_announced_length_over_the_limit_keeps_nothing() {
+        let source = Source::new(sentence(None), 17, Some(18)).expect("it is not empty");
+        assert!(poll(&mut reader(&source, 1), Waker::noop()).is_ready());
+        assert!(!source.is_repeatable());
+    }
+
+    #[test]
+    fn an_attempt_that_is_given_up_takes_nothing_any_more_and_is_told() {
+        let steps = [
+            piece("to be "),
+            Step::Waits,
+            Step::Waits,
+            piece("or not "),
+            piece("to be"),
+        ];
+        let source = source(Steps::new(steps, None), 18);
+        let woken = Arc::<Count>::default();
+        let mut stale = reader(&source, 1);
+        assert!(poll(&mut stale, Waker::noop()).is_ready());
+        assert!(poll(&mut stale, &Arc::clone(&woken).into()).is_pending());
+        source.give_up_before(2);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert_eq!(read(&mut stale), (Vec::new(), None, false));
+        assert_eq!(read(&mut reader(&source, 2)).0, b"to be or not to be");
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_whichever_reader_asked_last() {
+        let steps = Steps::new(
+            [Step::Waits, Step::Waits, Step::Waits, piece("late")],
+            Some(4),
+        );
+        let body_waker = Arc::clone(&steps.waker);
+        let source = source(steps, 4);
+        let mut first = reader(&source, 1);
+        let mut second = reader(&source, 2);
+        let woken = Arc::<Count>::default();
+        assert!(poll(&mut first, &Arc::clone(&woken).into()).is_pending());
+        assert!(poll(&mut second, Waker::noop()).is_pending());
+        drop(second);
+        let waker = body_waker.lock().expect("unpoisoned").take();
+        waker.expect("it was asked").wake();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert_eq!(read(&mut first).0, b"late");
+    }
+
+    #[test]
+    fn a_body_that_fails_is_not_sent_again() {
+        let source = source(Steps::new([piece("half"), Step::Fails], None), 100);
+        assert_eq!(
+            read(&mut reader(&source, 1)),
+            (b"half".to_vec(), None, false)
+        );
+        assert!(!source.is_repeatable());
+    }
+
+    #[test]
+    fn trailers_are_sent_again_within_the_limit() {
+        let trailers =
+            HeaderMap::from_iter([(http::header::ETAG, http::HeaderValue::from_static("17"))]);
+        for (limit, is_kept) in [(10, true), (9, false)] {
+            let steps = [piece("body"), Step::Trailers(trailers.clone())];
+            let source = source(Steps::new(steps, Some(4)), limit);
+            let whole = (b"body".to_vec(), Some(trailers.clone()), true);
+            assert_eq!(read(&mut reader(&source, 1)), whole);
+            assert_eq!(source.is_repeatable(), is_kept);
+            if is_kept {
+                assert_eq!(read(&mut reader(&source, 2)), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn a_piece_of_a_large_buffer_does_not_keep_that_alive() {
+        let large = Bytes::from(vec![7; 1 << 20]);
+        let pieces = [large.slice(..10), large.slice(10..20)].map(Step::Piece);
+        let source = source(Steps::new(pieces, Some(20)), 100);
+        assert_eq!(read(&mut reader(&source, 1)).0, [7; 20]);
+        assert!(large.is_unique());
+        assert_eq!(read(&mut reader(&source, 2)).0, [7; 20]);
+    }
+}

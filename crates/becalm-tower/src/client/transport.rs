@@ -1,0 +1,110 @@
+//! What does an error of the service below say about trying again?
+
+use std::error::Error;
+use std::io;
+
+use becalm::classify::{Classifier, Classify};
+use becalm::{Attempt, Failure};
+
+/// The classifier of errors of the service below, by what their chain of sources holds.
+///
+/// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
+///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
+/// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
+/// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
+///
+/// For what knows more, [`RetryLayer::classify_by`](super::RetryLayer::classify_by).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Transport;
+
+impl<E: Error + 'static> Classifier<E> for Transport {
+    fn classify(&self, _: Attempt, error: &E) -> Failure {
+        of_chain(error)
+    }
+}
+
+fn of_chain(error: &(dyn Error + 'static)) -> Failure {
+    #[cfg(feature = "hyper-util")]
+    if let Some(failure) = while_connecting(error) {
+        return failure;
+    }
+    match io_error(error) {
+        Some(error) => error.classify(),
+        None => Failure::transient(),
+    }
+}
+
+#[cfg(feature = "hyper-util")]
+fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
+    use becalm::classify::connect;
+    use hyper_util::client::legacy;
+
+    let is_connect = |error: &&(dyn Error + 'static)| {
+        let error = error.downcast_ref::<legacy::Error>();
+        error.is_some_and(legacy::Error::is_connect)
+    };
+    let connecting = chain(error).find(is_connect)?;
+    let unsent = Failure::transient().unsent();
+    Some(io_error(connecting).map_or(unsent, connect::classify))
+}
+
+fn io_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    fn classified(error: &(dyn Error + 'static)) -> Failure {
+        of_chain(error)
+    }
+
+    #[test]
+    fn the_first_io_error_in_the_chain_says_it() {
+        for kind in [
+            ErrorKind::ConnectionRefused,
+            ErrorKind::ConnectionReset,
+            ErrorKind::InvalidData,
+        ] {
+            let error = io::Error::from(kind);
+            let expected = error.classify();
+            assert_eq!(classified(&error), expected);
+            let below = io::Error::other(std::io::Error::from(kind));
+            assert_eq!(classified(&below), below.classify());
+        }
+        assert_eq!(classified(&std::fmt::Error), Failure::transient());
+    }
+
+    #[cfg(feature = "hyper-util")]
+    #[tokio::test]
+    async fn what_hyper_util_could_not_connect_was_not_sent() {
+        use http_body_util::Empty;
+        use hyper_util::client::legacy::Client;
+        use hyper_util::rt::{TokioExecutor, TokioIo};
+
+        for (kind, expected) in [
+            (ErrorKind::TimedOut, Failure::transient().unsent()),
+            (ErrorKind::InvalidData, Failure::permanent().unsent()),
+        ] {
+            let connector = tower::service_fn(move |_: http::Uri| {
+                let error = io::Error::from(kind);
+                std::future::ready(Err::<TokioIo<tokio::net::TcpStream>, _>(error))
+            });
+            let client = Client::builder(TokioExecutor::new()).build(connector);
+            let request =
+                http::Request::get("http://shop.example").body(Empty::<bytes::Bytes>::new());
+            let error = client
+                .request(request.expect("valid"))
+                .await
+                .expect_err("it cannot connect");
+            assert_eq!(classified(&error), expected, "{kind}");
+        }
+    }
+}
