@@ -11,14 +11,15 @@
 //! # async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 //! use becalm::Policy;
 //! use becalm_tower::client::RetryLayer;
-//! use http_body_util::Full;
+//! use bytes::Bytes;
+//! use http_body_util::Empty;
 //! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 //! use tower::{Layer, Service};
 //!
 //! let hyper = Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build_http();
 //! let mut client = RetryLayer::new(&Policy::default().retrier()?).layer(hyper);
 //!
-//! let request = http::Request::get("http://orders.example/17").body(Full::from("")).unwrap();
+//! let request = http::Request::get("http://orders.example/17").body(Empty::<Bytes>::new())?;
 //! let response = client.call(request).await?;
 //! # drop(response);
 //! # Ok(())

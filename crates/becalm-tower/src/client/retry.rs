@@ -37,7 +37,8 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 ///   service below ([`Transport`]) says may pass.
 /// - **What is not**: a request that may have been done and is neither idempotent by its method nor
 ///   keyed (RFC 9110 section 9.2.2); see [`RetryOptions`], which goes into a request's extensions.
-/// - **The body** is kept while it streams, up to [`replay_limit`](Self::replay_limit).
+/// - **The body** is kept while it streams, up to [`replay_limit`](Self::replay_limit). It is `Unpin`, as
+///   hyper-util wants it, too; `Box::pin` makes any body that.
 /// - **At the end** the caller has the last answer as it came, be it a 503, with the
 ///   [`Stopped`](becalm::run::Stopped) of the call in its extensions; and an error ([`NoAnswer`])
 ///   only where the last attempt brought no answer.
