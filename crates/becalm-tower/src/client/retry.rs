@@ -300,7 +300,7 @@ where
     head.extensions.insert(attempt);
     if let Some(key) = attempt.key() {
         if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
-            head.headers.entry(IDEMPOTENCY_KEY).or_insert(value);
+            head.headers.insert(IDEMPOTENCY_KEY, value);
         }
     }
     let body = ReplayBody::of(source.cloned(), attempt.number());

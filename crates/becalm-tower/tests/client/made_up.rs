@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -49,6 +50,7 @@ pub struct Seen {
 pub struct MadeUp {
     script: Arc<Mutex<VecDeque<Does>>>,
     seen: Arc<Mutex<Vec<Seen>>>,
+    not_ready: Arc<AtomicUsize>,
 }
 
 impl MadeUp {
@@ -56,6 +58,12 @@ impl MadeUp {
         let made_up = Self::default();
         made_up.script.lock().expect("unpoisoned").extend(script);
         made_up
+    }
+
+    /// Fails so often before it is ready.
+    pub fn not_ready(self, times: usize) -> Self {
+        self.not_ready.store(times, Ordering::SeqCst);
+        self
     }
 
     pub fn count(&self) -> usize {
@@ -88,7 +96,11 @@ where
     type Future = std::pin::Pin<Box<dyn Future<Output = io::Result<Response<Pieces>>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+        let count = |left: usize| left.checked_sub(1);
+        let left = self
+            .not_ready
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, count);
+        Poll::Ready(left.map_or(Ok(()), |_| Err(io::ErrorKind::ConnectionReset.into())))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {

@@ -63,17 +63,19 @@ async fn every_attempt_is_the_same_request_with_its_number_in_the_extensions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_of_the_callers_own_is_kept() {
-    let service = stalls_then_fails();
-    let mut client = RetryLayer::new(&retrier()).layer(service.clone());
-    let mut request = request("POST", "a lamp");
-    request
-        .headers_mut()
-        .insert("idempotency-key", "\"17\"".parse().expect("valid"));
-    request.extensions_mut().insert(RetryOptions::new().keyed());
-    client.call(request).await.expect("an answer");
-    let keys = service.each(|seen| seen.head.headers["idempotency-key"].clone());
-    assert_eq!(keys, ["\"17\"", "\"17\"", "\"17\""]);
+async fn a_key_of_the_callers_own_is_kept_and_one_that_says_nothing_is_not() {
+    for (own, length) in [("\"17\"", 4), ("\"\"", 38)] {
+        let service = stalls_then_fails();
+        let mut client = RetryLayer::new(&retrier()).layer(service.clone());
+        let mut request = request("POST", "a lamp");
+        let own = own.parse().expect("valid");
+        request.headers_mut().insert("idempotency-key", own);
+        request.extensions_mut().insert(RetryOptions::new().keyed());
+        client.call(request).await.expect("an answer");
+        let keys = service.each(|seen| seen.head.headers["idempotency-key"].clone());
+        assert_eq!((keys[0].len(), keys.len()), (length, 3));
+        assert!(keys.iter().all(|key| *key == keys[0]));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,4 +131,27 @@ async fn each_host_has_a_breaker_of_its_own() {
         .await
         .expect("an answer");
     assert_eq!(service.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_is_repeated_where_an_attempt_with_the_same_key_may_be_at_work() {
+    let script = || MadeUp::new([answers(503), answers(409)]);
+    let options = RetryOptions::new();
+    assert_eq!(count(script(), "POST", options.keyed()).await, 3);
+    assert_eq!(count(script(), "PUT", options).await, 2);
+    assert_eq!(
+        count(MadeUp::new([answers(409)]), "POST", options.keyed()).await,
+        1
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_service_that_was_not_ready_never_had_is_repeated() {
+    let service = MadeUp::new([]).not_ready(2);
+    let mut client = RetryLayer::new(&retrier()).layer(service.clone());
+    client
+        .call(request("POST", "a lamp"))
+        .await
+        .expect("an answer");
+    assert_eq!(service.each(|seen| seen.body.clone()), ["a lamp"]);
 }

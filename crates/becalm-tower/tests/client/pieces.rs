@@ -2,9 +2,11 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
 
 use crate::servers::bytes;
 
@@ -16,6 +18,8 @@ pub struct Pieces {
     pends: bool,
     /// From its middle on nothing comes.
     stalls: bool,
+    /// In its middle nothing comes for so long.
+    pause: Option<Pin<Box<Sleep>>>,
     length: usize,
     _held: Option<Box<dyn Send>>,
 }
@@ -28,6 +32,7 @@ impl Pieces {
             is_length_told: true,
             pends: false,
             stalls: false,
+            pause: None,
             length,
             _held: None,
         }
@@ -45,6 +50,12 @@ impl Pieces {
             _held: Some(Box::new(held)),
             ..self
         }
+    }
+
+    /// Pauses in its middle.
+    pub fn pausing(mut self, pause: Duration) -> Self {
+        self.pause = Some(Box::pin(sleep(pause)));
+        self
     }
 
     /// Stalls in its middle.
@@ -68,8 +79,14 @@ impl Body for Pieces {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        if self.stalls && self.left.len() * 2 <= self.length {
-            return Poll::Pending;
+        if self.left.len() * 2 <= self.length {
+            if self.stalls {
+                return Poll::Pending;
+            }
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
         }
         if self.left.is_empty() {
             return Poll::Ready(None);

@@ -39,7 +39,7 @@ pub enum Does {
     Answer(u16),
     /// Answers this status before it reads the body.
     AnswerEarly(u16),
-    /// Reads it all, answers 503 with a body of this length.
+    /// Reads it all, answers 503 with a body of this length, which pauses in its middle.
     RejectWith(usize),
     /// Closes the connection before it reads anything of it.
     CloseAtOnce,
@@ -187,7 +187,10 @@ async fn answer(
         Does::Answer(status) if is_head => with_status(status, Pieces::new(0, 1)),
         Does::CloseInResponse if is_head => with_status(200, Pieces::new(0, 1)),
         Does::Answer(status) => with_status(status, Pieces::new(2, 2)),
-        Does::RejectWith(length) => with_status(503, Pieces::new(length, 1024)),
+        Does::RejectWith(length) => {
+            let pause = Duration::from_millis(10);
+            with_status(503, Pieces::new(length, 1024).pausing(pause))
+        }
         Does::CloseInResponse => with_status(200, Pieces::new(64, 16).stalling()),
         Does::Stall => std::future::pending().await,
         _ => {
