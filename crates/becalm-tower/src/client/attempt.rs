@@ -54,9 +54,13 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let polled = this.stage.poll(context);
-        // In time for the decision, and for a time-out that cuts this attempt.
-        let source = this.source.as_deref();
-        if source.is_some_and(|source| !source.is_repeatable()) {
+        // In time for the decision, or for a time-out that cuts this attempt.
+        let can_follow = |source: &Source<B>| match &polled {
+            // What is hedged has a body of which all have enough.
+            Poll::Ready(_) if !this.attempt.is_hedge() => source.hold(),
+            _ => source.is_repeatable(),
+        };
+        if !this.source.as_deref().is_none_or(can_follow) {
             body_is_consumed();
         }
         let (attempt, retrier) = (*this.attempt, this.retrier);

@@ -250,16 +250,19 @@ where
             .poll_call(engine, &ByTrait, this.last, context, start);
         match polled {
             Poll::Ready(ended) => {
+                if let Some(source) = this.source {
+                    source.release();
+                }
                 let as_it_came = |gave_up| as_it_came(gave_up, *this.answers_are_errors);
                 Poll::Ready(ended.or_else(as_it_came))
             }
             Poll::Pending => {
+                if let Some(source) = this.source {
+                    source.give_up_held(engine.attempts());
+                }
                 // Another attempt follows, or runs: of this answer nothing is held but its head.
                 if let Some((_, Failed::Answer(answer))) = this.last {
                     if let Some(body) = mem::take(answer.body_mut()) {
-                        if let Some(source) = this.source {
-                            source.give_up_before(engine.attempts() + 1);
-                        }
                         this.drain.set(Drain::new(body, retrier.sleeper()));
                     }
                 }

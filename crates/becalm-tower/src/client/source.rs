@@ -40,6 +40,7 @@ impl<B: Body + Unpin> Source<B> {
             kept,
             end: None,
             given_up_to: 0,
+            is_held: false,
             waiting: None,
         };
         Some(Arc::new(Self {
@@ -52,14 +53,38 @@ impl<B: Body + Unpin> Source<B> {
         self.lock().is_repeatable()
     }
 
+    /// Whether a further attempt could send all of it, and from here on, while it is decided whether there is
+    /// one: an attempt that has failed, but goes on reading, waits.
+    pub fn hold(&self) -> bool {
+        let mut state = self.lock();
+        state.is_held = state.is_repeatable() && !state.is_certain();
+        state.is_repeatable()
+    }
+
+    /// No attempt follows: what waits reads on.
+    pub fn release(&self) {
+        let mut state = self.lock();
+        if mem::take(&mut state.is_held) {
+            state.wake_all();
+        }
+    }
+
+    /// Another attempt follows: gives up those up to this one, if they [wait](Self::hold) for it.
+    pub fn give_up_held(&self, attempt: u32) {
+        let mut state = self.lock();
+        if mem::take(&mut state.is_held) {
+            state.given_up_to = attempt;
+            state.wake_all();
+        }
+    }
+
     /// Gives up the attempts before this one, where they could take away what it needs.
     pub fn give_up_before(&self, attempt: u32) {
         let mut state = self.lock();
         if !state.is_certain() {
+            state.is_held = false;
             state.given_up_to = attempt.saturating_sub(1);
-            if let Some(waiting) = &state.waiting {
-                waiting.wake_all();
-            }
+            state.wake_all();
         }
     }
 
@@ -88,6 +113,8 @@ pub(super) struct State<B> {
     end: Option<End>,
     /// Attempts up to this number read no further.
     given_up_to: u32,
+    /// All who read wait.
+    is_held: bool,
     /// Those that wait for more of the body, beside the one that asked last.
     waiting: Option<Arc<Waiting>>,
 }
@@ -131,6 +158,10 @@ impl<B: Body + Unpin> State<B> {
         if attempt <= self.given_up_to {
             return Poll::Ready(Some(Err(BodyError::GivenUp)));
         }
+        if self.is_held {
+            self.waiting.get_or_insert_default().add(context.waker());
+            return Poll::Pending;
+        }
         if at < self.taken {
             let kept = self.kept.as_ref().and_then(|kept| kept.from(at));
             return Poll::Ready(Some(kept.map(Frame::data).ok_or(BodyError::GivenUp)));
@@ -143,10 +174,14 @@ impl<B: Body + Unpin> State<B> {
             Some(End::Failed) => return Poll::Ready(Some(Err(BodyError::GivenUp))),
         }
         let next = ready!(self.poll_body(context));
+        self.wake_all();
+        Poll::Ready(self.keep(next))
+    }
+
+    fn wake_all(&self) {
         if let Some(waiting) = &self.waiting {
             waiting.wake_all();
         }
-        Poll::Ready(self.keep(next))
     }
 
     /// Asks the body for more, for all that wait.
@@ -467,6 +502,20 @@ mod tests {
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);
         assert_eq!(read(&mut stale), (Vec::new(), None, false));
         assert_eq!(read(&mut reader(&source, 2)).0, b"to be or not to be");
+    }
+
+    #[test]
+    fn while_it_is_decided_nothing_is_taken_and_what_is_not_repeated_goes_on() {
+        let source = source(sentence(None), 18);
+        let mut answered = reader(&source, 1);
+        assert!(poll(&mut answered, Waker::noop()).is_ready());
+        let woken = Arc::<Count>::default();
+        assert!(source.hold());
+        assert!(poll(&mut answered, &Arc::clone(&woken).into()).is_pending());
+        assert!(poll(&mut answered, &Arc::clone(&woken).into()).is_pending());
+        source.release();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert_eq!(read(&mut answered), (b"or not to be".to_vec(), None, true));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use becalm::{Attempt, Failure};
 ///
 /// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
 ///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
+/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM` (feature `h2`, of the h2 0.4 that hyper 1
+///   stands on) was not processed (RFC 9113 section 8.7). A `GOAWAY` proves nothing here: h2's error
+///   does not say whether the stream was above the last one that the server took.
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
 ///
@@ -27,6 +30,10 @@ fn of_chain(error: &(dyn Error + 'static)) -> Failure {
     #[cfg(feature = "hyper-util")]
     if let Some(failure) = while_connecting(error) {
         return failure;
+    }
+    #[cfg(feature = "h2")]
+    if is_refused_stream(error) {
+        return Failure::transient().unsent();
     }
     match io_error(error) {
         Some(error) => error.classify(),
@@ -46,6 +53,15 @@ fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
     let connecting = chain(error).find(is_connect)?;
     let unsent = Failure::transient().unsent();
     Some(io_error(connecting).map_or(unsent, connect::classify))
+}
+
+#[cfg(feature = "h2")]
+fn is_refused_stream(error: &(dyn Error + 'static)) -> bool {
+    let is_refused = |error: &h2::Error| {
+        let says_so = error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        says_so && error.is_reset() && error.is_remote()
+    };
+    chain(error).any(|error| error.downcast_ref().is_some_and(is_refused))
 }
 
 fn io_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {

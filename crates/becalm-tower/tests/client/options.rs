@@ -11,6 +11,7 @@ use hyper::body::Bytes;
 use tower::{Layer, Service};
 
 use crate::made_up::{Does, MadeUp, answers, request};
+use crate::pieces::Pieces;
 use crate::servers::retrier;
 
 fn stalls_then_fails() -> MadeUp {
@@ -95,6 +96,23 @@ async fn only_what_may_be_repeated_is_hedged_and_both_copies_have_the_whole_body
             vec!["a lamp"; expected]
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_might_not_do_for_two_is_not_hedged_and_arrives_whole() {
+    let service = MadeUp::new([Does::Stalls]);
+    let policy = Policy::default().hedge(Hedge::after(Duration::from_millis(50)));
+    let retrier = policy.attempt_timeout(Duration::from_secs(1)).retrier();
+    let layer = RetryLayer::new(&retrier.expect("a valid policy"));
+    let mut client = layer.layer(service.clone());
+    let slow = Pieces::new(1000, 500).of_unknown_length();
+    let body = slow.pausing(Duration::from_millis(100));
+    let request = Request::put("http://shop.example/")
+        .body(body)
+        .expect("valid");
+    client.call(request).await.expect("an answer");
+    assert_eq!(service.each(|seen| seen.body.len()), [1000, 1000]);
+    assert!(service.waits()[0] >= Duration::from_millis(900));
 }
 
 #[tokio::test(start_paused = true)]

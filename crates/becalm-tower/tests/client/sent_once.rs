@@ -80,6 +80,17 @@ async fn every_method_at_every_point(version: Version) {
     }
 }
 
+/// Refused streams were not processed (RFC 9113 section 8.7), which the feature `h2` tells.
+#[tokio::test]
+async fn a_stream_that_the_server_refuses_is_repeated_where_there_is_proof() {
+    let refused = Point::Server(Does::RefuseStream);
+    for (method, is_idempotent, has_body) in METHODS {
+        let seen = within(seen(Version::Http2, refused, method, has_body, false)).await;
+        let is_repeated = is_idempotent || cfg!(feature = "h2");
+        assert_eq!(seen, 1 + usize::from(is_repeated), "{method}");
+    }
+}
+
 #[tokio::test]
 async fn an_attempt_that_stalls_is_cut_and_only_what_may_be_repeated_is() {
     for version in [Version::Http1, Version::Http2] {

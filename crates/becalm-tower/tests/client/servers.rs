@@ -1,7 +1,6 @@
 //! An HTTP server on loopback that fails where it is told to, and the client for it.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +49,8 @@ pub enum Does {
     /// Answers 200, and in the middle of its body waits until it is told to
     /// [hang up](Server::hang_up).
     CloseInResponse,
+    /// Refuses the stream of HTTP/2, before it reads anything of it.
+    RefuseStream,
     /// Reads it all, and never answers.
     Stall,
 }
@@ -161,7 +162,7 @@ async fn answer(
     request: Request<Incoming>,
     state: Arc<State>,
     closes: Arc<Notify>,
-) -> Result<Response<Pieces>, Infallible> {
+) -> Result<Response<Pieces>, h2::Error> {
     let does = state.next();
     let is_head = request.method() == Method::HEAD;
     let mut body = request.into_body();
@@ -176,6 +177,7 @@ async fn answer(
             tokio::spawn(async move { note(&state, at, &mut body).await });
             return Ok(with_status(status, Pieces::new(0, 1)));
         }
+        Does::RefuseStream => return Err(h2::Reason::REFUSED_STREAM.into()),
         Does::CloseInRequest => {
             let _ = body.frame().await;
             closes.notify_one();
