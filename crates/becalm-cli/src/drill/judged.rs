@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use becalm::Policy;
+use becalm_report::{Cell, Colour};
 use becalm_sim::record::Recording as Run;
 use becalm_sim::record::{PopulationRecord, ServiceRecord};
 use becalm_sim::scenario::{
@@ -54,11 +55,33 @@ impl Judged {
         self.verdict.map_or("back", Verdict::as_str)
     }
 
+    /// The verdict in a table: when the service was back, or what it was.
+    pub fn cell(&self) -> Cell {
+        match self.back_after() {
+            Some(time) => Cell::new(back(time)).colour(Colour::Green),
+            None => Cell::new(self.name()).colour(Colour::Red),
+        }
+    }
+
     /// How long after the fault the service was back. None where it was not.
     pub fn back_after(&self) -> Option<Duration> {
         let time = self.outcome.recovery.time();
         time.filter(|_| self.verdict.is_none())
     }
+}
+
+/// When the service was back.
+pub fn back(after: Duration) -> String {
+    if after < Duration::from_millis(50) {
+        "back at once".into()
+    } else {
+        format!("back in {}", tenths(after))
+    }
+}
+
+/// Seconds to a tenth.
+pub fn tenths(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
 }
 
 /// The drill of one policy as a scenario. All its clients share one retrier, as the drill's do.

@@ -8,7 +8,7 @@ use becalm::duration::Human;
 use becalm_report::format::plain;
 use becalm_sim::study::Verdict;
 
-use super::judged::Judged;
+use super::judged::{Judged, back};
 use super::latencies::Latencies;
 use super::ledger::{Count, Recording};
 use super::setup::Setup;
@@ -265,20 +265,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
         Some((last, _)) => (*last).into(),
         None => String::new(),
     }
-}
-
-/// When the service was back.
-pub fn back(after: Duration) -> String {
-    if after < Duration::from_millis(50) {
-        "back at once".into()
-    } else {
-        format!("back in {}", tenths(after))
-    }
-}
-
-/// Seconds to a tenth.
-pub fn tenths(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
 }
 
 #[cfg(test)]

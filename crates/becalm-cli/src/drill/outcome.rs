@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use becalm_report::format::plain;
-use becalm_report::{Cell, Colour, Table};
+use becalm_report::{Cell, Table};
 
-use super::judged::Judged;
-use super::judgement::{Contender, Judgement, back};
+use super::judgement::{Contender, Judgement};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, PhaseFigures};
 use super::tail::TailOutcome;
@@ -74,7 +73,7 @@ pub fn table(contenders: &[Contender], room: Room) -> Table {
             row.push(plain(measured.most_in_flight.into()).into());
             row.push(milliseconds(contender.p99[Phase::After as usize]).into());
         }
-        row.push(ending(&contender.judged));
+        row.push(contender.judged.cell());
         row
     });
     rows.fold(Table::new(header), Table::row)
@@ -90,14 +89,6 @@ fn phases(measured: &Measured, figure: impl Fn(&PhaseFigures) -> String) -> Stri
 
 fn share(amplification: Option<f64>) -> String {
     amplification.map_or("-".into(), |share| format!("{share:.2}"))
-}
-
-/// The verdict on a policy, in a few words.
-pub fn ending(judged: &Judged) -> Cell {
-    match judged.back_after() {
-        Some(time) => Cell::new(back(time)).colour(Colour::Green),
-        None => Cell::new(judged.name()).colour(Colour::Red),
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm_report::Colour;
 
-use crate::drill::judged::Judged;
-use crate::drill::judgement::{back, tenths};
+use crate::drill::judged::{Judged, back, tenths};
 use crate::drill::ledger::Recording;
 use crate::drill::setup::Setup;
 

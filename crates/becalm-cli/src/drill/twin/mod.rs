@@ -19,7 +19,6 @@ use becalm_sim::world;
 use super::judged::{Judged, scenario};
 use super::judgement::Contender;
 use super::ledger::{Count, Recording};
-use super::outcome::ending;
 use super::replay::DRAIN;
 use super::setup::Setup;
 use super::statistics::Overall;
@@ -105,8 +104,8 @@ pub fn table(contenders: &[Contender], twins: &[Twin]) -> Table {
             Cell::new(&*contender.variant.title).colour(contender.variant.colour),
             pair(|overall| overall.amplification),
             pair(|overall| overall.retries_per_first_try),
-            ending(&contender.judged),
-            ending(&twin.judged),
+            contender.judged.cell(),
+            twin.judged.cell(),
         ]
     });
     rows.fold(Table::new(header), Table::row)
