@@ -63,6 +63,12 @@ impl Judged {
         }
     }
 
+    /// Whether retries alone kept the service down: first tries were less than it can serve, and
+    /// attempts were more.
+    pub fn is_storm(&self) -> bool {
+        self.verdict == Some(Verdict::Metastable) && self.outcome.is_storm()
+    }
+
     /// How long after the fault the service was back. None where it was not.
     pub fn back_after(&self) -> Option<Duration> {
         let time = self.outcome.recovery.time();
@@ -136,7 +142,7 @@ mod tests {
     fn retries_that_keep_the_service_down_are_metastable_and_a_storm() {
         let judged = judged(&stormy(), &usual(), 10_000);
         assert_eq!(judged.verdict, Some(Verdict::Metastable));
-        assert!(judged.outcome.is_storm());
+        assert!(judged.is_storm());
         assert!((judged.outcome.offered - 1_040.0).abs() < 1.0);
         assert_eq!((judged.name(), judged.back_after()), ("metastable", None));
     }
@@ -157,7 +163,7 @@ mod tests {
         let mut seconds = [storm; 10];
         (seconds[0], seconds[6]) = ((260, 0, 260, 260), (260, 0, 260, 260));
         let judged = judged(&recording(seconds), &usual(), 10_000);
-        assert!(judged.outcome.is_storm());
+        assert!(judged.is_storm());
     }
 
     #[test]
@@ -166,9 +172,15 @@ mod tests {
             load: 500.0,
             ..usual()
         };
-        let judged = judged(&recording([(500, 0, 500, 400); 10]), &setup, 10_000);
+        let mut seconds = [(500, 0, 500, 0); 10];
+        seconds[0] = (500, 0, 500, 400);
+        let judged = judged(&recording(seconds), &setup, 10_000);
+        assert!(
+            judged.outcome.is_storm(),
+            "to one who looks at attempts alone"
+        );
         assert_eq!(judged.verdict, Some(Verdict::Overloaded));
-        assert!(!judged.outcome.is_storm());
+        assert!(!judged.is_storm());
     }
 
     #[test]
@@ -177,7 +189,7 @@ mod tests {
         seconds[0] = (260, 0, 260, 260);
         let judged = judged(&recording(seconds), &usual(), 10_000);
         assert_eq!(judged.verdict, Some(Verdict::Metastable));
-        assert!(!judged.outcome.is_storm());
+        assert!(!judged.is_storm());
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Contender {
 
     fn is_as_expected(&self) -> bool {
         match self.variant.role {
-            Role::Storm => self.judged.outcome.is_storm(),
+            Role::Storm => self.judged.is_storm(),
             _ => self.is_back_in_time() && self.keeps_its_promise(),
         }
     }
@@ -157,8 +157,8 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
 /// What happened where a storm was expected and came.
 fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
     let (titles, outcomes): (Vec<_>, Vec<_>) = with_role(contenders, Role::Storm)
+        .filter(|it| it.judged.is_storm())
         .map(|it| (&*it.variant.title, &it.judged.outcome))
-        .filter(|(_, outcome)| outcome.is_storm())
         .unzip();
     let load = outcomes.iter().map(|it| it.offered).reduce(f64::min)?;
     let goodput = outcomes.iter().map(|it| it.tail.goodput());
@@ -184,7 +184,7 @@ fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
 /// What happened where a storm was expected and did not come.
 fn missing_storms(contenders: &[Contender]) -> Option<String> {
     let calm: Vec<_> = with_role(contenders, Role::Storm)
-        .filter(|contender| !contender.judged.outcome.is_storm())
+        .filter(|contender| !contender.judged.is_storm())
         .map(|contender| &*contender.variant.title)
         .collect();
     (!calm.is_empty()).then(|| format!("No storm lasted under {}.", list(calm.iter().copied())))
@@ -210,7 +210,7 @@ fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
                 String::new()
             }
         ),
-        None if judged.outcome.is_storm() => write!(sentence, "was kept down by a storm too"),
+        None if judged.is_storm() => write!(sentence, "was kept down by a storm too"),
         None if judged.verdict == Some(Verdict::Overloaded) => write!(sentence, "was overloaded"),
         None => write!(
             sentence,

@@ -30,7 +30,7 @@ pub fn condition(
     let judged = Judged::measured(recording, setup, policy, elapsed);
     if let Some(time) = judged.back_after() {
         (Colour::Green, back(time))
-    } else if judged.outcome.is_storm() && since >= LASTS {
+    } else if judged.is_storm() && since >= LASTS {
         (Colour::Red, format!("STORM for {}", tenths(since)))
     } else {
         (Colour::Orange, "not back yet".into())
