@@ -1,9 +1,9 @@
 //! How are the retries in progress kept to a share of the calls in progress, as in Envoy?
 
 use super::account::{Account, Fill, Level};
-use super::kind::{Budget, InvalidBudget, of};
+use super::kind::{Budget, InvalidBudget, part};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot};
+use crate::grammar::Kind as Text;
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
@@ -75,8 +75,8 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "concurrency",
     example: "concurrency:0.2",
     start: || Budget::Concurrency(Concurrency::default()),
-    first: Some(of!(Concurrency, Number, share)),
-    parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
+    first: Some(part!(Concurrency, Number, share)),
+    parameters: &[&[("floor", part!(Concurrency, Whole, floor))]],
 };
 
 /// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.

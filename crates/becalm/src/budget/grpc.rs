@@ -2,9 +2,9 @@
 
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::kind::{Budget, InvalidBudget, of};
+use super::kind::{Budget, InvalidBudget, part};
 use crate::classify::{Class, Failure};
-use crate::grammar::{Kind as Text, Slot};
+use crate::grammar::Kind as Text;
 use crate::hint::Hint;
 use crate::reasons::require;
 use crate::setters::setters;
@@ -77,8 +77,8 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "grpc",
     example: "grpc:10",
     start: || Budget::Grpc(Grpc::default()),
-    first: Some(of!(Grpc, Whole, max_tokens)),
-    parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
+    first: Some(part!(Grpc, Whole, max_tokens)),
+    parameters: &[&[("ratio", part!(Grpc, Number, token_ratio))]],
 };
 
 /// A token, in the unit of the word: A6 knows three decimals.

@@ -219,23 +219,13 @@ reasons! {
 }
 
 /// The slot of a field of a kind.
-macro_rules! of {
-    ($kind:ident, $slot:ident, $field:ident) => {
-        Slot::$slot(
-            |it, value| {
-                if let Budget::$kind(kind) = it {
-                    kind.$field = value;
-                }
-            },
-            |it| match it {
-                Budget::$kind(kind) => Some(kind.$field),
-                _ => None,
-            },
-        )
+macro_rules! part {
+    ($kind:ident, $slot:ident, $field:ident $(, unless $default:expr)?) => {
+        $crate::grammar::of!($slot, |it| *it, Budget::$kind(kind) => kind.$field $(, unless $default)?)
     };
 }
 
-pub(super) use of;
+pub(super) use part;
 
 /// The kinds that a budget has, one by one.
 impl Budget {

@@ -4,8 +4,8 @@
 //! bound that holds for those holds for it. The state is a [window](super::window) without first
 //! tries.
 
-use super::kind::{Budget, InvalidBudget, of};
-use crate::grammar::{Kind as Text, Slot};
+use super::kind::{Budget, InvalidBudget, part};
+use crate::grammar::Kind as Text;
 use crate::reasons::require;
 use crate::setters::setters;
 
@@ -60,6 +60,6 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "per-minute",
     example: "per-minute:60",
     start: || Budget::PerMinute(PerMinute::default()),
-    first: Some(of!(PerMinute, Whole, retries)),
+    first: Some(part!(PerMinute, Whole, retries)),
     parameters: &[],
 };

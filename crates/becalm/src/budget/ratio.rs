@@ -10,9 +10,9 @@
 
 use super::Withdrawal;
 use super::account::{Account, Fill, Level};
-use super::kind::{Budget, InvalidBudget, Kind, of};
+use super::kind::{Budget, InvalidBudget, Kind, part};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot, unless};
+use crate::grammar::Kind as Text;
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicI64, Ordering, change, millionths};
@@ -160,10 +160,10 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "ratio",
     example: "ratio:0.1",
     start: || Budget::Ratio(Ratio::default()),
-    first: Some(of!(Ratio, Number, ratio)),
+    first: Some(part!(Ratio, Number, ratio)),
     parameters: &[&[
-        ("burst", of!(Ratio, Number, burst)),
-        ("floor", of!(Ratio, Rate, floor_per_second)),
+        ("burst", part!(Ratio, Number, burst)),
+        ("floor", part!(Ratio, Rate, floor_per_second)),
     ]],
 };
 
@@ -172,18 +172,12 @@ pub(super) const FIRST_TRIES: Text<Budget> = Text {
     name: "first-tries",
     example: "first-tries:0.1",
     start: || Budget::FirstTries(Ratio::OF_FIRST_TRIES),
-    first: Some(of!(FirstTries, Number, ratio)),
+    first: Some(part!(FirstTries, Number, ratio)),
     parameters: &[&[
-        ("burst", of!(FirstTries, Number, burst)),
+        ("burst", part!(FirstTries, Number, burst)),
         (
             "floor",
-            Slot::Rate(
-                |it, rate| *it = it.floor_per_second(rate),
-                |it| match it {
-                    Budget::FirstTries(tries) => unless(0.0, tries.floor_per_second),
-                    _ => None,
-                },
-            ),
+            part!(FirstTries, Rate, floor_per_second, unless 0.0),
         ),
     ]],
 };

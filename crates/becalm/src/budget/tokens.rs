@@ -2,7 +2,7 @@
 
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::kind::{Budget, InvalidBudget, of};
+use super::kind::{Budget, InvalidBudget, part};
 use crate::classify::{Class, Failure};
 use crate::grammar::{Kind as Text, Slot};
 use crate::reasons::require;
@@ -131,12 +131,12 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "tokens",
     example: "tokens:500",
     start: || Budget::Tokens(Tokens::default()),
-    first: Some(of!(Tokens, Whole, capacity)),
+    first: Some(part!(Tokens, Whole, capacity)),
     parameters: &[&[
-        ("cost", of!(Tokens, Whole, cost)),
-        ("throttled", of!(Tokens, Whole, throttled_cost)),
+        ("cost", part!(Tokens, Whole, cost)),
+        ("throttled", part!(Tokens, Whole, throttled_cost)),
         ("refund", REFUND),
-        ("clean", of!(Tokens, Whole, clean_success)),
+        ("clean", part!(Tokens, Whole, clean_success)),
     ]],
 };
 

@@ -7,10 +7,10 @@ use core::time::Duration;
 
 use super::account::{Account, Fill, Level};
 use super::balance;
-use super::kind::{Budget, InvalidBudget, of};
+use super::kind::{Budget, InvalidBudget, part};
 use super::slices::{Slice, Slices};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot};
+use crate::grammar::Kind as Text;
 use crate::reasons::require;
 use crate::setters::setters;
 use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};
@@ -97,10 +97,10 @@ pub(super) const TEXT: Text<Budget> = Text {
     name: "window",
     example: "window:0.2",
     start: || Budget::Window(Window::default()),
-    first: Some(of!(Window, Number, share)),
+    first: Some(part!(Window, Number, share)),
     parameters: &[&[
-        ("ttl", of!(Window, Duration, ttl)),
-        ("floor", of!(Window, Number, floor_per_second)),
+        ("ttl", part!(Window, Duration, ttl)),
+        ("floor", part!(Window, Number, floor_per_second)),
     ]],
 };
 
