@@ -63,6 +63,21 @@ pub(crate) fn list_parameters<'a>(
     })
 }
 
+/// What stands between the quotes of a String that is the whole field (section 3.3.3), escapes as they
+/// are: as only `"` and `\` are escaped, and always, two strings are equal where their texts are. Its
+/// parameters are checked and skipped.
+pub(crate) fn string_item(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = Reader(text);
+    rest.skip(b" ");
+    rest.expect(b'"')?;
+    let string = rest.0;
+    rest.string()?;
+    let string = &string[..string.len() - rest.0.len() - 1];
+    rest.parameters(|_, _| {})?;
+    rest.skip(b" ");
+    rest.0.is_empty().then_some(string)
+}
+
 /// Reads members that are separated by commas until nothing is left.
 fn members<'a>(
     text: &'a [u8],
@@ -317,6 +332,32 @@ mod tests {
             "aGVsbG8=\n",
         ] {
             assert!(!is_dictionary(&format!(":{text}:")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_string_is_an_item_of_its_own() {
+        for (text, string) in [
+            (r#""8e03978e""#, "8e03978e"),
+            (r#"  "a b"  "#, "a b"),
+            (r#""a";p=1; q"#, "a"),
+            (r#""a\"b""#, r#"a\"b"#),
+            (r#""""#, ""),
+        ] {
+            assert_eq!(string_item(text.as_bytes()), Some(string.as_bytes()));
+        }
+        for text in [
+            "",
+            "a",
+            r#"""#,
+            r#""a"#,
+            r#""a" b"#,
+            r#""a", "b""#,
+            r#""\a""#,
+            "\"ä\"",
+            r#""a";P"#,
+        ] {
+            assert_eq!(string_item(text.as_bytes()), None, "{text}");
         }
     }
 

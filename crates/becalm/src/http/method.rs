@@ -2,6 +2,7 @@
 
 use ::http::{HeaderMap, Method};
 
+use crate::hint::structured::string_item;
 use crate::idempotency::Operation;
 
 /// Says whether a request may be repeated, and how, by its method and headers.
@@ -27,6 +28,42 @@ pub fn operation(method: &Method, headers: &HeaderMap) -> Operation {
         Operation::NotIdempotent
     }
 }
+
+/// What a server reads from `Idempotency-Key`: `None` where there is none.
+///
+/// The key is a String of RFC 9651 between double quotes, and here it is what stands between them, as
+/// it stands there (draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Parameters after it are
+/// ignored.
+///
+/// # Errors
+///
+/// The field is no String, an empty one, or there are several.
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, MalformedKey> {
+    let mut lines = headers.get_all("idempotency-key").iter();
+    let key = match (lines.next(), lines.next()) {
+        (None, _) => return Ok(None),
+        (Some(line), None) => string_item(line.as_bytes()),
+        _ => None,
+    };
+    let key = key.and_then(|key| core::str::from_utf8(key).ok());
+    key.filter(|key| !key.is_empty())
+        .ok_or(MalformedKey)
+        .map(Some)
+}
+
+/// The field `Idempotency-Key` holds no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MalformedKey;
+
+impl core::fmt::Display for MalformedKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(
+            "`Idempotency-Key` is to be one text between double quotes, such as \"8e03978e\"",
+        )
+    }
+}
+
+impl core::error::Error for MalformedKey {}
 
 /// One line that is not blank. Several leave open which one the server obeys.
 fn has_one_value(headers: &HeaderMap, name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! What does HTTP itself say about sending a request again?
 //!
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
-//! ([`operation`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
+//! ([`operation`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
 //! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
 //! above ([`write_told`], [`told`]).
 //!
@@ -29,7 +29,7 @@ mod status;
 
 pub use headers::{hint, should_retry};
 pub use layers::{scope, told, write_scope, write_told};
-pub use method::operation;
+pub use method::{MalformedKey, idempotency_key, operation};
 pub use status::classify_status;
 
 use ::http::{HeaderMap, StatusCode};

@@ -4,7 +4,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use becalm::http::{Exchange, classify_status, hint, operation, should_retry, verdict};
+use becalm::http::{
+    Exchange, MalformedKey, classify_status, hint, idempotency_key, operation, should_retry,
+    verdict,
+};
 use becalm::{
     Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Verdict,
 };
@@ -463,4 +466,28 @@ fn a_grpc_answer_without_a_body_fails_by_its_own_status() {
         ("becalm-retry", "do-not-retry"),
     ]);
     assert_eq!(told, Failure::transient().hint(Hint::Stop).into());
+}
+
+#[test]
+fn a_server_reads_one_quoted_key_and_takes_nothing_else_for_one() {
+    let read = |lines: &[&str]| {
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| ("idempotency-key", *line))
+            .collect();
+        idempotency_key(&headers(&lines)).map(|key| key.map(str::to_owned))
+    };
+    assert_eq!(read(&[]), Ok(None));
+    for (line, key) in [("\"8e03978e\"", "8e03978e"), (" \"a b\";p", "a b")] {
+        assert_eq!(read(&[line]), Ok(Some(key.to_owned())), "{line}");
+    }
+    for lines in [
+        &["8e03978e"][..],
+        &[""],
+        &["\"\""],
+        &["\"a\", \"b\""],
+        &["\"a\"", "\"a\""],
+    ] {
+        assert_eq!(read(lines), Err(MalformedKey), "{lines:?}");
+    }
 }

@@ -1,0 +1,108 @@
+//! What is kept of an answer, and which answers are?
+
+use becalm::Operation;
+use becalm::classify::{Class, Verdict};
+use becalm::http::{Exchange, classify_status};
+use bytes::Bytes;
+use http::header::{self, HeaderName};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http_body::Body;
+
+use crate::server::body::BufferedBody;
+
+/// An answer that is kept for repetitions of its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers, but for those that speak of one connection or one moment.
+    pub headers: HeaderMap,
+    /// Its body; `None` where that was longer than is kept. A repetition is then told that its
+    /// operation is done, and nothing more.
+    pub body: Option<Bytes>,
+    /// Its trailers, if it had any.
+    pub trailers: Option<HeaderMap>,
+}
+
+/// Marks an answer that was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// What is said to one connection (RFC 9110 section 7.6.1), at one moment, or of one message's length.
+const NOT_REPLAYED: [HeaderName; 11] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::CONTENT_LENGTH,
+    header::DATE,
+    header::AGE,
+    HeaderName::from_static("server-timing"),
+];
+
+impl Answer {
+    /// An answer as a store has kept it.
+    pub fn new(status: StatusCode, headers: HeaderMap, body: Option<Bytes>) -> Self {
+        Self {
+            status,
+            headers,
+            body,
+            trailers: None,
+        }
+    }
+
+    /// Roughly how many bytes it takes.
+    pub(super) fn size(&self) -> usize {
+        let fields = [Some(&self.headers), self.trailers.as_ref()];
+        let fields = fields.into_iter().flatten().flatten();
+        let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
+        self.body.as_ref().map_or(0, Bytes::len) + fields.map(length).sum::<usize>()
+    }
+
+    /// What is to be kept of this answer; `None` where a repetition is to be done anew.
+    ///
+    /// Who gets one of these sends the request again to have it done: a fault of the server (5xx), or "come again"
+    /// (408, 425, 429, and 401 with other credentials). So would who gets a body that broke off.
+    pub(super) fn to_keep<D>(response: &Response<BufferedBody<D>>) -> Option<Self>
+    where
+        D: Body<Data = Bytes> + Unpin,
+    {
+        let status = response.status();
+        let verdict = classify_status(status, Exchange::new(Operation::Idempotent, 1));
+        let asks_again = matches!(verdict, Verdict::Failure(f) if f.class != Class::Permanent);
+        let is_refused = status.is_server_error() || status == StatusCode::UNAUTHORIZED;
+        if asks_again || is_refused || response.body().is_broken() {
+            return None;
+        }
+        let mut headers = response.headers().clone();
+        let named = headers.get_all(header::CONNECTION).iter();
+        let named: Vec<String> = named
+            .filter_map(|line| line.to_str().ok())
+            .flat_map(|line| line.split(',').map(|name| name.trim().to_owned()))
+            .collect();
+        for name in named.iter().map(String::as_str) {
+            headers.remove(name);
+        }
+        for name in NOT_REPLAYED {
+            headers.remove(name);
+        }
+        let all = response.body().all();
+        let mut answer = Self::new(status, headers, all.map(|(body, _)| body.clone()));
+        answer.trailers = all.and_then(|(_, trailers)| trailers.cloned());
+        Some(answer)
+    }
+
+    /// The answer once more; `None` where it is not all there.
+    pub(super) fn replay<D: Body>(&self) -> Option<Response<BufferedBody<D>>> {
+        let body = BufferedBody::whole(self.body.clone()?, self.trailers.clone());
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        let yes = HeaderValue::from_static("true");
+        response.headers_mut().insert(REPLAYED, yes);
+        Some(response)
+    }
+}

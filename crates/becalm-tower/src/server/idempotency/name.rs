@@ -1,0 +1,89 @@
+//! When are two requests one operation, and when is it the same request? Two digests tell.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::request::Parts;
+use sha2::{Digest, Sha256};
+
+/// The name under which an operation is kept: SHA-256 over the caller, the method, the path and the key of
+/// the request.
+///
+/// No two callers have one in common, and it shows nothing of what it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Name([u8; 32]);
+
+/// What tells one payload from another: SHA-256 over the method, the path, the query, the content type and the
+/// body of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+impl Name {
+    pub(super) fn of(caller: &[u8], head: &Parts, key: &str) -> Self {
+        let parts = [
+            caller,
+            head.method.as_str().as_bytes(),
+            head.uri.path().as_bytes(),
+            key.as_bytes(),
+        ];
+        Self(digest(parts))
+    }
+
+    /// The digest, for the key of a database's row.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// In hexadecimal digits.
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Fingerprint {
+    pub(super) fn of(head: &Parts, body: &Bytes) -> Self {
+        let content_type = head.headers.get(CONTENT_TYPE);
+        let parts = [
+            head.method.as_str().as_bytes(),
+            head.uri.path().as_bytes(),
+            head.uri.query().unwrap_or_default().as_bytes(),
+            content_type.map_or(&[], |value| value.as_bytes()),
+            body,
+        ];
+        Self(digest(parts))
+    }
+
+    /// The digest.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// What a store has kept.
+impl From<[u8; 32]> for Fingerprint {
+    fn from(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+}
+
+/// The caller, where nothing else is set: what it says of itself to be let in.
+pub(super) fn authorization(head: &Parts) -> Option<Vec<u8>> {
+    let mut lines = head.headers.get_all(AUTHORIZATION).iter();
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Some(line.as_bytes().to_vec()),
+        _ => None,
+    }
+}
+
+/// Each part after its length, so that none is taken for a piece of its neighbour.
+fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,81 @@
+//! What does a client get whose request is not run?
+
+use std::fmt;
+use std::time::Duration;
+
+use becalm::StopReason;
+use becalm::http::write_told;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Response, StatusCode};
+use http_body::Body;
+
+use crate::server::body::BufferedBody;
+
+/// Why a request was not handed to its handler, or has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    KeyMissing,
+    KeyMalformed,
+    NoCaller,
+    BodyBroken,
+    BodyTooLong,
+    InFlight,
+    OtherPayload,
+    AnswerNotKept,
+    StoreUnavailable,
+    HandlerGone,
+}
+
+impl Refusal {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::KeyMissing | Self::KeyMalformed | Self::NoCaller | Self::BodyBroken => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::BodyTooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::InFlight | Self::AnswerNotKept => StatusCode::CONFLICT,
+            Self::OtherPayload => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::HandlerGone => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The answer, with the details of RFC 9457 as the draft shows them (section 2.7).
+    pub fn answer<D: Body>(self, retry_after: Duration) -> Response<BufferedBody<D>> {
+        let status = self.status();
+        let body = format!(r#"{{"title":"{self}","status":{}}}"#, status.as_u16());
+        let mut response = Response::new(BufferedBody::whole(Bytes::from(body), None));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let problem = HeaderValue::from_static("application/problem+json");
+        headers.insert(CONTENT_TYPE, problem);
+        if matches!(self, Self::InFlight | Self::StoreUnavailable) {
+            // Whole seconds: never earlier than it was set.
+            let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if self == Self::AnswerNotKept {
+            write_told(headers, StopReason::DoNotRetry);
+        }
+        response
+    }
+}
+
+/// Without what JSON would escape.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KeyMissing => "This request needs an Idempotency-Key",
+            Self::KeyMalformed => "Idempotency-Key is to be one text of 1 to 255 characters, between double quotes",
+            Self::NoCaller => "An Idempotency-Key belongs to a caller, and this request names none",
+            Self::BodyBroken => "The body of the request broke off",
+            Self::BodyTooLong => "The body is too long for a request with an Idempotency-Key",
+            Self::InFlight => "A request with this Idempotency-Key is being worked on",
+            Self::OtherPayload => "This Idempotency-Key was used with another payload",
+            Self::AnswerNotKept => "The request with this Idempotency-Key is done, and its answer was too long to be kept",
+            Self::StoreUnavailable => "Whether this Idempotency-Key was used cannot be told at present",
+            Self::HandlerGone => "The work on this request broke off",
+        })
+    }
+}

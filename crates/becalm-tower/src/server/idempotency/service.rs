@@ -1,0 +1,226 @@
+//! How does one request with a key go?
+
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use becalm::Scope;
+use bytes::Bytes;
+use futures_channel::oneshot;
+use http::{Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use super::answer::Answer;
+use super::name::{Fingerprint, Name};
+use super::refusal::Refusal;
+use super::store::{Claim, Store};
+use super::{IdempotencyLayer, Rules};
+use crate::server::body::BufferedBody;
+
+/// A service that does once what comes several times: see [`IdempotencyLayer`].
+pub struct Idempotent<S, T> {
+    pub(super) service: S,
+    pub(super) layer: IdempotencyLayer<T>,
+}
+
+impl<S: Clone, T> Clone for Idempotent<S, T> {
+    fn clone(&self) -> Self {
+        Self {
+            service: self.service.clone(),
+            layer: self.layer.clone(),
+        }
+    }
+}
+
+impl<S, T, B, D> Service<Request<B>> for Idempotent<S, T>
+where
+    S: Service<Request<BufferedBody<B>>, Response = Response<D>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send + 'static,
+    T: Store,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Send,
+    D: Body<Data = Bytes> + Send + Unpin + 'static,
+    D::Error: Send,
+{
+    type Response = Response<BufferedBody<D>>;
+    type Error = S::Error;
+    type Future = IdempotencyFuture<S::Future, D, S::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (head, body) = request.into_parts();
+        let future: Keyed<D, S::Error> = match self.layer.rules.name(&head) {
+            Ok(None) => {
+                let request = Request::from_parts(head, BufferedBody::untouched(body));
+                let future = self.service.call(request);
+                return IdempotencyFuture::Passing { future };
+            }
+            Err(refusal) => Box::pin(ready(Ok(self.layer.rules.refuse(refusal)))),
+            Ok(Some(name)) => {
+                // The one that is ready goes, and its clone stays.
+                let clone = self.service.clone();
+                let service = std::mem::replace(&mut self.service, clone);
+                let layer = self.layer.clone();
+                Box::pin(async move {
+                    let body = BufferedBody::read(body, layer.rules.body_limit).await;
+                    let request = Request::from_parts(head, body);
+                    layer.answer(service, name, request).await
+                })
+            }
+        };
+        IdempotencyFuture::Keyed { future }
+    }
+}
+
+impl<T: Store> IdempotencyLayer<T> {
+    /// Has the request answered by a task of its own, which outlives its client.
+    async fn answer<S, B, D>(
+        self,
+        service: S,
+        name: Name,
+        request: Request<BufferedBody<B>>,
+    ) -> Result<Response<BufferedBody<D>>, S::Error>
+    where
+        S: Service<Request<BufferedBody<B>>, Response = Response<D>> + Send + 'static,
+        S::Future: Send,
+        S::Error: Send + 'static,
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Send,
+        D: Body<Data = Bytes> + Send + Unpin + 'static,
+        D::Error: Send,
+    {
+        let rules = Arc::clone(&self.rules);
+        if request.body().is_broken() {
+            return Ok(rules.refuse(Refusal::BodyBroken));
+        }
+        let (head, body) = request.into_parts();
+        let Some((payload, _)) = body.all() else {
+            return Ok(rules.refuse(Refusal::BodyTooLong));
+        };
+        let fingerprint = Fingerprint::of(&head, payload);
+        let request = Request::from_parts(head, body);
+        let (told, hears) = oneshot::channel();
+        // From the claim on: one that is dropped in between would be held for ever.
+        let work = Scope::current().wrap(self.work(service, name, fingerprint, request));
+        (rules.spawn)(Box::pin(async move {
+            let _ = told.send(work.with_scope().await);
+        }));
+        let Ok((ended, scope)) = hears.await else {
+            return Ok(rules.refuse(Refusal::HandlerGone));
+        };
+        scope.report();
+        ended
+    }
+
+    async fn work<S, B, D>(
+        self,
+        mut service: S,
+        name: Name,
+        fingerprint: Fingerprint,
+        request: Request<BufferedBody<B>>,
+    ) -> Result<Response<BufferedBody<D>>, S::Error>
+    where
+        S: Service<Request<BufferedBody<B>>, Response = Response<D>>,
+        B: Body<Data = Bytes>,
+        D: Body<Data = Bytes> + Unpin,
+    {
+        let Self { store, rules } = self;
+        let held = match store.claim(name, fingerprint).await {
+            Claim::Held(held) => held,
+            Claim::Unavailable => return Ok(rules.refuse(Refusal::StoreUnavailable)),
+            Claim::Taken {
+                fingerprint: first,
+                answer,
+            } => {
+                return Ok(match answer {
+                    _ if first != fingerprint => rules.refuse(Refusal::OtherPayload),
+                    None => rules.refuse(Refusal::InFlight),
+                    Some(answer) => answer
+                        .replay()
+                        .unwrap_or_else(|| rules.refuse(Refusal::AnswerNotKept)),
+                });
+            }
+        };
+        let mut running = Running {
+            held: Some(held),
+            store: Arc::clone(&store),
+            rules: Arc::clone(&rules),
+        };
+        let ended = match service.call(request).await {
+            Ok(response) => {
+                let (parts, body) = response.into_parts();
+                let body = BufferedBody::read(body, rules.answer_limit).await;
+                Ok(Response::from_parts(parts, body))
+            }
+            Err(error) => Err(error),
+        };
+        let answer = ended.as_ref().ok().and_then(Answer::to_keep);
+        match (running.held.take(), answer) {
+            (Some(held), Some(answer)) => store.complete(held, answer).await,
+            (Some(held), None) => store.release(held).await,
+            (None, _) => (),
+        }
+        ended
+    }
+}
+
+impl Rules {
+    fn refuse<D: Body>(&self, refusal: Refusal) -> Response<BufferedBody<D>> {
+        refusal.answer(self.retry_after)
+    }
+}
+
+/// A handler that runs. If it panics, or is dropped with its executor, its operation is released.
+struct Running<T: Store> {
+    held: Option<T::Held>,
+    store: Arc<T>,
+    rules: Arc<Rules>,
+}
+
+impl<T: Store> Drop for Running<T> {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take() {
+            let store = Arc::clone(&self.store);
+            (self.rules.spawn)(Box::pin(async move { store.release(held).await }));
+        }
+    }
+}
+
+type Keyed<D, E> = Pin<Box<dyn Future<Output = Result<Response<BufferedBody<D>>, E>> + Send>>;
+
+pin_project_lite::pin_project! {
+    /// The future of a request that is perhaps a repetition.
+    #[project = Projection]
+    #[must_use = "futures do nothing unless polled"]
+    pub enum IdempotencyFuture<F, D: Body, E> {
+        /// It is none of the layer's business.
+        #[doc(hidden)]
+        Passing { #[pin] future: F },
+        /// It has a key.
+        #[doc(hidden)]
+        Keyed { future: Keyed<D, E> },
+    }
+}
+
+impl<F, D, E> Future for IdempotencyFuture<F, D, E>
+where
+    F: Future<Output = Result<Response<D>, E>>,
+    D: Body,
+{
+    type Output = Result<Response<BufferedBody<D>>, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Projection::Keyed { future } => future.as_mut().poll(context),
+            Projection::Passing { future } => future
+                .poll(context)
+                .map_ok(|response| response.map(BufferedBody::untouched)),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What stands around an HTTP server so that it is asked again without harm?
+//!
+//! [`IdempotencyLayer`] does once what comes several times under one `Idempotency-Key`, and keeps the
+//! answers in a [`Store`]. [`ScopeLayer`], outside of it, makes what a caller says of its attempt and of its
+//! time the scope of the request's work, so that retries inside add to those of the caller instead of
+//! multiplying them.
+
+mod body;
+mod idempotency;
+mod scope;
+
+pub use body::BufferedBody;
+pub use idempotency::{
+    Answer, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent, MemoryStore, Name,
+    Store, Task,
+};
+pub use scope::{ScopeFuture, ScopeLayer, WithScope};
