@@ -98,7 +98,7 @@ async fn the_time_that_a_known_caller_has_left_is_the_requests() {
                 let is_said = request.headers().contains_key("becalm-scope");
                 Ok::<_, Infallible>((Scope::current().deadline(id), is_said))
             });
-            let handler = handler.map_response(|seen| Response::new(seen));
+            let handler = handler.map_response(Response::new);
             let answer = layer.layer(handler).oneshot(request(lines)).await;
             answer.expect("infallible").into_body()
         }

@@ -144,8 +144,8 @@ async fn another_payload_is_refused_while_the_first_runs_and_after() {
         assert_eq!(answer.headers()["retry-after"], "1");
         server.handler.open_gate();
     };
-    let (first, ()) =
-        within(async { tokio::join!(server.status(payment("1", "wait")), look) }).await;
+    let both = Box::pin(async { tokio::join!(server.status(payment("1", "wait")), look) });
+    let (first, ()) = within(both).await;
     assert_eq!(first, 200);
     for other in others() {
         assert_eq!(server.status(other).await, 422);
@@ -165,7 +165,8 @@ async fn a_store_that_is_full_of_running_work_is_told_with_when_to_come_again() 
         assert_eq!(answer.headers()["retry-after"], "2");
         server.handler.open_gate();
     };
-    within(async { tokio::join!(server.status(payment("1", "wait")), look) }).await;
+    let both = Box::pin(async { tokio::join!(server.status(payment("1", "wait")), look) });
+    within(both).await;
     assert_eq!(server.status(payment("2", "201")).await, 201);
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
@@ -66,15 +66,6 @@ impl Fingerprint {
 impl From<[u8; 32]> for Fingerprint {
     fn from(digest: [u8; 32]) -> Self {
         Self(digest)
-    }
-}
-
-/// The caller, where nothing else is set: what it says of itself to be let in.
-pub(super) fn authorization(head: &Parts) -> Option<Vec<u8>> {
-    let mut lines = head.headers.get_all(AUTHORIZATION).iter();
-    match (lines.next(), lines.next()) {
-        (Some(line), None) => Some(line.as_bytes().to_vec()),
-        _ => None,
     }
 }
 

@@ -15,21 +15,28 @@ use tower_service::Service;
 use super::answer::Answer;
 use super::name::{Fingerprint, Name};
 use super::refusal::Refusal;
+use super::rules::Rules;
 use super::store::{Claim, Store};
-use super::{IdempotencyLayer, Rules};
 use crate::server::body::BufferedBody;
 
-/// A service that does once what comes several times: see [`IdempotencyLayer`].
+/// A service that does once what comes several times: see [`IdempotencyLayer`](super::IdempotencyLayer).
 pub struct Idempotent<S, T> {
-    pub(super) service: S,
-    pub(super) layer: IdempotencyLayer<T>,
+    service: S,
+    keeper: Keeper<T>,
+}
+
+impl<S, T> Idempotent<S, T> {
+    pub(super) fn new(service: S, store: Arc<T>, rules: Arc<Rules>) -> Self {
+        let keeper = Keeper { store, rules };
+        Self { service, keeper }
+    }
 }
 
 impl<S: Clone, T> Clone for Idempotent<S, T> {
     fn clone(&self) -> Self {
         Self {
             service: self.service.clone(),
-            layer: self.layer.clone(),
+            keeper: self.keeper.clone(),
         }
     }
 }
@@ -55,22 +62,22 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (head, body) = request.into_parts();
-        let future: Keyed<D, S::Error> = match self.layer.rules.name(&head) {
+        let future: Keyed<D, S::Error> = match self.keeper.rules.name(&head) {
             Ok(None) => {
                 let request = Request::from_parts(head, BufferedBody::untouched(body));
                 let future = self.service.call(request);
                 return IdempotencyFuture::Passing { future };
             }
-            Err(refusal) => Box::pin(ready(Ok(self.layer.rules.refuse(refusal)))),
+            Err(refusal) => Box::pin(ready(Ok(self.keeper.rules.refuse(refusal)))),
             Ok(Some(name)) => {
                 // The one that is ready goes, and its clone stays.
                 let clone = self.service.clone();
                 let service = std::mem::replace(&mut self.service, clone);
-                let layer = self.layer.clone();
+                let keeper = self.keeper.clone();
                 Box::pin(async move {
-                    let body = BufferedBody::read(body, layer.rules.body_limit).await;
+                    let body = BufferedBody::read(body, keeper.rules.body_limit).await;
                     let request = Request::from_parts(head, body);
-                    layer.answer(service, name, request).await
+                    keeper.answer(service, name, request).await
                 })
             }
         };
@@ -78,7 +85,22 @@ where
     }
 }
 
-impl<T: Store> IdempotencyLayer<T> {
+/// Has requests done once.
+struct Keeper<T> {
+    store: Arc<T>,
+    rules: Arc<Rules>,
+}
+
+impl<T> Clone for Keeper<T> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            rules: Arc::clone(&self.rules),
+        }
+    }
+}
+
+impl<T: Store> Keeper<T> {
     /// Has the request answered by a task of its own, which outlives its client.
     async fn answer<S, B, D>(
         self,
@@ -130,7 +152,7 @@ impl<T: Store> IdempotencyLayer<T> {
         B: Body<Data = Bytes>,
         D: Body<Data = Bytes> + Unpin,
     {
-        let Self { store, rules } = self;
+        let Self { store, rules } = &self;
         let held = match store.claim(name, fingerprint).await {
             Claim::Held(held) => held,
             Claim::Unavailable => return Ok(rules.refuse(Refusal::StoreUnavailable)),
@@ -149,8 +171,7 @@ impl<T: Store> IdempotencyLayer<T> {
         };
         let mut running = Running {
             held: Some(held),
-            store: Arc::clone(&store),
-            rules: Arc::clone(&rules),
+            keeper: self.clone(),
         };
         let ended = match service.call(request).await {
             Ok(response) => {
@@ -170,24 +191,17 @@ impl<T: Store> IdempotencyLayer<T> {
     }
 }
 
-impl Rules {
-    fn refuse<D: Body>(&self, refusal: Refusal) -> Response<BufferedBody<D>> {
-        refusal.answer(self.retry_after)
-    }
-}
-
 /// A handler that runs. If it panics, or is dropped with its executor, its operation is released.
 struct Running<T: Store> {
     held: Option<T::Held>,
-    store: Arc<T>,
-    rules: Arc<Rules>,
+    keeper: Keeper<T>,
 }
 
 impl<T: Store> Drop for Running<T> {
     fn drop(&mut self) {
         if let Some(held) = self.held.take() {
-            let store = Arc::clone(&self.store);
-            (self.rules.spawn)(Box::pin(async move { store.release(held).await }));
+            let store = Arc::clone(&self.keeper.store);
+            (self.keeper.rules.spawn)(Box::pin(async move { store.release(held).await }));
         }
     }
 }

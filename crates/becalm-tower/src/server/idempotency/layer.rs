@@ -1,0 +1,137 @@
+//! How is it set which requests are done once?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use http::request::Parts;
+use tower_layer::Layer;
+
+use super::rules::{Rules, Task};
+use super::service::Idempotent;
+use super::store::Store;
+
+/// Does the request of an `Idempotency-Key` once, and answers its repetitions with the first answer
+/// (draft-ietf-httpapi-idempotency-key-header-07).
+///
+/// | a request | gets |
+/// |---|---|
+/// | without a key, where the method [requires](Self::required) one | 400 |
+/// | with a malformed key, or with none that belongs to a [caller](Self::caller) | 400 |
+/// | with a body beyond the [limit](Self::body_limit) | 413 |
+/// | whose key came with another payload | 422 |
+/// | whose key is being worked on | 409 and [`Retry-After`](Self::retry_after) |
+/// | whose key is done | the first answer, with `idempotency-replayed: true` |
+/// | that the store knows nothing of because it is full or down | 503 and `Retry-After` |
+///
+/// A key is the caller's own: it is kept under a digest of caller, method, path and key, so that nobody sees the answer
+/// to another. The caller is whom [`caller`](Self::caller) names, by default the `Authorization` field. The layer
+/// stands inside of what authenticates, which is to let in repetitions as it did the first, and where it sees the whole
+/// path. Requests of safe methods (GET, HEAD, OPTIONS, TRACE) pass untouched, and so do those without a key.
+///
+/// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition.
+/// An answer is handed on once it is complete and kept, or longer than the [limit](Self::answer_limit); one that is
+/// longer is not kept, and a repetition gets 409 with "do not retry".
+///
+/// **What has failed is not kept**: 5xx, 401, 408, 425, 429, an error of the service, a body that broke off, a panic (which is
+/// answered with 500). The draft leaves that to the server. Who gets one of these sends the request again to have it
+/// done, and an answer that is kept would be the same failure for as long as it is kept. So a handler that has had its effect
+/// must not answer with one of these, or undo the effect: it would be had twice.
+#[must_use = "a layer does nothing until it is around a service"]
+pub struct IdempotencyLayer<T> {
+    store: Arc<T>,
+    rules: Arc<Rules>,
+}
+
+impl<T: Store> IdempotencyLayer<T> {
+    /// A layer whose handlers are tasks of the tokio runtime that serves their requests.
+    #[cfg(feature = "tokio")]
+    pub fn new(store: T) -> Self {
+        Self::with_executor(store, |task| {
+            // None is there when a runtime ends, and takes its tasks with it.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(task);
+            }
+        })
+    }
+
+    /// A layer whose handlers are run by this executor, which must not drop them when their client leaves.
+    pub fn with_executor(store: T, spawn: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self {
+            store: Arc::new(store),
+            rules: Arc::new(Rules::new(spawn)),
+        }
+    }
+
+    /// Sets the methods whose requests must have a key. Default: none.
+    pub fn required(self, methods: impl IntoIterator<Item = Method>) -> Self {
+        self.with(|rules| rules.required = methods.into_iter().collect())
+    }
+
+    /// Takes keys without quotes, too, as most clients of today send them; the draft wants the quotes. Such a key
+    /// has no blanks, quotes, commas, semicolons or backslashes, and is the same key as the one between quotes.
+    pub fn bare_keys(self) -> Self {
+        self.with(|rules| rules.takes_bare_keys = true)
+    }
+
+    /// Sets who the caller of a request is, such as the user that a layer outside has found and put into the
+    /// extensions. `None` refuses the request with 400. Default: the value of the one `Authorization` field.
+    ///
+    /// Requests of one caller share keys. Where one service answers for several hosts, the host belongs into it.
+    ///
+    /// ```
+    /// # #[derive(Clone)] struct User { id: String }
+    /// # #[cfg(feature = "tokio")] {
+    /// # use becalm_tower::server::{IdempotencyLayer, MemoryStore};
+    /// let layer = IdempotencyLayer::new(MemoryStore::new())
+    ///     .caller(|head| head.extensions.get::<User>().map(|user| user.id.clone()));
+    /// # let _ = layer;
+    /// # }
+    /// ```
+    pub fn caller<C: Into<Vec<u8>>>(
+        self,
+        caller: impl Fn(&Parts) -> Option<C> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|rules| rules.caller = Arc::new(move |head| caller(head).map(Into::into)))
+    }
+
+    /// Sets how many bytes the body of a request with a key may have: it is held in memory, because another
+    /// payload under the same key is told by it. Default 1 MiB.
+    pub fn body_limit(self, bytes: usize) -> Self {
+        self.with(|rules| rules.body_limit = bytes)
+    }
+
+    /// Sets how many bytes of an answer's body are kept. Default 256 KiB.
+    pub fn answer_limit(self, bytes: usize) -> Self {
+        self.with(|rules| rules.answer_limit = bytes)
+    }
+
+    /// Sets when a request is to come again whose key is being worked on; whole seconds, rounded up. Default
+    /// one second.
+    pub fn retry_after(self, wait: Duration) -> Self {
+        self.with(|rules| rules.retry_after = wait)
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Rules)) -> Self {
+        set(Arc::make_mut(&mut self.rules));
+        self
+    }
+}
+
+impl<T> Clone for IdempotencyLayer<T> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            rules: Arc::clone(&self.rules),
+        }
+    }
+}
+
+impl<S, T> Layer<S> for IdempotencyLayer<T> {
+    type Service = Idempotent<S, T>;
+
+    fn layer(&self, service: S) -> Idempotent<S, T> {
+        let (store, rules) = (Arc::clone(&self.store), Arc::clone(&self.rules));
+        Idempotent::new(service, store, rules)
+    }
+}

@@ -1,0 +1,91 @@
+//! Which operation is a request, and what bounds it?
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::http::idempotency_key;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http::{Method, Response};
+use http_body::Body;
+
+use super::name::Name;
+use super::refusal::Refusal;
+use crate::server::body::BufferedBody;
+
+/// What an executor is given to run to its end.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A key longer than this is no key: 255 characters, as at Stripe.
+const LONGEST_KEY: usize = 255;
+
+/// Says who sends a request.
+pub(super) type Caller = dyn Fn(&Parts) -> Option<Vec<u8>> + Send + Sync;
+
+#[derive(Clone)]
+pub(super) struct Rules {
+    pub required: Vec<Method>,
+    pub takes_bare_keys: bool,
+    pub caller: Arc<Caller>,
+    pub body_limit: usize,
+    pub answer_limit: usize,
+    pub retry_after: Duration,
+    pub spawn: Arc<dyn Fn(Task) + Send + Sync>,
+}
+
+impl Rules {
+    pub fn new(spawn: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self {
+            required: Vec::new(),
+            takes_bare_keys: false,
+            caller: Arc::new(authorization),
+            body_limit: 1 << 20,
+            answer_limit: 256 << 10,
+            retry_after: Duration::from_secs(1),
+            spawn: Arc::new(spawn),
+        }
+    }
+
+    pub fn refuse<D: Body>(&self, refusal: Refusal) -> Response<BufferedBody<D>> {
+        refusal.answer(self.retry_after)
+    }
+
+    /// The name of the operation; `None` where the request is none of the layer's business.
+    pub fn name(&self, head: &Parts) -> Result<Option<Name>, Refusal> {
+        if head.method.is_safe() {
+            return Ok(None);
+        }
+        let key = match idempotency_key(&head.headers) {
+            Ok(None) if self.required.contains(&head.method) => return Err(Refusal::KeyMissing),
+            Ok(None) => return Ok(None),
+            Ok(Some(key)) => Some(key),
+            Err(_) => self.bare_key(head),
+        };
+        let key = key.filter(|key| key.len() <= LONGEST_KEY);
+        let key = key.ok_or(Refusal::KeyMalformed)?;
+        let caller = (self.caller)(head).ok_or(Refusal::NoCaller)?;
+        Ok(Some(Name::of(&caller, head, key)))
+    }
+
+    fn bare_key<'a>(&self, head: &'a Parts) -> Option<&'a str> {
+        let mut lines = head.headers.get_all("idempotency-key").iter();
+        let (Some(line), None) = (lines.next(), lines.next()) else {
+            return None;
+        };
+        let is_key = |key: &&str| {
+            !key.is_empty() && !key.contains(['"', ',', ';', '\\']) && !key.contains(' ')
+        };
+        let key = line.to_str().ok().filter(is_key);
+        key.filter(|_| self.takes_bare_keys)
+    }
+}
+
+/// The caller, where nothing else is set: what it says of itself to be let in.
+fn authorization(head: &Parts) -> Option<Vec<u8>> {
+    let mut lines = head.headers.get_all(AUTHORIZATION).iter();
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Some(line.as_bytes().to_vec()),
+        _ => None,
+    }
+}
