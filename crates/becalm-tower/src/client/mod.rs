@@ -23,4 +23,4 @@ pub use options::RetryOptions;
 pub use origin::{InvalidOrigin, Origin};
 pub use retry::{Retry, RetryFuture, RetryLayer};
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};
-pub use transport::Transport;
+pub use transport::{Boxed, Transport};
