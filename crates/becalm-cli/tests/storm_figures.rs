@@ -100,3 +100,32 @@ fn each_is_defined() {
     }
     assert!(charts.len() > 3, "{charts:?}");
 }
+
+/// The one is far below the other, and both are about load: each says what it is about.
+#[test]
+fn s7_the_hidden_capacity_is_told_apart_from_the_largest_load() {
+    let printed = told(&[
+        "metastable",
+        "--horizon",
+        "40s",
+        "--compare",
+        "attempts=2",
+        "--runs",
+        "1",
+    ]);
+    let flat = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for title in [
+        "Hidden capacity: safe if all attempts fail",
+        "Largest load that survives this trigger",
+    ] {
+        assert!(flat.contains(title), "{title}: {printed}");
+    }
+    let rows = rows();
+    let hidden = rows
+        .iter()
+        .find(|row| row[0] == "`hidden_capacity`")
+        .expect("a row");
+    for part in ["The largest load below", "may be many times as much"] {
+        assert!(hidden[3].contains(part), "{part}: {}", hidden[3]);
+    }
+}

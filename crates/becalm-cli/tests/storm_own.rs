@@ -1,10 +1,14 @@
 //! Does `becalm storm FILE.toml` study a scenario of one's own?
 
+#[cfg(target_os = "linux")]
+mod run_support;
 mod storm_support;
 
 use std::fs;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use run_support::terminal::Session;
 use serde_json::Value;
 use storm_support::{refused, storm, told};
 use tempfile::TempDir;
@@ -253,9 +257,9 @@ fn a_verdict_over_hardly_any_calls_says_so() {
     }
 }
 
-/// A study that takes long says so before it begins. Nobody waits for its end here.
+/// What takes long says so before it begins. Nobody waits for its end here.
 #[test]
-fn what_takes_long_is_told_at_once_with_the_remedy() {
+fn s3_what_takes_long_is_told_at_once_with_the_remedy() {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
 
@@ -264,22 +268,45 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
     let large = large
         .replace("poisson:60", "poisson:60000")
         .replace("time = \"exponential:10ms\"", "time = \"10us\"")
-        .replace("horizon = \"40s\"", "horizon = \"2h\"");
+        .replace("horizon = \"40s\"", "horizon = \"10m\"");
     fs::write(&path, large).expect("written");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
-        .args(["storm", &path, "--json"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut line = String::new();
-    let stderr = child.stderr.take().expect("a pipe");
-    let read = BufReader::new(stderr).read_line(&mut line);
-    child.kill().expect("it is still at it");
-    child.wait().expect("it ends");
-    read.expect("a line");
-    for part in ["this may take some", "--quick", "--runs"] {
-        assert!(line.contains(part), "{line}");
+    for (words, fewer) in [
+        (&["storm"][..], "--quick"),
+        (&["storm", "tune"], "--policies"),
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
+            .args([words, &[&path, "--json"]].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut line = String::new();
+        let stderr = child.stderr.take().expect("a pipe");
+        let read = BufReader::new(stderr).read_line(&mut line);
+        child.kill().expect("it is still at it");
+        child.wait().expect("it ends");
+        read.expect("a line");
+        for part in ["this may take some", fewer, "fewer --runs"] {
+            assert!(line.contains(part), "{words:?}: {line}");
+        }
     }
+}
+
+/// Whoever watches has the verdict before the searches; without a terminal nothing is said
+/// (`storm_support` sees to that).
+#[cfg(target_os = "linux")] // setsid(1)
+#[test]
+fn on_a_terminal_the_verdict_is_there_before_the_searches() {
+    let (_folder, path) = own(UNPROTECTED);
+    let words = [env!("CARGO_BIN_EXE_becalm"), "storm", &path, "--runs", "3"];
+    let mut session = Session::start_words(&words);
+    session.expect("own: metastable; searches follow");
+    session.expect("What happens to orders?");
+    let again = "again: becalm storm ";
+    assert!(session.ended().contains(again), "{}", session.seen);
+    let quick = [&words[..], &["--quick"]].concat();
+    let mut session = Session::start_words(&quick);
+    assert!(session.ended().contains(again), "{}", session.seen);
+    assert!(!session.seen.contains("searches"), "{}", session.seen);
 }

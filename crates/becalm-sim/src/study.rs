@@ -257,8 +257,11 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// Told of the runs that are done, and of how many there will be as far as is known.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-    /// Told how much work a study of contenders will be, before it begins. Default nobody.
+    /// Told how much work a study of contenders, or a search for a policy, will be, before it begins. Default nobody.
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
+    /// Told the verdict on each contender, by its name, as soon as it is known: before any search. Where
+    /// nothing bounds a service there is none. Default nobody.
+    pub ruled: Option<&'a (dyn Fn(&str, Verdict) + Sync)>,
     /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
     pub memory: u64,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
@@ -277,6 +280,7 @@ impl Default for Plan<'_> {
             threads: 1,
             progress: None,
             foretold: None,
+            ruled: None,
             memory: Ceiling::BYTES,
             patience: None,
             is_quick: false,

@@ -12,7 +12,7 @@ use becalm_sim::record::Recording;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
 use becalm_sim::tune::{self, InvalidSpace, Space, Tuning};
-use becalm_sim::verdict::{Brief, most_attempts};
+use becalm_sim::verdict::{Brief, Foretold, most_attempts};
 use by_hand::{Second, eager, hung, lost, recording, unhung, world};
 
 /// The world of few lines, in which more retries save more calls.
@@ -161,6 +161,68 @@ fn the_number_of_runs_is_bounded() {
     assert_eq!(seen.load(Ordering::Relaxed), tuning.runs);
     assert!(tuning.runs <= most, "{} of {most}", tuning.runs);
     assert!(tuning.policies <= 35);
+}
+
+#[test]
+fn s3_the_work_of_a_search_is_foretold_and_of_a_giant_nothing_runs() {
+    let told = Mutex::new(Vec::new());
+    let foretold = |it: &Foretold| told.lock().unwrap().push(*it);
+    let all = Mutex::new(Vec::new());
+    let progress = |_, of| all.lock().unwrap().push(of);
+    let mut plan = Plan::default();
+    plan.foretold = Some(&foretold);
+    plan.progress = Some(&progress);
+    let (space, brief) = (Space::default(), Brief::default());
+    let build = |policy: &Policy| hung(400.0, policy);
+    let tuning = tune_with(kind_world, &brief, &space, &eager(), &plan, build);
+    let told = told.into_inner().unwrap();
+    let [foretold] = &told[..] else {
+        panic!("once, and beforehand: {told:?}");
+    };
+    assert!(
+        (tuning.runs..3 * tuning.runs).contains(&foretold.runs),
+        "{foretold:?}, {} runs",
+        tuning.runs
+    );
+    // The goal of the progress never moves.
+    assert!(
+        all.into_inner()
+            .unwrap()
+            .iter()
+            .all(|of| *of == foretold.runs)
+    );
+    // 16 000 calls a run, more of them under more load; some make four attempts.
+    let calls = 16_000 * foretold.runs;
+    assert!(
+        (calls..40 * calls).contains(&foretold.events),
+        "{foretold:?}"
+    );
+
+    for (rate, of, is_giant) in [
+        (1e9, "the arrivals of clients (1 000 000 000/s)", true),
+        (400.0, "the clients of clients (1 000 000 000)", true),
+        (400.0, "", false),
+    ] {
+        let build = |policy: &Policy| {
+            let mut scenario = hung(rate, policy);
+            if of.contains("the clients") {
+                scenario.populations[0].clients = 1_000_000_000;
+            }
+            scenario
+        };
+        let ran = AtomicU64::new(0);
+        let run = |scenario: &Scenario, seed| {
+            ran.fetch_add(1, Ordering::Relaxed);
+            kind_world(scenario, seed)
+        };
+        let tuned = tune::tune_with(run, &brief, &space, &eager(), &Plan::default(), build);
+        let refused = tuned.err().map(|it| it.to_string()).unwrap_or_default();
+        assert_eq!(ran.into_inner() == 0, is_giant, "{refused}");
+        assert!(
+            refused.contains(of) && refused.is_empty() != is_giant,
+            "{refused}"
+        );
+    }
 }
 
 #[test]

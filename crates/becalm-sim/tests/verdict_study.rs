@@ -4,6 +4,7 @@ mod by_hand;
 
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
+use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
 use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with};
 use by_hand::{eager, hung, world};
@@ -287,6 +288,41 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
     // One client each, but for the budget's own state.
     assert_eq!(foretold.clients, foretold.runs);
     assert!((100..2_000_000).contains(&foretold.bytes), "{foretold:?}");
+}
+
+#[test]
+fn every_verdict_is_told_before_any_search_runs() {
+    use std::sync::Mutex;
+    let told = Mutex::new(Vec::new());
+    let ruled = |name: &str, verdict| told.lock().unwrap().push((name.to_owned(), verdict));
+    // No scenario that is ruled on has triggers of this length: it is one that a search tries.
+    let of_rulings = [0, 2, 4];
+    let run = |scenario: &Scenario, seed| {
+        let lasts = scenario
+            .triggers
+            .first()
+            .map_or(0, |it| it.length.as_millis());
+        if !of_rulings.map(|seconds| seconds * 1000).contains(&lasts) {
+            assert_eq!(told.lock().unwrap().len(), 2, "a search runs");
+        }
+        world(1.5)(scenario, seed)
+    };
+    let mut plan = Plan::default();
+    plan.ruled = Some(&ruled);
+    let brief = Brief::default();
+    let thoroughness = Thoroughness::default();
+    let candidates = candidates();
+    let build = |policy: &Policy| hung(600.0, policy);
+    study_with(run, &brief, thoroughness, &candidates, &plan, build).unwrap();
+    let verdicts = [
+        ("eager", Verdict::Metastable),
+        ("calm", Verdict::Vulnerable),
+    ];
+    let told = told.into_inner().unwrap();
+    assert!(
+        told.iter().map(|it| (&*it.0, it.1)).eq(verdicts),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -55,12 +55,16 @@ impl Foretold {
     /// # Errors
     ///
     /// What makes it too large.
-    pub(super) fn check(&self, scenarios: &[Scenario], most: u64) -> Result<(), TooMuch> {
-        let mut each = scenarios.iter();
+    pub(crate) fn check<'a>(
+        &self,
+        scenarios: impl IntoIterator<Item = &'a Scenario> + Clone,
+        most: u64,
+    ) -> Result<(), TooMuch> {
+        let mut each = scenarios.clone().into_iter();
         if let Some(too_much) = each.find_map(|it| TooMuch::at_rest(it, most)) {
             return Err(too_much);
         }
-        let largest = scenarios.iter().max_by_key(|it| events(it));
+        let largest = scenarios.into_iter().max_by_key(|it| events(it));
         match largest {
             Some(largest) if self.events > TooMuch::EVENTS => {
                 Err(TooMuch::of_events(largest, self.runs, self.events))
@@ -87,9 +91,7 @@ impl Foretold {
         let lasts = scenario.triggers.iter().any(|it| !it.length.is_zero());
         if thoroughness.searches {
             self.add(&loaded, u64::from(POINTS) * each);
-            if lasts {
-                self.add(&longer(&shorter, LENGTH), u64::from(POINTS) * each);
-            }
+            self.add_outage(&shorter, each);
         }
         if let Some(map) = thoroughness.map.filter(|_| lasts) {
             let cells = u64::from(map.lengths) * u64::from(map.loads);
@@ -97,7 +99,15 @@ impl Foretold {
         }
     }
 
-    fn add(&mut self, scenario: &Scenario, runs: u64) {
+    /// Adds a search for the longest outage that it survives, at so many runs of each value.
+    pub(crate) fn add_outage(&mut self, scenario: &Scenario, each: u64) {
+        if scenario.triggers.iter().any(|it| !it.length.is_zero()) {
+            self.add(&longer(scenario, LENGTH), u64::from(POINTS) * each);
+        }
+    }
+
+    /// Adds so many runs of a scenario.
+    pub(crate) fn add(&mut self, scenario: &Scenario, runs: u64) {
         self.runs = self.runs.saturating_add(runs);
         let events = runs.saturating_mul(events(scenario));
         self.events = self.events.saturating_add(events);

@@ -69,7 +69,8 @@ pub fn scenario(setup: &Setup, variant: &Variant, began: Arc<[Duration]>) -> Sce
 }
 
 fn population(service: &str, began: Arc<[Duration]>, policy: Policy) -> Population {
-    Population::new("clients", service, Arrivals::Trace(began), policy).sharing(Sharing::Shared)
+    Population::new("clients", service, Arrivals::Trace(began.into()), policy)
+        .sharing(Sharing::Shared)
 }
 
 /// The simulator's recording with the drill's figures.
