@@ -104,21 +104,18 @@ fn each_is_defined() {
 /// The one is far below the other, and both are about load: each says what it is about.
 #[test]
 fn s7_the_hidden_capacity_is_told_apart_from_the_largest_load() {
-    let printed = told(&[
-        "metastable",
-        "--horizon",
-        "40s",
-        "--compare",
-        "attempts=2",
-        "--runs",
-        "1",
-    ]);
-    let flat = printed.split_whitespace().collect::<Vec<_>>().join(" ");
-    for title in [
-        "Hidden capacity: safe if all attempts fail",
-        "Largest load that survives this trigger",
+    let study = study();
+    let figures = study["contenders"][0]["figures"].as_array();
+    let figures = figures.expect("figures");
+    for (id, title) in [
+        (
+            "hidden_capacity",
+            "Hidden capacity: safe if all attempts fail",
+        ),
+        ("largest_load", "Largest load that survives this trigger"),
     ] {
-        assert!(flat.contains(title), "{title}: {printed}");
+        let figure = figures.iter().find(|it| it["id"] == id).expect("a figure");
+        assert_eq!(figure["title"], title);
     }
     let rows = rows();
     let hidden = rows

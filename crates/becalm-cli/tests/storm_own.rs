@@ -83,6 +83,31 @@ fn a_file_without_a_budget_stays_down_and_with_one_it_does_not() {
 }
 
 #[test]
+fn s2_every_bad_policy_is_shown_beside_its_remedy() {
+    let (_folder, path) = own(UNPROTECTED);
+    let text = fs::read_to_string(&path).expect("the file");
+    let shorter = text.replacen("horizon = \"40s\"", "horizon = \"24s\"", 1);
+    fs::write(&path, shorter).expect("written");
+    for flags in [&["--base", "20ms"][..], &["--compare", "users: attempts=5"]] {
+        let asked = [&[&*path, "--runs", "1", "--json"], flags].concat();
+        let document: Value = serde_json::from_str(&told(&asked)).expect("JSON");
+        let contenders = document["contenders"].as_array().expect("policies");
+        let bad = contenders.last().expect("a policy")["name"].as_str();
+        let bad = bad.expect("a name");
+        assert_eq!(verdict(&document, bad), "metastable", "{flags:?}");
+        let compare = document["remedy"]["compare"].as_str();
+        let compare = compare.unwrap_or_else(|| panic!("{flags:?}: {}", document["remedy"]));
+        // Beside the flags it was found under, but for a comparison, which it stands for.
+        let given = if flags[0] == "--compare" { &[] } else { flags };
+        let quick = ["--runs", "1", "--quick", "--json", "--compare", compare];
+        let printed = told(&[&[&*path], given, &quick].concat());
+        let compared: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(verdict(&compared, bad), "metastable", "{compare}");
+        assert_eq!(compared["contenders"][1]["verdict"], "stable", "{compare}");
+    }
+}
+
+#[test]
 fn strict_fails_a_build_that_would_storm() {
     let (_folder, path) = own(UNPROTECTED);
     let code = |compare: &str| {

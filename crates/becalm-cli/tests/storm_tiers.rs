@@ -99,7 +99,7 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
     assert_eq!(document["services"][0]["id"], "arrivals-3");
 }
 
-/// Three tiers, each with retries and none with a budget; the database fails over for 3 s.
+/// Three tiers, each with retries and none with a budget; the database hangs for 4 s.
 const THREE_TIERS: &str = include_str!("../../becalm-sim/tests/three_tiers.toml");
 
 fn tiers() -> (TempDir, String) {
@@ -240,45 +240,6 @@ fn s2_a_bad_verdict_ends_with_the_smallest_change_that_helps_and_the_lines_to_wr
     // What holds has no remedy, and a comparison that has the answer needs none.
     let after: Value = serde_json::from_str(&told(&[&[&*path], &quick[..]].concat())).unwrap();
     assert_eq!(after.get("remedy"), None);
-}
-
-#[test]
-fn s2_every_bad_policy_is_shown_beside_its_remedy() {
-    let (_folder, path) = tiers();
-    for flags in [
-        &["--base", "50ms"][..],
-        &["--base", "50ms", "--at", "users"],
-        &[
-            "--compare",
-            "users: attempts=4; orders->database: jitter=none",
-        ],
-        &["--compare", "attempts=4"],
-    ] {
-        let asked = [&[&*path, "--runs", "1", "--json"], flags].concat();
-        let document: Value = serde_json::from_str(&told(&asked)).expect("JSON");
-        let bad = document["contenders"]
-            .as_array()
-            .expect("policies")
-            .last()
-            .expect("one");
-        assert_eq!(bad["verdict"], "metastable", "{flags:?}");
-        let bad_name = bad["name"].as_str().expect("a name").to_owned();
-        let compare = document["remedy"]["compare"].as_str();
-        let compare = compare.unwrap_or_else(|| panic!("{flags:?}: {}", document["remedy"]));
-        // Beside the flags it was found under.
-        let flags: &[&str] = if flags[0] == "--compare" { &[] } else { flags };
-        let quick = ["--runs", "1", "--quick", "--json", "--compare", compare];
-        let compared = verdicts(&[&[&*path], flags, &quick].concat());
-        let [before, after] = &compared[..] else {
-            panic!("{compare}: {compared:?}")
-        };
-        assert_eq!(
-            (&before.0, &before.1),
-            (&bad_name, &"metastable".into()),
-            "{compare}"
-        );
-        assert_eq!(after.1, "stable", "{compare}");
-    }
 }
 
 #[test]

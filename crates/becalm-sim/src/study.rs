@@ -245,6 +245,9 @@ impl Comparison {
     }
 }
 
+/// Is told the name of a contender, and the verdict on it.
+pub type Ruled<'a> = dyn Fn(&str, Verdict) + Sync + 'a;
+
 /// How thoroughly a study is run.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -261,14 +264,14 @@ pub struct Plan<'a> {
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
     /// Told the verdict on each contender, by its name, as soon as it is known: before any search. Where
     /// nothing bounds a service there is none. Default nobody.
-    pub ruled: Option<&'a (dyn Fn(&str, Verdict) + Sync)>,
+    pub ruled: Option<&'a Ruled<'a>>,
     /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
     pub memory: u64,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
-    /// Whether only the verdict and its figures are wanted: no searches, no phase map. What has
-    /// neither is studied as ever. Default no.
+    /// Whether only the verdict and its figures are wanted: no searches for what is survived, no phase
+    /// map. What has neither is studied as ever. Default no.
     pub is_quick: bool,
 }
 

@@ -336,7 +336,7 @@ fn a_policy_is_refused_in_its_own_words() {
         [
             "arrivals",
             "variants = [{ share = -1 }]\narrivals",
-            "line 13: population.variants.share: write a number from 0 up",
+            "line 13: population.variants.share: write a share from 0 to 1",
         ],
         [
             "arrivals",
@@ -435,7 +435,7 @@ fn s5_shares_of_variants_add_up_to_1_or_are_refused() {
     }
     let below = refusal(&SOUND.replacen("arrivals", &shares(&["1.5", "-0.5"]), 1));
     assert!(
-        below.contains("variants.share") && below.contains("0"),
+        below.contains("variants.share: write a share from 0 to 1"),
         "{below}"
     );
     // To two digits, as people write thirds.
@@ -445,14 +445,18 @@ fn s5_shares_of_variants_add_up_to_1_or_are_refused() {
 
 #[test]
 fn s5_a_recording_of_no_calls_is_refused() {
-    for trace in ["[]", "\"empty.csv\"", "[\"10s\", \"11s\"]"] {
+    const NONE: &str = "line 10: population: no recorded call of users lies before the horizon";
+    for (trace, words) in [
+        ("[]", NONE),
+        ("[\"10s\", \"11s\"]", NONE),
+        (
+            "\"empty.csv\"",
+            "line 13: population.arrivals.trace: empty.csv: it holds no times",
+        ),
+    ] {
         let arrivals = format!("{{ trace = {trace} }}");
         let refusal = refusal(&SOUND.replacen("\"poisson:50\"", &arrivals, 1));
-        assert!(
-            refusal
-                .contains("line 10: population: no recorded call of users lies before the horizon"),
-            "{trace}: {refusal}"
-        );
+        assert!(refusal.contains(words), "{trace}: {refusal}");
     }
 }
 

@@ -34,7 +34,10 @@ fn tuned(scenario: &Scenario, space: &Space, runs: u32) -> Tuning {
             scenario.under(policy)
         }
     };
-    tune(&Brief::default(), space, given, &plan(runs), build).expect("it is small")
+    // Which outage it survives is not the question, and would take the most runs.
+    let mut plan = plan(runs);
+    plan.is_quick = true;
+    tune(&Brief::default(), space, given, &plan, build).expect("it is small")
 }
 
 /// The median of the times after which the runs are back, in seconds; `None` where half are not.

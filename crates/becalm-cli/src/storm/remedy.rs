@@ -158,13 +158,15 @@ fn compared(
         .iter()
         .flat_map(|name| Place::named(kept, name).unwrap_or_default())
         .collect();
-    let alone = |_: &Place| Some(step.what.clone());
-    let whole = |place: &Place| settings(place.policy(kept)?);
-    let texts: [&dyn Fn(&Place) -> Option<String>; 2] = [&alone, &whole];
-    texts.into_iter().find_map(|text| {
-        let each = places
-            .iter()
-            .map(|place| Some(format!("; {}: {}", place.name(), text(place)?)));
+    [false, true].into_iter().find_map(|is_whole| {
+        let each = places.iter().map(|place| {
+            let text = if is_whole {
+                settings(place.policy(kept)?)?
+            } else {
+                step.what.clone()
+            };
+            Some(format!("; {}: {text}", place.name()))
+        });
         let list = format!("{of},{of}{}", each.collect::<Option<String>>()?);
         let read = candidates(std::slice::from_ref(&list), &[], start).ok()?;
         let [_, read] = &read[..] else { return None };

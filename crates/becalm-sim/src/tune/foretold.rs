@@ -15,7 +15,7 @@ pub(super) struct Effort<'a> {
     pub least: usize,
     /// Fresh runs of each case of the front and of the given policy.
     pub fresh: u32,
-    /// Runs of each value of the two searches for an outage.
+    /// Runs of each value of the two searches for an outage; 0 for no search.
     pub outage: u32,
 }
 
@@ -38,8 +38,6 @@ pub(super) fn foretold(trials: &[Trial], effort: &Effort<'_>) -> Foretold {
     for case in trials.iter().flat_map(Trial::cases) {
         foretold.add(case, share);
     }
-    if given.is_bounded {
-        foretold.add_outage(&given.scenario, 2 * u64::from(effort.outage));
-    }
+    foretold.add_outage(&given.scenario, 2 * u64::from(effort.outage));
     foretold
 }

@@ -97,12 +97,17 @@ pub fn tune_with(
     let fresh = plan.runs.unwrap_or(FRESH).max(1);
     let rounds = [last.div_ceil(4), last.div_ceil(2), last];
     let always = policies.iter().take_while(|it| it.stays).count();
+    let is_ruled = is_bounded(&world);
     let effort = Effort {
         rounds: &rounds,
         always,
         least: LEAST,
         fresh,
-        outage: last.max(OUTAGE),
+        outage: if is_ruled && !plan.is_quick {
+            last.max(OUTAGE)
+        } else {
+            0
+        },
     };
     let foretold = foretold(&trials, &effort);
     foretold.check(trials.iter().map(|it| &it.scenario), plan.memory)?;
@@ -136,10 +141,9 @@ pub fn tune_with(
     let mut choice = Choice::of(&tuned, given);
     let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
     choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, fresh));
-    let is_ruled = is_bounded(&world);
     let outage = |tuned: &Tuned| {
         let search = || longest_outage(&scenario(tuned), &runs, effort.outage);
-        is_ruled.then(search).flatten()
+        (effort.outage > 0).then(search).flatten()
     };
     let own = outage(&choice.recommended);
     let of_given = if choice.given.is(&choice.recommended) {

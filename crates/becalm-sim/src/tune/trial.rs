@@ -13,7 +13,7 @@ pub(super) struct Trial {
     pub(super) scenario: Scenario,
     worse: Vec<Stress>,
     /// Whether the service can stay down at all.
-    pub(super) is_bounded: bool,
+    is_bounded: bool,
     /// Requests that arrive at each service for each first try, if nobody retries; empty where
     /// services call no others, so that clients alone retry.
     once: Vec<f64>,
