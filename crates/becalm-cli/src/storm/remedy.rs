@@ -10,7 +10,7 @@ use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Study, Verdict};
 use serde::Serialize;
 
-use super::contender::{DEFAULT, Start, YOURS, candidates};
+use super::contender::{DEFAULT, OWN, Start, YOURS, candidates};
 use super::subject::Subject;
 use crate::again;
 use crate::wording::filled;
@@ -144,8 +144,8 @@ pub fn code(lines: &[Line]) -> String {
 
 /// The list with which `--compare` shows a policy, and the one with a step that makes of it what is `kept`.
 ///
-/// A place starts from the policy of the file there, whatever the flags and the other places have: where
-/// the step alone does not say it, the whole policy is written.
+/// A place starts from the policy of the file there, whatever the flags have: where the step behind the
+/// policy does not say it, the policy of each place that is not as in the file is written in whole.
 fn compared(
     subject: &Subject<'_>,
     start: &Start<'_>,
@@ -153,26 +153,31 @@ fn compared(
     step: &Step,
     kept: &Scenario,
 ) -> Option<String> {
-    let places: Vec<Place> = step
-        .places()
-        .iter()
-        .flat_map(|name| Place::named(kept, name).unwrap_or_default())
+    let places = step.places().into_iter();
+    let of_step: Vec<String> = places
+        .map(|place| format!("; {place}: {}", step.what))
         .collect();
-    [false, true].into_iter().find_map(|is_whole| {
-        let each = places.iter().map(|place| {
-            let text = if is_whole {
-                settings(place.policy(kept)?)?
-            } else {
-                step.what.clone()
-            };
-            Some(format!("; {}: {text}", place.name()))
+    let of_step = of_step.concat();
+    let in_whole = || {
+        let own = start.scenario.as_ref()?;
+        let mut places = Place::all_of(kept);
+        places.retain(|it| it.policy(kept) != it.policy(own));
+        let each = places
+            .iter()
+            .map(|it| Some(format!("; {}: {}", it.name(), settings(it.policy(kept)?)?)));
+        each.collect::<Option<String>>()
+    };
+    let shows = |list: &String| {
+        let read = candidates(std::slice::from_ref(list), &[], start);
+        let shown = read.ok().and_then(|read| match &read[..] {
+            [_, it] => Some(changed(subject.scenario(&it.policy)?, &it.changes)),
+            _ => None,
         });
-        let list = format!("{of},{of}{}", each.collect::<Option<String>>()?);
-        let read = candidates(std::slice::from_ref(&list), &[], start).ok()?;
-        let [_, read] = &read[..] else { return None };
-        let shown = changed(subject.scenario(&read.policy)?, &read.changes);
-        (shown == *kept).then_some(list)
-    })
+        shown.as_ref() == Some(kept)
+    };
+    Some(format!("{of},{of}{of_step}"))
+        .filter(shows)
+        .or_else(|| in_whole().map(|it| format!("{of},{OWN}{it}")).filter(shows))
 }
 
 /// A policy as a part of `--compare`, from becalm's own defaults on.
