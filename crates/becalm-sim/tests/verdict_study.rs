@@ -290,6 +290,40 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
     assert!((100..2_000_000).contains(&foretold.bytes), "{foretold:?}");
 }
 
+/// Clients that are refused call again at once: there are many times as many calls as answers.
+#[test]
+fn s3_clients_of_a_closed_loop_that_find_no_place_are_foretold() {
+    use becalm_sim::scenario::{Arrivals, Distribution};
+    use becalm_sim::world;
+    use std::time::Duration;
+    for (clients, queue) in [(50, 1000), (2_000, 1_000), (2_000, 20)] {
+        let crowded = |policy: &Policy| {
+            let mut scenario = by_hand::unhung(1.0, policy);
+            let think = Distribution::Constant(Duration::from_millis(200));
+            scenario.populations[0].arrivals = Arrivals::Closed { think };
+            scenario.populations[0].clients = clients;
+            scenario.services[0].queue = Some(queue);
+            scenario.horizon = Duration::from_secs(5);
+            scenario
+        };
+        let told = std::sync::Mutex::new(Vec::new());
+        let foretold = |it: &Foretold| told.lock().unwrap().push(*it);
+        let mut plan = Plan::default();
+        plan.foretold = Some(&foretold);
+        plan.runs = Some(1);
+        let run = |_: &Scenario, _| becalm_sim::record::Recording::default();
+        let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+        study_with(run, &brief, quick, &candidates()[..1], &plan, crowded).unwrap();
+        let foretold = told.into_inner().unwrap()[0];
+        let took = world::run(&crowded(&eager()), 1).events;
+        let each = foretold.events / foretold.runs;
+        assert!(
+            (took / 3..3 * took).contains(&each),
+            "{clients} clients, {queue} places: {each} for {took}"
+        );
+    }
+}
+
 #[test]
 fn every_verdict_is_told_before_any_search_runs() {
     use std::sync::Mutex;
