@@ -24,6 +24,9 @@ pub const FIRST: &str = "the first of a call, which draws entropy";
 /// A later one.
 pub const FURTHER: &str = "a further one, in chains of eight";
 
+/// What tower's row holds besides.
+pub const TOWERS: &str = "with its deposit and its timer";
+
 /// The rows of the table.
 pub fn cases() -> Vec<Case> {
     vec![first(), further(), tower()]
@@ -89,11 +92,10 @@ fn tower() -> Case {
         .build()
         .expect("a runtime of one thread needs nothing that could be missing");
     let policy = Attempts::jittered();
-    let note = "with its deposit and its timer";
     Case::timed(
         Group::Decision,
         with_version("tower"),
-        note,
+        TOWERS,
         move |decisions| {
             let _entered = runtime.enter();
             for _ in 0..decisions {

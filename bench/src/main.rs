@@ -140,8 +140,8 @@ fn simulator(effort: Effort) -> Measured {
     measure::run(&mut cases, effort);
     let mut long_runs = simulation::long_cases();
     measure::run(&mut long_runs, effort.of_long_runs());
-    let bars = simulation::bars(&long_runs, effort);
     cases.append(&mut long_runs);
+    let bars = simulation::bars(&cases, effort);
     simulation::check_that_all_agree();
     (cases, bars)
 }

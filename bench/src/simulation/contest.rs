@@ -11,6 +11,10 @@ use crate::versions::with_version;
 
 /// Trials of each size and strategy, as in the original.
 const TRIALS: u32 = 100;
+/// Messages of one trial of each: 19 sizes from 10 to 190 clients, five strategies.
+const MESSAGES: u64 = 600_000;
+/// Millions of events of the whole sweep.
+pub const MILLIONS: f64 = 60.0;
 
 /// The row: seconds of one sweep.
 pub fn case() -> Case {
@@ -19,8 +23,7 @@ pub fn case() -> Case {
         let trials = if effort.means_something() { TRIALS } else { 1 };
         let start = Instant::now();
         let events = sweep(trials);
-        // 19 sizes from 10 to 190 clients, five strategies: 600 000 messages a trial.
-        let expected = u64::from(trials) * 600_000;
+        let expected = u64::from(trials) * MESSAGES;
         assert!(events.abs_diff(expected) < expected / 20, "{events} events");
         start.elapsed().as_secs_f64()
     })

@@ -325,6 +325,39 @@ fn s3_clients_of_a_closed_loop_that_find_no_place_are_foretold() {
 }
 
 #[test]
+fn s3_recorded_calls_count_under_the_ceiling_once_however_fast_they_are_played() {
+    use becalm_sim::scenario::Arrivals;
+    use std::time::Duration;
+    let recorded = |calls: u64| {
+        move |policy: &Policy| {
+            let mut scenario = hung(1.0, policy);
+            let times = (0..calls).map(move |at| Duration::from_millis(40_000 * at / calls));
+            scenario.populations[0].arrivals = Arrivals::Trace(times.collect());
+            scenario
+        }
+    };
+    let mut plan = Plan::default();
+    plan.memory = 2_000_000;
+    let studied = |calls| {
+        let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+        let run = world(1.5);
+        study_with(
+            run,
+            &brief,
+            quick,
+            &candidates()[..1],
+            &plan,
+            recorded(calls),
+        )
+    };
+    // Played at nine tenths of the capacity they are nine times as many calls.
+    assert!(studied(4_000).is_ok());
+    let refused = studied(100_000).expect_err("1.6 MB, and what a run takes");
+    let words = "reduce the recorded calls of clients (100 000)";
+    assert!(refused.to_string().contains(words), "{refused}");
+}
+
+#[test]
 fn every_verdict_is_told_before_any_search_runs() {
     use std::sync::Mutex;
     let told = Mutex::new(Vec::new());

@@ -82,6 +82,16 @@ impl FirstTry {
 /// What the engines of the standard library ask of a first try.
 #[cfg(feature = "std")]
 impl FirstTry {
+    /// Of a call that has not begun.
+    pub const UNKNOWN: Self = Self {
+        above: Scope::NONE,
+        deadline: Instant::NEVER,
+        started: None,
+        attempt_timeout: u64::MAX,
+        may_hedge: false,
+        may_repeat: false,
+    };
+
     /// Begins a call at the top without options of its own, if it is plain: tells the scope inside.
     /// There is nothing to note of it: [`FirstTry::plain`] tells it again.
     #[inline]
@@ -92,14 +102,9 @@ impl FirstTry {
     /// The first try of a plain call.
     #[inline]
     pub fn plain(shared: &Shared) -> Self {
-        let may_repeat = shared.repeats(None);
         Self {
-            above: Scope::NONE,
-            deadline: Instant::NEVER,
-            started: None,
-            attempt_timeout: u64::MAX,
-            may_hedge: false,
-            may_repeat,
+            may_repeat: shared.repeats(None),
+            ..Self::UNKNOWN
         }
     }
 
@@ -109,12 +114,18 @@ impl FirstTry {
         self.started.unwrap_or(Instant::ZERO)
     }
 
-    /// The first attempt, unless the deadline has passed already.
+    /// The nanoseconds that are left, unless the deadline has passed already.
     #[inline]
-    pub fn attempt(&self, options: &CallOptions) -> Result<Attempt, StopReason> {
-        let remaining = remaining(self.deadline, self.start())?;
+    pub fn remaining(&self) -> Result<u64, StopReason> {
+        remaining(self.deadline, self.start())
+    }
+
+    /// The first attempt, which has time left.
+    #[inline]
+    pub fn attempt(&self, options: &CallOptions) -> Attempt {
+        let remaining = self.remaining().unwrap_or(0);
         let key = options.operation.key();
-        Ok(Attempt::new(1, remaining, self.attempt_timeout, key))
+        Attempt::new(1, remaining, self.attempt_timeout, key)
     }
 
     /// The first attempt of a plain call.

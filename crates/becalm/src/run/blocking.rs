@@ -86,11 +86,11 @@ impl<F, C> Blocking<'_, F, C> {
             }
             return plain_failed(core, result, inside, &mut operation, &classifier);
         }
-        let mut first = FirstAttempt::new(core, settings.unwrap_or_default());
-        let attempt = match first.begin() {
-            Ok(attempt) => attempt,
-            Err(engine) => return drive(*engine, None, &mut operation, &classifier),
-        };
+        let mut first = FirstAttempt::new(core, settings);
+        if let Some(engine) = first.begin() {
+            return drive(*engine, None, &mut operation, &classifier);
+        }
+        let attempt = first.attempt();
         let entered = first.enter();
         let result = operation(attempt);
         let inside = entered.leave();

@@ -19,6 +19,9 @@ pin_project_lite::pin_project! {
     pub struct Copies<Fut> {
         #[pin]
         place: Place<Fut>,
+        // Of the future in its place: `None` is the first attempt of a plain call. Beside the place, so
+        // that a future moves there by itself: what is moved with it costs each success.
+        attempt: Option<Attempt>,
         // One word, for the calls without a hedge.
         hedges: Option<Box<Hedges<Fut>>>,
     }
@@ -31,8 +34,7 @@ pin_project_lite::pin_project! {
     #[derive(Debug)]
     enum Place<Fut> {
         Free,
-        // `None` is the first attempt of a plain call: what is not moved costs its success nothing.
-        Taken { attempt: Option<Attempt>, #[pin] future: Fut },
+        Taken { #[pin] future: Fut },
     }
 }
 
@@ -42,6 +44,7 @@ impl<Fut> Copies<Fut> {
     pub const fn none() -> Self {
         Self {
             place: Place::Free,
+            attempt: None,
             hedges: None,
         }
     }
@@ -51,28 +54,33 @@ impl<Fut> Copies<Fut> {
     pub fn start(self: Pin<&mut Self>, attempt: Attempt, future: Fut) {
         let mut this = self.project();
         if let Place::Free = *this.place {
-            let attempt = Some(attempt);
-            this.place.set(Place::Taken { attempt, future });
+            *this.attempt = Some(attempt);
+            this.place.set(Place::Taken { future });
         } else {
             this.add_hedge(attempt, future);
         }
     }
 
-    /// Adds the future of the first attempt of a plain call.
+    /// Adds the future of the first attempt: `None` is that of a plain call.
     #[inline]
-    pub(super) fn start_plain(self: Pin<&mut Self>, future: Fut) {
-        let attempt = None;
-        self.project().place.set(Place::Taken { attempt, future });
+    pub(super) fn start_first(
+        self: Pin<&mut Self>,
+        attempt: Option<Attempt>,
+        start: impl FnOnce() -> Fut,
+    ) {
+        let mut this = self.project();
+        *this.attempt = attempt;
+        let future = start();
+        this.place.set(Place::Taken { future });
     }
 
     /// Drops the future of the attempt of this number.
     pub fn cut(self: Pin<&mut Self>, number: u32) {
         let mut this = self.project();
-        if let PlaceProjection::Taken { attempt, .. } = this.place.as_mut().project() {
-            if or_plain(*attempt).number() == number {
-                this.place.set(Place::Free);
-                return;
-            }
+        let is_taken = matches!(*this.place, Place::Taken { .. });
+        if is_taken && or_plain(*this.attempt).number() == number {
+            this.place.set(Place::Free);
+            return;
         }
         if let Some(hedges) = this.hedges {
             hedges.retain(|(attempt, _)| attempt.number() != number);
@@ -163,8 +171,8 @@ impl<Fut: Future> Copies<Fut> {
         context: &mut Context<'_>,
     ) -> Option<(Attempt, Fut::Output)> {
         let mut this = self.project();
-        if let PlaceProjection::Taken { attempt, future } = this.place.as_mut().project() {
-            let attempt = or_plain(*attempt);
+        if let PlaceProjection::Taken { future } = this.place.as_mut().project() {
+            let attempt = or_plain(*this.attempt);
             if attempt.number() > polled {
                 let ended = engine.inside(attempt.number(), || future.poll(context));
                 if let Poll::Ready(output) = ended {
@@ -193,7 +201,7 @@ impl<Fut: Future> Copies<Fut> {
     #[inline]
     pub(super) fn poll_first(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Fut::Output> {
         match self.project().place.project() {
-            PlaceProjection::Taken { future, .. } => future.poll(context),
+            PlaceProjection::Taken { future } => future.poll(context),
             PlaceProjection::Free => Poll::Pending,
         }
     }

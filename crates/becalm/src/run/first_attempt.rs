@@ -85,7 +85,8 @@ pub(super) mod plain {
     /// The engine of what follows its first attempt.
     #[cold]
     pub fn hand_over<H: AsRef<Core> + Clone>(core: H) -> Engine<H> {
-        let begun = Begun::new(core.as_ref(), Settings::default());
+        let first = FirstTry::plain(&core.as_ref().shared);
+        let begun = Begun::new(first, Settings::default());
         Engine::of_begun(core, begun)
     }
 }
@@ -102,25 +103,35 @@ pub(super) struct FirstAttempt<'r> {
 impl<'r> FirstAttempt<'r> {
     /// Of a call that sets this for itself.
     #[inline]
-    pub fn new(core: &'r Core, settings: Settings) -> Self {
+    pub fn new(core: &'r Core, settings: Option<Settings>) -> Self {
+        let mut begun = Begun::new(FirstTry::UNKNOWN, Settings::default());
+        // Moved only where there are some, and nowhere but here: most calls set nothing.
+        if let Some(settings) = settings {
+            begun.settings = settings;
+        }
         Self {
             core,
-            begun: Begun::new(core, settings),
+            begun,
             is_held: false,
         }
     }
 
-    /// Begins the call. The engine, where its first attempt has to wait or may not be.
+    /// Begins the call. The engine, where its first [attempt](Self::attempt) has to wait or may not be.
     #[inline(never)] // keeps a plain call small
-    pub fn begin(&mut self) -> Result<Attempt, Box<Engine<&'r Core>>> {
-        match self.begun.begin(self.core) {
-            Ok(attempt) => {
-                self.is_held = true;
-                self.begun.announce(self.core);
-                Ok(attempt)
-            }
-            Err(halted) => Err(Box::new(Engine::of_halted(self.core, self.take(), halted))),
+    pub fn begin(&mut self) -> Option<Box<Engine<&'r Core>>> {
+        if let Err(halted) = self.begun.begin(self.core) {
+            return Some(Box::new(Engine::of_halted(self.core, self.take(), halted)));
         }
+        self.is_held = true;
+        self.begun.announce(self.core);
+        None
+    }
+
+    /// The first attempt, once the call has begun. Made where it is needed: brought along through
+    /// memory, it costs each success a stall of the processor's store buffer.
+    #[inline]
+    pub fn attempt(&self) -> Attempt {
+        self.begun.attempt()
     }
 
     /// Enters the scope of the attempt.
@@ -152,7 +163,7 @@ impl<'r> FirstAttempt<'r> {
 
     fn take(&mut self) -> Begun {
         self.is_held = false;
-        let none = Begun::new(self.core, Settings::default());
+        let none = Begun::new(FirstTry::UNKNOWN, Settings::default());
         core::mem::replace(&mut self.begun, none)
     }
 }
@@ -204,12 +215,12 @@ pub(super) enum Halted {
 }
 
 impl Begun {
-    /// Of a call that sets this for itself, and is plain but for that.
+    /// Of a call that sets this for itself.
     #[inline]
-    pub fn new(core: &Core, settings: Settings) -> Self {
+    pub fn new(first: FirstTry, settings: Settings) -> Self {
         Self {
             settings,
-            first: FirstTry::plain(&core.shared),
+            first,
             pass: Pass::default(),
             is_enrolled: false,
             identity: None,
@@ -219,24 +230,29 @@ impl Begun {
 
     /// Begins the call, asks the guards, and begins the first attempt.
     #[inline]
-    pub fn begin(&mut self, core: &Core) -> Result<Attempt, Halted> {
+    pub fn begin(&mut self, core: &Core) -> Result<(), Halted> {
         let Core { shared, host } = core;
         let options = &self.settings.options;
         self.first = FirstTry::begin(shared, options, Scope::current(), || host.sleeper.now());
         if host.observer.is_some() {
             self.identity = Some(Identity::new(self.settings.attached.as_deref()));
         }
-        let is_cancelled = self.settings.cancel().is_some_and(Cancel::is_cancelled);
-        let attempt = match self.first.attempt(options) {
-            _ if is_cancelled => Err(StopReason::Cancelled),
-            attempt => attempt,
-        };
-        let attempt = attempt.map_err(|reason| Halted::Refused(reason.into()))?;
+        if self.settings.cancel().is_some_and(Cancel::is_cancelled) {
+            return Err(Halted::Refused(StopReason::Cancelled.into()));
+        }
+        let remaining = self.first.remaining();
+        remaining.map_err(|reason| Halted::Refused(reason.into()))?;
         if !shared.guards().are_idle() {
             self.pass = ask(core, options.priority, &self.first)?;
         }
         self.is_enrolled = shared.first_attempt(self.pass.is_probe(), self.first.start());
-        Ok(attempt)
+        Ok(())
+    }
+
+    /// The first attempt, once the call has begun.
+    #[inline]
+    pub fn attempt(&self) -> Attempt {
+        self.first.attempt(&self.settings.options)
     }
 
     /// Tells the observer of the attempt that starts, and of the breaker that is half-open with it.

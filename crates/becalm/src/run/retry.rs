@@ -99,9 +99,8 @@ where
             if let Some(entered) = plain::enter(this.core) {
                 // It held nothing, which saves looking what there is to drop.
                 core::mem::forget(core::mem::replace(this.stage, Stage::Over));
-                let future = (this.operation)(FirstTry::plain_attempt());
-                let copies = this.copies.as_mut();
-                copies.start_plain(future);
+                let start = || (this.operation)(FirstTry::plain_attempt());
+                this.copies.as_mut().start_first(None, start);
                 return self.run_plain(entered, context);
             }
         }
@@ -185,16 +184,18 @@ where
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let this = self.as_mut().project();
-        match core::mem::replace(this.stage, Stage::Over) {
-            Stage::New(settings) => self.begin(settings.unwrap_or_default(), context),
+        match this.stage {
+            Stage::New(settings) => {
+                let settings = settings.take();
+                *this.stage = Stage::Over;
+                self.begin(settings, context)
+            }
             Stage::Plain => {
+                *this.stage = Stage::Over;
                 let entered = plain::enter_again(this.core);
                 self.run_plain(entered, context)
             }
-            Stage::Driven(engine) => {
-                *this.stage = Stage::Driven(engine);
-                self.drive(context)
-            }
+            Stage::Driven(_) => self.drive(context),
             // Polled after it was ready, which a future may answer as it likes.
             Stage::Over => Poll::Pending,
         }
@@ -203,21 +204,19 @@ where
     /// Begins a call that is not plain.
     fn begin(
         mut self: Pin<&mut Self>,
-        settings: Settings,
+        settings: Option<Settings>,
         context: &mut Context<'_>,
     ) -> Poll<<Self as Future>::Output> {
         let mut this = self.as_mut().project();
         let mut first = FirstAttempt::new(this.core, settings);
-        let attempt = match first.begin() {
-            Ok(attempt) => attempt,
-            Err(engine) => {
-                *this.stage = Stage::Driven(engine);
-                return self.drive(context);
-            }
-        };
+        if let Some(engine) = first.begin() {
+            *this.stage = Stage::Driven(engine);
+            return self.drive(context);
+        }
+        let attempt = first.attempt();
         let entered = first.enter();
-        let future = (this.operation)(attempt);
-        this.copies.as_mut().start(attempt, future);
+        let start = || (this.operation)(attempt);
+        this.copies.as_mut().start_first(Some(attempt), start);
         let polled = this.copies.as_mut().poll_first(context);
         let inside = entered.leave();
         match polled {

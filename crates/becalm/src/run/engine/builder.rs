@@ -6,7 +6,7 @@ use super::super::core::Core;
 use super::super::first_attempt::{Begun, Halted, Settings, plain};
 use super::super::options::call_options;
 use super::{Engine, Held, Stage};
-use crate::call::Call;
+use crate::call::{Call, FirstTry};
 use crate::guard::Admission;
 use crate::observe::Event;
 
@@ -27,11 +27,11 @@ impl<H: AsRef<Core> + Clone> EngineBuilder<H> {
     /// Begins the call: its deadline starts, in the scope that is current here.
     pub fn begin(self) -> Engine<H> {
         let Self { core, settings } = self;
-        let mut begun = Begun::new(core.as_ref(), settings.unwrap_or_default());
+        let mut begun = Begun::new(FirstTry::UNKNOWN, settings.unwrap_or_default());
         match begun.begin(core.as_ref()) {
-            Ok(attempt) => {
+            Ok(()) => {
                 // Made first: should an observer panic, it returns what the attempt holds.
-                let transition = begun.pass.transition();
+                let (attempt, transition) = (begun.attempt(), begun.pass.transition());
                 let mut engine = Engine::of_begun(core, begun);
                 if let Some(transition) = transition {
                     let identity = engine.identity.as_ref();
