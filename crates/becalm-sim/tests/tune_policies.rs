@@ -11,7 +11,7 @@ use becalm_sim::engine::Stream;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
-use becalm_sim::tune::{self, InvalidSpace, Space, Tuning};
+use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{Brief, Foretold, most_attempts};
 use by_hand::{Second, eager, hung, lost, recording, unhung, world};
 
@@ -489,31 +489,4 @@ fn a_policy_without_retries_is_tried_once() {
     policies.sort();
     policies.dedup();
     assert_eq!(policies.len(), names.len(), "{policies:?}");
-}
-
-#[test]
-fn a_space_that_cannot_be_searched_is_refused() {
-    let refused = |change: fn(&mut Space)| {
-        let mut space = Space::default();
-        change(&mut space);
-        space.validate()
-    };
-    assert_eq!(refused(|_| ()), Ok(()));
-    assert_eq!(refused(|it| it.policies = 0), Err(InvalidSpace::Policies));
-    assert_eq!(
-        refused(|it| it.policies = Space::MOST + 1),
-        Err(InvalidSpace::Policies)
-    );
-    assert_eq!(
-        refused(|it| it.attempts.push(0)),
-        Err(InvalidSpace::Attempts)
-    );
-    assert_eq!(refused(|it| it.caps.push(0)), Err(InvalidSpace::Caps));
-    for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let mut space = Space::default();
-        space.timeouts.push(factor);
-        let refused = space.validate();
-        assert_eq!(refused, Err(InvalidSpace::Timeouts), "{factor}");
-        assert!(refused.unwrap_err().to_string().contains("timeouts"));
-    }
 }
