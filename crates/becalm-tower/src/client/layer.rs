@@ -6,7 +6,7 @@ use becalm::{Keyed, Retrier};
 use tower_layer::Layer;
 
 use super::hosts::Retriers;
-use super::retry::Retry;
+use super::retry::{Retry, Settings};
 use super::transport::Transport;
 
 /// How much of a request's body is kept for a repetition, by default: 64 KiB, as Linkerd keeps.
@@ -48,12 +48,6 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 pub struct RetryLayer<C = Transport> {
     retriers: Retriers<C>,
     settings: Settings,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub replay_limit: usize,
-    pub answers_are_errors: bool,
 }
 
 impl RetryLayer {

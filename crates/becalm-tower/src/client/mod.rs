@@ -7,6 +7,7 @@
 
 mod attempt;
 mod body;
+mod body_error;
 mod drain;
 mod failed;
 mod hosts;
@@ -20,7 +21,8 @@ mod source;
 mod transport;
 mod waiting;
 
-pub use body::{BodyError, ReplayBody};
+pub use body::ReplayBody;
+pub use body_error::BodyError;
 pub use failed::{Failed, NoAnswer};
 pub use layer::RetryLayer;
 pub use options::RetryOptions;

@@ -20,7 +20,6 @@ use super::body::ReplayBody;
 use super::drain::Drain;
 use super::failed::{Failed, NoAnswer};
 use super::hosts::Retriers;
-use super::layer::Settings;
 use super::options::RetryOptions;
 use super::source::Source;
 use super::transport::Transport;
@@ -34,6 +33,13 @@ pub struct Retry<S, C = Transport> {
     service: S,
     retriers: Retriers<C>,
     settings: Settings,
+}
+
+/// What the layer sets for all requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub replay_limit: usize,
+    pub answers_are_errors: bool,
 }
 
 impl<S, C> Retry<S, C> {

@@ -16,7 +16,7 @@ use bytes::{Buf, Bytes};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
-use super::body::BodyError;
+use super::body_error::BodyError;
 use super::kept::{Kept, length};
 use super::waiting::Waiting;
 
