@@ -19,9 +19,9 @@ use becalm::{
 
 pub use preset_name::PresetName;
 pub use told_default::told_default;
+pub use values::seed;
 use values::{
     OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
-    seed,
 };
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).

@@ -17,8 +17,8 @@ use becalm_sim::scenario::{
 use becalm_sim::study::Verdict;
 use becalm_sim::verdict::{self, judge, rule_on_one};
 
-use super::ledger::{Count, Recording};
-use super::setup::{BUCKET, Setup};
+use super::ledger::{BUCKET, Count, Recording};
+use super::setup::Setup;
 
 /// What happened under one policy, and the verdict on it.
 #[derive(Debug, Clone, PartialEq)]

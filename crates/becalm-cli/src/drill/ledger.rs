@@ -11,7 +11,9 @@ use becalm::StopReason;
 use tokio::time::Instant;
 
 use super::latencies::Latencies;
-use super::setup::BUCKET;
+
+/// The step in which everything is counted.
+pub const BUCKET: Duration = Duration::from_millis(10);
 
 /// What is counted: effects before their causes. They are read in this order, so a recording that
 /// is taken while counting goes on never holds an effect without its cause.

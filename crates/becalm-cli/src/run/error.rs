@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::output::Fault;
+use super::seen::Fault;
 
 /// Why becalm itself cannot go on.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! What does the service below get as the body of an attempt?
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -8,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use super::body_error::BodyError;
 use super::source::Source;
 
 /// The body of one attempt: what the service below [`Retry`](super::Retry) gets.
@@ -23,28 +23,6 @@ pub struct ReplayBody<B> {
     at: u64,
     is_over: bool,
 }
-
-/// Why a body broke off.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BodyError<E> {
-    /// The body itself has failed. The request is not repeated.
-    Body(E),
-    /// Another attempt sends the body, and this one is given up.
-    GivenUp,
-}
-
-impl<E: fmt::Display> fmt::Display for BodyError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Body(error) => error.fmt(f),
-            Self::GivenUp => f.write_str("another attempt sends the body of the request"),
-        }
-    }
-}
-
-// Of a boxed error, too, which is none itself; so it cannot be the source.
-impl<E: fmt::Debug + fmt::Display> std::error::Error for BodyError<E> {}
 
 impl<B> ReplayBody<B> {
     /// The body of this attempt, from the beginning.

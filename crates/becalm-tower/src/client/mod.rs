@@ -7,20 +7,26 @@
 
 mod attempt;
 mod body;
+mod body_error;
 mod drain;
 mod failed;
 mod hosts;
+mod kept;
+mod layer;
 mod options;
 mod origin;
 mod retry;
 mod scope;
 mod source;
 mod transport;
+mod waiting;
 
-pub use body::{BodyError, ReplayBody};
+pub use body::ReplayBody;
+pub use body_error::BodyError;
 pub use failed::{Failed, NoAnswer};
+pub use layer::RetryLayer;
 pub use options::RetryOptions;
 pub use origin::{InvalidOrigin, Origin};
-pub use retry::{Retry, RetryFuture, RetryLayer};
+pub use retry::{Retry, RetryFuture};
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};
-pub use transport::Transport;
+pub use transport::{Boxed, Transport};

@@ -1,6 +1,7 @@
 //! What does an error of the service below say about trying again?
 
 use std::error::Error;
+use std::fmt;
 use std::io;
 
 use becalm::classify::{Classifier, Classify};
@@ -16,13 +17,50 @@ use becalm::{Attempt, Failure};
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
 ///
-/// For what knows more, [`RetryLayer::classify_by`](super::RetryLayer::classify_by).
+/// What a tower stack has boxed becomes an error again as [`Boxed`]. A classifier of your own goes to
+/// [`RetryLayer::classify_by`](super::RetryLayer::classify_by).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Transport;
 
 impl<E: Error + 'static> Classifier<E> for Transport {
     fn classify(&self, _: Attempt, error: &E) -> Failure {
         of_chain(error)
+    }
+}
+
+/// A boxed error, as tower's time-outs and buffers have it, made an [`Error`] again: put
+/// `.map_err(Boxed::new)` between [`RetryLayer`](super::RetryLayer) and such a layer.
+///
+/// ```
+/// use becalm::Policy;
+/// use becalm_tower::client::{Boxed, RetryLayer};
+/// use tower::ServiceBuilder;
+/// let stack = ServiceBuilder::new()
+///     .layer(RetryLayer::new(&Policy::default().retrier()?))
+///     .map_err(Boxed::new);
+/// # let _ = stack;
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
+/// ```
+#[derive(Debug)]
+pub struct Boxed(Box<dyn Error + Send + Sync>);
+
+impl Boxed {
+    /// The error in this box.
+    pub fn new(error: Box<dyn Error + Send + Sync>) -> Self {
+        Self(error)
+    }
+}
+
+/// What the error in the box says.
+impl fmt::Display for Boxed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Boxed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
     }
 }
 
@@ -69,7 +107,10 @@ fn io_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
+    std::iter::successors(Some(error), |&error| match error.downcast_ref() {
+        Some(Boxed(inner)) => Some(&**inner),
+        None => error.source(),
+    })
 }
 
 #[cfg(test)]
@@ -95,7 +136,10 @@ mod tests {
             let below = io::Error::other(std::io::Error::from(kind));
             assert_eq!(classified(&below), below.classify());
         }
-        assert_eq!(classified(&std::fmt::Error), Failure::transient());
+        assert_eq!(classified(&fmt::Error), Failure::transient());
+        let refused = io::Error::from(ErrorKind::ConnectionRefused);
+        let boxed = Boxed::new(refused.into());
+        assert_eq!(classified(&boxed), Failure::transient().unsent());
     }
 
     #[cfg(feature = "hyper-util")]

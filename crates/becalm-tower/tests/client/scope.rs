@@ -95,6 +95,20 @@ async fn what_a_known_server_tells_is_heard_where_the_error_does_not_say_it() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_layer_inside_a_retry_adds_its_attempts_and_does_not_multiply_them() {
+    let service = MadeUp::new([0; 20].map(|_| answers(503)));
+    let layer = RetryLayer::new(&retrier()).answers_are_errors();
+    let client = layer.layer(service.clone());
+    let gave_up = retrier()
+        .retry(|_| client.clone().call(request("GET", "")))
+        .await;
+    let gave_up = gave_up.err().expect("it fails");
+    assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
+    // Two layers of four: 2 x 3 + 1.
+    assert_eq!(service.count(), 7);
+}
+
 #[test]
 fn an_origin_is_scheme_host_and_port_and_nothing_else() {
     let origin = |text: &str| text.parse::<Origin>();

@@ -9,8 +9,8 @@ use becalm_report::terminal::{Painter, columns, fit, sparkline};
 
 use super::View;
 use super::condition::condition;
-use crate::drill::ledger::{Count, Recording};
-use crate::drill::setup::{BUCKET, Setup};
+use crate::drill::ledger::{BUCKET, Count, Recording};
+use crate::drill::setup::Setup;
 use crate::drill::statistics::{Measured, per_second};
 use crate::drill::variant::Variant;
 

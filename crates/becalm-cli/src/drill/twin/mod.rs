@@ -8,7 +8,6 @@
 mod record;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use becalm_report::{Cell, Table};
@@ -38,10 +37,10 @@ pub const LEGEND: &str = "measured > simulated, over the whole drill; amplificat
 
 /// Runs the calls that began at these times through the simulator, once under each policy.
 pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u64) -> Vec<Twin> {
-    let began: Arc<[Duration]> = began.into();
+    let began = Arrivals::Trace(began.iter().copied().collect());
     let twins = contenders.iter().map(|contender| {
         let policy = &contender.variant.policy;
-        let mut scenario = scenario(setup, policy, Arrivals::Trace(began.clone()));
+        let mut scenario = scenario(setup, policy, began.clone());
         scenario.horizon = scenario.horizon.saturating_add(DRAIN);
         let run = world::run(&scenario, seed);
         Twin {
