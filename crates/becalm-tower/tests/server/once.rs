@@ -102,3 +102,16 @@ async fn an_operation_is_one_callers_one_methods_and_one_paths() {
     assert_eq!(server.status(payment("1", "201")).await, 201);
     assert_eq!(server.handler.runs(), 5);
 }
+
+#[tokio::test]
+async fn what_is_safe_or_has_no_key_is_none_of_the_layers_business() {
+    let server = Server::start().await;
+    for _ in 0..2 {
+        let (mut safe, mut keyless) = (payment("1", "201"), payment("1", "201"));
+        *safe.method_mut() = http::Method::GET;
+        keyless.headers_mut().remove("idempotency-key");
+        assert_eq!(server.status(safe).await, 201);
+        assert_eq!(server.status(keyless).await, 201);
+    }
+    assert_eq!(server.handler.runs(), 4);
+}

@@ -54,7 +54,7 @@ impl Handler {
         let does = head.headers.get("does");
         let does = does.map_or("201", |does| does.to_str().expect("a text"));
         let mut answer = Response::builder().header("run", number);
-        let mut text = Bytes::from(format!("run {number}: {}", body.len()));
+        let text = Bytes::from(format!("run {number}: {}", body.len()));
         match does {
             "wait" => {
                 self.waiting.add_permits(1);
@@ -63,7 +63,11 @@ impl Handler {
             "panic" => panic!("as the request asks"),
             "fail" => return Err(io::ErrorKind::Other.into()),
             "break" => return Ok(answer.body(BoxBody::new(Breaks)).expect("valid")),
-            "long" => text = vec![7; 20_000].into(),
+            "long" => {
+                let body = Unannounced(Full::from(vec![7; 20_000]));
+                let body = body.map_err(|never| match never {});
+                return Ok(answer.body(BoxBody::new(body)).expect("valid"));
+            }
             "connect" => {
                 answer = answer.header("connection", "secret").header("secret", "1");
                 answer = answer.header("date", "Sun, 06 Nov 1994 08:49:37 GMT");
