@@ -3,15 +3,19 @@
 //! [`IdempotencyLayer`] does once what comes several times under one `Idempotency-Key`, and keeps the
 //! answers in a [`Store`]. [`ScopeLayer`], outside of it, makes what a caller says of its attempt and of its
 //! time the scope of the request's work, so that retries inside add to those of the caller instead of
-//! multiplying them.
+//! multiplying them. [`AdmissionLayer`] takes on what the server can do, and sheds the rest.
 
+mod admission;
 mod body;
 mod idempotency;
+mod place;
 mod scope;
 
+pub use admission::{Admission, AdmissionFuture, AdmissionLayer};
 pub use body::BufferedBody;
 pub use idempotency::{
     Answer, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent, MemoryStore, Name,
     Store, Task,
 };
+pub use place::AdmittedBody;
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};

@@ -1,6 +1,7 @@
 //! Do the server layers keep their word? Over real sockets, where waits end with events and [`within`] only
 //! bounds them, and on a clock that stands still.
 
+mod admission;
 mod memory;
 mod once;
 mod replays;

@@ -52,7 +52,9 @@ impl Refusal {
         headers.insert(CONTENT_TYPE, problem);
         if matches!(self, Self::InFlight | Self::StoreUnavailable) {
             // Whole seconds: never earlier than it was set.
-            let seconds = retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0);
+            let seconds = retry_after
+                .as_secs()
+                .saturating_add(u64::from(retry_after.subsec_nanos() > 0));
             headers.insert(RETRY_AFTER, seconds.into());
         }
         if self == Self::AnswerNotKept {

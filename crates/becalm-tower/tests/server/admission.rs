@@ -1,0 +1,237 @@
+//! Does a server that gets more than it can do go on doing what it can?
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use becalm::rng::Seed;
+use becalm::time::TokioSleeper;
+use becalm::{Budget, Bulkhead, Failure, Policy};
+use becalm_tower::server::{AdmissionLayer, BufferedBody};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, sleep_until};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use crate::servers::payment;
+
+const WORKERS: usize = 10;
+const WORK: Duration = Duration::from_millis(10);
+/// Requests a second.
+const CAPACITY: u32 = 1000;
+
+fn layer(waiting: u32) -> AdmissionLayer {
+    let places = Bulkhead::calls(10).waiting(waiting);
+    let layer = AdmissionLayer::new(places).expect("valid");
+    layer.clock(TokioSleeper::new()).seed(Seed::fixed(1))
+}
+
+/// Does what it was asked even if nobody waits for it any more.
+fn server()
+-> impl Service<Request<()>, Response = Response<Full<Bytes>>, Error = Infallible, Future: Send>
++ Clone
++ Send
++ Sync
++ 'static {
+    let workers = Arc::new(Semaphore::new(WORKERS));
+    service_fn(move |_: Request<()>| {
+        let workers = Arc::clone(&workers);
+        let work = tokio::spawn(async move {
+            let _worker = workers.acquire_owned().await;
+            sleep(WORK).await;
+        });
+        async move {
+            let _ = work.await;
+            Ok(Response::new(Full::<Bytes>::default()))
+        }
+    })
+}
+
+/// Calls a second that succeed at three times the capacity, each with up to four attempts of 200 ms.
+async fn goodput<S, D>(server: S) -> u32
+where
+    S: Service<Request<()>, Response = Response<D>, Error = Infallible, Future: Send>,
+    S: Clone + Send + Sync + 'static,
+    D: Send,
+{
+    let policy = Policy::exponential(Duration::from_millis(50)).budget(Budget::None);
+    let policy = policy.attempt_timeout(Duration::from_millis(200));
+    let retrier = policy
+        .builder()
+        .seed(Seed::fixed(1))
+        .build()
+        .expect("valid");
+    let (start, good) = (Instant::now(), Arc::new(AtomicU32::new(0)));
+    let second = Duration::from_secs(1);
+    for number in 0..9 * CAPACITY {
+        sleep_until(start + second * number / (3 * CAPACITY)).await;
+        let (retrier, server, good) = (retrier.clone(), server.clone(), Arc::clone(&good));
+        tokio::spawn(async move {
+            let call = retrier.retry(|_| {
+                let answer = server.clone().oneshot(Request::new(()));
+                async move {
+                    match answer.await {
+                        Ok(answer) if answer.status() == 200 => Ok(()),
+                        _ => Err((Failure::transient(), "shed")),
+                    }
+                }
+            });
+            let is_late = call.await.is_err() || start.elapsed() < second;
+            good.fetch_add(u32::from(!is_late), Ordering::SeqCst);
+        });
+    }
+    good.load(Ordering::SeqCst) / 2
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_three_times_its_capacity_a_server_does_what_it_can_and_without_the_layer_nothing() {
+    let with = goodput(layer(100).layer(server())).await;
+    assert!(with >= CAPACITY * 9 / 10, "{with}");
+    let without = goodput(server()).await;
+    assert!(without <= CAPACITY / 10, "{without}");
+}
+
+/// How long each of a number that come at once had to wait, in ms; `None` where it was shed.
+async fn waits(layer: &AdmissionLayer, count: usize) -> Vec<Option<u128>> {
+    let start = Instant::now();
+    let service = layer.layer(service_fn(|_: Request<()>| async {
+        sleep(WORK).await;
+        Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+    }));
+    let calls = (0..count).map(|_| {
+        let service = service.clone();
+        tokio::spawn(async move {
+            let answer = service.oneshot(Request::new(())).await.expect("infallible");
+            (answer.status() == 200).then(|| start.elapsed().saturating_sub(WORK).as_millis())
+        })
+    });
+    let mut waits = Vec::new();
+    for call in calls.collect::<Vec<_>>() {
+        waits.push(call.await.expect("no panic"));
+    }
+    waits
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_waits_its_turn_and_beyond_the_queue_is_shed_at_once() {
+    let waits = waits(&layer(80), 100).await;
+    let served = |wait| waits.iter().filter(|it| **it == wait).count();
+    for turn in 0..9 {
+        assert_eq!(served(Some(turn * 10)), 10, "{waits:?}");
+    }
+    assert_eq!(served(None), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_queue_that_stands_nobody_waits_longer_than_the_target() {
+    let layer = layer(1000);
+    // Not empty for longer than the interval.
+    let burst = tokio::spawn({
+        let layer = layer.clone();
+        async move { waits(&layer, 300).await }
+    });
+    let mut bursts = Vec::new();
+    for _ in 0..3 {
+        sleep(Duration::from_millis(45)).await;
+        let layer = layer.clone();
+        bursts.push(tokio::spawn(async move { waits(&layer, 100).await }));
+    }
+    let shed = |waits: &[Option<u128>]| waits.iter().filter(|wait| wait.is_none()).count();
+    let burst = burst.await.expect("no panic");
+    assert!(shed(&burst) > 150);
+    let last = bursts.pop().expect("three").await.expect("no panic");
+    assert!(last.iter().flatten().all(|wait| *wait <= 5), "{last:?}");
+    assert!(shed(&last) >= 80);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_shed_is_told_when_to_come_again_each_at_a_time_of_its_own() {
+    let layer = layer(0).retry_after(Duration::from_secs(2), Duration::from_secs(20));
+    let service = layer.layer(server());
+    let mut running = Vec::new();
+    for _ in 0..10 {
+        running.push(tokio::spawn(service.clone().oneshot(Request::new(()))));
+    }
+    tokio::task::yield_now().await;
+    let mut told = Vec::new();
+    for _ in 0..50 {
+        let shed = service.clone().oneshot(Request::new(())).await;
+        let shed = shed.expect("infallible");
+        assert_eq!(shed.status(), 503);
+        let seconds = shed.headers()["retry-after"].to_str().expect("a text");
+        told.push(seconds.parse::<u64>().expect("seconds"));
+    }
+    assert!(
+        told.iter().all(|seconds| (2..=20).contains(seconds)),
+        "{told:?}"
+    );
+    told.sort_unstable();
+    told.dedup();
+    assert!(told.len() > 10, "{told:?}");
+
+    let mut grpc = Request::new(());
+    let kind = "application/grpc+proto".parse().expect("valid");
+    grpc.headers_mut().insert("content-type", kind);
+    let shed = service.clone().oneshot(grpc).await.expect("infallible");
+    assert_eq!(
+        (shed.status().as_u16(), &shed.headers()["grpc-status"]),
+        (200, &"8".parse().expect("valid"))
+    );
+    let pushback = shed.headers()["grpc-retry-pushback-ms"]
+        .to_str()
+        .expect("a text");
+    assert!((2000..=20_000).contains(&pushback.parse::<u32>().expect("ms")));
+    assert!(
+        shed.into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes()
+            .is_empty()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_is_held_until_the_answer_is_over_or_dropped() {
+    let service = layer(0).layer(server());
+    let mut answers = Vec::new();
+    for _ in 0..10 {
+        let answer = service.clone().oneshot(Request::new(())).await;
+        answers.push(answer.expect("infallible"));
+    }
+    let status = || async {
+        let answer = service.clone().oneshot(Request::new(())).await;
+        answer.expect("infallible").status().as_u16()
+    };
+    assert_eq!(status().await, 503);
+    drop(answers.pop());
+    assert_eq!(status().await, 200);
+    // One whose client leaves gives its place back, too.
+    let left = tokio::time::timeout(WORK / 2, status()).await;
+    assert!(left.is_err());
+    assert_eq!(status().await, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_whose_client_left_keeps_its_place() {
+    let service = crate::servers::layer().layer(layer(0).layer(service_fn(
+        |_: Request<BufferedBody<Full<Bytes>>>| async {
+            sleep(WORK).await;
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        },
+    )));
+    let status = |key: &str| {
+        let answer = service.clone().oneshot(payment(key, ""));
+        async move { answer.await.expect("infallible").status().as_u16() }
+    };
+    for number in 0..10 {
+        let left = tokio::time::timeout(Duration::ZERO, status(&number.to_string()));
+        assert!(left.await.is_err());
+    }
+    assert_eq!(status("next").await, 503);
+    sleep(WORK).await;
+    assert_eq!(status("next").await, 200);
+}
