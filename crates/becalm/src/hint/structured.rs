@@ -66,6 +66,7 @@ pub(crate) fn list_parameters<'a>(
 /// What stands between the quotes of a String that is the whole field (section 3.3.3), escapes as they
 /// are: as only `"` and `\` are escaped, and always, two strings are equal where their texts are. Its
 /// parameters are checked and skipped.
+#[cfg(any(feature = "http", test))]
 pub(crate) fn string_item(text: &[u8]) -> Option<&[u8]> {
     let mut rest = Reader(text);
     rest.skip(b" ");
