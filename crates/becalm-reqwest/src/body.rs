@@ -1,0 +1,58 @@
+//! What body does an attempt get? Bytes are cloned, a factory makes a new one, and a stream that came
+//! from neither is there once.
+
+use becalm::scope::body_is_consumed;
+use reqwest::{Body, Request};
+
+pub(super) type Factory = Box<dyn Fn() -> Body + Send + Sync>;
+
+/// A request of which attempts are made.
+pub(super) struct Outgoing {
+    /// It can be cloned.
+    request: Request,
+    stream: Stream,
+}
+
+enum Stream {
+    /// The body, if there is one, is in the request.
+    None,
+    Made(Factory),
+    Once(Option<Body>),
+}
+
+impl Outgoing {
+    pub fn new(mut request: Request, factory: Option<Factory>) -> Self {
+        let is_stream = |body: &mut Body| body.as_bytes().is_none();
+        let stream = match factory {
+            Some(factory) => Stream::Made(factory),
+            None => match request.body_mut().take_if(is_stream) {
+                Some(body) => Stream::Once(Some(body)),
+                None => Stream::None,
+            },
+        };
+        Self { request, stream }
+    }
+
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    pub fn request_mut(&mut self) -> &mut Request {
+        &mut self.request
+    }
+
+    /// The request of an attempt, inside of it. `None` where its body is gone.
+    pub fn next(&mut self) -> Option<Request> {
+        let body = match &mut self.stream {
+            Stream::None => return self.request.try_clone(),
+            Stream::Made(factory) => factory(),
+            Stream::Once(body) => {
+                body_is_consumed();
+                body.take()?
+            }
+        };
+        let mut request = self.request.try_clone()?;
+        *request.body_mut() = Some(body);
+        Some(request)
+    }
+}
