@@ -1,6 +1,8 @@
 //! What body does an attempt get? Bytes are cloned, a factory makes a new one, and a stream that came
 //! from neither is there once.
 
+use std::sync::{Mutex, PoisonError};
+
 use becalm::scope::body_is_consumed;
 use reqwest::{Body, Request};
 
@@ -17,7 +19,7 @@ enum Stream {
     /// The body, if there is one, is in the request.
     None,
     Made(Factory),
-    Once(Option<Body>),
+    Once(Mutex<Option<Body>>),
 }
 
 impl Outgoing {
@@ -26,7 +28,7 @@ impl Outgoing {
         let stream = match factory {
             Some(factory) => Stream::Made(factory),
             None => match request.body_mut().take_if(is_stream) {
-                Some(body) => Stream::Once(Some(body)),
+                Some(body) => Stream::Once(Mutex::new(Some(body))),
                 None => Stream::None,
             },
         };
@@ -42,12 +44,13 @@ impl Outgoing {
     }
 
     /// The request of an attempt, inside of it. `None` where its body is gone.
-    pub fn next(&mut self) -> Option<Request> {
-        let body = match &mut self.stream {
+    pub fn next(&self) -> Option<Request> {
+        let body = match &self.stream {
             Stream::None => return self.request.try_clone(),
             Stream::Made(factory) => factory(),
             Stream::Once(body) => {
                 body_is_consumed();
+                let mut body = body.lock().unwrap_or_else(PoisonError::into_inner);
                 body.take()?
             }
         };

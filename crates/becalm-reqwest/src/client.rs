@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use becalm::{Keyed, Retrier};
+use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
 use reqwest::{IntoUrl, Method, Request, Url};
 
+use super::credentials::Credentials;
 use super::hosts::Retriers;
 use super::request::RequestBuilder;
 use super::{origin, redirect};
@@ -26,6 +28,7 @@ pub(super) struct Settings {
     pub answers_are_errors: bool,
     /// The servers that hear of the scope.
     pub origins: Vec<Url>,
+    pub credentials: Vec<Credentials>,
 }
 
 /// Methods begin a request.
@@ -87,6 +90,7 @@ pub struct ClientBuilder {
     retriers: Retriers,
     redirects: Option<Redirects>,
     origins: Vec<String>,
+    credentials: Vec<Result<Credentials, BuildError>>,
     answers_are_errors: bool,
 }
 
@@ -125,6 +129,7 @@ impl ClientBuilder {
             retriers,
             redirects: None,
             origins: Vec::new(),
+            credentials: Vec::new(),
             answers_are_errors: false,
         }
     }
@@ -147,6 +152,43 @@ impl ClientBuilder {
         self
     }
 
+    /// Sends credentials to this server, and to no other: what `fetch` brings is the `Authorization` of each request that
+    /// has none of its own. `None` means that there are none: the request goes without.
+    ///
+    /// A 401 has them fetched anew, once for all requests that wait for them, and the request is sent
+    /// again in the same attempt: it was refused, so this is safe for every method, and no retry. A second 401
+    /// is the answer, and so is a 403. What `fetch` does stands outside of all attempts
+    /// ([`becalm::detached`]), and may be repeated by a retrier of its own.
+    ///
+    /// ```
+    /// # use becalm::Policy;
+    /// use becalm_reqwest::ClientBuilder;
+    /// use reqwest::header::HeaderValue;
+    ///
+    /// async fn log_in() -> Option<HeaderValue> {
+    ///     HeaderValue::try_from("Bearer token").ok()
+    /// }
+    /// # let retrier = Policy::default().retrier()?;
+    /// let client = ClientBuilder::new(reqwest::Client::builder(), &retrier)
+    ///     .credentials("https://shop.example", log_in)
+    ///     .build()?;
+    /// # let _ = client;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn credentials<F>(
+        mut self,
+        origin: &str,
+        fetch: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Option<HeaderValue>> + Send + 'static,
+    {
+        let origin = read(origin.to_owned());
+        self.credentials
+            .push(origin.map(|origin| Credentials::new(origin, fetch)));
+        self
+    }
+
     /// Makes a last answer that means failure an error, as
     /// [`error_for_status`](reqwest::Response::error_for_status) does. Default: it is handed on as it came.
     pub fn answers_are_errors(mut self) -> Self {
@@ -165,7 +207,6 @@ impl ClientBuilder {
         if format!("{:?}", self.client).contains(" redirect_policy: Policy(") {
             return Err(BuildError::RedirectPolicy);
         }
-        let read = |text: String| origin::read(&text).ok_or(BuildError::InvalidOrigin(text));
         let settings = Settings {
             answers_are_errors: self.answers_are_errors,
             origins: self
@@ -173,6 +214,7 @@ impl ClientBuilder {
                 .into_iter()
                 .map(read)
                 .collect::<Result<_, _>>()?,
+            credentials: self.credentials.into_iter().collect::<Result<_, _>>()?,
         };
         let redirects = redirect::guarded(self.redirects.unwrap_or_default());
         let client = self
@@ -187,6 +229,10 @@ impl ClientBuilder {
     }
 }
 
+fn read(text: String) -> Result<Url, BuildError> {
+    origin::read(&text).ok_or(BuildError::InvalidOrigin(text))
+}
+
 /// Why a client could not be built.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -195,7 +241,7 @@ pub enum BuildError {
     Reqwest(reqwest::Error),
     /// reqwest's builder has a redirect policy, which would be lost.
     RedirectPolicy,
-    /// This text of [`scope_to`](ClientBuilder::scope_to) is no origin.
+    /// This text of [`scope_to`](ClientBuilder::scope_to) or [`credentials`](ClientBuilder::credentials) is no origin.
     InvalidOrigin(String),
 }
 

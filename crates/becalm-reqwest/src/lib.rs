@@ -47,8 +47,10 @@
 
 #![forbid(unsafe_code)]
 
+mod attempt;
 mod body;
 mod client;
+mod credentials;
 mod drain;
 mod failed;
 mod hosts;

@@ -13,7 +13,7 @@ use reqwest::{Body, Response};
 use super::body::{Factory, Outgoing};
 use super::client::Client;
 use super::failed::NoAnswer;
-use super::send::send;
+use super::send::{refuse, send};
 
 /// A request that is repeated: set what it is, then [`send`](Self::send) it.
 #[must_use = "a request does nothing until `send`"]
@@ -179,9 +179,13 @@ impl RequestBuilder {
     /// The last attempt brought no answer, or one that means failure where the client
     /// [makes those errors](super::ClientBuilder::answers_are_errors).
     pub async fn send(self) -> Result<Response, NoAnswer> {
-        let request = self.request.build();
-        let outgoing = request.map(|request| Outgoing::new(request, self.body));
-        send(&self.client, outgoing, self.operation, self.options).await
+        match self.request.build() {
+            Ok(request) => {
+                let outgoing = Outgoing::new(request, self.body);
+                send(&self.client, outgoing, self.operation, self.options).await
+            }
+            Err(error) => refuse(&self.client, error).await,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bodies;
+mod credentials;
 mod options;
 mod redirects;
 #[cfg(feature = "h2")]

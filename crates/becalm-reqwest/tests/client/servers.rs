@@ -86,6 +86,7 @@ struct State {
     script: Mutex<VecDeque<Does>>,
     seen: Mutex<Vec<Seen>>,
     accepted: AtomicUsize,
+    wants: Mutex<Option<&'static str>>,
     closes: Notify,
 }
 
@@ -122,6 +123,11 @@ impl Server {
 
     pub fn count(&self) -> usize {
         self.seen().len()
+    }
+
+    /// From now on it answers 401 to requests without this `Authorization`.
+    pub fn want(&self, authorization: &'static str) {
+        *self.state.wants.lock().expect("unpoisoned") = Some(authorization);
     }
 
     pub fn close_in_response(&self) {
@@ -170,13 +176,22 @@ async fn answer(
     closes: Arc<Notify>,
 ) -> Result<Response<Pieces>, Infallible> {
     let is_head = request.method() == Method::HEAD;
+    let wants = *state.wants.lock().expect("unpoisoned");
+    let is_known = wants.is_none_or(|wants| {
+        let has = request.headers().get("authorization");
+        has.is_some_and(|has| has == wants)
+    });
     let (head, mut body) = request.into_parts();
     let at = {
         let mut seen = state.seen.lock().expect("unpoisoned");
         seen.push(Seen { head, body: None });
         seen.len() - 1
     };
-    let does = state.script.lock().expect("unpoisoned").pop_front();
+    let does = if is_known {
+        state.script.lock().expect("unpoisoned").pop_front()
+    } else {
+        Some(Does::Answer(401))
+    };
     let does = does.unwrap_or(Does::Answer(200));
     if does == Does::CloseInRequest {
         let _ = body.frame().await;
