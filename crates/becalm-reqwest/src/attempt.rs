@@ -56,9 +56,9 @@ impl Exchanges<'_> {
         mut request: Request,
     ) -> (reqwest::Result<Response>, bool) {
         let known = credentials.get().await;
-        request
-            .headers_mut()
-            .extend(known.value.clone().map(|value| (AUTHORIZATION, value)));
+        if let Some(value) = known.value.clone() {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
         let sent = self.send(request).await;
         let (Ok(answer), _) = &sent else { return sent };
         let is_refused = answer.status() == StatusCode::UNAUTHORIZED

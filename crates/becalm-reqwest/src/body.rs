@@ -46,16 +46,29 @@ impl Outgoing {
     /// The request of an attempt, inside of it. `None` where its body is gone.
     pub fn next(&self) -> Option<Request> {
         let body = match &self.stream {
+            Stream::None if self.request.body().is_none() => None,
             Stream::None => return self.request.try_clone(),
-            Stream::Made(factory) => factory(),
+            Stream::Made(factory) => Some(factory()),
             Stream::Once(body) => {
                 body_is_consumed();
                 let mut body = body.lock().unwrap_or_else(PoisonError::into_inner);
-                body.take()?
+                Some(body.take()?)
             }
         };
-        let mut request = self.request.try_clone()?;
-        *request.body_mut() = Some(body);
+        let mut request = self.head();
+        *request.body_mut() = body;
         Some(request)
+    }
+
+    /// Without a time-out it takes three allocations less than `try_clone`, which sets none all the same.
+    fn head(&self) -> Request {
+        let known = &self.request;
+        let mut head = Request::new(known.method().clone(), known.url().clone());
+        head.headers_mut().clone_from(known.headers());
+        *head.version_mut() = known.version();
+        if known.timeout().is_some() {
+            *head.timeout_mut() = known.timeout().copied();
+        }
+        head
     }
 }

@@ -1,5 +1,5 @@
 //! What is done with an answer that is not handed on? It is read to its end if that is near, so that
-//! its connection serves the next request.
+//! its connection serves the next request; otherwise it is dropped.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,12 +18,6 @@ const TIME: Duration = Duration::from_millis(100);
 
 /// Ready where the answer is gone.
 pub(super) async fn drained(mut answer: Response, sleeper: &dyn Sleeper) {
-    if answer
-        .content_length()
-        .is_some_and(|length| length > LENGTH)
-    {
-        return;
-    }
     let mut timer = sleeper.sleep_until(sleeper.now().after(TIME));
     let mut read = pin!(async {
         let mut left = LENGTH;

@@ -69,6 +69,24 @@ async fn every_attempt_is_the_same_request_with_the_same_key() {
 }
 
 #[tokio::test]
+async fn every_attempt_has_the_version_and_the_time_out_of_the_request() {
+    for body in [None, Some("a lamp")] {
+        let server = Server::start(Version::Http1, [Does::Answer(503), Does::Stall]).await;
+        let request = client(Version::Http1, 0).put(server.url()).attempts(2);
+        let request = request.timeout(Duration::from_millis(300));
+        let request = request.with(|it| it.version(http::Version::HTTP_10));
+        let request = match body {
+            Some(body) => request.body(body),
+            None => request,
+        };
+        let gave_up = within(request.send()).await.expect_err("no last answer");
+        assert!(gave_up.error().is_some_and(reqwest::Error::is_timeout));
+        let versions: Vec<_> = server.seen().iter().map(|seen| seen.head.version).collect();
+        assert_eq!(versions, [http::Version::HTTP_10; 2]);
+    }
+}
+
+#[tokio::test]
 async fn a_key_of_the_callers_own_is_kept() {
     let server = Server::start(Version::Http1, [Does::Answer(503)]).await;
     let request = client(Version::Http1, 0).post(server.url());

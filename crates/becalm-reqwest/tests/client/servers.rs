@@ -280,11 +280,14 @@ pub fn bytes(length: usize) -> Bytes {
     (0..251).cycle().take(length).collect()
 }
 
-/// Addresses of `shop.test` and all other names: first some where nobody listens.
+/// Addresses of `shop.test` and all other names but `nowhere.test`: first some where nobody listens.
 pub struct Refuses(pub AtomicUsize);
 
 impl Resolve for Refuses {
-    fn resolve(&self, _: Name) -> Resolving {
+    fn resolve(&self, name: Name) -> Resolving {
+        if name.as_str() == "nowhere.test" {
+            return Box::pin(std::future::ready(Err("no such name".into())));
+        }
         let count = |left: usize| left.checked_sub(1);
         let is_refused = self
             .0
