@@ -9,16 +9,9 @@ use crate::ours::breaker as ours;
 use crate::peers::failsafe::Failsafe;
 use crate::peers::recloser::Recloser;
 use crate::peers::tower_resilience::breaker as layer;
-use crate::peers::{BARE, execution_policy};
+use crate::peers::{BARE, Breaker, execution_policy};
 use crate::together::{atomic_add, together};
 use crate::versions::with_version;
-
-/// A closed breaker as one thread holds it; clones share its state.
-pub trait Breaker: Clone + Send + 'static {
-    /// A call through it whose operation replies with the request, as the library's documentation
-    /// makes one; nothing where the breaker rejects it.
-    fn call(&mut self, request: Outcome) -> Option<Outcome>;
-}
 
 /// Failures in a row.
 pub const CONSECUTIVE: &str = "consecutive failures";

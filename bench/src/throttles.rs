@@ -4,23 +4,9 @@ use crate::measure::{Case, Group};
 use crate::ours::throttle as ours;
 use crate::peers::tower::tps_budget;
 use crate::peers::tower_resilience::retry as tower_resilience;
-use crate::peers::{aws_smithy, google_gax};
+use crate::peers::{Throttle, aws_smithy, google_gax};
 use crate::together::{atomic_add, together};
 use crate::versions::with_version;
-
-/// What decides whether a call may be retried, as one thread holds it; clones share its state.
-///
-/// Each method does what the library's own loop does for such a call, and nothing else of the loop.
-pub trait Throttle: Clone + Send + 'static {
-    /// A call that succeeds at its first attempt.
-    fn success(&mut self);
-
-    /// A call whose first attempt fails and whose retry, if it is granted, succeeds.
-    fn recovery(&mut self) -> bool;
-
-    /// An attempt fails; whether a retry is granted, which is then under way for ever.
-    fn failure(&mut self) -> bool;
-}
 
 /// Failures in a row within which each of them denies a retry.
 const ENOUGH_FAILURES: u64 = 1_000_000;

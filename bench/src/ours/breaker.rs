@@ -7,8 +7,8 @@ use becalm::breaker::{self, CircuitBreaker, Span};
 use becalm::time::TokioSleeper;
 
 use super::clocks::{Clock, Coarse};
-use crate::breakers::Breaker;
 use crate::operation::{Outcome, reply};
+use crate::peers::Breaker;
 
 /// Five failures in a row.
 pub fn consecutive() -> impl Breaker {

@@ -14,7 +14,7 @@ use becalm::{
 };
 
 use super::clocks::{Clock, Coarse, Ticks};
-use crate::throttles::Throttle;
+use crate::peers::Throttle;
 
 /// One retry for each first try.
 pub fn ratio() -> impl Throttle {

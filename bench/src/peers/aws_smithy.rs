@@ -23,7 +23,7 @@ use aws_smithy_types::config_bag::{ConfigBag, Layer};
 use aws_smithy_types::retry::{ErrorKind, RetryConfig};
 
 use crate::operation::Failed;
-use crate::throttles::Throttle;
+use crate::peers::Throttle;
 
 /// The package.
 pub const PACKAGE: &str = "aws-smithy-runtime";

@@ -10,9 +10,9 @@ use execution_policy::{
 };
 
 use super::{ATTEMPT_TIMEOUT, AsyncPeer, BASE, CAP, DEADLINE, RETRIES, Through, WAIT};
-use crate::breakers::Breaker;
 use crate::drive::{Drive, complete};
 use crate::operation::{AsyncOperation, Failed, Outcome, reply};
+use crate::peers::Breaker;
 
 /// Retries alone.
 pub struct ExecutionPolicy;

@@ -6,8 +6,8 @@ use failsafe::backoff::{self, EqualJittered};
 use failsafe::failure_policy::{self, ConsecutiveFailures, OrElse, SuccessRateOverTimeWindow};
 use failsafe::{CircuitBreaker, Config, Error, FailurePolicy, StateMachine};
 
-use crate::breakers::Breaker;
 use crate::operation::{Outcome, reply};
+use crate::peers::Breaker;
 
 /// A breaker with a policy of the library.
 pub struct Failsafe<P>(StateMachine<P, ()>);

@@ -17,7 +17,7 @@ use google_cloud_gax::retry_throttler::{
 use super::{AsyncPeer, BASE, CAP, RETRIES, WAIT};
 use crate::drive::Drive;
 use crate::operation::{AsyncOperation, Failed};
-use crate::throttles::Throttle;
+use crate::peers::Throttle;
 
 /// The package.
 pub const PACKAGE: &str = "google-cloud-gax";

@@ -34,7 +34,7 @@ pub use self::tower_resilience::TowerResilienceHedge;
 pub use self::tryhard::Tryhard;
 
 use crate::drive::{Drive, DriveBlocking};
-use crate::operation::{AsyncOperation, BlockingOperation};
+use crate::operation::{AsyncOperation, BlockingOperation, Outcome};
 
 /// The name of the row without a library.
 pub const BARE: &str = "the bare call";
@@ -105,4 +105,25 @@ pub trait BlockingPeer {
 
     /// No wait.
     fn without_wait<O: BlockingOperation, D: DriveBlocking>(operation: O, drive: D) -> D::Output;
+}
+
+/// A closed breaker as one thread holds it; clones share its state.
+pub trait Breaker: Clone + Send + 'static {
+    /// A call through it whose operation replies with the request, as the library's documentation
+    /// makes one; nothing where the breaker rejects it.
+    fn call(&mut self, request: Outcome) -> Option<Outcome>;
+}
+
+/// What decides whether a call may be retried, as one thread holds it; clones share its state.
+///
+/// Each method does what the library's own loop does for such a call, and nothing else of the loop.
+pub trait Throttle: Clone + Send + 'static {
+    /// A call that succeeds at its first attempt.
+    fn success(&mut self);
+
+    /// A call whose first attempt fails and whose retry, if it is granted, succeeds.
+    fn recovery(&mut self) -> bool;
+
+    /// An attempt fails; whether a retry is granted, which is then under way for ever.
+    fn failure(&mut self) -> bool;
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use recloser::Error;
 
-use crate::breakers::Breaker;
 use crate::operation::{Outcome, reply};
+use crate::peers::Breaker;
 
 /// A breaker that opens at half of the window.
 #[derive(Clone)]

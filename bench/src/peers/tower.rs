@@ -16,7 +16,7 @@ use tower::{Service, ServiceBuilder, service_fn};
 use super::{ATTEMPT_TIMEOUT, AsyncPeer, BASE, CAP, DEADLINE, HEDGE_AFTER, RETRIES, Through, WAIT};
 use crate::drive::Drive;
 use crate::operation::AsyncOperation;
-use crate::throttles::Throttle;
+use crate::peers::Throttle;
 
 /// Attempts and backoff.
 pub struct Tower;

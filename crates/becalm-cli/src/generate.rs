@@ -17,13 +17,15 @@ use crate::usage;
 /// Print the completions of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-bash, fish and zsh complete the command behind \"becalm run --\", too.
+bash, elvish, fish, PowerShell and zsh complete commands, flags and their values; bash, fish and zsh
+complete the command behind \"becalm run --\", too.
 
 Examples:
   becalm completions bash > ~/.local/share/bash-completion/completions/becalm
   becalm completions zsh > ~/.zfunc/_becalm
   becalm completions fish > ~/.config/fish/completions/becalm.fish
-  becalm completions powershell >> $PROFILE")]
+  becalm completions powershell >> $PROFILE
+  becalm completions elvish >> ~/.config/elvish/rc.elv")]
 pub struct CompletionsArgs {
     /// The shell that will read them
     shell: Shell,

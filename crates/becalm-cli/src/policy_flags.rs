@@ -19,9 +19,9 @@ use becalm::{
 
 pub use preset_name::PresetName;
 pub use told_default::told_default;
+pub use values::seed;
 use values::{
     OrNone, attempts, backoff, count_or_none, duration, duration_or_none, factor, hint, or_none,
-    seed,
 };
 
 /// The policy flags of every subcommand (`#[command(flatten)]`).
@@ -183,8 +183,19 @@ impl PolicyFlags {
         };
         self.apply(&mut policy);
         policy.validate().map_err(refusal)?;
-        unused::refuse_unused(self, &policy)?;
-        Ok(policy)
+        match unused::unused(&policy, |field| self.is_given(field)) {
+            Some(unused) => Err(unused.flag()),
+            None => Ok(policy),
+        }
+    }
+
+    /// Whether the flag of a field was given that may have no effect.
+    fn is_given(&self, field: &str) -> bool {
+        match field {
+            "backoff" => self.backoff.is_some(),
+            "multiplier" => self.multiplier.is_some(),
+            _ => self.max_hint.is_some(),
+        }
     }
 
     /// As if only this policy file were given.

@@ -112,6 +112,34 @@ fn p3_fish_completes_names_and_the_wrapped_command() {
     assert_eq!(printed, lines.map(|(_, word)| word).collect::<Vec<_>>());
 }
 
+/// Those of PowerShell and elvish cannot be tried here: both are far from every distribution.
+#[test]
+fn p3_every_shell_has_a_script_with_all_commands_and_flags() {
+    let help = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .arg("help")
+        .output()
+        .expect("becalm runs");
+    let help = String::from_utf8(help.stdout).expect("UTF-8");
+    let (_, commands) = help.split_once("Commands:\n").expect("the commands");
+    let commands = commands.lines().take_while(|line| !line.is_empty());
+    let commands: Vec<_> = commands
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.contains(&"run") && commands.contains(&"completions"));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = Command::new(env!("CARGO_BIN_EXE_becalm"))
+            .args(["completions", shell])
+            .output()
+            .expect("becalm runs");
+        assert!(script.status.success(), "{shell}");
+        let script = String::from_utf8(script.stdout).expect("UTF-8");
+        for word in commands.iter().copied().chain(["attempt-timeout"]) {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
 /// Completes on a terminal, as zsh does nowhere else.
 #[test]
 fn p3_zsh_completes_names_and_the_wrapped_command() {

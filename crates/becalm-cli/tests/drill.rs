@@ -171,7 +171,7 @@ fn without_a_storm_strict_fails_and_the_conclusion_says_why() {
     let calm = ["--load", "20", "--no-html", "--quiet"];
     let strict = short(folder.path(), &[&calm[..], &["--strict"]].concat());
     assert_eq!(strict.status.code(), Some(1));
-    assert!(text(&strict.stdout).contains("No lasting storm formed under"));
+    assert!(text(&strict.stdout).contains("No storm lasted under"));
     assert!(
         text(&strict.stderr).contains("no storm can last"),
         "told in advance"

@@ -131,6 +131,17 @@ fn p2_flags_that_contradict_each_other_are_refused() {
             }
         }
     }
+    // A setting of a comparison is a flag.
+    for (text, other) in [
+        ("decorrelated;multiplier=3", "jitter decorrelated"),
+        ("backoff=fixed;multiplier=3", "backoff fixed"),
+        ("hint=ignore;max-hint=5s", "hint ignore"),
+    ] {
+        let refusal = becalm(&format!("storm herd --clients 10 --compare {text}"));
+        assert_eq!(refusal.code, Some(2), "{text}: {}", refusal.stderr);
+        let why = format!("has no effect: {other}");
+        assert!(refusal.stderr.contains(&why), "{text}: {}", refusal.stderr);
+    }
     // What a preset or a file brings along is not refused: nobody asked for it here.
     for flags in [
         "--jitter decorrelated --preset spring-retry",

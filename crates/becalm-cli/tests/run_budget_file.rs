@@ -31,6 +31,31 @@ fn one_run_after_another_spends_one_burst() {
 }
 
 #[test]
+fn a_preset_without_a_budget_shares_the_librarys() {
+    let folder = Folder::new();
+    let path = folder.path("budget");
+    let run = |flags| {
+        becalm_at_once()
+            .flags(flags)
+            .flag("--budget-file", &path)
+            .sh("echo try; exit 3")
+    };
+    let done = run("--preset command --attempts 30");
+    // A burst of ten, and the first try.
+    assert_eq!((done.code(), done.out().lines().count()), (3, 11));
+    let refused = run("--preset command --budget none");
+    assert_eq!(refused.code(), 125);
+    assert!(refused.err().contains("--budget none asks for none"));
+    let other = run("--preset aws-standard-2026-11");
+    assert_eq!(other.code(), 125);
+    assert!(
+        other.err().contains("set --budget ratio:0.1"),
+        "{}",
+        other.err()
+    );
+}
+
+#[test]
 fn successes_deposit_or_first_tries() {
     let folder = Folder::new();
     // Three successes are worth one and a half, three first tries and its own are worth two.

@@ -158,12 +158,40 @@ fn r5_nothing_of_an_inner_becalm_outlives_the_outer_one() {
 
 #[test]
 fn r5_a_command_that_ends_takes_its_guard_along() {
-    let run = becalm().flags("--attempts 1").stdin_piped();
+    let run = becalm().flags("--base 1h --cap 1h").stdin_piped();
     let mut running = run.start_sh("echo ready; read line");
     running.line();
     let guard = guard_of(&running.id());
-    assert_eq!(running.finish().code(), 1);
-    assert!(!is_running(&guard));
+    drop(running.child.stdin.take());
+    all_end(&[guard], "a guard without a command");
+    assert!(running.child.try_wait().unwrap().is_none(), "becalm waits");
+    running.signal(Signal::SIGTERM);
+    running.finish();
+}
+
+#[test]
+fn r5_a_guard_that_is_killed_takes_nothing_along_and_the_next_attempt_has_another() {
+    let folder = Folder::new();
+    let run = becalm().flags("--base 0 --attempts 2");
+    let mut running = run
+        .env("END", folder.path("end"))
+        .start_sh("echo ready; until [ -e $END$BECALM_ATTEMPT ]; do sleep 0.01; done; exit 7");
+    let mut guards = Vec::new();
+    for end in ["end1", "end2"] {
+        running.line();
+        let guard = guard_of(&running.id());
+        kill(Pid::from_raw(guard.parse().unwrap()), Signal::SIGKILL).unwrap();
+        let start = Instant::now();
+        while std::path::Path::new("/proc").join(&guard).exists() {
+            assert!(start.elapsed() < HANG, "nobody buries the guard");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        guards.push(guard);
+        folder.file(end, "");
+    }
+    let done = running.finish();
+    assert_eq!(done.code(), 7, "{}", done.err());
+    assert_ne!(guards[0], guards[1]);
 }
 
 /// A signal that becalm sends, or the kernel, to a group ends neither the guard nor its watch.
@@ -229,10 +257,8 @@ fn the_first_process_of_a_container_ends_in_every_phase() {
             Some(_) => (format!("{TELLER} {READY}"), phase.script.to_owned()),
             None => (String::new(), format!("{TELLER} {}", phase.script)),
         };
-        let Some(run) = run_support::becalm_in_container() else {
-            return;
-        };
         let folder = Folder::new();
+        let run = run_support::becalm_in_container();
         let mut run = run.flags(phase.flags).env("LEFT", folder.path("left"));
         if let Some(flag) = phase.hook {
             run = run.flag(flag, hook);

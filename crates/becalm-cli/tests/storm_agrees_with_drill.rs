@@ -143,18 +143,18 @@ fn the_simulator_and_the_drill_agree() {
     for (name, verdict, policy) in [
         (
             "no-backoff",
-            "storm",
+            "metastable",
             "backoff = \"fixed\"\nbase = \"0s\"\njitter = \"none\"\nbudget = \"none\"",
         ),
-        ("full-jitter", "storm", "budget = \"none\""),
-        ("protected", "recovered", ""),
+        ("full-jitter", "metastable", "budget = \"none\""),
+        ("protected", "back", ""),
     ] {
         let measured = variant(&document, name);
         let twin = &measured["simulated"];
         assert_eq!(measured["verdict"], verdict, "{name}, {late}");
         assert_eq!(twin["verdict"], verdict, "{name} in the simulator");
         assert_eq!(twin["calls"], measured["calls"], "the same calls");
-        if verdict == "recovered" {
+        if verdict == "back" {
             let [here, there] = [measured, twin].map(|it| number(&it["recovered_after_ms"]));
             let told = format!("back after {here} ms, simulated {there} ms");
             assert!((here - there).abs() <= RECOVERY_MS, "{told}");

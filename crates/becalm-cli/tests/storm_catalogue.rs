@@ -133,3 +133,84 @@ fn slips_are_refused_with_a_remedy() {
         assert!(refusal.contains(part), "{arguments:?}: {refusal}");
     }
 }
+
+#[test]
+fn s5_a_service_without_a_queue_is_studied_as_in_a_file() {
+    let arguments = [
+        "--queue",
+        "0",
+        "--compare",
+        "attempts=1",
+        "--runs",
+        "1",
+        "--quick",
+    ];
+    for entry in ["metastable", "cache", "queue"] {
+        let printed = told(&[&[entry], &arguments[..]].concat());
+        assert!(printed.contains("queue 0"), "{entry}: {printed}");
+    }
+}
+
+/// In the words of the flag; none of the parsers beneath has a word.
+#[test]
+fn s5_values_that_make_no_sense_are_answered_with_what_does() {
+    const COUNT: &str = "write a whole number from 1 to 100000";
+    const TOKENS: &str = "the budget's clean is `0.1`: write a whole number";
+    const SEED: &str = "write a whole number from 0 to 18446744073709551615";
+    let raw = [
+        "invalid digit",
+        "number too large",
+        "cannot parse",
+        "empty string",
+        "float literal",
+    ];
+    for (arguments, part) in [
+        (
+            &["metastable", "--threads", "0"][..],
+            "write a whole number from 1 up, or leave it out",
+        ),
+        (
+            &["metastable", "--threads", "many"],
+            "write a whole number from 1 up, or leave it out",
+        ),
+        (&["metastable", "--runs", "0"], COUNT),
+        (&["metastable", "--runs", "99999999999999999999"], COUNT),
+        (&["metastable", "--runs", ""], COUNT),
+        (&["metastable", "--budget", "tokens:100,clean:0.1"], TOKENS),
+        (
+            &["metastable", "--compare", "budget=tokens:100,clean:0.1"],
+            TOKENS,
+        ),
+        (&["metastable", "--seed", "99999999999999999999"], SEED),
+        (&["metastable", "--seed", "x"], SEED),
+        (&["--check", "--seed", "x"], SEED),
+        (
+            &["--check", "--seeds", "x"],
+            "write a whole number from 1 to 1000",
+        ),
+        (
+            &["--check", "--threads", "0"],
+            "write a whole number from 1 up, or leave it out",
+        ),
+        (&["metastable", "--memory", "much"], "such as 400MB or 2GB"),
+        (
+            &["metastable", "--attempts", "1.5"],
+            "write a whole number from 1, or \"unlimited\"",
+        ),
+        (
+            &["metastable", "--load", "x"],
+            "\"x\" is not a number from 0 up",
+        ),
+        (&["metastable", "--queue", "-1"], "it must not be negative"),
+        (
+            &["tune", "metastable", "--policies", "0"],
+            "write a whole number from 1 to 1024",
+        ),
+    ] {
+        let refusal = refused(arguments);
+        assert!(refusal.contains(part), "{arguments:?}: {refusal}");
+        for raw in raw {
+            assert!(!refusal.contains(raw), "{arguments:?}: {refusal}");
+        }
+    }
+}

@@ -100,3 +100,29 @@ fn each_is_defined() {
     }
     assert!(charts.len() > 3, "{charts:?}");
 }
+
+/// The one is far below the other, and both are about load: each says what it is about.
+#[test]
+fn s7_the_hidden_capacity_is_told_apart_from_the_largest_load() {
+    let study = study();
+    let figures = study["contenders"][0]["figures"].as_array();
+    let figures = figures.expect("figures");
+    for (id, title) in [
+        (
+            "hidden_capacity",
+            "Hidden capacity: safe if all attempts fail",
+        ),
+        ("largest_load", "Largest load that survives this trigger"),
+    ] {
+        let figure = figures.iter().find(|it| it["id"] == id).expect("a figure");
+        assert_eq!(figure["title"], title);
+    }
+    let rows = rows();
+    let hidden = rows
+        .iter()
+        .find(|row| row[0] == "`hidden_capacity`")
+        .expect("a row");
+    for part in ["The largest load below", "may be many times as much"] {
+        assert!(hidden[3].contains(part), "{part}: {}", hidden[3]);
+    }
+}

@@ -1,10 +1,14 @@
 //! Does `becalm storm FILE.toml` study a scenario of one's own?
 
+#[cfg(target_os = "linux")]
+mod run_support;
 mod storm_support;
 
 use std::fs;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use run_support::terminal::Session;
 use serde_json::Value;
 use storm_support::{refused, storm, told};
 use tempfile::TempDir;
@@ -76,6 +80,31 @@ fn a_file_without_a_budget_stays_down_and_with_one_it_does_not() {
         verdict(&document, "own;budget=ratio:0.1,burst:10"),
         "metastable"
     );
+}
+
+#[test]
+fn s2_every_bad_policy_is_shown_beside_its_remedy() {
+    let (_folder, path) = own(UNPROTECTED);
+    let text = fs::read_to_string(&path).expect("the file");
+    let shorter = text.replacen("horizon = \"40s\"", "horizon = \"24s\"", 1);
+    fs::write(&path, shorter).expect("written");
+    for flags in [&["--base", "20ms"][..], &["--compare", "users: attempts=5"]] {
+        let asked = [&[&*path, "--runs", "1", "--json"], flags].concat();
+        let document: Value = serde_json::from_str(&told(&asked)).expect("JSON");
+        let contenders = document["contenders"].as_array().expect("policies");
+        let bad = contenders.last().expect("a policy")["name"].as_str();
+        let bad = bad.expect("a name");
+        assert_eq!(verdict(&document, bad), "metastable", "{flags:?}");
+        let compare = document["remedy"]["compare"].as_str();
+        let compare = compare.unwrap_or_else(|| panic!("{flags:?}: {}", document["remedy"]));
+        // Beside the flags it was found under, but for a comparison, which it stands for.
+        let given = if flags[0] == "--compare" { &[] } else { flags };
+        let quick = ["--runs", "1", "--quick", "--json", "--compare", compare];
+        let printed = told(&[&[&*path], given, &quick].concat());
+        let compared: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(verdict(&compared, bad), "metastable", "{compare}");
+        assert_eq!(compared["contenders"][1]["verdict"], "stable", "{compare}");
+    }
 }
 
 #[test]
@@ -253,9 +282,9 @@ fn a_verdict_over_hardly_any_calls_says_so() {
     }
 }
 
-/// A study that takes long says so before it begins. Nobody waits for its end here.
+/// What takes long says so before it begins. Nobody waits for its end here.
 #[test]
-fn what_takes_long_is_told_at_once_with_the_remedy() {
+fn s3_what_takes_long_is_told_at_once_with_the_remedy() {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
 
@@ -264,22 +293,45 @@ fn what_takes_long_is_told_at_once_with_the_remedy() {
     let large = large
         .replace("poisson:60", "poisson:60000")
         .replace("time = \"exponential:10ms\"", "time = \"10us\"")
-        .replace("horizon = \"40s\"", "horizon = \"2h\"");
+        .replace("horizon = \"40s\"", "horizon = \"10m\"");
     fs::write(&path, large).expect("written");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
-        .args(["storm", &path, "--json"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    let mut line = String::new();
-    let stderr = child.stderr.take().expect("a pipe");
-    let read = BufReader::new(stderr).read_line(&mut line);
-    child.kill().expect("it is still at it");
-    child.wait().expect("it ends");
-    read.expect("a line");
-    for part in ["this may take some", "--quick", "--runs"] {
-        assert!(line.contains(part), "{line}");
+    for (words, fewer) in [
+        (&["storm"][..], "--quick"),
+        (&["storm", "tune"], "--policies"),
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
+            .args([words, &[&path, "--json"]].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut line = String::new();
+        let stderr = child.stderr.take().expect("a pipe");
+        let read = BufReader::new(stderr).read_line(&mut line);
+        child.kill().expect("it is still at it");
+        child.wait().expect("it ends");
+        read.expect("a line");
+        for part in ["this may take some", fewer, "fewer --runs"] {
+            assert!(line.contains(part), "{words:?}: {line}");
+        }
     }
+}
+
+/// Whoever watches has the verdict before the searches; without a terminal nothing is said
+/// (`storm_support` sees to that).
+#[cfg(target_os = "linux")] // setsid(1)
+#[test]
+fn on_a_terminal_the_verdict_is_there_before_the_searches() {
+    let (_folder, path) = own(UNPROTECTED);
+    let words = [env!("CARGO_BIN_EXE_becalm"), "storm", &path, "--runs", "3"];
+    let mut session = Session::start_words(&words);
+    session.expect("own: metastable; searches follow");
+    session.expect("What happens to orders?");
+    let again = "again: becalm storm ";
+    assert!(session.ended().contains(again), "{}", session.seen);
+    let quick = [&words[..], &["--quick"]].concat();
+    let mut session = Session::start_words(&quick);
+    assert!(session.ended().contains(again), "{}", session.seen);
+    assert!(!session.seen.contains("searches"), "{}", session.seen);
 }

@@ -99,51 +99,8 @@ fn s1_retries_below_the_first_tier_are_in_the_table_the_charts_and_the_verdict()
     assert_eq!(document["services"][0]["id"], "arrivals-3");
 }
 
-/// Three tiers, each with retries and none with a budget; the database fails over for 3 s.
-const THREE_TIERS: &str = r#"
-name = "tiers"
-horizon = "20s"
-
-[[service]]
-name = "edge"
-workers = "unlimited"
-time = "exponential:2ms"
-
-[[service.calls]]
-service = "orders"
-timeout = "1s"
-policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
-
-[[service]]
-name = "orders"
-workers = "unlimited"
-time = "exponential:2ms"
-
-[[service.calls]]
-service = "database"
-timeout = "500ms"
-policy = { attempts = 3, base = "20ms", cap = "500ms", budget = "none" }
-
-[[service]]
-name = "database"
-workers = 2
-time = "exponential:30ms"
-queue = 70
-
-[[population]]
-name = "users"
-clients = 5
-target = "edge"
-arrivals = "poisson:20"
-timeout = "2s"
-policy = { attempts = 3, base = "100ms", cap = "2s", budget = "none" }
-
-[[trigger]]
-from = "4s"
-length = "3s"
-effect = "hang"
-service = "database"
-"#;
+/// Three tiers, each with retries and none with a budget; the database hangs for 4 s.
+const THREE_TIERS: &str = include_str!("../../becalm-sim/tests/three_tiers.toml");
 
 fn tiers() -> (TempDir, String) {
     own(THREE_TIERS)

@@ -245,6 +245,9 @@ impl Comparison {
     }
 }
 
+/// Is told the name of a contender, and the verdict on it.
+pub type Ruled<'a> = dyn Fn(&str, Verdict) + Sync + 'a;
+
 /// How thoroughly a study is run.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -257,15 +260,18 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// Told of the runs that are done, and of how many there will be as far as is known.
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
-    /// Told how much work a study of contenders will be, before it begins. Default nobody.
+    /// Told how much work a study of contenders, or a search for a policy, will be, before it begins. Default nobody.
     pub foretold: Option<&'a (dyn Fn(&Foretold) + Sync)>,
+    /// Told the verdict on each contender, by its name, as soon as it is known: before any search. Where
+    /// nothing bounds a service there is none. Default nobody.
+    pub ruled: Option<&'a Ruled<'a>>,
     /// Bytes that all runs at once may hold; a study that needs more is refused. Default 400 MB.
     pub memory: u64,
     /// Bounds the wall-clock time of searches: not read by anything whose result must not depend on
     /// it. Default none.
     pub patience: Option<Duration>,
-    /// Whether only the verdict and its figures are wanted: no searches, no phase map. What has
-    /// neither is studied as ever. Default no.
+    /// Whether only the verdict and its figures are wanted: no searches for what is survived, no phase
+    /// map. What has neither is studied as ever. Default no.
     pub is_quick: bool,
 }
 
@@ -277,6 +283,7 @@ impl Default for Plan<'_> {
             threads: 1,
             progress: None,
             foretold: None,
+            ruled: None,
             memory: Ceiling::BYTES,
             patience: None,
             is_quick: false,

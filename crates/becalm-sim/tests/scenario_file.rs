@@ -213,3 +213,20 @@ proptest! {
         }
     }
 }
+
+/// Connections are refused, or packets vanish: the page says which of the two words means what.
+#[test]
+fn s7_a_failover_has_a_word_of_its_own_and_a_page_that_tells_it_from_a_hang() {
+    const PAGE: &str = include_str!("../../../docs/scenario-files.md");
+    let keys = "from = \"1s\"\nlength = \"1s\"\nservice = \"orders\"\neffect = \"failover\"";
+    let scenario = read(&format!("{SMALL}[[trigger]]\n{keys}"));
+    let service = "orders".to_owned();
+    assert_eq!(scenario.triggers[0].effect, Effect::Down { service });
+    let row = PAGE
+        .lines()
+        .find(|line| line.starts_with("| `\"failover\"`"));
+    let row = row.expect("a row of the page");
+    for part in ["another name of `\"down\"`", "write `\"hang\"`"] {
+        assert!(row.contains(part), "{row}");
+    }
+}

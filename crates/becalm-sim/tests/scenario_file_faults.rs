@@ -6,6 +6,7 @@ use becalm_sim::scenario::file;
 
 fn no_files(name: &str) -> io::Result<String> {
     match name {
+        "empty.csv" => Ok("# nobody called\n".into()),
         "unsorted.csv" => Ok("1\n3\n2\n".into()),
         "words.csv" => Ok("t\n1\nsoon\n".into()),
         "bad.toml" => Ok("atempts = 3".into()),
@@ -335,7 +336,7 @@ fn a_policy_is_refused_in_its_own_words() {
         [
             "arrivals",
             "variants = [{ share = -1 }]\narrivals",
-            "line 13: population.variants.share: write a number from 0 up",
+            "line 13: population.variants.share: write a share from 0 to 1",
         ],
         [
             "arrivals",
@@ -410,6 +411,53 @@ fn what_cannot_be_run_is_refused_where_it_stands() {
         ],
         ["\"10s\"", "\"10s\"\nbucket = \"1ns\"", "the bucket must be"],
     ]);
+}
+
+/// The population with variants of these shares.
+fn shares(shares: &[&str]) -> String {
+    let each = shares.iter().map(|it| format!("{{ share = {it} }}"));
+    format!(
+        "variants = [{}]\narrivals",
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
+
+#[test]
+fn s5_shares_of_variants_add_up_to_1_or_are_refused() {
+    for (given, sum) in [(["0.5", "0.4"], "0.9000"), (["0.7", "0.7"], "1.4000")] {
+        let refusal = refusal(&SOUND.replacen("arrivals", &shares(&given), 1));
+        let wanted =
+            format!("the variants of users must have shares that add up to 1, not to {sum}");
+        assert!(
+            refusal.contains("line 10: population") && refusal.contains(&wanted),
+            "{refusal}"
+        );
+    }
+    let below = refusal(&SOUND.replacen("arrivals", &shares(&["1.5", "-0.5"]), 1));
+    assert!(
+        below.contains("variants.share: write a share from 0 to 1"),
+        "{below}"
+    );
+    // To two digits, as people write thirds.
+    let thirds = SOUND.replacen("arrivals", &shares(&["0.33", "0.33", "0.33"]), 1);
+    file::read(&thirds, &no_files).expect("three thirds");
+}
+
+#[test]
+fn s5_a_recording_of_no_calls_is_refused() {
+    const NONE: &str = "line 10: population: no recorded call of users lies before the horizon";
+    for (trace, words) in [
+        ("[]", NONE),
+        ("[\"10s\", \"11s\"]", NONE),
+        (
+            "\"empty.csv\"",
+            "line 13: population.arrivals.trace: empty.csv: it holds no times",
+        ),
+    ] {
+        let arrivals = format!("{{ trace = {trace} }}");
+        let refusal = refusal(&SOUND.replacen("\"poisson:50\"", &arrivals, 1));
+        assert!(refusal.contains(words), "{trace}: {refusal}");
+    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use becalm_sim::engine::Stream;
 use becalm_sim::record::Recording;
 use becalm_sim::scenario::Scenario;
 use becalm_sim::study::Plan;
-use becalm_sim::tune::{self, InvalidSpace, Space, Tuning};
-use becalm_sim::verdict::{Brief, most_attempts};
+use becalm_sim::tune::{self, Space, Tuning};
+use becalm_sim::verdict::{Brief, Foretold, most_attempts};
 use by_hand::{Second, eager, hung, lost, recording, unhung, world};
 
 /// The world of few lines, in which more retries save more calls.
@@ -138,13 +138,19 @@ fn the_reasons_are_figures() {
 }
 
 #[test]
-fn the_number_of_runs_is_bounded() {
+fn s3_the_number_of_runs_is_bounded_and_foretold() {
+    let told = Mutex::new(Vec::new());
+    let foretold = |it: &Foretold| told.lock().unwrap().push(*it);
+    let goals = Mutex::new(Vec::new());
+    let progress = |_, of| goals.lock().unwrap().push(of);
     let seen = AtomicU64::new(0);
     let run = |scenario: &Scenario, seed| {
         seen.fetch_add(1, Ordering::Relaxed);
         kind_world(scenario, seed)
     };
-    let plan = Plan::default();
+    let mut plan = Plan::default();
+    plan.foretold = Some(&foretold);
+    plan.progress = Some(&progress);
     let tuning = tune_with(
         run,
         &Brief::default(),
@@ -161,12 +167,73 @@ fn the_number_of_runs_is_bounded() {
     assert_eq!(seen.load(Ordering::Relaxed), tuning.runs);
     assert!(tuning.runs <= most, "{} of {most}", tuning.runs);
     assert!(tuning.policies <= 35);
+    let told = told.into_inner().unwrap();
+    let [foretold] = &told[..] else {
+        panic!("once, and beforehand: {told:?}");
+    };
+    let runs = tuning.runs..3 * tuning.runs;
+    assert!(
+        runs.contains(&foretold.runs),
+        "{foretold:?}, {} runs",
+        tuning.runs
+    );
+    // The goal of the progress never moves.
+    assert!(
+        goals
+            .into_inner()
+            .unwrap()
+            .iter()
+            .all(|of| *of == foretold.runs)
+    );
+    // 16 000 calls a run, more of them under more load, and some make several attempts.
+    let calls = 16_000 * foretold.runs;
+    assert!(
+        (calls..20 * calls).contains(&foretold.events),
+        "{foretold:?}"
+    );
+}
+
+#[test]
+fn s3_of_a_giant_nothing_runs() {
+    let tried = |rate, clients| {
+        let build = |policy: &Policy| {
+            let mut scenario = hung(rate, policy);
+            scenario.populations[0].clients = clients;
+            scenario
+        };
+        let ran = AtomicU64::new(0);
+        let run = |_: &Scenario, _| {
+            ran.fetch_add(1, Ordering::Relaxed);
+            Recording::default()
+        };
+        let (space, brief) = (Space::default().policies(2), Brief::default());
+        let mut plan = Plan::default();
+        plan.runs = Some(1);
+        let tuned = tune::tune_with(run, &brief, &space, &eager(), &plan, build);
+        let refused = tuned.err().map(|it| it.to_string());
+        (refused.unwrap_or_default(), ran.into_inner())
+    };
+    let (refused, ran) = tried(1e9, 1);
+    assert!(
+        refused.contains("the arrivals of clients (1 000 000 000/s)"),
+        "{refused}"
+    );
+    assert_eq!(ran, 0);
+    let (refused, ran) = tried(400.0, 1_000_000_000);
+    assert!(
+        refused.contains("the clients of clients (1 000 000 000)"),
+        "{refused}"
+    );
+    assert_eq!(ran, 0);
+    let (refused, ran) = tried(400.0, 1);
+    assert!(refused.is_empty() && ran > 0, "{refused}");
 }
 
 #[test]
 fn every_policy_is_valid_and_keeps_what_is_not_tuned() {
     let given = eager().deadline(Duration::from_secs(7));
-    let plan = Plan::default();
+    let mut plan = Plan::default();
+    plan.runs = Some(1);
     let tuning = tune_with(
         kind_world,
         &Brief::default(),
@@ -185,8 +252,9 @@ fn every_policy_is_valid_and_keeps_what_is_not_tuned() {
 
 #[test]
 fn equal_seeds_find_the_same() {
-    assert_eq!(tuned(3), tuned(3));
-    assert_ne!(tuned(3).front, tuned(4).front);
+    let three = tuned(3);
+    assert_eq!(three, tuned(3));
+    assert_ne!(three.front, tuned(4).front);
 }
 
 #[test]
@@ -244,7 +312,8 @@ fn what_is_told_is_not_the_luck_that_a_policy_was_chosen_by() {
         let mut plan = Plan::default();
         (plan.seed, plan.runs) = (seed, Some(2));
         let brief = Brief::default();
-        let build = |policy: &Policy| hung(400.0, policy);
+        // Without a trigger no outage is searched for.
+        let build = |policy: &Policy| unhung(400.0, policy);
         let tuning = tune_with(lottery, &brief, &space, &Policy::default(), &plan, build);
         // The luckiest is among those that no other beats.
         let luckiest = tuning
@@ -404,7 +473,8 @@ fn where_nothing_can_be_kept_down_nothing_is_said_about_it() {
 #[test]
 fn a_policy_without_retries_is_tried_once() {
     let once = Policy::default().attempts(1);
-    let plan = Plan::default();
+    let mut plan = Plan::default();
+    plan.runs = Some(1);
     let space = Space::default().policies(4);
     let build = |policy: &Policy| hung(100.0, policy);
     let tuning = tune_with(kind_world, &Brief::default(), &space, &once, &plan, build);
@@ -419,31 +489,4 @@ fn a_policy_without_retries_is_tried_once() {
     policies.sort();
     policies.dedup();
     assert_eq!(policies.len(), names.len(), "{policies:?}");
-}
-
-#[test]
-fn a_space_that_cannot_be_searched_is_refused() {
-    let refused = |change: fn(&mut Space)| {
-        let mut space = Space::default();
-        change(&mut space);
-        space.validate()
-    };
-    assert_eq!(refused(|_| ()), Ok(()));
-    assert_eq!(refused(|it| it.policies = 0), Err(InvalidSpace::Policies));
-    assert_eq!(
-        refused(|it| it.policies = Space::MOST + 1),
-        Err(InvalidSpace::Policies)
-    );
-    assert_eq!(
-        refused(|it| it.attempts.push(0)),
-        Err(InvalidSpace::Attempts)
-    );
-    assert_eq!(refused(|it| it.caps.push(0)), Err(InvalidSpace::Caps));
-    for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let mut space = Space::default();
-        space.timeouts.push(factor);
-        let refused = space.validate();
-        assert_eq!(refused, Err(InvalidSpace::Timeouts), "{factor}");
-        assert!(refused.unwrap_err().to_string().contains("timeouts"));
-    }
 }

@@ -296,6 +296,24 @@ fn a_scenario_without_time_after_its_trigger_is_not_judged() {
 }
 
 #[test]
+fn s5_a_bucket_that_is_too_long_is_blamed_itself() {
+    let mut scenario = hung(500.0, &eager());
+    scenario.bucket = Duration::from_secs(2);
+    let refused = judgeable(&scenario).expect_err("28 s are 14 steps");
+    assert!(matches!(refused, Unjudgeable::Coarse { .. }), "{refused:?}");
+    let sentence = refused.to_string();
+    assert!(
+        sentence.starts_with("the bucket of 2s is too long"),
+        "{sentence}"
+    );
+    let Unjudgeable::Coarse { most, .. } = refused else {
+        panic!("{sentence}")
+    };
+    scenario.bucket = most;
+    assert_eq!(judgeable(&scenario), Ok(()), "the remedy is one");
+}
+
+#[test]
 fn phases_are_counted_apart() {
     let outcome = outcome(20);
     assert!((outcome.before.amplification() - 1.0).abs() < 1e-9);

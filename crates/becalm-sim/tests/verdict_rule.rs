@@ -13,7 +13,7 @@ use becalm_sim::verdict::{
     Ruling, Runs, Stress, bottleneck, crowded, hidden_capacity, largest_load, longest_outage,
     most_clients, rule,
 };
-use by_hand::{course, eager, hung, unhung, world};
+use by_hand::{course, eager, fine, hung, recording, unhung, world};
 
 fn ruled(scenario: &Scenario, tolerates: f64) -> Ruling {
     let plan = Plan::default();
@@ -142,6 +142,28 @@ fn what_comes_back_from_worse_too_is_stable_and_says_what_was_tried() {
             "with a load of 90 % of the capacity in 10 of 10 runs too",
         ],
     );
+}
+
+#[test]
+fn s7_a_stable_verdict_says_what_is_lost_until_the_service_is_back() {
+    // All calls of the hang are lost, and all of the second after it.
+    let budget = Policy::default().budget(Budget::first_tries(0.05));
+    let ruling = ruled(&hung(200.0, &budget), 4.0);
+    assert_eq!(ruling.verdict, Verdict::Stable);
+    says(
+        &ruling,
+        &["typically 1.0 s after the trigger (until then 100 % of the calls give up)"],
+    );
+    // Where next to nothing is lost nothing is said.
+    let kind = |scenario: &Scenario, _| recording(vec![fine(200); whole_seconds(scenario)]);
+    let plan = Plan::default();
+    let ruling = rule(&hung(200.0, &budget), &Runs::new(kind, &plan), 10);
+    assert_eq!(ruling.verdict, Verdict::Stable);
+    assert!(!ruling.evidence.contains("give up"), "{}", ruling.evidence);
+}
+
+fn whole_seconds(scenario: &Scenario) -> usize {
+    usize::try_from(scenario.horizon.as_secs()).expect("a few")
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod by_hand;
 
 use becalm::{Budget, Policy};
 use becalm_sim::catalogue::Candidate;
+use becalm_sim::scenario::Scenario;
 use becalm_sim::study::{ChartKind, Plan, Study, Verdict};
 use becalm_sim::verdict::{Brief, Foretold, Resolution, Thoroughness, study_with};
 use by_hand::{eager, hung, world};
@@ -287,6 +288,108 @@ fn a_study_foretells_its_runs_and_the_progress_never_moves_its_goal() {
     // One client each, but for the budget's own state.
     assert_eq!(foretold.clients, foretold.runs);
     assert!((100..2_000_000).contains(&foretold.bytes), "{foretold:?}");
+}
+
+/// Clients that are refused call again at once: there are many times as many calls as answers.
+#[test]
+fn s3_clients_of_a_closed_loop_that_find_no_place_are_foretold() {
+    use becalm_sim::scenario::{Arrivals, Distribution};
+    use becalm_sim::world;
+    use std::time::Duration;
+    for (clients, queue) in [(50, 1000), (2_000, 1_000), (2_000, 20)] {
+        let crowded = |policy: &Policy| {
+            let mut scenario = by_hand::unhung(1.0, policy);
+            let think = Distribution::Constant(Duration::from_millis(200));
+            scenario.populations[0].arrivals = Arrivals::Closed { think };
+            scenario.populations[0].clients = clients;
+            scenario.services[0].queue = Some(queue);
+            scenario.horizon = Duration::from_secs(5);
+            scenario
+        };
+        let told = std::sync::Mutex::new(Vec::new());
+        let foretold = |it: &Foretold| told.lock().unwrap().push(*it);
+        let mut plan = Plan::default();
+        plan.foretold = Some(&foretold);
+        plan.runs = Some(1);
+        let run = |_: &Scenario, _| becalm_sim::record::Recording::default();
+        let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+        study_with(run, &brief, quick, &candidates()[..1], &plan, crowded).unwrap();
+        let foretold = told.into_inner().unwrap()[0];
+        let took = world::run(&crowded(&eager()), 1).events;
+        let each = foretold.events / foretold.runs;
+        assert!(
+            (took / 3..3 * took).contains(&each),
+            "{clients} clients, {queue} places: {each} for {took}"
+        );
+    }
+}
+
+#[test]
+fn s3_recorded_calls_count_under_the_ceiling_once_however_fast_they_are_played() {
+    use becalm_sim::scenario::Arrivals;
+    use std::time::Duration;
+    let recorded = |calls: u64| {
+        move |policy: &Policy| {
+            let mut scenario = hung(1.0, policy);
+            let times = (0..calls).map(move |at| Duration::from_millis(40_000 * at / calls));
+            scenario.populations[0].arrivals = Arrivals::Trace(times.collect());
+            scenario
+        }
+    };
+    let mut plan = Plan::default();
+    plan.memory = 2_000_000;
+    let studied = |calls| {
+        let (brief, quick) = (Brief::default(), Thoroughness::QUICK);
+        let run = world(1.5);
+        study_with(
+            run,
+            &brief,
+            quick,
+            &candidates()[..1],
+            &plan,
+            recorded(calls),
+        )
+    };
+    // Played at nine tenths of the capacity they are nine times as many calls.
+    assert!(studied(4_000).is_ok());
+    let refused = studied(100_000).expect_err("1.6 MB, and what a run takes");
+    let words = "reduce the recorded calls of clients (100 000)";
+    assert!(refused.to_string().contains(words), "{refused}");
+}
+
+#[test]
+fn every_verdict_is_told_before_any_search_runs() {
+    use std::sync::Mutex;
+    let told = Mutex::new(Vec::new());
+    let ruled = |name: &str, verdict| told.lock().unwrap().push((name.to_owned(), verdict));
+    // No scenario that is ruled on has triggers of this length: it is one that a search tries.
+    let of_rulings = [0, 2, 4];
+    let run = |scenario: &Scenario, seed| {
+        let lasts = scenario
+            .triggers
+            .first()
+            .map_or(0, |it| it.length.as_millis());
+        if !of_rulings.map(|seconds| seconds * 1000).contains(&lasts) {
+            assert_eq!(told.lock().unwrap().len(), 2, "a search runs");
+        }
+        world(1.5)(scenario, seed)
+    };
+    let mut plan = Plan::default();
+    plan.ruled = Some(&ruled);
+    let brief = Brief::default();
+    let thoroughness = Thoroughness::default();
+    let candidates = candidates();
+    let build = |policy: &Policy| hung(600.0, policy);
+    study_with(run, &brief, thoroughness, &candidates, &plan, build).unwrap();
+    let verdicts = [
+        ("eager", Verdict::Metastable),
+        ("calm", Verdict::Vulnerable),
+    ];
+    let told = told.into_inner().unwrap();
+    assert!(
+        told.iter().map(|it| (&*it.0, it.1)).eq(verdicts),
+        "{told:?}"
+    );
 }
 
 #[test]

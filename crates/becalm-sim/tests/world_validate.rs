@@ -111,6 +111,16 @@ fn every_refusal_names_who_and_what() {
         &|it| it.populations[0].variants[0].share = f64::NAN,
         &["variants"],
     );
+    // Shares that add up to 1 all the same.
+    says(
+        &|it| {
+            let mut more = it.populations[0].variants[0].clone();
+            more.share = -1.0;
+            it.populations[0].variants[0].share = 2.0;
+            it.populations[0].variants.push(more);
+        },
+        &["the share of a variant of clients must be from 0 to 1"],
+    );
     says(
         &|it| it.populations[0].variants[0].policy = attempts(0, ms(1)),
         &["policy", "clients"],

@@ -5,11 +5,12 @@ use core::fmt;
 
 use crate::suggest;
 
-/// A closed set: each member with its name and, where the set is shown to people, its sentence.
+/// A closed set: each member with its name and, where the set is shown to people, its sentence. One
+/// that is `shown` as it is named has no sentences.
 macro_rules! names {
     (
         $(#[$about:meta])*
-        $set:ident: $noun:literal;
+        $set:ident: $noun:literal $(, $shown:ident)?;
         $($(#[$doc:meta])* $member:ident = $name:literal $(, $sentence:literal)?;)*
     ) => {
         $(#[$about])*
@@ -42,6 +43,14 @@ macro_rules! names {
         }
 
         $crate::names::names!(@shown $set: $($($member $sentence,)?)*);
+        $($crate::names::names!(@$shown $set);)?
+    };
+    (@shown $set:ident) => {
+        impl core::fmt::Display for $set {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
     };
     (@shown $set:ident:) => {};
     (@shown $set:ident: $($member:ident $sentence:literal,)*) => {

@@ -56,7 +56,9 @@ impl StopReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::State;
     use crate::classify::{Class, Effect};
+    use alloc::string::ToString;
 
     #[test]
     fn c12_every_name_is_read_back() {
@@ -68,6 +70,9 @@ mod tests {
         }
         for effect in Effect::ALL {
             assert_eq!(effect.as_str().parse(), Ok(*effect));
+        }
+        for state in State::ALL {
+            assert_eq!(state.to_string().parse(), Ok(*state));
         }
     }
 

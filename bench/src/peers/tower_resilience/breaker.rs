@@ -8,9 +8,9 @@ use tower_resilience_circuitbreaker::{
     CircuitBreakerConfigBuilder, CircuitBreakerError, CircuitBreakerLayer, SlidingWindowType,
 };
 
-use crate::breakers::Breaker;
 use crate::drive::complete;
 use crate::operation::{Failed, Outcome, reply};
+use crate::peers::Breaker;
 
 /// The package.
 pub const PACKAGE: &str = "tower-resilience-circuitbreaker";

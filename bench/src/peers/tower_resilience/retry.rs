@@ -9,8 +9,8 @@ use tower_resilience_retry::{
 
 use crate::drive::Drive;
 use crate::operation::{AsyncOperation, Failed};
+use crate::peers::Throttle;
 use crate::peers::{AsyncPeer, BASE, CAP, RETRIES, WAIT};
-use crate::throttles::Throttle;
 
 /// The package.
 pub const PACKAGE: &str = "tower-resilience-retry";

@@ -43,7 +43,7 @@ struct VariantRecord<'a> {
     name: &'static str,
     title: &'a str,
     policy: PolicyRecord,
-    /// `storm`, `recovered` or `neither`.
+    /// `metastable`, `overloaded` or `back`.
     verdict: &'static str,
     calls: u64,
     first_tries: u64,
@@ -61,11 +61,10 @@ struct VariantRecord<'a> {
     /// The most attempts in flight at once.
     most_in_flight: u32,
     peak_arrivals_per_bucket: u32,
-    /// For how long the storm lasted after the fault.
-    storm_ms: f64,
-    storm_outlives_drill: bool,
-    /// From the end of the fault to the end of the first good second.
+    /// From the end of the fault until calls that begin are answered as before it.
     recovered_after_ms: Option<f64>,
+    /// Requests at the end, over what the service can serve.
+    pressure_after: f64,
     /// Attempts per call in the last second of the fault.
     quiet: Option<f64>,
     /// Attempts per call in the whole drill.
@@ -162,7 +161,7 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
         conclusion: &outcome.judgement.conclusion,
         variants: contenders
             .zip(twins)
-            .map(|(contender, twin)| record(contender, twin, outcome))
+            .map(|(contender, twin)| record(contender, twin))
             .collect(),
         tail: outcome.setup.tail().and_then(|tail| {
             let held = outcome.tail.as_ref()?;
@@ -172,16 +171,12 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
     serde_json::to_string(&document).map(|text| text + "\n")
 }
 
-fn record<'a>(
-    contender: &'a Contender,
-    twin: Option<&'a Twin>,
-    outcome: &Outcome,
-) -> VariantRecord<'a> {
+fn record<'a>(contender: &'a Contender, twin: Option<&'a Twin>) -> VariantRecord<'a> {
     let Contender {
         variant,
         recording,
         measured,
-        verdict,
+        judged,
         ..
     } = contender;
     let overall = Overall::of(recording);
@@ -189,7 +184,7 @@ fn record<'a>(
         name: variant.name,
         title: &variant.title,
         policy: (&variant.policy).into(),
-        verdict: verdict.name(),
+        verdict: judged.name(),
         calls: recording.total(Count::Call),
         first_tries: recording.total(Count::FirstTry),
         attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
@@ -202,13 +197,12 @@ fn record<'a>(
         unconnected: recording.total(Count::Unconnected),
         most_in_flight: measured.most_in_flight,
         peak_arrivals_per_bucket: measured.peak_arrivals,
-        storm_ms: milliseconds(measured.storm),
-        storm_outlives_drill: measured.storm_outlives(&outcome.setup),
-        recovered_after_ms: measured.recovered.map(milliseconds),
+        recovered_after_ms: judged.back_after().map(milliseconds),
+        pressure_after: judged.outcome.pressure,
         quiet: measured.quiet,
         amplification: overall.amplification,
         retries_per_first_try: overall.retries_per_first_try,
-        simulated: twin.map(|twin| TwinRecord::new(twin, &outcome.setup)),
+        simulated: twin.map(TwinRecord::new),
         phases: phases(contender),
         per_bucket: recording.into(),
     }
@@ -270,10 +264,10 @@ mod tests {
         let [storm, protected] = [0, 5].map(|index| &document["variants"][index]);
         assert_eq!(
             (&storm["name"], &storm["verdict"]),
-            (&"no-backoff".into(), &"storm".into())
+            (&"no-backoff".into(), &"metastable".into())
         );
         assert_eq!(storm["recovered_after_ms"], Value::Null);
-        assert_eq!(storm["storm_ms"], 7_000.0);
+        assert!((storm["pressure_after"].as_f64().unwrap() - 2.6).abs() < 0.01);
         assert_eq!(
             protected["policy"]["budget"],
             "ratio:0.1,burst:10,floor:10/h"

@@ -6,18 +6,17 @@ use std::time::Duration;
 use becalm::bulkhead::Limit;
 use becalm::duration::Human;
 use becalm_report::format::plain;
+use becalm_sim::study::Verdict;
 
+use super::judged::{Judged, back};
 use super::latencies::Latencies;
 use super::ledger::{Count, Recording};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, count};
 use super::variant::{Role, Variant};
 
-/// For how long a storm must outlast the fault.
-const STORM_LASTS: Duration = Duration::from_secs(5);
-
-/// Within which time goodput must be back.
-const BACK_WITHIN: Duration = Duration::from_secs(3);
+/// Within which time the service must be back.
+const BACK_WITHIN: Duration = Duration::from_secs(2);
 
 /// Below which the amplification of each phase must stay, under a budget of up to 10 % with a
 /// burst of 10 in a drill of the usual size.
@@ -29,41 +28,6 @@ const QUIET: f64 = 0.1;
 /// The delay of the load generator from which the figures are blurred.
 const LATE: Duration = Duration::from_millis(100);
 
-/// What happened to one policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The fault became a storm that outlasted it by [`STORM_LASTS`].
-    Storm,
-    /// Goodput was back within [`BACK_WITHIN`].
-    Recovered,
-    /// Neither.
-    Neither,
-}
-
-impl Verdict {
-    /// What the figures of one policy say.
-    pub fn of(measured: &Measured, setup: &Setup) -> Self {
-        // A shorter drill can only show that the storm outlives it.
-        let needed = STORM_LASTS.min(setup.after.saturating_sub(Duration::from_millis(100)));
-        if measured.storm >= needed {
-            Self::Storm
-        } else if measured.recovered.is_some_and(|time| time <= BACK_WITHIN) {
-            Self::Recovered
-        } else {
-            Self::Neither
-        }
-    }
-
-    /// The name in the JSON document: stable.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Storm => "storm",
-            Self::Recovered => "recovered",
-            Self::Neither => "neither",
-        }
-    }
-}
-
 /// One policy with its figures and what happened to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contender {
@@ -72,7 +36,7 @@ pub struct Contender {
     pub measured: Measured,
     /// The latency that 99 % of the calls that succeed do not exceed, by the phase they begin in.
     pub p99: [Option<Duration>; 3],
-    pub verdict: Verdict,
+    pub judged: Judged,
 }
 
 impl Contender {
@@ -84,21 +48,26 @@ impl Contender {
         setup: &Setup,
     ) -> Self {
         let measured = Measured::of(&recording, setup);
-        let verdict = Verdict::of(&measured, setup);
+        let judged = Judged::measured(&recording, setup, &variant.policy, setup.length());
         Self {
             variant,
             recording,
             measured,
             p99: Phase::ALL.map(|phase| latencies.of(phase.time(setup)).quantile(0.99)),
-            verdict,
+            judged,
         }
     }
 
     fn is_as_expected(&self) -> bool {
         match self.variant.role {
-            Role::Storm => self.verdict == Verdict::Storm,
-            _ => self.verdict == Verdict::Recovered && self.keeps_its_promise(),
+            Role::Storm => self.judged.is_storm(),
+            _ => self.is_back_in_time() && self.keeps_its_promise(),
         }
+    }
+
+    fn is_back_in_time(&self) -> bool {
+        let time = self.judged.back_after();
+        time.is_some_and(|time| time <= BACK_WITHIN)
     }
 
     /// Whether what protects the policy bounded what it is there to bound.
@@ -163,7 +132,7 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
     let most = most.max().unwrap_or(0);
     for contender in contenders {
         if contender.variant.role != Role::Storm {
-            sentences.push(recovery(contender, most));
+            sentences.push(recovery(contender, setup, most));
         }
     }
     if unconnected > 0 {
@@ -187,33 +156,21 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
 
 /// What happened where a storm was expected and came.
 fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
-    let raging: Vec<_> = with_role(contenders, Role::Storm)
-        .filter(|contender| contender.verdict == Verdict::Storm)
-        .collect();
-    let least = raging
-        .iter()
-        .map(|contender| contender.measured.storm)
-        .min()?;
-    let after = |contender: &&Contender| contender.measured.phase(Phase::After).clone();
-    let load = raging
-        .iter()
-        .map(|contender| after(contender).arrival_rate());
-    let goodput = raging.iter().map(|contender| after(contender).goodput());
+    let (titles, outcomes): (Vec<_>, Vec<_>) = with_role(contenders, Role::Storm)
+        .filter(|it| it.judged.is_storm())
+        .map(|it| (&*it.variant.title, &it.judged.outcome))
+        .unzip();
+    let load = outcomes.iter().map(|it| it.offered).reduce(f64::min)?;
+    let goodput = outcomes.iter().map(|it| it.tail.goodput());
     let answered = goodput.fold(0.0, f64::max).ceil();
-    let outlives = raging
-        .iter()
-        .all(|contender| contender.measured.storm_outlives(setup));
     Some(format!(
-        "The fault of {} became a storm under {} that {}: at least {} requests a second against a \
-         capacity of {}, and {} of {} calls a second answered.",
+        "The fault of {} became a storm under {}: {} after it the service was still down, offered at \
+         least {} requests a second against a capacity of {}, and {} of {} calls a second were \
+         answered.",
         Human(setup.trigger),
-        list(raging.iter().map(|contender| &*contender.variant.title)),
-        if outlives {
-            format!("was still raging {} later", Human(setup.after))
-        } else {
-            format!("lasted {} more", tenths(least))
-        },
-        plain(load.fold(f64::INFINITY, f64::min).floor()),
+        list(titles.into_iter()),
+        Human(setup.after),
+        plain(load.floor()),
         plain(setup.capacity()),
         if answered > 0.0 {
             format!("at most {}", plain(answered))
@@ -227,40 +184,40 @@ fn storms(contenders: &[Contender], setup: &Setup) -> Option<String> {
 /// What happened where a storm was expected and did not come.
 fn missing_storms(contenders: &[Contender]) -> Option<String> {
     let calm: Vec<_> = with_role(contenders, Role::Storm)
-        .filter(|contender| contender.verdict != Verdict::Storm)
+        .filter(|contender| !contender.judged.is_storm())
         .map(|contender| &*contender.variant.title)
         .collect();
-    (!calm.is_empty()).then(|| {
-        format!(
-            "No lasting storm formed under {}.",
-            list(calm.iter().copied())
-        )
-    })
+    (!calm.is_empty()).then(|| format!("No storm lasted under {}.", list(calm.iter().copied())))
 }
 
 /// What happened to a protected policy. `most` is what was in flight at once in a storm.
-fn recovery(contender: &Contender, most: u32) -> String {
+fn recovery(contender: &Contender, setup: &Setup, most: u32) -> String {
     let Contender {
-        variant, measured, ..
+        variant, judged, ..
     } = contender;
-    let mut sentence = format!("Under {} ({}) ", variant.title, variant.description);
-    let _ = match (contender.verdict, measured.recovered) {
-        (Verdict::Storm, _) => write!(
+    let mut sentence = format!(
+        "Under {} ({}) the service ",
+        variant.title, variant.description
+    );
+    let _ = match judged.back_after() {
+        Some(time) => write!(
             sentence,
-            "the storm raged too, for {} after the fault",
-            tenths(measured.storm)
-        ),
-        (_, Some(time)) => write!(
-            sentence,
-            "the same calls were answered again {} after the fault{}",
-            tenths(time),
+            "was {}{}",
+            back(time),
             if time > BACK_WITHIN {
                 format!(", later than the {} expected", Human(BACK_WITHIN))
             } else {
                 String::new()
             }
         ),
-        (_, None) => write!(sentence, "goodput did not come back for good"),
+        None if judged.is_storm() => write!(sentence, "was kept down by a storm too"),
+        None if judged.verdict == Some(Verdict::Overloaded) => write!(sentence, "was overloaded"),
+        None => write!(
+            sentence,
+            "was not back {} after the fault, though it was offered no more than it can serve: a \
+             longer --after shows whether it comes back later",
+            Human(setup.after)
+        ),
     };
     sentence.push_str(&promise(contender, most));
     sentence
@@ -310,11 +267,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Seconds to a tenth.
-pub fn tenths(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::super::setup::tests::usual;
@@ -352,7 +304,7 @@ pub mod tests {
         assert!(judgement.as_expected);
         for words in [
             "no backoff, exponential and full jitter",
-            "still raging 7s later",
+            "7s after it the service was still down",
             "1 040 requests a second",
             "capacity of 400",
             "1.12 attempts per call",
@@ -372,7 +324,7 @@ pub mod tests {
         let judgement = judge(&contenders(&stormy()), &usual(), Duration::ZERO);
         assert!(!judgement.as_expected);
         assert!(
-            judgement.conclusion.contains("the storm raged too"),
+            judgement.conclusion.contains("kept down by a storm too"),
             "{}",
             judgement.conclusion
         );
@@ -383,7 +335,7 @@ pub mod tests {
         for (index, recording) in [(3, protected()), (4, bounded(17))] {
             let mut contenders = contenders(&protected());
             contenders[index] = contender(contenders[index].variant.clone(), recording);
-            assert_eq!(contenders[index].verdict, Verdict::Recovered);
+            assert!(contenders[index].is_back_in_time());
             let judgement = judge(&contenders, &usual(), Duration::ZERO);
             assert!(!judgement.as_expected, "{}", judgement.conclusion);
         }
@@ -398,7 +350,7 @@ pub mod tests {
         assert!(!judgement.as_expected);
         let conclusion = judgement.conclusion;
         assert!(
-            conclusion.contains("No lasting storm formed under exponential."),
+            conclusion.contains("No storm lasted under exponential."),
             "{conclusion}"
         );
         assert!(

@@ -11,7 +11,9 @@ use becalm::StopReason;
 use tokio::time::Instant;
 
 use super::latencies::Latencies;
-use super::setup::BUCKET;
+
+/// The step in which everything is counted.
+pub const BUCKET: Duration = Duration::from_millis(10);
 
 /// What is counted: effects before their causes. They are read in this order, so a recording that
 /// is taken while counting goes on never holds an effect without its cause.
@@ -19,6 +21,8 @@ use super::setup::BUCKET;
 pub enum Count {
     /// A call succeeds.
     Succeeded,
+    /// A call begins that will succeed.
+    SucceededOf,
     /// The service has worked on a request whose client was gone.
     ServedNobody,
     /// The service has worked on a request.
@@ -40,11 +44,15 @@ pub enum Count {
 }
 
 impl Count {
-    const KINDS: usize = 10;
+    const KINDS: usize = 11;
+
+    /// What a client sends.
+    const ATTEMPTS: [Self; 3] = [Self::FirstTry, Self::Retry, Self::Hedge];
 
     /// All, in the order of their numbers.
     const ALL: [Self; Self::KINDS] = [
         Self::Succeeded,
+        Self::SucceededOf,
         Self::ServedNobody,
         Self::Served,
         Self::Refused,
@@ -97,6 +105,13 @@ impl Ledger {
         counts[at].fetch_add(1, Ordering::Release);
     }
 
+    /// Counts a call that begins now, and says when that is.
+    pub fn begins(&self) -> Instant {
+        let now = Instant::now();
+        self.add_at(Count::Call, now);
+        now
+    }
+
     /// Counts a call that gave up.
     pub fn gave_up(&self, reason: StopReason) {
         let mut stops = self.stops.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,6 +121,7 @@ impl Ledger {
     /// Counts a call that succeeds now and began at `began`.
     pub fn succeeded(&self, began: Instant) {
         let now = Instant::now();
+        self.add_at(Count::SucceededOf, began);
         self.add_at(Count::Succeeded, now);
         let mut latencies = self
             .latencies
@@ -203,9 +219,17 @@ impl Recording {
         self.within(count, Duration::ZERO..Duration::MAX)
     }
 
-    /// Attempts that clients sent in a stretch of time: first tries, retries and hedges.
+    /// Attempts that clients sent in each bucket.
+    pub fn attempts(&self) -> Vec<u32> {
+        let [first, retries, hedges] = Count::ATTEMPTS.map(|count| self.buckets(count));
+        let sent = first.iter().zip(retries).zip(hedges);
+        sent.map(|((first, retries), hedges)| first + retries + hedges)
+            .collect()
+    }
+
+    /// Attempts that clients sent in a stretch of time.
     pub fn attempts_within(&self, time: Range<Duration>) -> u64 {
-        [Count::FirstTry, Count::Retry, Count::Hedge]
+        Count::ATTEMPTS
             .into_iter()
             .map(|count| self.within(count, time.clone()))
             .sum()

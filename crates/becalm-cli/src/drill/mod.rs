@@ -4,6 +4,7 @@ mod arrivals;
 mod client;
 mod descriptors;
 mod document;
+mod judged;
 mod judgement;
 mod latencies;
 mod ledger;
@@ -119,13 +120,14 @@ has another, which it tells.
 
 The JSON document: schema, becalm (version), command, seed, setup, lateness_ms (of the load \
 generator, at worst), as_expected, conclusion, and for each of the variants: name, title, policy, \
-verdict (storm, recovered or neither), calls, first_tries, attempts, succeeded, gave_up (by stop \
+verdict (of one run, by the rule of \"becalm storm\": metastable, overloaded, or back, which is \
+stable or vulnerable there), calls, first_tries, attempts, succeeded, gave_up (by stop \
 reason), arrived, refused, served, served_nobody, unconnected, most_in_flight (attempts at once), \
-peak_arrivals_per_bucket, storm_ms, storm_outlives_drill, recovered_after_ms (or null), quiet \
-(attempts per call in the last second of the fault), amplification and retries_per_first_try (of \
-the whole drill), simulated (the simulator's figures under the same names; null without \
---simulate), phases (before, trigger, after: length_ms, \
-calls, first_tries, attempts, arrived, succeeded, goodput_per_s, amplification, p99_ms) and \
+peak_arrivals_per_bucket, recovered_after_ms (from the end of the fault until calls that begin are \
+answered as before it; or null), pressure_after (requests at the end over the capacity), quiet (attempts \
+per call in the last second of the fault), amplification and retries_per_first_try (of the whole \
+drill), simulated (the simulator's figures under the same names; null without --simulate), \
+phases (before, trigger, after: length_ms, calls, first_tries, attempts, arrived, succeeded, goodput_per_s, amplification, p99_ms) and \
 per_bucket (arrays with one number for every setup.bucket_ms); tail, the second part (or null): \
 length_ms, warm_up_ms, rate_per_s, slow_one_in, slow_ms, lateness_ms, as_expected, conclusion, \
 and for each of the variants: name, title, policy, calls, first_tries, retries, hedges, attempts, \
@@ -175,12 +177,12 @@ fn hold(args: Args) -> Result<ExitCode, String> {
         return Ok(ended());
     };
     let judgement = judge(&contenders, setup, played.lateness);
-    let table = outcome::table(&contenders, setup, Room::Terminal).to_terminal(stream.painter());
+    let table = outcome::table(&contenders, Room::Terminal).to_terminal(stream.painter());
     tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
     let mut twins = Vec::new();
     if args.simulate {
         twins = twin::all(setup, &contenders, &played.began, seed);
-        let table = twin::table(&contenders, &twins, setup).to_terminal(stream.painter());
+        let table = twin::table(&contenders, &twins).to_terminal(stream.painter());
         tell(stream, &table, twin::LEGEND, SIMULATED);
     }
 

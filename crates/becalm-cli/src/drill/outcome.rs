@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use becalm_report::format::plain;
-use becalm_report::{Cell, Colour, Table};
+use becalm_report::{Cell, Table};
 
-use super::judgement::{Contender, Judgement, Verdict, tenths};
+use super::judgement::{Contender, Judgement};
 use super::setup::Setup;
 use super::statistics::{Measured, Phase, PhaseFigures};
 use super::tail::TailOutcome;
@@ -51,12 +51,12 @@ pub enum Room {
 }
 
 /// The figures of the first part side by side.
-pub fn table(contenders: &[Contender], setup: &Setup, room: Room) -> Table {
+pub fn table(contenders: &[Contender], room: Room) -> Table {
     let mut header = vec!["policy", "goodput/s", "amplification", "peak", "stale"];
     if room == Room::Page {
         header.extend(["in flight", "p99 ms"]);
     }
-    header.push("outcome");
+    header.push("verdict");
     let rows = contenders.iter().map(|contender| {
         let measured = &contender.measured;
         let stale = measured.served_nobody;
@@ -73,7 +73,7 @@ pub fn table(contenders: &[Contender], setup: &Setup, room: Room) -> Table {
             row.push(plain(measured.most_in_flight.into()).into());
             row.push(milliseconds(contender.p99[Phase::After as usize]).into());
         }
-        row.push(ending(measured, contender.verdict, setup));
+        row.push(contender.judged.cell());
         row
     });
     rows.fold(Table::new(header), Table::row)
@@ -89,25 +89,6 @@ fn phases(measured: &Measured, figure: impl Fn(&PhaseFigures) -> String) -> Stri
 
 fn share(amplification: Option<f64>) -> String {
     amplification.map_or("-".into(), |share| format!("{share:.2}"))
-}
-
-/// What happened to a policy, in a few words.
-pub fn ending(measured: &Measured, verdict: Verdict, setup: &Setup) -> Cell {
-    let colour = match verdict {
-        Verdict::Storm => Colour::Red,
-        Verdict::Recovered => Colour::Green,
-        Verdict::Neither => Colour::Orange,
-    };
-    let words = if measured.storm_outlives(setup) {
-        format!("storm > {}", tenths(setup.after))
-    } else if let Some(time) = measured.recovered {
-        format!("back in {}", tenths(time))
-    } else if !measured.storm.is_zero() {
-        format!("storm {}", tenths(measured.storm))
-    } else {
-        "not back".into()
-    };
-    Cell::new(words).colour(colour)
 }
 
 #[cfg(test)]
@@ -155,15 +136,14 @@ pub mod tests {
     #[test]
     fn the_table_holds_the_figures_of_every_policy() {
         let outcome = outcome();
-        let text =
-            table(&outcome.contenders, &outcome.setup, Room::Terminal).to_terminal(Painter::Plain);
+        let text = table(&outcome.contenders, Room::Terminal).to_terminal(Painter::Plain);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 7);
         for words in [
             "no backoff",
             "260 > 2 > 2",
             "1.00 > 4.00 > 4.00",
-            "storm > 7.0 s",
+            "metastable",
         ] {
             assert!(lines[1].contains(words), "{text}");
         }
@@ -171,7 +151,7 @@ pub mod tests {
             "becalm's default",
             "260 > 0 > 227",
             "1.00 > 1.12 > 1.01",
-            "back in 1.9 s",
+            "back in 0.9 s",
         ] {
             assert!(lines[6].contains(words), "{text}");
         }

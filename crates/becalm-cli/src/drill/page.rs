@@ -50,7 +50,7 @@ pub fn page(outcome: &Outcome) -> Page {
          the dashed line they are more than it can serve.",
     )
     .heading("The figures")
-    .table(&outcome::table(&outcome.contenders, &outcome.setup, Room::Page))
+    .table(&outcome::table(&outcome.contenders, Room::Page))
     .definitions(WORDS)
     .heading("Why")
     .paragraph(
@@ -79,7 +79,7 @@ pub fn page(outcome: &Outcome) -> Page {
                 "The simulator of becalm storm was given the same service, the same policies and \
                  the moments at which the calls began.",
             )
-            .table(&twin::table(&outcome.contenders, &outcome.twins, setup))
+            .table(&twin::table(&outcome.contenders, &outcome.twins))
             .paragraph(twin::LEGEND)
     };
     let page = match &outcome.tail {
@@ -134,10 +134,10 @@ const WORDS: [(&str, &str); 7] = [
         "The latency that 99 % of the calls do not exceed that begin after the fault and succeed.",
     ),
     (
-        "outcome",
-        "A storm lasts for as long after the fault as each second on end brings more requests \
-         than the service can serve. Goodput is back at the end of the first second in which the \
-         calls that succeed are 90 % of those that begin.",
+        "verdict",
+        "By the rule of becalm storm, on this one run. The service is back when the calls that begin \
+         are answered as before the fault, and so to the end. It is metastable where it stays down after \
+         the fault is gone, though first tries alone are less than it can serve.",
     ),
 ];
 
@@ -209,7 +209,7 @@ mod tests {
         let html = page(&outcome).to_html();
         assert_eq!(html.matches("<figure").count(), 3);
         for words in [
-            "still raging 7s later",
+            "7s after it the service was still down",
             "1.00 &gt; 1.12 &gt; 1.01",
             "4 workers of 10ms (capacity 400/s)",
             "becalm drill --seed 7",

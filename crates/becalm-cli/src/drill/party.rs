@@ -10,7 +10,6 @@ use becalm::{
     Attempt, Classify, Operation, Policy, Retrier, classify::Verdict, policy::InvalidPolicy,
 };
 use http::StatusCode;
-use tokio::time::Instant;
 
 use super::client::{Broken, Connections};
 use super::ledger::{Count, Ledger};
@@ -53,8 +52,7 @@ impl Party {
 
     /// One call.
     pub async fn call(&self) {
-        self.ledger.add(Count::Call);
-        let began = Instant::now();
+        let began = self.ledger.begins();
         let answered = self
             .retrier
             .retry(|attempt| async move { judged(self.attempt(attempt).await, verdict) });

@@ -7,9 +7,9 @@ use becalm_report::format::plain;
 use becalm_report::{Band, Colour, Grid, LineChart, Rule, Series};
 
 use super::judgement::Contender;
-use super::ledger::{Count, Recording};
+use super::ledger::{BUCKET, Count, Recording};
 use super::outcome::Outcome;
-use super::setup::{BUCKET, Setup};
+use super::setup::Setup;
 use super::statistics::per_second;
 use super::variant::{Role, Variant};
 

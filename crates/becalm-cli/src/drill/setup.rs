@@ -8,10 +8,8 @@ use becalm::Policy;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
+use super::ledger::BUCKET;
 use super::tail::Tail;
-
-/// The step in which everything is counted.
-pub const BUCKET: Duration = Duration::from_millis(10);
 
 /// The longest drill.
 const LONGEST: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! What do the counts come to? Phases, the storm, the recovery: pure arithmetic on a recording.
+//! What do the counts come to? Pure arithmetic on a recording; the simulator judges it.
 //!
 //! - An attempt belongs to the **phase** in which its client sends it, a call to the phase in which
 //!   it begins, a success to the phase in which its call ends. Retries of calls from the phase
@@ -7,28 +7,16 @@
 //! - **Amplification** of a phase: attempts sent in it / calls begun in it. Below 1 where a guard
 //!   ends calls before their first try.
 //! - **Goodput**: calls that succeed, per second.
-//! - **A storm lasts** from the end of the fault for as long as each second on end (every 100 ms
-//!   one is looked at) brings the service more requests than it can serve, though one for each
-//!   call would not be.
-//! - **Recovered**: the first whole second after the fault in which the calls that succeed are at
-//!   least 90 % of those that begin. The time to recover ends with that second. If the last second
-//!   of all is not as good, nothing has recovered.
 //! - **Quiet**: the attempts in the last second of the fault, as a share of the calls.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use super::ledger::{Count, Recording};
-use super::setup::{BUCKET, Setup};
+use super::setup::Setup;
 
-/// The stretch by which storm and recovery are judged.
+/// The stretch at the end of the fault in which attempts are counted.
 const SECOND: Duration = Duration::from_secs(1);
-
-/// How far apart the seconds are that a storm is looked for in.
-const STORM_STEP: Duration = Duration::from_millis(100);
-
-/// The share of calls that must succeed.
-const GOOD_SHARE: f64 = 0.9;
 
 /// A stretch of the course.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +79,6 @@ impl PhaseFigures {
         per_second(self.succeeded, self.length)
     }
 
-    /// Requests that reached the service, per second.
-    pub fn arrival_rate(&self) -> f64 {
-        per_second(self.arrived, self.length)
-    }
-
     /// Attempts / calls; none without a call.
     pub fn amplification(&self) -> Option<f64> {
         (self.calls > 0).then(|| count(self.attempts) / count(self.calls))
@@ -129,10 +112,6 @@ pub struct Measured {
     pub phases: [PhaseFigures; 3],
     /// The most requests that reached the service in one bucket.
     pub peak_arrivals: u32,
-    /// For how long the storm lasted after the fault.
-    pub storm: Duration,
-    /// From the end of the fault to the end of the first good second.
-    pub recovered: Option<Duration>,
     /// The share of the service's work whose client was gone.
     pub served_nobody: Option<f64>,
     /// Attempts / calls in the last second of the fault.
@@ -142,31 +121,18 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The figures of a whole recording.
+    /// The figures of what was recorded so far.
     pub fn of(recording: &Recording, setup: &Setup) -> Self {
-        Self::so_far(recording, setup, setup.length())
-    }
-
-    /// The figures of a drill that has come to `elapsed`.
-    pub fn so_far(recording: &Recording, setup: &Setup, elapsed: Duration) -> Self {
-        let end = elapsed.min(setup.length());
         let served = recording.total(Count::Served);
         let nobody = recording.total(Count::ServedNobody);
         let arrivals = recording.buckets(Count::Arrived);
         Self {
             phases: Phase::ALL.map(|phase| PhaseFigures::of(phase, recording, setup)),
             peak_arrivals: arrivals.iter().copied().max().unwrap_or(0),
-            storm: storm(recording, setup, end),
-            recovered: recovered(recording, setup, end),
             served_nobody: (served > 0).then(|| count(nobody) / count(served)),
             quiet: quiet(recording, setup),
             most_in_flight: recording.most_in_flight,
         }
-    }
-
-    /// The figures of one phase.
-    pub fn phase(&self, phase: Phase) -> &PhaseFigures {
-        &self.phases[phase as usize]
     }
 
     /// The greatest amplification of any phase.
@@ -174,50 +140,6 @@ impl Measured {
         let amplifications = self.phases.iter().filter_map(PhaseFigures::amplification);
         amplifications.reduce(f64::max)
     }
-
-    /// Whether the storm still lasted when the drill ended.
-    pub fn storm_outlives(&self, setup: &Setup) -> bool {
-        self.storm > Duration::ZERO && self.storm + STORM_STEP > setup.after
-    }
-}
-
-/// The seconds after the fault, one every `step`, that end by `end`.
-fn seconds_after(
-    setup: &Setup,
-    end: Duration,
-    step: Duration,
-) -> impl Iterator<Item = Range<Duration>> {
-    let mut from = setup.trigger_end();
-    std::iter::from_fn(move || {
-        let second = from..from + SECOND;
-        from += step;
-        (second.end <= end).then_some(second)
-    })
-}
-
-fn storm(recording: &Recording, setup: &Setup, end: Duration) -> Duration {
-    let raging = |second: &Range<Duration>| {
-        let calls = per_second(recording.within(Count::Call, second.clone()), SECOND);
-        let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
-        arrived > setup.capacity() && calls <= setup.capacity()
-    };
-    seconds_after(setup, end, STORM_STEP)
-        .take_while(raging)
-        .last()
-        .map_or(Duration::ZERO, |second| {
-            second.end.saturating_sub(setup.trigger_end())
-        })
-}
-
-fn recovered(recording: &Recording, setup: &Setup, end: Duration) -> Option<Duration> {
-    let good = |second: &Range<Duration>| {
-        let calls = recording.within(Count::Call, second.clone());
-        let succeeded = recording.within(Count::Succeeded, second.clone());
-        calls > 0 && count(succeeded) >= GOOD_SHARE * count(calls)
-    };
-    let first = seconds_after(setup, end, BUCKET).find(good)?;
-    let last = end.checked_sub(SECOND)?..end;
-    good(&last).then(|| first.end.saturating_sub(setup.trigger_end()))
 }
 
 fn quiet(recording: &Recording, setup: &Setup) -> Option<f64> {
@@ -261,6 +183,7 @@ pub mod tests {
                 (Count::Retry, retries),
                 (Count::Arrived, arrived),
                 (Count::Succeeded, succeeded),
+                (Count::SucceededOf, succeeded),
             ];
             for (kind, total) in kinds {
                 let share = |bucket: u32| total * (bucket + 1) / 100 - total * bucket / 100;
@@ -325,7 +248,7 @@ pub mod tests {
             (260.0 + 31.0) / 260.0
         ));
         assert!(close(after.goodput(), (30.0 + 6.0 * 260.0) / 7.0));
-        assert!(close(after.arrival_rate(), (286.0 + 6.0 * 260.0) / 7.0));
+        assert_eq!(after.arrived, 286 + 6 * 260);
         assert!(close(
             measured.worst_amplification().unwrap(),
             291.0 / 260.0
@@ -346,68 +269,10 @@ pub mod tests {
     }
 
     #[test]
-    fn a_storm_that_outlives_the_drill_lasts_to_its_end() {
-        let measured = Measured::of(&stormy(), &usual());
-        assert_eq!(measured.storm, Duration::from_secs(7));
-        assert!(measured.storm_outlives(&usual()));
-        assert_eq!(measured.recovered, None);
-        assert_eq!(measured.peak_arrivals, 11);
-    }
-
-    #[test]
-    fn a_storm_ends_with_the_first_second_within_capacity() {
-        let mut seconds = [STORM; 10];
-        seconds[6] = (260, 0, 260, 260);
-        let measured = Measured::of(&recording(seconds), &usual());
-        // Seconds 3, 4 and 5 rage; one that reaches into the calm is within capacity only from
-        // 5.82 s on.
-        assert!(
-            measured.storm >= Duration::from_millis(3_700),
-            "{:?}",
-            measured.storm
-        );
-        assert!(
-            measured.storm < Duration::from_secs(4),
-            "{:?}",
-            measured.storm
-        );
-        assert!(!measured.storm_outlives(&usual()));
-        assert_eq!(measured.recovered, None, "the last second is a storm again");
-    }
-
-    #[test]
-    fn a_high_load_of_first_tries_is_no_storm() {
-        let overload = recording([(500, 0, 500, 400); 10]);
-        assert_eq!(Measured::of(&overload, &usual()).storm, Duration::ZERO);
-    }
-
-    #[test]
-    fn recovery_is_the_end_of_the_first_good_second() {
-        let measured = Measured::of(&protected(), &usual());
-        let recovered = measured.recovered.unwrap();
-        // 30 of the second from 3 s on succeed, 260 from 4 s on: 234 of a second are reached when
-        // it begins about 0.11 s before the good times.
-        assert!(recovered > Duration::from_millis(1_850), "{recovered:?}");
-        assert!(recovered < Duration::from_secs(2), "{recovered:?}");
-    }
-
-    #[test]
     fn what_is_sent_to_a_service_that_hangs_is_measured_at_the_end_of_the_fault() {
         let quiet = |recording: &Recording| Measured::of(recording, &usual()).quiet.unwrap();
         assert!(close(quiet(&protected()), 291.0 / 260.0));
         assert!(close(quiet(&open()), 2.0 / 260.0));
-    }
-
-    #[test]
-    fn nothing_is_judged_before_it_was_seen() {
-        let (recording, setup) = (protected(), usual());
-        let so_far = |ms| Measured::so_far(&recording, &setup, Duration::from_millis(ms));
-        assert_eq!(so_far(4_500).recovered, None);
-        assert!(so_far(5_000).recovered.is_some());
-        assert_eq!(
-            Measured::so_far(&stormy(), &setup, Duration::ZERO).storm,
-            Duration::ZERO
-        );
     }
 
     #[test]
@@ -416,6 +281,5 @@ pub mod tests {
         assert_eq!(measured.worst_amplification(), None);
         assert_eq!(measured.served_nobody, None);
         assert_eq!(measured.quiet, None);
-        assert_eq!((measured.recovered, measured.storm), (None, Duration::ZERO));
     }
 }

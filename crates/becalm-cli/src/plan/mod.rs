@@ -2,6 +2,7 @@
 
 mod forecast;
 mod json;
+mod millis;
 mod picture;
 mod protection;
 mod sample;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::Policy;
 use becalm::rng::Seed;
 
-use super::json::Millis;
+use super::millis::Millis;
 
 /// So many sequences of at most `longest` delays: one JSON array of milliseconds a line.
 ///

@@ -7,6 +7,8 @@ use std::path::Path;
 use becalm::{Policy, preset::Preset};
 use toml::{Table, Value};
 
+use super::unused::unused;
+
 /// The policy of a TOML file, whose keys come on top of the preset; the error is one sentence.
 pub(super) fn read(file: &Path, preset: Option<&'static Preset>) -> Result<Policy, String> {
     let text = fs::read_to_string(file).map_err(|error| {
@@ -38,23 +40,42 @@ fn policy(text: &str, preset: Option<&'static Preset>) -> Result<Policy, Refusal
         line: error.span().and_then(|span| line(text, span)),
         sentence: error.message().replace('\n', " "),
     };
-    let Some(preset) = preset else {
-        return toml::from_str(text).map_err(refusal);
+    let whole = |sentence| Refusal {
+        line: None,
+        sentence,
     };
     let mut table: Table = toml::from_str(text).map_err(refusal)?;
-    if table
-        .insert(PRESET.into(), Value::from(preset.name()))
-        .is_some()
-    {
-        return Err(Refusal {
-            line: None,
-            sentence: format!(
-                "it names a preset itself; leave out --preset {}",
-                preset.name()
-            ),
-        });
+    let policy: Policy = match preset {
+        // From the text, whose lines are known.
+        None => toml::from_str(text).map_err(refusal)?,
+        Some(preset) => {
+            let named = table.insert(PRESET.into(), Value::from(preset.name()));
+            if named.is_some() {
+                let name = preset.name();
+                let sentence = format!("it names a preset itself; leave out --preset {name}");
+                return Err(whole(sentence));
+            }
+            table.clone().try_into().map_err(refusal)?
+        }
+    };
+    match unused(&policy, |key| is_told(&table, &policy, key)) {
+        Some(unused) => Err(whole(unused.key())),
+        None => Ok(policy),
     }
-    table.try_into().map_err(refusal)
+}
+
+/// Whether the file has a word on this key. A program that writes a policy writes every key, so what
+/// stands there without the file as well is none.
+fn is_told(table: &Table, policy: &Policy, key: &str) -> bool {
+    let preset = table.get(PRESET).and_then(Value::as_str);
+    let preset = preset.and_then(|name| Preset::by_name(name).ok());
+    let start = preset.map_or_else(Policy::default, Preset::policy);
+    let is_start = match key {
+        "backoff" => policy.backoff == start.backoff,
+        "multiplier" => policy.multiplier.total_cmp(&start.multiplier).is_eq(),
+        _ => policy.max_hint == start.max_hint,
+    };
+    table.contains_key(key) && !is_start
 }
 
 /// The key from which the library starts.
@@ -97,6 +118,39 @@ mod tests {
         );
         let inside = policy(&format!("preset = \"grpc\"\n{text}"), None);
         assert_eq!(inside, policy(text, grpc));
+    }
+
+    #[test]
+    fn p2_keys_that_contradict_each_other_are_refused_by_both_names() {
+        for (text, unused, other) in [
+            (
+                "jitter = \"decorrelated\"\nmultiplier = 3",
+                "multiplier",
+                "jitter",
+            ),
+            (
+                "backoff = \"fixed\"\njitter = \"decorrelated\"",
+                "backoff",
+                "jitter",
+            ),
+            (
+                "multiplier = 3\nbackoff = \"linear\"",
+                "multiplier",
+                "backoff",
+            ),
+            ("max_hint = \"5s\"\nhint = \"ignore\"", "max_hint", "hint"),
+        ] {
+            let refused = sentence(text, None);
+            let expected = format!("0: {unused} has no effect: {other} ");
+            assert!(refused.starts_with(&expected), "{refused}");
+            assert!(!refused.contains("--"), "{refused}");
+        }
+        // What a preset brings along, and a program that writes every key, contradict nothing.
+        let other = "preset = \"resilience4j-exponential-random\"\njitter = \"decorrelated\"";
+        assert!(policy(other, None).is_ok());
+        let policy_of_a_program = Policy::default().jitter(becalm::Jitter::Decorrelated);
+        let written = toml::to_string(&policy_of_a_program).unwrap();
+        assert_eq!(policy(&written, None), Ok(policy_of_a_program));
     }
 
     #[test]

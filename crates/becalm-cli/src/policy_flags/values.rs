@@ -36,7 +36,7 @@ pub fn factor(text: &str) -> Result<f64, String> {
 
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| "write a whole number from 0".to_owned())
+        .map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
 pub fn duration(text: &str) -> Result<Duration, InvalidDuration> {

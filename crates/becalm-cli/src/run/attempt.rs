@@ -13,7 +13,8 @@ use super::exit_code::Ending;
 use super::foreground::{self, Detour};
 use super::group::{Group, Streams};
 use super::host::Host;
-use super::output::{Handling, Outputs, Seen};
+use super::output::{Handling, Outputs};
+use super::seen::Seen;
 use super::stdin::{Feed, Mode, Replay};
 use super::terms::Terms;
 

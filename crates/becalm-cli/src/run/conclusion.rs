@@ -2,7 +2,6 @@
 
 use std::io;
 
-use becalm::StopReason;
 use nix::sys::signal::Signal;
 
 use super::error::RunError;
@@ -11,20 +10,9 @@ use super::farewell::Farewell;
 use super::hooks;
 use super::progress::Progress;
 use super::report::{Next, Outcome, Summary};
-use super::retry::Course;
+use super::retry::{Course, End};
 use super::spool::Spool;
 use super::terminal::Unstopped;
-
-/// How it all ended.
-#[derive(Debug, Clone, Copy)]
-pub enum End {
-    /// The command succeeded.
-    Success,
-    /// There will be no further attempt.
-    GaveUp(StopReason),
-    /// becalm was told to end.
-    Cancelled(Signal),
-}
 
 impl Course<'_> {
     /// Ends the run; the result is how becalm ends.

@@ -13,8 +13,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::pipe2;
 
 use super::inbox::Event;
-use super::output::{Fault, Seen};
 use super::output_rules::LineWatch;
+use super::seen::{Fault, Seen};
 use super::spool::Spool;
 use super::terminal::Unstopped;
 

@@ -14,15 +14,17 @@ const PRESET: &str = "command";
 /// The policy of a run; the error is one sentence.
 ///
 /// A run is one call. A budget of its own would grant it no more than the burst, however many attempts
-/// were asked for; it bounds something once many runs share it.
+/// were asked for; it bounds something once many runs share it. Those that do have the library's, unless
+/// a flag, a preset or a file gives them another.
 pub fn policy(flags: &PolicyFlags, is_shared: bool) -> Result<Policy, String> {
-    let mut by_default = by_default().map_err(|unreadable| unreadable.to_string())?;
-    if is_shared {
-        by_default.budget = Policy::default().budget;
-    }
+    let by_default = by_default().map_err(|unreadable| unreadable.to_string())?;
     let mut policy = flags.policy_from(by_default)?;
-    if !is_shared && !flags.budget_is_given() {
-        policy.budget = Budget::None;
+    if !flags.budget_is_given() {
+        policy.budget = match policy.budget {
+            _ if !is_shared => Budget::None,
+            Budget::None => Policy::default().budget,
+            own => own,
+        };
     }
     Ok(policy)
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use becalm::{Failure, classify::Verdict, time::Instant};
 
 use super::exit_code::Ending;
-use super::output::Seen;
 use super::progress::Cause;
 use super::report;
+use super::seen::Seen;
 
 /// An attempt that has ended.
 #[derive(Debug)]

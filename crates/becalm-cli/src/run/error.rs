@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::output::Fault;
+use super::seen::Fault;
 
 /// Why becalm itself cannot go on.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ impl fmt::Display for RunError {
             Self::Pattern(error) => write!(f, "not a regular expression: {error}"),
             Self::NoCommand => f.write_str("there is no command; write it behind --"),
             Self::NoBudgetToShare => f.write_str(
-                "--budget-file shares a ratio budget, and the policy has none; set --budget ratio:0.1, \
-                 or leave the file out",
+                "--budget-file shares a ratio budget, and --budget none asks for none; leave one of the \
+                 two out",
             ),
             Self::OtherBudget(budget) => write!(
                 f,
-                "--budget-file shares a ratio budget, but --budget is {budget}; set one such as \
-                 ratio:0.1,burst:10"
+                "--budget-file shares a ratio budget, but the policy has {budget}; set --budget \
+                 ratio:0.1,burst:10, or another ratio"
             ),
             Self::ForManyCalls(flag) => write!(
                 f,

@@ -31,6 +31,7 @@ mod output_rules;
 mod progress;
 mod report;
 mod retry;
+mod seen;
 mod spool;
 mod stdin;
 mod terminal;

@@ -7,7 +7,8 @@ use std::sync::mpsc::Sender;
 use super::copy::{Copy, Sink};
 use super::group::Streams;
 use super::inbox::Event;
-use super::output_rules::{OutputMatch, OutputRules};
+use super::output_rules::OutputRules;
+use super::seen::Seen;
 use super::spool::Spool;
 
 /// What becalm does with the output of its attempts.
@@ -66,28 +67,6 @@ impl Handling {
 #[derive(Debug, Default)]
 pub struct Outputs {
     copies: Vec<Copy>,
-}
-
-/// What was learnt from the output of an attempt.
-#[derive(Debug, Default)]
-pub struct Seen {
-    /// What its lines decided.
-    pub matched: Option<OutputMatch>,
-    /// Its standard output, if it is held.
-    pub held: Option<Spool>,
-    /// Nobody reads what becalm passes on, nor will for another attempt.
-    pub reader_is_gone: bool,
-    /// What becalm could not write or keep.
-    pub fault: Option<Fault>,
-}
-
-/// Output that was lost.
-#[derive(Debug)]
-pub enum Fault {
-    /// It could not be passed on.
-    Write(io::Error),
-    /// It could not be kept.
-    Hold(io::Error),
 }
 
 impl Outputs {

@@ -7,10 +7,12 @@ use std::task::Waker;
 use std::time::Duration;
 
 use becalm::run::{Engine, Step};
-use becalm::{Attempt, Failure, Retrier, call::Decision, classify::Verdict, time::Instant};
+use becalm::{
+    Attempt, Failure, Retrier, StopReason, call::Decision, classify::Verdict, time::Instant,
+};
+use nix::sys::signal::Signal;
 
 use super::attempt::Execution;
-use super::conclusion::End;
 use super::ended::Ended;
 use super::environment::Environment;
 use super::error::RunError;
@@ -21,9 +23,9 @@ use super::hint_file::{HintFile, Said};
 use super::hooks::Hooks;
 use super::host::Host;
 use super::layers;
-use super::output::Seen;
 use super::progress::{Progress, complain};
 use super::report::{Next, Report};
+use super::seen::Seen;
 use super::terms::Terms;
 
 /// Everything that is known before the first attempt.
@@ -89,6 +91,17 @@ impl Run {
             verdict => (verdict, None),
         }
     }
+}
+
+/// How it all ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// The command succeeded.
+    Success,
+    /// There will be no further attempt.
+    GaveUp(StopReason),
+    /// becalm was told to end.
+    Cancelled(Signal),
 }
 
 /// One run on its way.

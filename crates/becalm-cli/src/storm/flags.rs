@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use becalm_sim::study::Plan;
 use becalm_sim::tune::Space;
 
+use crate::policy_flags::seed;
+
 /// The flags of `becalm storm` itself.
 #[derive(Debug, clap::Args)]
 pub struct CatalogueFlags {
@@ -29,7 +31,7 @@ pub struct CatalogueFlags {
     pub seeds: Option<u32>,
 
     /// The first of the seeds
-    #[arg(long, value_name = "NUMBER", requires = "check", default_value_t = SEED)]
+    #[arg(long, value_name = "NUMBER", requires = "check", default_value_t = SEED, value_parser = seed)]
     pub seed: u64,
 
     /// Threads to spread the runs over; their number does not change the result [default: all]

@@ -12,8 +12,9 @@ const OF_A_CLIENT: f64 = 2e-6;
 /// Bytes from which on memory is spoken of.
 const MUCH: f64 = 1e8;
 
-/// What is to be said of so much work on so many threads; `None` of what is done soon.
-pub fn sentence(foretold: &Foretold, threads: usize) -> Option<String> {
+/// What is to be said of so much work on so many threads; `None` of what is done soon. `fewer` is the
+/// flag that makes it shorter most.
+pub fn sentence(foretold: &Foretold, threads: usize, fewer: &str) -> Option<String> {
     let [runs, events, clients, bytes] = [
         foretold.runs,
         foretold.events,
@@ -40,7 +41,7 @@ pub fn sentence(foretold: &Foretold, threads: usize) -> Option<String> {
         ""
     };
     Some(format!(
-        "becalm: this may take {}{memory}: up to {} runs of some {} events; shorter with --quick, \
+        "becalm: this may take {}{memory}: up to {} runs of some {} events; shorter with {fewer}, \
          fewer --runs, a shorter horizon{shared}",
         time(seconds),
         format::plain(runs),
@@ -84,27 +85,38 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_what_is_done_soon() {
-        assert_eq!(sentence(&foretold(300, 200_000_000, 30_000, 1), 1), None);
-        assert_eq!(sentence(&foretold(0, 0, 0, 0), 0), None);
-        assert_eq!(sentence(&foretold(300, 600_000_000, 0, 0), 2), None);
+        assert_eq!(
+            sentence(&foretold(300, 200_000_000, 30_000, 1), 1, "--quick"),
+            None
+        );
+        assert_eq!(sentence(&foretold(0, 0, 0, 0), 0, "--quick"), None);
+        assert_eq!(
+            sentence(&foretold(300, 600_000_000, 0, 0), 2, "--quick"),
+            None
+        );
     }
 
     #[test]
     fn the_time_the_work_and_the_remedy_are_told() {
-        let told = sentence(&foretold(300, 3_000_000_000, 30_000, 1_000), 2).unwrap();
+        let told = sentence(&foretold(300, 3_000_000_000, 30_000, 1_000), 2, "--quick").unwrap();
         assert!(
             told.contains("some 2 min: up to 300 runs of some 10 000 000 events"),
             "{told}"
         );
         assert!(told.contains("--quick") && !told.contains("memory") && !told.contains("clients"));
         // Where there is one run, no second thread helps.
-        let one = sentence(&foretold(1, 500_000_000, 0, 0), 8).unwrap();
+        let one = sentence(&foretold(1, 500_000_000, 0, 0), 8, "--quick").unwrap();
         assert!(one.contains("some 40 s"), "{one}");
     }
 
     #[test]
     fn many_clients_are_told_to_be_the_reason() {
-        let many = sentence(&foretold(300, 1_000_000, 300_000_000, 1_700_000_000), 2).unwrap();
+        let many = sentence(
+            &foretold(300, 1_000_000, 300_000_000, 1_700_000_000),
+            2,
+            "--quick",
+        )
+        .unwrap();
         for part in ["some 5 min and 3 000 MB of memory", "fewer clients"] {
             assert!(many.contains(part), "{many}");
         }
@@ -113,7 +125,11 @@ mod tests {
     #[test]
     fn no_guess_panics() {
         let most = foretold(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
-        assert!(sentence(&most, 1).is_some());
-        assert_eq!(sentence(&most, usize::MAX), None, "a thread for each run");
+        assert!(sentence(&most, 1, "--quick").is_some());
+        assert_eq!(
+            sentence(&most, usize::MAX, "--quick"),
+            None,
+            "a thread for each run"
+        );
     }
 }

@@ -55,6 +55,15 @@ impl Progress {
 }
 
 impl Progress {
+    /// Says something meanwhile, if anybody watches: a line that stays, above the one that goes on.
+    pub fn note(&self, sentence: &str) {
+        let Some(shown) = &self.shown else { return };
+        // Held, so that no other thread draws its line in the middle.
+        let _shown = shown.lock();
+        let text = Stream::Stderr.wrapped(sentence);
+        let _ = writeln!(std::io::stderr(), "\r\u{1b}[K{text}");
+    }
+
     /// Says a sentence beforehand, on a terminal or not.
     pub fn say(sentence: &str) {
         let text = Stream::Stderr.wrapped(sentence);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use becalm::Policy;
 use becalm_sim::catalogue::Candidate;
 use becalm_sim::change::{Place, changed};
 use becalm_sim::remedy::{self, Remedy, Step};
@@ -9,7 +10,7 @@ use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Study, Verdict};
 use serde::Serialize;
 
-use super::contender::{OWN, YOURS};
+use super::contender::{DEFAULT, OWN, Start, YOURS, candidates};
 use super::subject::Subject;
 use crate::again;
 use crate::wording::filled;
@@ -62,8 +63,13 @@ pub fn patient<'a>(
 }
 
 impl Told {
-    /// Searches for the remedy of a policy.
-    pub fn find(subject: &Subject<'_>, of: &Candidate, plan: &Plan<'_>) -> Option<Self> {
+    /// Searches for the remedy of a policy, which is one of those that start from `start`.
+    pub fn find(
+        subject: &Subject<'_>,
+        start: &Start<'_>,
+        of: &Candidate,
+        plan: &Plan<'_>,
+    ) -> Option<Self> {
         let scenario = subject.scenario(&of.policy)?;
         let scenario = changed(scenario, &of.changes);
         let Remedy {
@@ -77,13 +83,13 @@ impl Told {
                 places.flat_map(|name| Place::named(&scenario, name).unwrap_or_default());
             places.all(|it| it.policies(&scenario).len() == 1)
         };
-        // The text of a place starts from the file's policy, and not from the one of the flags.
-        let compare = step.as_ref().filter(|it| of.name == OWN && is_one(it));
-        let compare = compare.map(|it| format!("{OWN},{}", compared(&of.name, it)));
-        let lines = match &step {
-            Some(step) if subject.is_file() && is_one(step) => {
-                lines(&changed(scenario.clone(), &step.changes), step.places())
-            }
+        let step = step.filter(is_one);
+        let kept = step.map(|it| (changed(scenario.clone(), &it.changes), it));
+        let compare = kept
+            .as_ref()
+            .and_then(|(kept, step)| compared(subject, start, &of.name, step, kept));
+        let lines = match &kept {
+            Some((kept, step)) if subject.is_file() => lines(kept, step.places()),
             _ => Vec::new(),
         };
         Some(Self {
@@ -136,10 +142,54 @@ pub fn code(lines: &[Line]) -> String {
     lines.collect::<Vec<_>>().concat()
 }
 
-/// A policy with a step, as `--compare` reads it.
-fn compared(of: &str, step: &Step) -> String {
+/// The list with which `--compare` shows a policy, and the one with a step that makes of it what is `kept`.
+///
+/// A place starts from the policy of the file there, whatever the flags have: where the step behind the
+/// policy does not say it, the policy of each place that is not as in the file is written in whole.
+fn compared(
+    subject: &Subject<'_>,
+    start: &Start<'_>,
+    of: &str,
+    step: &Step,
+    kept: &Scenario,
+) -> Option<String> {
     let places = step.places().into_iter();
-    let each = places.map(|place| format!("{place}: {}", step.what));
-    let each = each.collect::<Vec<_>>().join("; ");
-    format!("{of}; {each}")
+    let of_step: Vec<String> = places
+        .map(|place| format!("; {place}: {}", step.what))
+        .collect();
+    let of_step = of_step.concat();
+    let in_whole = || {
+        let own = start.scenario.as_ref()?;
+        let mut places = Place::all_of(kept);
+        places.retain(|it| it.policy(kept) != it.policy(own));
+        let each = places
+            .iter()
+            .map(|it| Some(format!("; {}: {}", it.name(), settings(it.policy(kept)?)?)));
+        each.collect::<Option<String>>()
+    };
+    let shows = |list: &String| {
+        let read = candidates(std::slice::from_ref(list), &[], start);
+        let shown = read.ok().and_then(|read| match &read[..] {
+            [_, it] => Some(changed(subject.scenario(&it.policy)?, &it.changes)),
+            _ => None,
+        });
+        shown.as_ref() == Some(kept)
+    };
+    Some(format!("{of},{of}{of_step}"))
+        .filter(shows)
+        .or_else(|| in_whole().map(|it| format!("{of},{OWN}{it}")).filter(shows))
+}
+
+/// A policy as a part of `--compare`, from becalm's own defaults on.
+fn settings(policy: &Policy) -> Option<String> {
+    let line = file::policy_line(policy).ok()?;
+    let line: toml::Table = toml::from_str(&line).ok()?;
+    let mut text = DEFAULT.to_owned();
+    for (name, value) in line.get("policy")?.as_table()? {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let _ = write!(text, ";{name}={value}");
+    }
+    Some(text)
 }

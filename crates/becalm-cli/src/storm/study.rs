@@ -51,6 +51,8 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
         }
         let mut plan = plan.clone();
         plan.is_quick = flags.quick;
+        // All there is comes at once.
+        plan.ruled = plan.ruled.filter(|_| !flags.quick);
         Ok((subject.study(&candidates, &plan)?, None))
     };
     let is_asked = !flags.compare.is_empty();
@@ -59,9 +61,9 @@ pub fn run(question: &Question, flags: &StudyFlags) -> Result<ExitCode, String> 
             return None;
         }
         let of = remedy::patient(&candidates, study, is_asked, subject.is_file())?;
-        remedy::Told::find(&subject, of, plan)
+        remedy::Told::find(&subject, &start, of, plan)
     };
-    let done = tell(question, &flags.run, work, remedy)?;
+    let done = tell(question, &flags.run, "--quick", work, remedy)?;
     let mut contenders = done.told.study.contenders.iter();
     let is_down = |verdict| matches!(verdict, Verdict::Metastable | Verdict::Overloaded);
     let fails = flags.strict && contenders.any(|it| it.verdict.is_some_and(is_down));
@@ -99,10 +101,12 @@ pub struct Done {
 }
 
 /// Does the work under a plan with a seed, threads and a display of its progress; then tells of it
-/// wherever the flags say. A terminal has the findings before the search for a remedy begins.
+/// wherever the flags say. A terminal has the findings before the search for a remedy begins. `fewer` is
+/// the flag that makes it shorter most.
 pub fn tell(
     question: &Question,
     flags: &RunFlags,
+    fewer: &str,
     work: impl FnOnce(&Plan<'_>) -> Result<(Study, Option<Recommended>), String>,
     remedy: impl FnOnce(&Study, &Plan<'_>) -> Option<remedy::Told>,
 ) -> Result<Done, String> {
@@ -112,7 +116,7 @@ pub fn tell(
     let (study, recommended) = planned(flags, seed, |plan| {
         let threads = plan.threads;
         let foretell = |foretold: &Foretold| {
-            if let Some(sentence) = patience::sentence(foretold, threads) {
+            if let Some(sentence) = patience::sentence(foretold, threads, fewer) {
                 Progress::say(&sentence);
             }
         };
@@ -144,9 +148,13 @@ pub fn tell(
 fn planned<T>(flags: &RunFlags, seed: u64, work: impl FnOnce(&Plan<'_>) -> T) -> T {
     let progress = Progress::new("runs");
     let tell = |done, all| progress.tell(done, all);
+    let ruled = |name: &str, verdict: Verdict| {
+        progress.note(&format!("{name}: {}; searches follow", verdict.as_str()));
+    };
     let mut plan = plan(seed, flags.runs, flags.threads);
     plan.memory = flags.memory.unwrap_or(plan.memory);
     plan.progress = Some(&tell);
+    plan.ruled = Some(&ruled);
     work(&plan)
 }
 

@@ -34,7 +34,7 @@ pub fn run(question: &Question, flags: &TuneFlags) -> Result<ExitCode, String> {
         let recommended = recommended(&tuning, &subject, &given)?;
         Ok((tuning.study, Some(recommended)))
     };
-    let done = tell(question, &flags.run, work, |_, _| None)?;
+    let done = tell(question, &flags.run, "fewer --policies", work, |_, _| None)?;
     if let (Some(out), Some(recommended)) = (out, &done.told.recommended) {
         let path = out.write(&recommended.file)?;
         if !flags.run.json {

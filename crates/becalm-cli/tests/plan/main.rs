@@ -1,6 +1,7 @@
 //! `becalm plan` tells what a policy does: checked against figures computed by hand.
 
 mod delays;
+mod pages;
 mod samples;
 mod told;
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test program uses a part
 
+pub mod namespaces;
 #[cfg(target_os = "linux")] // setsid(1), and /proc
 pub mod terminal;
 
@@ -12,6 +13,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use namespaces::{CONTAINER, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -37,29 +39,16 @@ pub fn becalm_at_once() -> RunCommand {
     becalm().flags("--base 0")
 }
 
-/// The same as the first process of a container; `None`, and a word of it, where none can be had.
-pub fn becalm_in_container() -> Option<RunCommand> {
-    let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];
-    let container = || {
-        let mut command = Command::new("unshare");
-        command.args(unshare).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    };
-    let tried = container().arg("true").output().unwrap();
-    if !tried.status.success() {
-        not_here(&String::from_utf8_lossy(&tried.stderr));
-        return None;
-    }
-    let mut command = container();
+/// The same as the first process of a container.
+pub fn becalm_in_container() -> RunCommand {
+    let unshare = unshare(CONTAINER);
+    let mut words = unshare.split(' ');
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words);
     command.args([env!("CARGO_BIN_EXE_becalm"), "run"]);
-    Some(RunCommand(command))
-}
-
-/// A test cannot run on this machine. Where everything is to be checked, that is a failure.
-pub fn not_here(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "cannot be tested: {why}");
-    eprintln!("skipped: {why}");
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    RunCommand(command)
 }
 
 impl RunCommand {

@@ -45,24 +45,10 @@ pub const CACHE: Entry = Entry {
             "0.9",
             "the share of requests for these",
         ),
-        Parameter::new(
-            "workers",
-            Kind::Count,
-            "3",
-            "requests that the database works on at once",
-        ),
-        Parameter::new(
-            "service-time",
-            Kind::Duration,
-            "10ms",
-            "what the database takes for one",
-        ),
-        Parameter::new(
-            "queue",
-            Kind::Places,
-            "3000",
-            "requests that wait for the database at most; by itself ten times as long as callers do",
-        ),
+        usual::database_workers("3"),
+        usual::database_time("10ms"),
+        // Ten times as long as callers wait.
+        usual::database_queue("3000"),
         usual::timeout("1s"),
         Parameter::new(
             "late-fills",

@@ -23,6 +23,29 @@ pub(super) const MEAN_SERVICE_TIME: Parameter = Parameter::new(
     "what a request takes on average",
 );
 
+/// Requests that the database behind the service works on at once.
+pub(super) const fn database_workers(default: &'static str) -> Parameter {
+    let help = "requests that the database works on at once";
+    Parameter::new(WORKERS.name, WORKERS.kind, default, help)
+}
+
+/// What a request takes there where that is drawn.
+pub(super) const fn database_time(default: &'static str) -> Parameter {
+    let help = "what a request takes at the database on average";
+    Parameter::new(
+        MEAN_SERVICE_TIME.name,
+        MEAN_SERVICE_TIME.kind,
+        default,
+        help,
+    )
+}
+
+/// Places of its queue.
+pub(super) const fn database_queue(default: &'static str) -> Parameter {
+    let help = "requests that wait for the database at most";
+    Parameter::new(QUEUE.name, QUEUE.kind, default, help)
+}
+
 /// Clients that share nothing.
 pub(super) const CLIENTS: Parameter = Parameter::new(
     "clients",

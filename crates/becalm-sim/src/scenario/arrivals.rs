@@ -1,8 +1,8 @@
 //! When do calls begin?
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use super::Recorded;
 use crate::engine::Distribution;
 
 /// When the calls of a population begin. All but [`Closed`](Self::Closed) are open loops: they come
@@ -26,7 +26,7 @@ pub enum Arrivals {
         pause: Duration,
     },
     /// At recorded times, in order.
-    Trace(Arc<[Duration]>),
+    Trace(Recorded),
     /// A closed loop: each client thinks, calls, waits for the end of its call, and thinks again.
     Closed {
         /// The time between two calls of a client.

@@ -50,7 +50,7 @@ pub enum InvalidScenario {
         /// The field.
         field: &'static str,
     },
-    /// A population has no variants, or their shares are below 0 or do not add up to 1.
+    /// A population has no variants, or their shares do not add up to 1.
     Variants {
         /// Whose.
         of: String,
@@ -100,10 +100,12 @@ impl fmt::Display for InvalidScenario {
                 )
             }
             Self::Share { of, field } => {
-                write!(
-                    f,
-                    "the {field} of {of} must be from 0 to 1, and a capacity above 0"
-                )
+                let from = if *field == "capacity" {
+                    "above 0, up"
+                } else {
+                    "from 0"
+                };
+                write!(f, "the {field} of {of} must be {from} to 1")
             }
             Self::Rate { of, field } => {
                 write!(
@@ -121,7 +123,7 @@ impl fmt::Display for InvalidScenario {
             ),
             Self::Variants { of, sum } => write!(
                 f,
-                "the variants of {of} must have shares from 0 up that add up to 1, not to {sum:.4}"
+                "the variants of {of} must have shares that add up to 1, not to {sum:.4}"
             ),
             Self::Trace(of) => write!(f, "the recorded calls of {of} must be in order; sort them"),
             Self::NoCalls(of) => write!(

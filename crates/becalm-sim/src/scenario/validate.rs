@@ -55,7 +55,11 @@ impl Scenario {
         patience(of, population.timeout)?;
         let shares = || population.variants.iter().map(|variant| variant.share);
         let sum: f64 = shares().sum();
-        if !(shares().all(|share| share >= 0.0) && (sum - 1.0).abs() < ROUNDED) {
+        if shares().any(|share| share < 0.0) {
+            let (of, field) = (of.clone(), "share of a variant");
+            return Err(InvalidScenario::Share { of, field });
+        }
+        if (sum - 1.0).abs() >= ROUNDED || sum.is_nan() {
             let of = of.clone();
             return Err(InvalidScenario::Variants { of, sum });
         }
@@ -86,12 +90,13 @@ impl Scenario {
                 }
                 Ok(())
             }
-            Arrivals::Trace(times) => {
+            Arrivals::Trace(recorded) => {
+                let times = recorded.times();
                 if !times.is_sorted() {
                     return Err(InvalidScenario::Trace(of.clone()));
                 }
                 limit(of, "recorded calls", times.last().copied())?;
-                if times.first().is_none_or(|first| *first >= self.horizon) {
+                if recorded.at(0).is_none_or(|first| first >= self.horizon) {
                     return Err(InvalidScenario::NoCalls(of.clone()));
                 }
                 Ok(())

@@ -42,6 +42,8 @@ pub fn study<E>(
         let mut of_point = plan.clone();
         of_point.is_quick = true;
         of_point.progress = Some(&tell);
+        // A point is soon done, and there are many.
+        of_point.ruled = None;
         let study = each(point, &of_point)?;
         let own = study
             .contenders

@@ -43,6 +43,11 @@ pub(super) fn halve(
     known
 }
 
+/// How many of so many a round keeps, beside those that always stay.
+pub(super) fn kept(all: usize, least: usize) -> usize {
+    all.div_ceil(2).max(least)
+}
+
 fn better_half(known: &[(usize, Objectives)], always: usize, least: usize) -> Vec<usize> {
     let rounded: Vec<Objectives> = known.iter().map(|(_, it)| it.rounded()).collect();
     let mut order: Vec<(f64, usize, usize)> = known
@@ -51,7 +56,7 @@ fn better_half(known: &[(usize, Objectives)], always: usize, least: usize) -> Ve
         .map(|((place, it), rank)| (it.lost, rank, *place))
         .collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let keep = known.len().div_ceil(2).max(least);
+    let keep = kept(known.len(), least);
     let best = order.into_iter().enumerate();
     let mut kept: Vec<usize> = best
         .filter(|(at, (_, _, place))| *at < keep || *place < always)

@@ -22,6 +22,7 @@
 mod candidates;
 mod choice;
 mod confirmed;
+mod foretold;
 mod front;
 mod halving;
 mod layers;

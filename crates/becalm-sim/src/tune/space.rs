@@ -212,3 +212,35 @@ fn set<T>(field: &mut T, value: Option<T>) {
         *field = value;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_space_that_cannot_be_searched_is_refused() {
+        let refused = |change: fn(&mut Space)| {
+            let mut space = Space::default();
+            change(&mut space);
+            space.validate()
+        };
+        assert_eq!(refused(|_| ()), Ok(()));
+        assert_eq!(refused(|it| it.policies = 0), Err(InvalidSpace::Policies));
+        assert_eq!(
+            refused(|it| it.policies = Space::MOST + 1),
+            Err(InvalidSpace::Policies)
+        );
+        assert_eq!(
+            refused(|it| it.attempts.push(0)),
+            Err(InvalidSpace::Attempts)
+        );
+        assert_eq!(refused(|it| it.caps.push(0)), Err(InvalidSpace::Caps));
+        for factor in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let mut space = Space::default();
+            space.timeouts.push(factor);
+            let refused = space.validate();
+            assert_eq!(refused, Err(InvalidSpace::Timeouts), "{factor}");
+            assert!(refused.unwrap_err().to_string().contains("timeouts"));
+        }
+    }
+}

@@ -12,6 +12,7 @@ use crate::world::{self, Ceiling};
 use super::candidates::candidates;
 use super::choice::{Choice, Tuned};
 use super::confirmed::Confirmed;
+use super::foretold::{Effort, foretold};
 use super::halving::halve;
 use super::layers::Layers;
 use super::objectives::Objectives;
@@ -48,6 +49,8 @@ const LEAST: usize = 8;
 /// Runs of each case of the front that had no part in the choice. With a trigger and enough capacity
 /// there are three cases, and thirty runs without a loss show that fewer than 12 % are lost.
 const FRESH: u32 = 10;
+/// Runs of each value of a search for an outage, at least: of fewer none can be sure.
+const OUTAGE: u32 = 10;
 
 /// Looks for the policies that no other beats, in the scenario that `build` makes of each.
 ///
@@ -93,8 +96,25 @@ pub fn tune_with(
     let last = plan.runs.unwrap_or(ROUNDS[2]).max(1);
     let fresh = plan.runs.unwrap_or(FRESH).max(1);
     let rounds = [last.div_ceil(4), last.div_ceil(2), last];
-    announce(&runs, &trials, rounds);
     let always = policies.iter().take_while(|it| it.stays).count();
+    let is_ruled = is_bounded(&world);
+    let effort = Effort {
+        rounds: &rounds,
+        always,
+        least: LEAST,
+        fresh,
+        outage: if is_ruled && !plan.is_quick {
+            last.max(OUTAGE)
+        } else {
+            0
+        },
+    };
+    let foretold = foretold(&trials, &effort);
+    foretold.check(trials.iter().map(|it| &it.scenario), plan.memory)?;
+    runs.expect(foretold.runs);
+    if let Some(tell) = plan.foretold {
+        tell(&foretold);
+    }
     let tried = halve(
         trials.len(),
         always,
@@ -119,14 +139,11 @@ pub fn tune_with(
         })
         .collect();
     let mut choice = Choice::of(&tuned, given);
-    let cases = trials.iter().map(Trial::cases).max().unwrap_or_default();
-    runs.announce((choice.front.len() as u64 + 1) * cases * u64::from(fresh));
     let scenario = |tuned: &Tuned| changed(build(&tuned.policy), &tuned.changes);
     choice.confirm(|tuned| Confirmed::of(&Trial::new(scenario(tuned)), &runs, fresh));
-    let is_ruled = is_bounded(&world);
     let outage = |tuned: &Tuned| {
-        let search = || longest_outage(&scenario(tuned), &runs, last.max(10));
-        is_ruled.then(search).flatten()
+        let search = || longest_outage(&scenario(tuned), &runs, effort.outage);
+        (effort.outage > 0).then(search).flatten()
     };
     let own = outage(&choice.recommended);
     let of_given = if choice.given.is(&choice.recommended) {
@@ -160,17 +177,4 @@ pub fn tune_with(
         runs: runs.done(),
         study,
     })
-}
-
-fn announce<R: Fn(&Scenario, u64) -> Recording + Sync>(
-    runs: &Runs<'_, R>,
-    trials: &[Trial],
-    rounds: [u32; 3],
-) {
-    let cases = trials.iter().map(Trial::cases).max().unwrap_or_default();
-    let mut left = trials.len();
-    for round in rounds {
-        runs.announce(left as u64 * cases * u64::from(round));
-        left = left.div_ceil(2).max(LEAST).min(trials.len());
-    }
 }

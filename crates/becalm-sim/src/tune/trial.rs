@@ -10,7 +10,7 @@ use super::objectives::Objectives;
 
 /// A policy under test.
 pub(super) struct Trial {
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
     worse: Vec<Stress>,
     /// Whether the service can stay down at all.
     is_bounded: bool,
@@ -64,9 +64,10 @@ impl Trial {
         }
     }
 
-    /// Cases that each round runs.
-    pub(super) fn cases(&self) -> u64 {
-        1 + self.worse.len() as u64
+    /// What each round runs: the scenario and its worse cases.
+    pub(super) fn cases(&self) -> impl Iterator<Item = &Scenario> {
+        let worse = self.worse.iter().map(|it| &it.scenario);
+        std::iter::once(&self.scenario).chain(worse)
     }
 
     /// Runs the scenario and its worse cases, and says what is known by now.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::{Budget, Policy};
 
-use crate::scenario::{Arrivals, Effect, Scenario, Sharing, Stale};
+use crate::scenario::{Arrivals, Effect, Population, Scenario, Sharing, Stale, Variant};
 use crate::world::at_rest;
 
 use super::capacity::{failing, hidden_capacity, most_attempts, open_calls};
@@ -55,12 +55,16 @@ impl Foretold {
     /// # Errors
     ///
     /// What makes it too large.
-    pub(super) fn check(&self, scenarios: &[Scenario], most: u64) -> Result<(), TooMuch> {
-        let mut each = scenarios.iter();
+    pub(crate) fn check<'a>(
+        &self,
+        scenarios: impl IntoIterator<Item = &'a Scenario> + Clone,
+        most: u64,
+    ) -> Result<(), TooMuch> {
+        let mut each = scenarios.clone().into_iter();
         if let Some(too_much) = each.find_map(|it| TooMuch::at_rest(it, most)) {
             return Err(too_much);
         }
-        let largest = scenarios.iter().max_by_key(|it| events(it));
+        let largest = scenarios.into_iter().max_by_key(|it| events(it));
         match largest {
             Some(largest) if self.events > TooMuch::EVENTS => {
                 Err(TooMuch::of_events(largest, self.runs, self.events))
@@ -87,9 +91,7 @@ impl Foretold {
         let lasts = scenario.triggers.iter().any(|it| !it.length.is_zero());
         if thoroughness.searches {
             self.add(&loaded, u64::from(POINTS) * each);
-            if lasts {
-                self.add(&longer(&shorter, LENGTH), u64::from(POINTS) * each);
-            }
+            self.add_outage(&shorter, each);
         }
         if let Some(map) = thoroughness.map.filter(|_| lasts) {
             let cells = u64::from(map.lengths) * u64::from(map.loads);
@@ -97,7 +99,15 @@ impl Foretold {
         }
     }
 
-    fn add(&mut self, scenario: &Scenario, runs: u64) {
+    /// Adds a search for the longest outage that it survives, at so many runs of each value.
+    pub(crate) fn add_outage(&mut self, scenario: &Scenario, each: u64) {
+        if scenario.triggers.iter().any(|it| !it.length.is_zero()) {
+            self.add(&longer(scenario, LENGTH), u64::from(POINTS) * each);
+        }
+    }
+
+    /// Adds so many runs of a scenario.
+    pub(crate) fn add(&mut self, scenario: &Scenario, runs: u64) {
         self.runs = self.runs.saturating_add(runs);
         let events = runs.saturating_mul(events(scenario));
         self.events = self.events.saturating_add(events);
@@ -223,8 +233,8 @@ pub(super) fn attempts_in_a_storm(
 const MANY: f64 = 16.0;
 const STEPS: usize = 64;
 
-/// The scenario with open loops in place of closed ones, which call as often if the service keeps
-/// up with them.
+/// The scenario with open loops in place of closed ones, which call as often: those who find a place
+/// as the service answers them, and those who do not as soon as they have given up.
 fn opened(scenario: &Scenario) -> Scenario {
     let mut opened = scenario.clone();
     for population in &mut opened.populations {
@@ -237,10 +247,33 @@ fn opened(scenario: &Scenario) -> Scenario {
             .find(|it| it.name == population.target);
         let round = think.mean() + target.map_or(0.0, |it| it.time.mean());
         let calls = f64::from(population.clients) / round.max(1e-6);
-        let rate = target.map_or(calls, |it| calls.min(accepts(it)));
-        population.arrivals = Arrivals::Poisson(rate);
+        let places = target.and_then(|it| {
+            let of_each = f64::from(it.workers) + f64::from(it.queue?);
+            Some(f64::from(it.instances) * of_each)
+        });
+        let outside = (f64::from(population.clients) - places.unwrap_or(f64::INFINITY)).max(0.0);
+        let refused = outside / (think.mean() + until_given_up(scenario, population)).max(1e-6);
+        let served = target.map_or(calls, |it| calls.min(accepts(it)));
+        population.arrivals = Arrivals::Poisson(served + refused);
     }
     opened
+}
+
+/// Seconds that a call takes whose attempts are all refused at once.
+fn until_given_up(scenario: &Scenario, population: &Population) -> f64 {
+    let there_and_back = 2.0 * scenario.network.delay.mean();
+    let Some(Variant { policy, .. }) = population.variants.first() else {
+        return there_and_back;
+    };
+    let attempts = attempts_in_a_storm(scenario, policy, population.timeout);
+    let mut middle = || u64::MAX / 2;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    // saturates, and is not negative
+    let delays = policy
+        .delays(&mut middle)
+        .take((attempts as usize).saturating_sub(1));
+    let waits: f64 = delays.take(STEPS).map(|it| it.as_secs_f64()).sum();
+    waits + attempts * there_and_back
 }
 
 /// Clients of a run that have a state of their own.

@@ -130,9 +130,8 @@ pub(super) fn open_rate(scenario: &Scenario, population: &Population) -> f64 {
             (rate * pause + burst_rate * burst) / (burst + pause)
         }
         // What is recorded beyond the end of the run plays no part in it.
-        Arrivals::Trace(times) => {
-            let played = times.partition_point(|time| *time < scenario.horizon);
-            played as f64 / scenario.horizon.as_secs_f64()
+        Arrivals::Trace(recorded) => {
+            recorded.before(scenario.horizon) as f64 / scenario.horizon.as_secs_f64()
         }
         Arrivals::Closed { .. } => 0.0,
     }

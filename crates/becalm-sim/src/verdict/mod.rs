@@ -42,7 +42,7 @@ pub use judgeable::{Unjudgeable, judgeable};
 pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
 pub use map::{Resolution, phase_map};
 pub use recovery::Recovery;
-pub use ruling::{Ruling, rule};
+pub use ruling::{Ruling, rule, rule_on_one};
 pub use runs::{Run, Runs};
 pub use services::{Flow, Seen};
 pub use stress::{By, Stress, Worse};

@@ -95,10 +95,27 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
     ruling
 }
 
+/// The verdict on one run by the same rule, such as one that was measured and not simulated: overloaded,
+/// metastable, or none where the service came back, as worse cases alone tell whether it is stable or
+/// vulnerable.
+pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
+    if is_beyond(bottleneck(scenario)) {
+        Some(Verdict::Overloaded)
+    } else if !outcome.holds() {
+        Some(Verdict::Metastable)
+    } else {
+        None
+    }
+}
+
+/// Whether first tries alone are more than a service can serve.
+fn is_beyond(bottleneck: Option<Bottleneck>) -> bool {
+    bottleneck.is_some_and(|it| it.utilisation() > 1.0)
+}
+
 fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verdict {
-    let is_beyond = ruling.bottleneck.is_some_and(|it| it.utilisation() > 1.0);
     let calm = Proportion::of(ruling.calm.iter().map(Outcome::holds));
-    if is_beyond || !calm.is_mostly() {
+    if is_beyond(ruling.bottleneck) || !calm.is_mostly() {
         return Verdict::Overloaded;
     }
     let back = ruling.back();

@@ -82,7 +82,9 @@ pub(super) fn seen(scenario: &Scenario, recording: &Recording, phases: &Phases) 
     if scenario.services.len() < 2 {
         return Vec::new();
     }
-    let flows = |buckets: Range<usize>| flows(scenario, recording, &buckets);
+    let services = 0..scenario.services.len();
+    let callers: Vec<_> = services.map(|at| callers(scenario, at)).collect();
+    let flows = |buckets: Range<usize>| flows(scenario, recording, &callers, &buckets);
     let mut each = [
         flows(phases.before.clone()),
         flows(phases.during.clone()),
@@ -114,7 +116,12 @@ pub(super) fn seen(scenario: &Scenario, recording: &Recording, phases: &Phases) 
     all
 }
 
-fn flows(scenario: &Scenario, recording: &Recording, buckets: &Range<usize>) -> Vec<Flow> {
+fn flows(
+    scenario: &Scenario,
+    recording: &Recording,
+    callers: &[Vec<Place>],
+    buckets: &Range<usize>,
+) -> Vec<Flow> {
     let length = times(scenario.bucket, buckets.len());
     let count = |counts: &[u32]| -> u64 {
         let counts = counts.get(buckets.clone());
@@ -131,8 +138,7 @@ fn flows(scenario: &Scenario, recording: &Recording, buckets: &Range<usize>) -> 
     let flow = |(at, unrepeated): (usize, f64)| {
         let record = recording.services.get(at);
         let queue = record.and_then(|it| it.queue.get(buckets.clone()));
-        let callers = callers(scenario, at);
-        let callers = callers.iter();
+        let callers = callers.get(at).into_iter().flatten();
         Flow {
             length,
             arrived: record.map_or(0, |it| count(&it.arrived)),

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crate::record::Recording;
-use crate::scenario::{Effect, Scenario, Trigger};
+use crate::scenario::{Effect, Scenario, Trigger, scaled};
 use crate::search::Proportion;
 
 use super::judge::judge;
 use super::load::bottleneck;
 use super::runs::Runs;
-use super::variation::{longer, louder, times};
+use super::variation::{longer, louder};
 
 /// A case that is worse than the scenario, in one respect.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,8 +85,8 @@ impl Stress {
         let most_loaded = bottleneck(scenario).map_or(0, |it| it.service);
         let service = scenario.services.get(most_loaded)?.name.clone();
         let trigger = Trigger::new(
-            times(scenario.horizon, 0.3),
-            HANG.min(times(scenario.horizon, 0.1)),
+            scaled(scenario.horizon, 0.3),
+            HANG.min(scaled(scenario.horizon, 0.1)),
             Effect::Hang { service },
         );
         Some(Self {

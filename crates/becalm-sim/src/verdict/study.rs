@@ -149,10 +149,23 @@ pub fn study_with(
     if let Some(tell) = plan.foretold {
         tell(&foretold);
     }
-    let examined: Vec<Examined> = candidates
-        .iter()
-        .zip(scenarios)
-        .map(|(candidate, scenario)| examine(candidate, scenario, &runs, each, thoroughness))
+    // All verdicts before any search, which takes many times as long.
+    let mut ruled = Vec::new();
+    for (candidate, scenario) in candidates.iter().zip(scenarios) {
+        let ruling = rule(&scenario, &runs, each);
+        if let Some(too_much) = runs.too_much() {
+            return Err(too_much);
+        }
+        if let Some(tell) = plan.ruled.filter(|_| ruling.is_bounded) {
+            tell(&candidate.name, ruling.verdict);
+        }
+        ruled.push((candidate, scenario, ruling));
+    }
+    let examined: Vec<Examined> = ruled
+        .into_iter()
+        .map(|(candidate, scenario, ruling)| {
+            examine(candidate, scenario, ruling, &runs, each, thoroughness)
+        })
         .collect();
     if let Some(too_much) = runs.too_much() {
         return Err(too_much);
@@ -202,11 +215,11 @@ pub(super) struct Examined {
 fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     candidate: &Candidate,
     scenario: Scenario,
+    ruling: Ruling,
     runs: &Runs<'_, R>,
     each: u32,
     thoroughness: Thoroughness,
 ) -> Examined {
-    let ruling = rule(&scenario, runs, each);
     let is_searched = thoroughness.searches && ruling.is_bounded;
     let shorter = hurried(&scenario);
     let search = is_searched.then_some(&shorter);

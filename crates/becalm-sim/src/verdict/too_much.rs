@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::scenario::{Arrivals, Effect, Scenario};
-use crate::world::{Stopped, at_rest, parts_at_rest};
+use crate::world::{Part, Stopped, parts_at_rest, recordings, sum};
 
 use super::evidence::plain;
 use super::foretold::attempts_in_a_storm;
@@ -51,7 +51,8 @@ impl TooMuch {
 
     /// Of a scenario whose runs would hold more than so many bytes from the beginning.
     pub(super) fn at_rest(scenario: &Scenario, most: u64) -> Option<Self> {
-        (at_rest(scenario) > most).then(|| Self::of_a_run(scenario, Stopped::Memory, most))
+        let is_over = sum(&parts(scenario)) > most;
+        is_over.then(|| Self::of_a_run(scenario, Stopped::Memory, most))
     }
 
     /// Of a run that stopped.
@@ -60,7 +61,7 @@ impl TooMuch {
             let field = largest(&fields(scenario));
             return Self::Pace { field };
         }
-        let parts = parts_at_rest(scenario);
+        let parts = parts(scenario);
         let part = parts.iter().max_by_key(|it| it.bytes);
         let field = match part {
             Some(part) if part.bytes > most / 2 => {
@@ -112,6 +113,13 @@ impl fmt::Display for TooMuch {
 }
 
 impl std::error::Error for TooMuch {}
+
+/// What a run holds before anything happens in it, and what all runs share.
+fn parts(scenario: &Scenario) -> Vec<Part> {
+    let mut parts = parts_at_rest(scenario);
+    parts.extend(recordings(scenario));
+    parts
+}
 
 /// A number of a scenario that may make it large, over what is usual.
 struct Field {

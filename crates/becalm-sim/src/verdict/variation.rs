@@ -1,10 +1,9 @@
 //! What would be the same scenario, but worse or better?
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::Distribution;
-use crate::scenario::{Arrivals, Effect, Scenario, Trigger};
+use crate::scenario::{Arrivals, Effect, Scenario, Trigger, scaled};
 
 /// The scenario without its triggers.
 #[must_use]
@@ -25,8 +24,8 @@ pub fn longer(scenario: &Scenario, factor: f64) -> Scenario {
         return longer;
     };
     for trigger in &mut longer.triggers {
-        trigger.from = first.saturating_add(times(trigger.from.saturating_sub(first), factor));
-        trigger.length = times(trigger.length, factor);
+        trigger.from = first.saturating_add(scaled(trigger.from.saturating_sub(first), factor));
+        trigger.length = scaled(trigger.length, factor);
         lengthen(trigger, factor);
     }
     let after = scenario.horizon.saturating_sub(scenario.triggers_end());
@@ -36,8 +35,8 @@ pub fn longer(scenario: &Scenario, factor: f64) -> Scenario {
 
 fn lengthen(trigger: &mut Trigger, factor: f64) {
     if let Effect::Deploy { each, pause, .. } = &mut trigger.effect {
-        *each = times(*each, factor);
-        *pause = times(*pause, factor);
+        *each = scaled(*each, factor);
+        *pause = scaled(*pause, factor);
     }
 }
 
@@ -55,8 +54,8 @@ pub fn louder(scenario: &Scenario, factor: f64) -> Scenario {
                 *rate *= factor;
                 *burst_rate *= factor;
             }
-            Arrivals::Trace(times) => *times = played(times, factor, scenario.horizon),
-            Arrivals::Closed { think } => *think = scaled(think, 1.0 / factor),
+            Arrivals::Trace(recorded) => *recorded = recorded.faster(factor, scenario.horizon),
+            Arrivals::Closed { think } => *think = each_scaled(think, 1.0 / factor),
         }
     }
     louder
@@ -81,31 +80,9 @@ pub fn crowded(scenario: &Scenario, factor: f64) -> Scenario {
     crowded
 }
 
-/// Calls that no run needs more of.
-const MOST_CALLS: usize = 100_000_000;
-
-/// A trace played so many times as fast, over and over, until it was to end.
-fn played(trace: &[Duration], factor: f64, horizon: Duration) -> Arc<[Duration]> {
-    let end = trace.last().copied().unwrap_or_default().min(horizon);
-    let round = times(end, 1.0 / factor);
-    if round.is_zero() {
-        return trace.into();
-    }
-    let rounds = (0..).map(|round_number: u32| round.saturating_mul(round_number));
-    let faster = rounds
-        .take_while(|from| *from <= end)
-        .flat_map(|from| {
-            let once = trace.iter().filter(|time| **time <= end);
-            once.map(move |time| from.saturating_add(times(*time, 1.0 / factor)))
-        })
-        .take_while(|time| *time <= end)
-        .take(MOST_CALLS);
-    faster.collect()
-}
-
 /// A distribution of times that are so many times as long.
-fn scaled(distribution: &Distribution, factor: f64) -> Distribution {
-    let scale = |time: &Duration| times(*time, factor);
+fn each_scaled(distribution: &Distribution, factor: f64) -> Distribution {
+    let scale = |time: &Duration| scaled(*time, factor);
     match distribution {
         Distribution::Constant(time) => Distribution::Constant(scale(time)),
         Distribution::Exponential(mean) => Distribution::Exponential(scale(mean)),
@@ -127,9 +104,4 @@ fn scaled(distribution: &Distribution, factor: f64) -> Distribution {
             Distribution::Empirical(times.iter().map(scale).collect())
         }
     }
-}
-
-/// So many times as long, to the nanosecond below; what cannot be is the longest that can.
-pub(super) fn times(duration: Duration, factor: f64) -> Duration {
-    Duration::try_from_secs_f64(duration.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }

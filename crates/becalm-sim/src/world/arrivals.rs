@@ -59,8 +59,8 @@ impl OpenLoop {
                 after(now, rate * self.factor, 1.0)
             }
             Arrivals::Bursty { .. } => self.bursty(arrivals, now),
-            Arrivals::Trace(times) => {
-                let next = times.get(self.recorded).map_or(NEVER, |time| nanos(*time));
+            Arrivals::Trace(recorded) => {
+                let next = recorded.at(self.recorded).map_or(NEVER, nanos);
                 self.recorded += 1;
                 next
             }

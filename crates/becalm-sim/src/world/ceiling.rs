@@ -175,9 +175,13 @@ impl<T: Tracer> World<'_, T> {
 
 /// Bytes of a run in which nothing has happened yet.
 pub(crate) fn at_rest(scenario: &Scenario) -> u64 {
-    parts_at_rest(scenario)
-        .iter()
-        .fold(0, |sum, part| sum.saturating_add(part.bytes))
+    sum(&parts_at_rest(scenario))
+}
+
+/// Bytes of these parts together.
+pub(crate) fn sum(parts: &[Part]) -> u64 {
+    let each = parts.iter().map(|part| part.bytes);
+    each.fold(0, u64::saturating_add)
 }
 
 /// What makes a run large before anything happens in it.
@@ -189,6 +193,23 @@ pub(crate) struct Part {
     pub field: &'static str,
     pub count: u64,
     pub bytes: u64,
+}
+
+/// What is there once, whatever runs: the recorded calls of each population.
+pub(crate) fn recordings(scenario: &Scenario) -> Vec<Part> {
+    let populations = scenario.populations.iter();
+    let of = populations.filter_map(|population| {
+        let Arrivals::Trace(recorded) = &population.arrivals else {
+            return None;
+        };
+        Some(Part {
+            of: population.name.clone(),
+            field: "recorded calls",
+            count: recorded.times().len() as u64,
+            bytes: size_of_val(recorded.times()) as u64,
+        })
+    });
+    of.collect()
 }
 
 /// Clients, instances, keys, buckets, with what they take.

@@ -58,7 +58,7 @@ use triggers::Triggers;
 use wakers::Woken;
 
 pub use ceiling::{Ceiling, Stopped};
-pub(crate) use ceiling::{at_rest, parts_at_rest};
+pub(crate) use ceiling::{Part, at_rest, parts_at_rest, recordings, sum};
 pub use trace::{Caller, Step, Traced};
 
 /// Runs a scenario once. Equal seeds leave equal recordings.

@@ -46,37 +46,20 @@ pub use config::{Breaker, InvalidBreaker, Refuses, Span, Trip};
 use core::fmt;
 use core::time::Duration;
 
+use crate::names::names;
 use crate::time::Instant;
 
-/// What a breaker lets through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
+names! {
+    /// What a breaker lets through.
+    State: "breaker state", shown;
     /// Every call.
-    Closed,
+    Closed = "closed";
     /// None, until its open time is over.
-    Open,
+    Open = "open";
     /// A bounded number of probes at once.
-    HalfOpen,
+    HalfOpen = "half_open";
     /// None, until an operator says so.
-    Isolated,
-}
-
-impl State {
-    /// The name in events and metrics: `closed`, `open`, `half_open`, `isolated`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-            Self::Isolated => "isolated",
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    Isolated = "isolated";
 }
 
 /// How a call ended, as its caller sees it.

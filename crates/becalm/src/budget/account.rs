@@ -8,8 +8,8 @@ use crate::time::Instant;
 
 /// The state of one kind of budget, for all threads at once.
 ///
-/// A new kind is a file with one of these, its parameters and their text, and its row in
-/// [`kind`](super::kind).
+/// A new kind is its parameters in [`config`](super::config), a file with one of these and its text,
+/// and its rows in [`kind`](super::kind) and [`kinds`](super::kinds).
 pub(super) trait Account: fmt::Debug + Send + Sync {
     /// Takes over its own part of a configuration in a new generation, filled as said. Only the ratio
     /// is opened where it has no part.

@@ -1,67 +1,12 @@
 //! How are the retries in progress kept to a share of the calls in progress, as in Envoy?
 
 use super::account::{Account, Fill, Level};
-use super::kind::{Budget, InvalidBudget, of};
+use super::config::Concurrency;
+use super::kind::{Budget, Kind, part};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot};
-use crate::reasons::require;
-use crate::setters::setters;
+use crate::grammar::Kind as Text;
 use crate::sync::{AtomicU64, MILLION, Ordering, change, millionths};
 use crate::time::Instant;
-
-/// Retries in progress are a share of the calls in progress: the budget of Envoy.
-///
-/// Whenever a retry is granted: retries in progress, itself among them <= `share` x calls in progress,
-/// or `floor` if that is more.
-///
-/// Envoy's retry budget, and with a share of 0 its `max_retries`. A retry is in progress from the start
-/// of its wait until it ends, in whatever way; nothing else comes back, nothing is saved up. It
-/// bounds what runs at once, not the traffic: at low rates the floor alone may grant every call its
-/// retry, which is linted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Concurrency {
-    /// Retries for each call in progress, first tries and retries alike. From 0 to 1 in steps of a
-    /// millionth. Default 0.2, Envoy's `budget_percent`.
-    pub share: f64,
-    /// Retries that may be in progress whatever the traffic. From 0 to 1 000 000, and from 1 where the
-    /// share is 0. Default 3, Envoy's `min_retry_concurrency`.
-    pub floor: u32,
-}
-
-impl Concurrency {
-    pub(crate) const DEFAULT: Self = Self {
-        share: 0.2,
-        floor: 3,
-    };
-
-    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        let is_share = self.share == 0.0 || (1e-6..=1.0).contains(&self.share);
-        let is_bound = self.share != 0.0 || self.floor > 0;
-        require([
-            (is_share, InvalidBudget::ConcurrencyShare),
-            (
-                self.floor <= 1_000_000 && is_bound,
-                InvalidBudget::ConcurrencyFloor,
-            ),
-        ])
-    }
-}
-
-impl Default for Concurrency {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-setters! {
-    /// Setters: each returns the kind with one field changed.
-    impl Concurrency;
-    /// Sets the retries for each call in progress.
-    share: f64;
-    /// Sets the retries that may be in progress whatever the traffic.
-    floor: u32;
-}
 
 impl Budget {
     /// Retries in progress are at most this share of the calls in progress, or `floor` if that is more.
@@ -72,11 +17,11 @@ impl Budget {
 
 /// How it is written.
 pub(super) const TEXT: Text<Budget> = Text {
-    name: "concurrency",
+    name: Kind::Concurrency.as_str(),
     example: "concurrency:0.2",
     start: || Budget::Concurrency(Concurrency::default()),
-    first: Some(of!(Concurrency, Number, share)),
-    parameters: &[&[("floor", of!(Concurrency, Whole, floor))]],
+    first: Some(part!(Concurrency, Number, share)),
+    parameters: &[&[("floor", part!(Concurrency, Whole, floor))]],
 };
 
 /// Slots for retries, each held from the start of its wait until it ends, and the calls in progress.

@@ -2,65 +2,13 @@
 
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::kind::{Budget, InvalidBudget, of};
+use super::config::Grpc;
+use super::kind::{Budget, Kind, part};
 use crate::classify::{Class, Failure};
-use crate::grammar::{Kind as Text, Slot};
+use crate::grammar::Kind as Text;
 use crate::hint::Hint;
-use crate::reasons::require;
-use crate::setters::setters;
 use crate::sync::{AtomicU32, Ordering};
 use crate::time::Instant;
-
-/// No retries while failures have outweighed successes: the throttle of gRPC.
-///
-/// Over any interval: retries < `max_tokens` / 2 + `token_ratio` x successes in it.
-///
-/// gRPC's `retryThrottling` (gRFC A6). Tokens start at `max_tokens`. A failure that may be retried,
-/// or that comes with the server's word not to, takes one; a success adds `token_ratio`; other
-/// failures change nothing. Retries are granted while more than half are left, and take nothing
-/// themselves, so nothing comes back either.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Grpc {
-    /// Tokens at most. From 1 to 1000. Default 10, the example of A6.
-    pub max_tokens: u32,
-    /// Tokens that a success adds. From 0.001 to 1000; decimals beyond the third are ignored, as
-    /// A6 says. Default 0.1, the example of A6.
-    pub token_ratio: f64,
-}
-
-impl Grpc {
-    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        require([
-            (
-                (1..=1000).contains(&self.max_tokens),
-                InvalidBudget::MaxTokens,
-            ),
-            (
-                (0.001..=1e3).contains(&self.token_ratio),
-                InvalidBudget::TokenRatio,
-            ),
-        ])
-    }
-}
-
-impl Default for Grpc {
-    fn default() -> Self {
-        Self {
-            max_tokens: 10,
-            token_ratio: 0.1,
-        }
-    }
-}
-
-setters! {
-    /// Setters: each returns the kind with one field changed.
-    impl Grpc;
-    /// Sets the tokens at most.
-    max_tokens: u32;
-    /// Sets the tokens that a success adds.
-    token_ratio: f64;
-}
 
 impl Budget {
     /// gRPC's `retryThrottling` with this `maxTokens` and `tokenRatio`.
@@ -74,11 +22,11 @@ impl Budget {
 
 /// How it is written.
 pub(super) const TEXT: Text<Budget> = Text {
-    name: "grpc",
+    name: Kind::Grpc.as_str(),
     example: "grpc:10",
     start: || Budget::Grpc(Grpc::default()),
-    first: Some(of!(Grpc, Whole, max_tokens)),
-    parameters: &[&[("ratio", of!(Grpc, Number, token_ratio))]],
+    first: Some(part!(Grpc, Whole, max_tokens)),
+    parameters: &[&[("ratio", part!(Grpc, Number, token_ratio))]],
 };
 
 /// A token, in the unit of the word: A6 knows three decimals.

@@ -1,28 +1,19 @@
-//! Which kinds of budget are there, and why is one refused?
+//! Which kinds of budget are there, and which of them does a budget have?
 
-use alloc::boxed::Box;
 use core::fmt;
 
-use super::account::Account;
-use super::concurrency::{self, Concurrency, ConcurrencyBudget};
-use super::grpc::{self, Grpc, GrpcBudget};
-use super::per_minute::{self, PerMinute};
-use super::ratio::{self, Ratio, RatioBudget};
-use super::tokens::{self, TokenBudget, Tokens};
-use super::window::{self, Window, WindowBudget};
-use crate::grammar::Kind as Text;
-use crate::reasons::reasons;
+use super::config::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
+use super::invalid::InvalidBudget;
 
-/// A row for each kind: its parameters, its place among several, how it is written, what it wants
-/// to be told, and its state, closed.
+/// A row for each kind: its parameters, its place among several, its name, and what it wants to be
+/// told.
 macro_rules! kinds {
     (
         $(#[$about:meta])*
         $name:ident;
         $(
             $(#[$doc:meta])*
-            $kind:ident($parameters:ty) $place:ident:
-                $text:expr, $wants:expr, $closed:expr;
+            $kind:ident($parameters:ty) $place:ident: $text:literal, $wants:expr;
         )*
     ) => {
         $(#[$about])*
@@ -60,20 +51,13 @@ macro_rules! kinds {
             /// The name in events and metrics, as in the text of a budget: one of a closed set.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$kind => $text.name,)*
+                    $(Self::$kind => $text,)*
                 }
             }
 
             const fn wants(self) -> u8 {
                 match self {
                     $(Self::$kind => $wants,)*
-                }
-            }
-
-            /// Its state, closed.
-            pub(super) fn closed(self) -> Box<dyn Account> {
-                match self {
-                    $(Self::$kind => Box::new($closed),)*
                 }
             }
         }
@@ -112,8 +96,6 @@ macro_rules! kinds {
         }
 
         impl Budget {
-            pub(crate) const TEXTS: &'static [Text<Self>] = &[$($text),*];
-
             /// Refuses a value that is out of range, naming the parameter and the remedy.
             ///
             /// # Errors
@@ -149,23 +131,19 @@ kinds! {
     /// behind it make it tokens a minute and an hour. `none` bounds nothing.
     Budget;
     /// Retries are a share of the calls that succeed: in an outage nothing earns them.
-    Ratio(Ratio) ratio: ratio::TEXT, NOTHING, RatioBudget::new(Budget::None);
+    Ratio(Ratio) ratio: "ratio", NOTHING;
     /// Retries are a share of first tries, however they end: the Google SRE book.
-    FirstTries(Ratio) first_tries:
-        ratio::FIRST_TRIES, FIRST_TRIES, RatioBudget::new(Budget::None);
+    FirstTries(Ratio) first_tries: "first-tries", FIRST_TRIES;
     /// Retries cost tokens, and success earns them: the AWS SDKs.
-    Tokens(Tokens) tokens: tokens::TEXT, OUTCOMES, TokenBudget::default();
+    Tokens(Tokens) tokens: "tokens", OUTCOMES;
     /// No retries while failures have outweighed successes: gRPC's `retryThrottling`.
-    Grpc(Grpc) grpc: grpc::TEXT, OUTCOMES | IS_FREE, GrpcBudget::default();
+    Grpc(Grpc) grpc: "grpc", OUTCOMES | IS_FREE;
     /// Retries in progress are a share of the calls in progress: Envoy, failsafe-go.
-    Concurrency(Concurrency) concurrency:
-        concurrency::TEXT, OUTCOMES | CALLS, ConcurrencyBudget::default();
+    Concurrency(Concurrency) concurrency: "concurrency", OUTCOMES | CALLS;
     /// So many retries a minute, whatever the traffic: Google SRE.
-    PerMinute(PerMinute) per_minute:
-        per_minute::TEXT, NOTHING, WindowBudget::<{ per_minute::LIVE }>::default();
+    PerMinute(PerMinute) per_minute: "per-minute", NOTHING;
     /// Retries are a share of the first tries of the last seconds: Finagle, Linkerd, tower.
-    Window(Window) window:
-        window::TEXT, FIRST_TRIES | TIMES, WindowBudget::<{ window::LIVE }>::default();
+    Window(Window) window: "window", FIRST_TRIES | TIMES;
 }
 
 /// What a kind wants to be told beside the retries.
@@ -180,62 +158,14 @@ const TIMES: u8 = 8;
 /// A retry takes nothing from it.
 const IS_FREE: u8 = 16;
 
-reasons! {
-    /// Why a budget is refused.
-    InvalidBudget;
-    /// A kind is there twice.
-    Twice: "the budget names a kind twice; keep one of them";
-    /// The ratio is out of range.
-    Ratio: "the budget's ratio must be from 0.000001 to 1000; use none for no bound";
-    /// The burst is out of range.
-    Burst: "the budget's burst must be from 1 to 1000000 tokens";
-    /// The floor of a ratio or of a window is out of range.
-    Floor: "the budget's floor must be from 0 to 10000 tokens per second";
-    /// The capacity of tokens is out of range.
-    Capacity: "the budget's capacity must be from 1 to 1000000 tokens";
-    /// The cost of a retry in tokens is out of range.
-    Cost: "the budget's cost must be a whole number from 1 to its capacity";
-    /// The cost of a retry after a throttled failure is out of range.
-    ThrottledCost: "the budget's throttled cost must be a whole number from 1 to its capacity";
-    /// The deposit of a clean success is out of range.
-    CleanSuccess: "the budget's clean success must be a whole number from 0 to its capacity";
-    /// gRPC's `maxTokens` is out of range.
-    MaxTokens: "the budget's maximum of gRPC tokens must be from 1 to 1000";
-    /// gRPC's `tokenRatio` is out of range.
-    TokenRatio: "the budget's ratio of gRPC tokens must be from 0.001 to 1000";
-    /// The share of a window is out of range.
-    Share: "the budget's share of a window must be from 0.000001 to 1000, or 0 beside a floor";
-    /// The length of a window is out of range.
-    Ttl: "the budget's ttl must be a duration from 1s to 60s, such as 10s";
-    /// The share of the calls in progress is out of range.
-    ConcurrencyShare:
-        "the budget's share of the calls in progress must be from 0.000001 to 1, or 0 beside a floor";
-    /// The number of retries in progress is out of range.
-    ConcurrencyFloor:
-        "the budget's floor of retries in progress must be from 0 to 1000000, and from 1 where \
-         the share is 0";
-    /// The number of retries a minute is out of range.
-    PerMinute: "the budget's retries a minute must be from 1 to 1000000";
-}
-
 /// The slot of a field of a kind.
-macro_rules! of {
-    ($kind:ident, $slot:ident, $field:ident) => {
-        Slot::$slot(
-            |it, value| {
-                if let Budget::$kind(kind) = it {
-                    kind.$field = value;
-                }
-            },
-            |it| match it {
-                Budget::$kind(kind) => Some(kind.$field),
-                _ => None,
-            },
-        )
+macro_rules! part {
+    ($kind:ident, $slot:ident, $field:ident $(, unless $default:expr)?) => {
+        $crate::grammar::of!($slot, |it| *it, Budget::$kind(kind) => kind.$field $(, unless $default)?)
     };
 }
 
-pub(super) use of;
+pub(super) use part;
 
 /// The kinds that a budget has, one by one.
 impl Budget {

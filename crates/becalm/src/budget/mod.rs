@@ -7,10 +7,13 @@
 mod account;
 mod balance;
 mod concurrency;
+mod config;
 mod grpc;
 #[cfg(feature = "std")]
 mod idle;
+mod invalid;
 mod kind;
+mod kinds;
 mod per_minute;
 mod ratio;
 mod set;
@@ -19,14 +22,11 @@ mod tokens;
 mod window;
 mod withdrawal;
 
-pub use concurrency::Concurrency;
-pub use grpc::Grpc;
-pub use kind::{Budget, InvalidBudget, Kind};
-pub use per_minute::PerMinute;
-pub use ratio::{Ratio, RatioBudget};
+pub use config::{Concurrency, Grpc, PerMinute, Ratio, Tokens, Window};
+pub use invalid::InvalidBudget;
+pub use kind::{Budget, Kind};
+pub use ratio::RatioBudget;
 pub use set::{Budgets, Gauge};
-pub use tokens::Tokens;
-pub use window::Window;
 pub use withdrawal::Withdrawal;
 
 use core::fmt;

@@ -10,91 +10,12 @@
 
 use super::Withdrawal;
 use super::account::{Account, Fill, Level};
-use super::kind::{Budget, InvalidBudget, Kind, of};
+use super::config::Ratio;
+use super::kind::{Budget, Kind, part};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot, unless};
-use crate::reasons::require;
-use crate::setters::setters;
+use crate::grammar::Kind as Text;
 use crate::sync::{AtomicI64, Ordering, change, millionths};
 use crate::time::Instant;
-
-/// Retries are a share of what earns them: of the calls that succeed, or of first tries.
-///
-/// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
-/// and what came back in it.
-///
-/// [`Budget::Ratio`] is earned by calls that succeed, once a call whatever its
-/// attempts; [`Budget::FirstTries`] by calls that begin. The deposits of
-/// successes stop with the service, and so do the retries: they cannot keep down what is down.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Ratio {
-    /// Tokens that a call deposits. From 0.000001 to 1000, in steps of a millionth. Default 0.1, the
-    /// share of the Google SRE book (ch. 21, *Handling Overload*).
-    pub ratio: f64,
-    /// Tokens that a full budget holds; where 1 + `ratio` is more, that is held in its place, or a
-    /// deposit would be lost in part while retries are wanted. From 1 to 1 000 000. Default 10.
-    pub burst: f64,
-    /// Tokens that each second adds, whatever the traffic. From 0 to 10 000, in steps of a millionth
-    /// an hour. Default 10 an hour of successes, so that a client with few calls has its burst again
-    /// within an hour; 0 of first tries.
-    pub floor_per_second: f64,
-}
-
-impl Ratio {
-    pub(crate) const DEFAULT: Self = Self {
-        ratio: 0.1,
-        burst: 10.0,
-        floor_per_second: 10.0 / 3600.0,
-    };
-
-    /// What is left out of the text of first tries.
-    pub(crate) const OF_FIRST_TRIES: Self = Self {
-        floor_per_second: 0.0,
-        ..Self::DEFAULT
-    };
-
-    const NOTHING: Self = Self {
-        ratio: 0.0,
-        burst: 0.0,
-        floor_per_second: 0.0,
-    };
-
-    /// Tokens that a full budget holds: the burst, or 1 + `ratio` where that is more.
-    pub const fn held(self) -> f64 {
-        self.burst.max(1.0 + self.ratio)
-    }
-
-    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        let floors = 0.0..=1e4;
-        require([
-            ((1e-6..=1e3).contains(&self.ratio), InvalidBudget::Ratio),
-            ((1.0..=1e6).contains(&self.burst), InvalidBudget::Burst),
-            (
-                floors.contains(&self.floor_per_second),
-                InvalidBudget::Floor,
-            ),
-        ])
-    }
-}
-
-/// Of successes.
-impl Default for Ratio {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-setters! {
-    /// Setters: each returns the kind with one field changed.
-    impl Ratio;
-    /// Sets the tokens of a deposit.
-    ratio: f64;
-    /// Sets the tokens of a full budget.
-    burst: f64;
-    /// Sets the tokens that each second adds.
-    floor_per_second: f64;
-}
 
 /// A tenth of the calls that succeed, a burst of 10, and 10 retries an hour: room for a client too
 /// small to have earned a token yet, and none for retries that keep a service down.
@@ -157,33 +78,27 @@ impl Budget {
 
 /// How it is written.
 pub(super) const TEXT: Text<Budget> = Text {
-    name: "ratio",
+    name: Kind::Ratio.as_str(),
     example: "ratio:0.1",
     start: || Budget::Ratio(Ratio::default()),
-    first: Some(of!(Ratio, Number, ratio)),
+    first: Some(part!(Ratio, Number, ratio)),
     parameters: &[&[
-        ("burst", of!(Ratio, Number, burst)),
-        ("floor", of!(Ratio, Rate, floor_per_second)),
+        ("burst", part!(Ratio, Number, burst)),
+        ("floor", part!(Ratio, Rate, floor_per_second)),
     ]],
 };
 
 /// How that of first tries is written.
 pub(super) const FIRST_TRIES: Text<Budget> = Text {
-    name: "first-tries",
+    name: Kind::FirstTries.as_str(),
     example: "first-tries:0.1",
     start: || Budget::FirstTries(Ratio::OF_FIRST_TRIES),
-    first: Some(of!(FirstTries, Number, ratio)),
+    first: Some(part!(FirstTries, Number, ratio)),
     parameters: &[&[
-        ("burst", of!(FirstTries, Number, burst)),
+        ("burst", part!(FirstTries, Number, burst)),
         (
             "floor",
-            Slot::Rate(
-                |it, rate| *it = it.floor_per_second(rate),
-                |it| match it {
-                    Budget::FirstTries(tries) => unless(0.0, tries.floor_per_second),
-                    _ => None,
-                },
-            ),
+            part!(FirstTries, Rate, floor_per_second, unless 0.0),
         ),
     ]],
 };

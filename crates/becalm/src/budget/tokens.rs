@@ -2,103 +2,12 @@
 
 use super::account::{Account, Fill, Level};
 use super::balance::{Balance, fill, part};
-use super::kind::{Budget, InvalidBudget, of};
+use super::config::Tokens;
+use super::kind::{Budget, Kind, part};
 use crate::classify::{Class, Failure};
 use crate::grammar::{Kind as Text, Slot};
-use crate::reasons::require;
-use crate::setters::setters;
 use crate::sync::{AtomicU32, Ordering};
 use crate::time::Instant;
-
-/// Retries cost tokens, and successes bring them back: the quota of the AWS SDKs.
-///
-/// Over any interval: what retries cost <= `capacity` + `clean_success` x clean successes + what came
-/// back in the interval.
-///
-/// The retry quota of the AWS SDKs. A clean success is one without a retry. What comes back: the
-/// whole cost of a retry that never starts, and with `refund_last`, to a call that succeeds after
-/// retries, the cost of its own last one; never another call's. Time adds nothing: an idle client
-/// stays as poor as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tokens {
-    /// Tokens that a full budget holds; it starts full. From 1 to 1 000 000. Default 500.
-    pub capacity: u32,
-    /// What a retry costs after a transient failure. From 1 to `capacity`. Default 14.
-    pub cost: u32,
-    /// What a retry costs after a throttled failure. From 1 to `capacity`. Default 5.
-    pub throttled_cost: u32,
-    /// Whether a success after retries returns its last cost. Default `true`.
-    pub refund_last: bool,
-    /// Tokens that a success without retries deposits. From 0 to `capacity`. Default 1.
-    pub clean_success: u32,
-}
-
-impl Tokens {
-    /// AWS SDKs, retry mode `standard`, November 2026. Sustained, one retry for 14 clean successes.
-    pub const AWS_2026_11: Self = Self {
-        capacity: 500,
-        cost: 14,
-        throttled_cost: 5,
-        refund_last: true,
-        clean_success: 1,
-    };
-
-    /// AWS SDKs, retry mode `standard` before that (v2.0).
-    ///
-    /// Several of those SDKs charge 10 for a retry after a time-out. A failure here does not say
-    /// that it was one: [`AWS_CRT`](Self::AWS_CRT) errs on the other side.
-    pub const AWS_V2: Self = Self {
-        cost: 5,
-        ..Self::AWS_2026_11
-    };
-
-    /// The AWS common runtime (aws-c-io): 10 for every transient failure, time-outs among them.
-    pub const AWS_CRT: Self = Self {
-        cost: 10,
-        ..Self::AWS_2026_11
-    };
-
-    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        let costs = 1..=self.capacity;
-        require([
-            (
-                (1..=1_000_000).contains(&self.capacity),
-                InvalidBudget::Capacity,
-            ),
-            (costs.contains(&self.cost), InvalidBudget::Cost),
-            (
-                costs.contains(&self.throttled_cost),
-                InvalidBudget::ThrottledCost,
-            ),
-            (
-                self.clean_success <= self.capacity,
-                InvalidBudget::CleanSuccess,
-            ),
-        ])
-    }
-}
-
-impl Default for Tokens {
-    fn default() -> Self {
-        Self::AWS_2026_11
-    }
-}
-
-setters! {
-    /// Setters: each returns the kind with one field changed.
-    impl Tokens;
-    /// Sets the tokens of a full budget.
-    capacity: u32;
-    /// Sets what a retry costs after a transient failure.
-    cost: u32;
-    /// Sets what a retry costs after a throttled failure.
-    throttled_cost: u32;
-    /// Sets whether a success after retries returns its last cost.
-    refund_last: bool;
-    /// Sets the tokens that a success without retries deposits.
-    clean_success: u32;
-}
 
 impl Budget {
     /// The quota of the AWS SDKs: the newest generation, [`Tokens::AWS_2026_11`].
@@ -128,15 +37,15 @@ const NOTHING: &str = "none";
 
 /// How it is written.
 pub(super) const TEXT: Text<Budget> = Text {
-    name: "tokens",
+    name: Kind::Tokens.as_str(),
     example: "tokens:500",
     start: || Budget::Tokens(Tokens::default()),
-    first: Some(of!(Tokens, Whole, capacity)),
+    first: Some(part!(Tokens, Whole, capacity)),
     parameters: &[&[
-        ("cost", of!(Tokens, Whole, cost)),
-        ("throttled", of!(Tokens, Whole, throttled_cost)),
+        ("cost", part!(Tokens, Whole, cost)),
+        ("throttled", part!(Tokens, Whole, throttled_cost)),
         ("refund", REFUND),
-        ("clean", of!(Tokens, Whole, clean_success)),
+        ("clean", part!(Tokens, Whole, clean_success)),
     ]],
 };
 

@@ -7,78 +7,13 @@ use core::time::Duration;
 
 use super::account::{Account, Fill, Level};
 use super::balance;
-use super::kind::{Budget, InvalidBudget, of};
+use super::config::Window;
+use super::kind::{Budget, Kind, part};
 use super::slices::{Slice, Slices};
 use crate::classify::Failure;
-use crate::grammar::{Kind as Text, Slot};
-use crate::reasons::require;
-use crate::setters::setters;
+use crate::grammar::Kind as Text;
 use crate::sync::{AtomicU64, MILLION, Ordering, fence, millionths};
 use crate::time::Instant;
-
-/// Retries are a share of the first tries of the last seconds: the budget of Finagle.
-///
-/// Whenever a retry is granted: retries in the window, itself among them <= `share` x first tries in
-/// the window + `floor_per_second` x `ttl`.
-///
-/// Finagle's `RetryBudget`, which Linkerd and tower took over. The window is ten slices of a tenth
-/// of `ttl`, the current one the last of them; each is forgotten when it falls out. So it reaches
-/// back nine to ten tenths of `ttl`, and over any interval of nine tenths retries <= `share` x first
-/// tries in the window at its end + `floor_per_second` x `ttl` + refunds. A retry that never starts
-/// leaves the slice that it was counted in.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Window {
-    /// Retries for each first try in the window. From 0.000001 to 1000 in steps of a millionth, or
-    /// 0 beside a floor. Default 0.2.
-    pub share: f64,
-    /// The length of the window. From 1 s to 60 s, in steps of 10 us. Default 10 s.
-    pub ttl: Duration,
-    /// Retries that each second of the window allows, whatever the traffic. From 0 to 10 000.
-    /// Default 10.
-    pub floor_per_second: f64,
-}
-
-impl Window {
-    /// Finagle's: 20 %, 10 s, 10 a second.
-    pub(crate) const DEFAULT: Self = Self {
-        share: 0.2,
-        ttl: Duration::from_secs(10),
-        floor_per_second: 10.0,
-    };
-
-    pub(super) fn validate(self) -> Result<(), InvalidBudget> {
-        let floor_alone = self.share == 0.0 && self.floor_per_second > 0.0;
-        let is_share = (1e-6..=1e3).contains(&self.share) || floor_alone;
-        let ttls = Duration::from_secs(1)..=Duration::from_secs(60);
-        let floors = 0.0..=1e4;
-        require([
-            (is_share, InvalidBudget::Share),
-            (ttls.contains(&self.ttl), InvalidBudget::Ttl),
-            (
-                floors.contains(&self.floor_per_second),
-                InvalidBudget::Floor,
-            ),
-        ])
-    }
-}
-
-impl Default for Window {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
-setters! {
-    /// Setters: each returns the kind with one field changed.
-    impl Window;
-    /// Sets the retries for each first try in the window.
-    share: f64;
-    /// Sets the length of the window.
-    ttl: Duration;
-    /// Sets the retries that each second of the window allows.
-    floor_per_second: f64;
-}
 
 impl Budget {
     /// Retries are at most this share of the first tries in a window of this length, and so many
@@ -94,13 +29,13 @@ impl Budget {
 
 /// How it is written.
 pub(super) const TEXT: Text<Budget> = Text {
-    name: "window",
+    name: Kind::Window.as_str(),
     example: "window:0.2",
     start: || Budget::Window(Window::default()),
-    first: Some(of!(Window, Number, share)),
+    first: Some(part!(Window, Number, share)),
     parameters: &[&[
-        ("ttl", of!(Window, Duration, ttl)),
-        ("floor", of!(Window, Number, floor_per_second)),
+        ("ttl", part!(Window, Duration, ttl)),
+        ("floor", part!(Window, Number, floor_per_second)),
     ]],
 };
 

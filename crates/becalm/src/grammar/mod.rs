@@ -106,15 +106,15 @@ pub(crate) fn unless<V: PartialEq>(default: V, value: V) -> Option<V> {
 /// where it is not the default.
 macro_rules! field {
     ($slot:ident, $field:ident) => {
-        Slot::$slot(|it, value| it.$field = value, |it| Some(it.$field))
+        $crate::grammar::Slot::$slot(|it, value| it.$field = value, |it| Some(it.$field))
     };
     ($slot:ident, optional $field:ident) => {
-        Slot::$slot(|it, value| it.$field = Some(value), |it| it.$field)
+        $crate::grammar::Slot::$slot(|it, value| it.$field = Some(value), |it| it.$field)
     };
     ($slot:ident, $field:ident unless $default:expr) => {
-        Slot::$slot(
+        $crate::grammar::Slot::$slot(
             |it, value| it.$field = value,
-            |it| unless($default, it.$field),
+            |it| $crate::grammar::unless($default, it.$field),
         )
     };
 }
@@ -122,14 +122,14 @@ macro_rules! field {
 /// The slot of what one variant holds: always written, or where it is not the default.
 macro_rules! of {
     ($slot:ident, |$it:ident| $of:expr, $variant:pat => $value:expr $(, unless $default:expr)?) => {
-        Slot::$slot(
+        $crate::grammar::Slot::$slot(
             |$it, value| {
                 if let $variant = &mut $of {
                     $value = value.into();
                 }
             },
             |$it| match &$of {
-                $variant => of!(@written $value $(, $default)?),
+                $variant => $crate::grammar::of!(@written $value $(, $default)?),
                 _ => None,
             },
         )
@@ -138,7 +138,7 @@ macro_rules! of {
         $value.into()
     };
     (@written $value:expr, $default:expr) => {
-        unless($default, $value)
+        $crate::grammar::unless($default, $value)
     };
 }
 

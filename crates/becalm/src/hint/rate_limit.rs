@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::retry_after::{decimal, without_whitespace};
-use super::structured::{Value, list_parameters};
+use super::structured::list_parameters;
 use crate::time::UnixTime;
 
 /// Seconds from which on a number is a date: 1e9 is September 2001, or a wait of 31 years.
@@ -34,13 +34,9 @@ pub fn rate_limit(field: impl AsRef<[u8]>) -> Option<Duration> {
     list_parameters(field.as_ref(), |member, key, value| {
         quotas.resize(member + 1, (false, None));
         let (is_spent, reset) = &mut quotas[member];
-        let number = match value {
-            Value::Integer(number) => u64::try_from(number).ok(),
-            _ => None,
-        };
         match key {
-            b"r" => *is_spent = number == Some(0),
-            b"t" => *reset = number.map(Duration::from_secs),
+            b"r" => *is_spent = value.whole() == Some(0),
+            b"t" => *reset = value.whole().map(Duration::from_secs),
             _ => {}
         }
     })?;

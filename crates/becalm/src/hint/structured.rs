@@ -20,6 +20,16 @@ pub(crate) enum Value<'a> {
     Other,
 }
 
+impl Value<'_> {
+    /// Of an integer that is not negative.
+    pub(crate) fn whole(self) -> Option<u64> {
+        match self {
+            Self::Integer(number) => u64::try_from(number).ok(),
+            _ => None,
+        }
+    }
+}
+
 /// Hands every member to `member`, in order; a later one of the same key replaces the earlier.
 ///
 /// `None` where the text breaks the grammar anywhere: then all of it means nothing, whatever

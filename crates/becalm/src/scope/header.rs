@@ -132,16 +132,12 @@ impl ScopeHeader {
     }
 
     fn take(&mut self, key: &[u8], value: Value<'_>) {
-        let number = match value {
-            Value::Integer(number) => u64::try_from(number).ok(),
-            _ => None,
-        };
         let is_true = value == Value::Boolean(true);
         match key {
-            b"attempt" => self.attempt = number.map_or(0, saturated),
+            b"attempt" => self.attempt = value.whole().map_or(0, saturated),
             b"retry" => self.retry = is_true,
             b"repeated" => self.repeated = is_true,
-            b"remaining" => self.remaining = number.map(Duration::from_millis),
+            b"remaining" => self.remaining = value.whole().map(Duration::from_millis),
             _ => {}
         }
     }

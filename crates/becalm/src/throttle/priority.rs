@@ -1,40 +1,23 @@
 //! How much is lost if this call is shed?
 
-/// The criticality of a call: the four of the Google SRE book (ch. 21, *Handling Overload*).
-///
-/// The most critical is the least. Read and written as `critical-plus`, `critical`,
-/// `sheddable-plus` and `sheddable`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Priority {
+use crate::names::names;
+
+names! {
+    /// The criticality of a call: the four of the Google SRE book (ch. 21, *Handling Overload*).
+    ///
+    /// The most critical is the least. Read and written as `critical-plus`, `critical`,
+    /// `sheddable-plus` and `sheddable`.
+    #[derive(PartialOrd, Ord, Default)]
+    Priority: "priority", shown;
     /// Its loss has a serious impact that users see.
-    CriticalPlus,
+    CriticalPlus = "critical-plus";
     /// Its loss has an impact that users see. The default.
     #[default]
-    Critical,
+    Critical = "critical";
     /// Partial unavailability is expected: batch jobs that can be repeated in minutes.
-    SheddablePlus,
+    SheddablePlus = "sheddable-plus";
     /// Frequent partial, and occasional full, unavailability is expected.
-    Sheddable,
-}
-
-impl Priority {
-    /// All, the most critical first.
-    pub const ALL: &'static [Self; 4] = &[
-        Self::CriticalPlus,
-        Self::Critical,
-        Self::SheddablePlus,
-        Self::Sheddable,
-    ];
-
-    /// The name in options, events and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CriticalPlus => "critical-plus",
-            Self::Critical => "critical",
-            Self::SheddablePlus => "sheddable-plus",
-            Self::Sheddable => "sheddable",
-        }
-    }
+    Sheddable = "sheddable";
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ fn no_time_and_no_configuration_panics() {
             let throttle = AdaptiveThrottle::new(config);
             for nanos in [0, 1, u64::MAX - 1, u64::MAX] {
                 let now = Instant::from_nanos(nanos);
-                for priority in *Priority::ALL {
+                for &priority in Priority::ALL {
                     throttle.on_rejected(now, priority);
                     throttle.on_accepted(now, priority);
                     let _ = throttle.admit(now, priority, || 0);

@@ -61,7 +61,6 @@ impl Model {
     fn admit(&mut self, now: u64) -> Option<ModelPermit> {
         let given_up = now + nanos(self.config.open_max);
         match self.state {
-            State::Isolated => return None,
             State::Closed => {}
             State::Open if now < self.open_until => return None,
             State::Open => self.go(State::HalfOpen),
@@ -72,6 +71,7 @@ impl Model {
                 self.go(State::HalfOpen);
                 self.succeeded = succeeded;
             }
+            _ => return None, // isolated
         }
         let probe = self.state == State::HalfOpen;
         if probe {

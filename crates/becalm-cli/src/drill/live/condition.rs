@@ -2,14 +2,23 @@
 
 use std::time::Duration;
 
+use becalm::Policy;
 use becalm_report::Colour;
 
-use crate::drill::judgement::tenths;
+use crate::drill::judged::{Judged, back, tenths};
+use crate::drill::ledger::Recording;
 use crate::drill::setup::Setup;
-use crate::drill::statistics::Measured;
 
-/// A few words, and the colour they are said in.
-pub fn condition(measured: &Measured, setup: &Setup, elapsed: Duration) -> (Colour, String) {
+/// How long after the fault a storm has lasted, at least, when it is called one.
+const LASTS: Duration = Duration::from_secs(1);
+
+/// A few words on a policy that has come to `elapsed`, and the colour they are said in.
+pub fn condition(
+    recording: &Recording,
+    setup: &Setup,
+    policy: &Policy,
+    elapsed: Duration,
+) -> (Colour, String) {
     let seen = elapsed.min(setup.length());
     if elapsed <= setup.before {
         return (Colour::Muted, "healthy".into());
@@ -18,17 +27,11 @@ pub fn condition(measured: &Measured, setup: &Setup, elapsed: Duration) -> (Colo
         return (Colour::Orange, "service hangs".into());
     }
     let since = seen.saturating_sub(setup.trigger_end());
-    let raging =
-        measured.storm > Duration::ZERO && measured.storm + Duration::from_millis(200) >= since;
-    if raging {
+    let judged = Judged::measured(recording, setup, policy, elapsed);
+    if let Some(time) = judged.back_after() {
+        (Colour::Green, back(time))
+    } else if judged.is_storm() && since >= LASTS {
         (Colour::Red, format!("STORM for {}", tenths(since)))
-    } else if let Some(time) = measured.recovered {
-        (Colour::Green, format!("back in {}", tenths(time)))
-    } else if measured.storm > Duration::ZERO {
-        (
-            Colour::Orange,
-            format!("storm of {}", tenths(measured.storm)),
-        )
     } else {
         (Colour::Orange, "not back yet".into())
     }
@@ -37,7 +40,6 @@ pub fn condition(measured: &Measured, setup: &Setup, elapsed: Duration) -> (Colo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drill::ledger::Recording;
     use crate::drill::setup::tests::usual;
     use crate::drill::statistics::tests::{protected, stormy};
 
@@ -46,19 +48,14 @@ mod tests {
         let setup = usual();
         let words = |recording: &Recording, ms| {
             let elapsed = Duration::from_millis(ms);
-            condition(
-                &Measured::so_far(recording, &setup, elapsed),
-                &setup,
-                elapsed,
-            )
-            .1
+            condition(recording, &setup, &Policy::default(), elapsed).1
         };
         assert_eq!(words(&stormy(), 1_000), "healthy");
         assert_eq!(words(&stormy(), 3_000), "service hangs");
         assert_eq!(words(&stormy(), 3_500), "not back yet");
-        assert_eq!(words(&stormy(), 6_050), "STORM for 3.0 s");
+        assert_eq!(words(&stormy(), 6_000), "STORM for 3.0 s");
         assert_eq!(words(&stormy(), 99_000), "STORM for 7.0 s");
         assert_eq!(words(&protected(), 4_000), "not back yet");
-        assert_eq!(words(&protected(), 6_000), "back in 1.9 s");
+        assert_eq!(words(&protected(), 7_000), "back in 0.9 s");
     }
 }

@@ -9,7 +9,7 @@ use becalm_report::terminal::fit;
 use super::View;
 use super::condition::condition;
 use crate::drill::ledger::Count;
-use crate::drill::statistics::{Measured, per_second};
+use crate::drill::statistics::per_second;
 use crate::stream::Stream;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -51,12 +51,11 @@ fn header(view: &View<'_>) -> String {
 /// How the second before `end` went.
 fn line(view: &View<'_>, end: Duration) -> String {
     let mut text = fit(&format!("{}s", end.as_secs()), 5);
-    for recording in view.recordings {
+    for (recording, variant) in view.recordings.iter().zip(view.variants) {
         let second = end.saturating_sub(SECOND)..end;
         let arrived = per_second(recording.within(Count::Arrived, second.clone()), SECOND);
         let answered = per_second(recording.within(Count::Succeeded, second), SECOND);
-        let measured = Measured::so_far(recording, view.setup, end);
-        let (_, words) = condition(&measured, view.setup, end);
+        let (_, words) = condition(recording, view.setup, &variant.policy, end);
         let mut column = String::new();
         let _ = write!(
             column,
@@ -86,14 +85,14 @@ mod tests {
             setup: &setup,
             variants: &variants[2..],
             recordings: &recordings,
-            elapsed: Duration::from_secs(6),
+            elapsed: Duration::from_secs(7),
         };
         assert!(header(&view).contains("full jitter"));
-        let line = line(&view, Duration::from_secs(6));
+        let line = line(&view, Duration::from_secs(7));
         assert!(
-            line.starts_with("6s   1 040/s, 2 ok, STORM for 3.0 s"),
+            line.starts_with("7s   1 040/s, 2 ok, STORM for 4.0 s"),
             "{line}"
         );
-        assert!(line.contains("260/s, 260 ok, back in 1.9 s"), "{line}");
+        assert!(line.contains("260/s, 260 ok, back in 0.9 s"), "{line}");
     }
 }

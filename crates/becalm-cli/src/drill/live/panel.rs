@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use becalm::Policy;
 use becalm_report::Colour;
 use becalm_report::format::plain;
 use becalm_report::terminal::{Painter, columns, fit, sparkline};
 
 use super::View;
 use super::condition::condition;
-use crate::drill::ledger::{Count, Recording};
-use crate::drill::setup::{BUCKET, Setup};
+use crate::drill::ledger::{BUCKET, Count, Recording};
+use crate::drill::setup::Setup;
 use crate::drill::statistics::{Measured, per_second};
 use crate::drill::variant::Variant;
 
@@ -75,7 +76,7 @@ pub fn panel(
     let answers = columns(&rates(Count::Succeeded), heights.answers, tops.answers);
     lines.extend(answers.iter().map(|line| painter.paint(Colour::Blue, line)));
     lines.push(time_axis(view.setup, width, painter));
-    lines.extend(figures(view, recording, width, painter));
+    lines.extend(figures(view, recording, &variant.policy, width, painter));
     lines
 }
 
@@ -88,8 +89,7 @@ pub fn strip(
     painter: Painter,
 ) -> Vec<String> {
     let (variant, recording) = (&view.variants[index], &view.recordings[index]);
-    let measured = Measured::so_far(recording, view.setup, view.elapsed);
-    let (colour, words) = condition(&measured, view.setup, view.elapsed);
+    let (colour, words) = condition(recording, view.setup, &variant.policy, view.elapsed);
     let left = fit(&variant.title, width / 2);
     let right = fit(&words, width - width / 2);
     let cells = width.saturating_sub(9);
@@ -177,12 +177,18 @@ fn time_axis(setup: &Setup, width: usize, painter: Painter) -> String {
 }
 
 /// The figures below the charts.
-fn figures(view: &View<'_>, recording: &Recording, width: usize, painter: Painter) -> Vec<String> {
+fn figures(
+    view: &View<'_>,
+    recording: &Recording,
+    policy: &Policy,
+    width: usize,
+    painter: Painter,
+) -> Vec<String> {
     let end = view.elapsed.min(view.setup.length());
     let second = end.saturating_sub(Duration::from_secs(1))..end;
     let length = second.end.saturating_sub(second.start);
     let rate = |count| plain(per_second(recording.within(count, second.clone()), length).round());
-    let measured = Measured::so_far(recording, view.setup, view.elapsed);
+    let measured = Measured::of(recording, view.setup);
     let calls = recording.within(Count::Call, second.clone());
     let attempts = recording.attempts_within(second.clone());
     let amplification = if calls == 0 {
@@ -191,7 +197,7 @@ fn figures(view: &View<'_>, recording: &Recording, width: usize, painter: Painte
         let [attempts, calls] = [attempts, calls].map(crate::drill::statistics::count);
         format!("{:.2}", attempts / calls)
     };
-    let (colour, words) = condition(&measured, view.setup, view.elapsed);
+    let (colour, words) = condition(recording, view.setup, policy, view.elapsed);
     vec![
         figure("arriving/s", &rate(Count::Arrived), width),
         figure("answered/s", &rate(Count::Succeeded), width),
@@ -222,7 +228,6 @@ mod tests {
     use crate::drill::setup::tests::usual;
     use crate::drill::statistics::tests::{bounded, open, protected, stormy};
     use crate::drill::variant;
-    use becalm::Policy;
 
     fn with_view(elapsed: u64, check: impl Fn(&View<'_>)) {
         let setup = usual();

@@ -7,7 +7,7 @@ use becalm_report::terminal::{Painter, fit};
 
 use super::View;
 use super::panel::{Heights, Tops, panel, strip};
-use crate::drill::judgement::tenths;
+use crate::drill::judged::tenths;
 use crate::stream::Stream;
 
 /// The narrowest panel.

@@ -8,23 +8,19 @@
 mod record;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::Policy;
 use becalm_report::{Cell, Table};
 use becalm_sim::record::Recording as Simulated;
-use becalm_sim::scenario::Distribution;
-use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Sharing, Trigger};
+use becalm_sim::scenario::Arrivals;
 use becalm_sim::world;
 
-use super::judgement::{Contender, Verdict};
+use super::judged::{Judged, scenario};
+use super::judgement::Contender;
 use super::ledger::{Count, Recording};
-use super::outcome::ending;
 use super::replay::DRAIN;
-use super::setup::{BUCKET, Setup};
-use super::statistics::{Measured, Overall};
-use super::variant::Variant;
+use super::setup::Setup;
+use super::statistics::Overall;
 
 pub use record::TwinRecord;
 
@@ -32,8 +28,7 @@ pub use record::TwinRecord;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Twin {
     pub recording: Recording,
-    pub measured: Measured,
-    pub verdict: Verdict,
+    pub judged: Judged,
 }
 
 /// What the words of the table mean.
@@ -42,45 +37,18 @@ pub const LEGEND: &str = "measured > simulated, over the whole drill; amplificat
 
 /// Runs the calls that began at these times through the simulator, once under each policy.
 pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u64) -> Vec<Twin> {
-    let began: Arc<[Duration]> = began.into();
+    let began = Arrivals::Trace(began.iter().copied().collect());
     let twins = contenders.iter().map(|contender| {
-        let scenario = scenario(setup, &contender.variant, began.clone());
-        twin(setup, &world::run(&scenario, seed))
+        let policy = &contender.variant.policy;
+        let mut scenario = scenario(setup, policy, began.clone());
+        scenario.horizon = scenario.horizon.saturating_add(DRAIN);
+        let run = world::run(&scenario, seed);
+        Twin {
+            judged: Judged::run(&run, setup, policy, setup.length()),
+            recording: counted(&run),
+        }
     });
     twins.collect()
-}
-
-/// The drill of one policy as a scenario. All its clients share one retrier, as the drill's do.
-pub fn scenario(setup: &Setup, variant: &Variant, began: Arc<[Duration]>) -> Scenario {
-    const SERVICE: &str = "service";
-    let time = Distribution::Constant(setup.service_time);
-    let service = Service::new(SERVICE, setup.workers, time).queue(setup.queue);
-    let clients = population(SERVICE, began, variant.policy.clone()).timeout(setup.client_timeout);
-    let hang = Effect::Hang {
-        service: SERVICE.into(),
-    };
-    let length = setup.length().saturating_add(DRAIN);
-    let mut scenario = Scenario::new(variant.name, length)
-        .service(service)
-        .population(clients)
-        .trigger(Trigger::new(setup.before, setup.trigger, hang));
-    scenario.bucket = BUCKET;
-    scenario
-}
-
-fn population(service: &str, began: Arc<[Duration]>, policy: Policy) -> Population {
-    Population::new("clients", service, Arrivals::Trace(began), policy).sharing(Sharing::Shared)
-}
-
-/// The simulator's recording with the drill's figures.
-fn twin(setup: &Setup, recording: &Simulated) -> Twin {
-    let recording = counted(recording);
-    let measured = Measured::of(&recording, setup);
-    Twin {
-        verdict: Verdict::of(&measured, setup),
-        recording,
-        measured,
-    }
 }
 
 /// The simulator's counts by the names of the drill. The simulator does not count the attempts that
@@ -99,6 +67,7 @@ fn counted(recording: &Simulated) -> Recording {
     };
     let counts = |kind| match kind {
         Count::Succeeded => clients.succeeded.clone(),
+        Count::SucceededOf => clients.succeeded_of.clone(),
         Count::ServedNobody => service.stale.clone(),
         Count::Served => service.served.clone(),
         Count::Refused => service.refused.clone(),
@@ -114,7 +83,7 @@ fn counted(recording: &Simulated) -> Recording {
 }
 
 /// What was measured beside what was simulated.
-pub fn table(contenders: &[Contender], twins: &[Twin], setup: &Setup) -> Table {
+pub fn table(contenders: &[Contender], twins: &[Twin]) -> Table {
     let header = [
         "policy",
         "amplification",
@@ -134,8 +103,8 @@ pub fn table(contenders: &[Contender], twins: &[Twin], setup: &Setup) -> Table {
             Cell::new(&*contender.variant.title).colour(contender.variant.colour),
             pair(|overall| overall.amplification),
             pair(|overall| overall.retries_per_first_try),
-            ending(&contender.measured, contender.verdict, setup),
-            ending(&twin.measured, twin.verdict, setup),
+            contender.judged.cell(),
+            twin.judged.cell(),
         ]
     });
     rows.fold(Table::new(header), Table::row)
@@ -162,10 +131,10 @@ pub mod tests {
         use super::super::variant::Role;
         for (contender, twin) in contenders(&protected()).iter().zip(twins()) {
             let expected = match contender.variant.role {
-                Role::Storm => Verdict::Storm,
-                _ => Verdict::Recovered,
+                Role::Storm => "metastable",
+                _ => "back",
             };
-            assert_eq!(twin.verdict, expected, "{}", contender.variant.name);
+            assert_eq!(twin.judged.name(), expected, "{}", contender.variant.name);
         }
     }
 
@@ -188,7 +157,7 @@ pub mod tests {
 
     #[test]
     fn the_table_fits_a_terminal() {
-        let text = table(&contenders(&protected()), &twins(), &usual()).to_terminal(Painter::Plain);
+        let text = table(&contenders(&protected()), &twins()).to_terminal(Painter::Plain);
         assert_eq!(text.lines().count(), 7);
         assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
     }

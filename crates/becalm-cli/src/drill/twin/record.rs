@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Twin;
 use crate::drill::ledger::Count;
-use crate::drill::setup::{Setup, milliseconds};
+use crate::drill::setup::milliseconds;
 use crate::drill::statistics::Overall;
 
 /// What the simulator makes of the same calls: names and meanings are those of the variant.
@@ -22,23 +22,18 @@ pub struct TwinRecord<'a> {
     refused: u64,
     served: u64,
     served_nobody: u64,
-    storm_ms: f64,
-    storm_outlives_drill: bool,
     recovered_after_ms: Option<f64>,
+    pressure_after: f64,
     amplification: Option<f64>,
     retries_per_first_try: Option<f64>,
 }
 
 impl<'a> TwinRecord<'a> {
-    pub fn new(twin: &'a Twin, setup: &Setup) -> Self {
-        let Twin {
-            recording,
-            measured,
-            verdict,
-        } = twin;
+    pub fn new(twin: &'a Twin) -> Self {
+        let Twin { recording, judged } = twin;
         let overall = Overall::of(recording);
         Self {
-            verdict: verdict.name(),
+            verdict: judged.name(),
             calls: recording.total(Count::Call),
             first_tries: recording.total(Count::FirstTry),
             attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),
@@ -48,9 +43,8 @@ impl<'a> TwinRecord<'a> {
             refused: recording.total(Count::Refused),
             served: recording.total(Count::Served),
             served_nobody: recording.total(Count::ServedNobody),
-            storm_ms: milliseconds(measured.storm),
-            storm_outlives_drill: measured.storm_outlives(setup),
-            recovered_after_ms: measured.recovered.map(milliseconds),
+            recovered_after_ms: judged.back_after().map(milliseconds),
+            pressure_after: judged.outcome.pressure,
             amplification: overall.amplification,
             retries_per_first_try: overall.retries_per_first_try,
         }
@@ -71,12 +65,12 @@ mod tests {
         outcome.twins = twins();
         let document: Value = serde_json::from_str(&document(&outcome).unwrap()).unwrap();
         let [storm, protected] = [0, 5].map(|index| &document["variants"][index]["simulated"]);
-        assert_eq!(storm["verdict"], "storm");
-        assert_eq!(storm["storm_outlives_drill"], true);
+        assert_eq!(storm["verdict"], "metastable");
+        assert!(storm["pressure_after"].as_f64().unwrap() > 2.0);
         assert_eq!(storm["recovered_after_ms"], Value::Null);
         assert!(storm["amplification"].as_f64().unwrap() > 3.0);
-        assert_eq!(protected["verdict"], "recovered");
-        assert!(protected["recovered_after_ms"].as_f64().unwrap() < 3_000.0);
+        assert_eq!(protected["verdict"], "back");
+        assert!(protected["recovered_after_ms"].as_f64().unwrap() < 2_000.0);
         assert!(protected["retries_per_first_try"].as_f64().unwrap() < 0.1);
         assert!(
             page(&outcome)

@@ -8,7 +8,7 @@ use becalm::duration::Human;
 use serde::Serialize;
 
 use super::{counted, percent};
-use crate::plan::json::Millis;
+use crate::plan::millis::Millis;
 
 /// How a breaker behaves in a plain outage: from one moment on every attempt fails.
 #[derive(Debug, Clone, PartialEq, Serialize)]

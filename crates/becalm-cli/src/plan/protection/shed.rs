@@ -5,7 +5,7 @@ use becalm::{Throttle, rate::AdaptiveRate};
 use serde::Serialize;
 
 use super::percent;
-use crate::plan::json::Millis;
+use crate::plan::millis::Millis;
 
 /// What an adaptive throttle sheds.
 #[derive(Debug, Clone, PartialEq, Serialize)]

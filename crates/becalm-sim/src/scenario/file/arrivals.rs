@@ -76,20 +76,20 @@ pub(super) fn write(arrivals: &Arrivals) -> Value {
             let (burst, pause) = (Human(*burst), Human(*pause));
             format!("bursty:{rate},burst-rate:{burst_rate},burst:{burst},pause:{pause}").into()
         }
-        Arrivals::Trace(times) => table("trace", write_list(times)),
+        Arrivals::Trace(recorded) => table("trace", write_list(recorded.iter())),
         Arrivals::Closed { think } => table("closed", write_distribution(think)),
     }
 }
 
 pub(super) fn write_distribution(distribution: &Distribution) -> Value {
     match distribution {
-        Distribution::Empirical(times) => write_list(times),
+        Distribution::Empirical(times) => write_list(times.iter().copied()),
         distribution => distribution.to_string().into(),
     }
 }
 
-fn write_list(times: &[Duration]) -> Value {
-    let times = times.iter().map(|time| Human(*time).to_string());
+fn write_list(times: impl Iterator<Item = Duration>) -> Value {
+    let times = times.map(|time| Human(time).to_string());
     times.collect::<Vec<_>>().into()
 }
 

@@ -107,7 +107,7 @@ fn read_variants(section: &Section<'_>, files: Files<'_>) -> Result<Vec<Variant>
     }
     let mut read = Vec::new();
     for variant in section.sections("variants", VARIANT)? {
-        let share = variant.required("share", "0.5")?.not_negative()?;
+        let share = variant.required("share", "0.5")?.share()?;
         let mut decides = Policy::default();
         variant.set("policy", &mut decides, |it| policy(it, files))?;
         read.push(Variant {

@@ -2,7 +2,7 @@
 
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::breaker::{Breaker, Refuses, Span, Trip};
-use crate::grammar::{field, of, unless};
+use crate::grammar::{field, of};
 
 /// The slot of a field that is written where it is not the default.
 macro_rules! unless_default {

@@ -2,7 +2,7 @@
 
 use super::{InvalidPolicy, Kind, Parameter, Slot, Written};
 use crate::bulkhead::{Aimd, Bulkhead, Gradient, Limit, Order};
-use crate::grammar::{field, of, unless};
+use crate::grammar::{field, of};
 
 /// The slot of a field of an adaptive limit.
 macro_rules! of_limit {

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use super::reader::read_text;
-use super::{InvalidPolicy, Kind, Parameter, Slot, Unreadable, Written};
-use crate::grammar::{field, of, unless};
+use super::{InvalidPolicy, Kind, Parameter, Unreadable, Written};
+use crate::grammar::{field, of};
 use crate::hedge::{Hedge, HedgeDelay, QuantileDelay};
 
 /// The slot of a field of a delay that is a quantile.

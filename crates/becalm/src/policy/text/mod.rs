@@ -86,6 +86,5 @@ texts! {
     crate::Jitter,
     crate::rate::AdaptiveRate,
     crate::scope::Nested,
-    crate::throttle::Priority,
     crate::Throttle,
 }

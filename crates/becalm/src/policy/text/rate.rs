@@ -1,6 +1,6 @@
 //! How is an adaptive rate written?
 
-use super::{InvalidPolicy, Kind, Slot, Written};
+use super::{InvalidPolicy, Kind, Written};
 use crate::grammar::field;
 use crate::rate::AdaptiveRate;
 

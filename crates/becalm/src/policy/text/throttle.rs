@@ -1,7 +1,7 @@
 //! How is an adaptive throttle written?
 
-use super::{InvalidPolicy, Kind, Slot, Written};
-use crate::grammar::{field, unless};
+use super::{InvalidPolicy, Kind, Written};
+use crate::grammar::field;
 use crate::throttle::Throttle;
 
 impl Written for Throttle {

@@ -1,14 +1,13 @@
-//! Which words name a growth, a jitter, a hint mode, a way with nested retries and a priority?
+//! Which words name a growth, a jitter, a hint mode and a way with nested retries?
 
 use core::time::Duration;
 
-use super::{Kind, Slot, Written};
+use super::{Kind, Written};
 use crate::backoff::Backoff;
 use crate::grammar::of;
 use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::scope::Nested;
-use crate::throttle::Priority;
 
 impl Written for Jitter {
     const NOUN: &'static str = "jitter";
@@ -60,11 +59,5 @@ words! {
         "outermost" => Nested::Outermost,
         "allow" => Nested::Allow,
         "share-budget" => Nested::ShareBudget,
-    ;
-    Priority, "priority":
-        "critical-plus" => Priority::CriticalPlus,
-        "critical" => Priority::Critical,
-        "sheddable-plus" => Priority::SheddablePlus,
-        "sheddable" => Priority::Sheddable,
     ;
 }

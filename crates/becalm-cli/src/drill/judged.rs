@@ -1,0 +1,204 @@
+//! What happened to the service under one policy? The simulator's judge says so: there is one meaning
+//! of a storm, and of coming back.
+//!
+//! To it a drill is a [scenario], and what was measured is one run of that. As there, a call counts
+//! when it begins, and as answered when it succeeds in the end. One run under one fault cannot tell
+//! `stable` from `vulnerable`, so both are *back* here.
+
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm_report::{Cell, Colour};
+use becalm_sim::record::Recording as Run;
+use becalm_sim::record::{PopulationRecord, ServiceRecord};
+use becalm_sim::scenario::{
+    Arrivals, Distribution, Effect, Population, Scenario, Service, Sharing, Trigger,
+};
+use becalm_sim::study::Verdict;
+use becalm_sim::verdict::{self, judge, rule_on_one};
+
+use super::ledger::{BUCKET, Count, Recording};
+use super::setup::Setup;
+
+/// What happened under one policy, and the verdict on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    pub outcome: verdict::Outcome,
+    /// None where the service came back.
+    pub verdict: Option<Verdict>,
+}
+
+impl Judged {
+    /// Judges what was measured in a drill that has come to `elapsed`.
+    pub fn measured(
+        recording: &Recording,
+        setup: &Setup,
+        policy: &Policy,
+        elapsed: Duration,
+    ) -> Self {
+        Self::run(&as_a_run(recording), setup, policy, elapsed)
+    }
+
+    /// Judges a run of the drill's scenario until `elapsed`.
+    pub fn run(run: &Run, setup: &Setup, policy: &Policy, elapsed: Duration) -> Self {
+        let mut scenario = scenario(setup, policy, Arrivals::Poisson(setup.load));
+        scenario.horizon = elapsed.min(setup.length());
+        let outcome = judge(&scenario, run);
+        Self {
+            verdict: rule_on_one(&scenario, &outcome),
+            outcome,
+        }
+    }
+
+    /// The name in the JSON document: stable.
+    pub fn name(&self) -> &'static str {
+        self.verdict.map_or("back", Verdict::as_str)
+    }
+
+    /// The verdict in a table: when the service was back, or what it was.
+    pub fn cell(&self) -> Cell {
+        match self.back_after() {
+            Some(time) => Cell::new(back(time)).colour(Colour::Green),
+            None => Cell::new(self.name()).colour(Colour::Red),
+        }
+    }
+
+    /// Whether retries alone kept the service down: first tries were less than it can serve, and
+    /// attempts were more.
+    pub fn is_storm(&self) -> bool {
+        self.verdict == Some(Verdict::Metastable) && self.outcome.is_storm()
+    }
+
+    /// How long after the fault the service was back. None where it was not.
+    pub fn back_after(&self) -> Option<Duration> {
+        let time = self.outcome.recovery.time();
+        time.filter(|_| self.verdict.is_none())
+    }
+}
+
+/// When the service was back.
+pub fn back(after: Duration) -> String {
+    if after < Duration::from_millis(50) {
+        "back at once".into()
+    } else {
+        format!("back in {}", tenths(after))
+    }
+}
+
+/// Seconds to a tenth.
+pub fn tenths(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// The drill of one policy as a scenario. All its clients share one retrier, as the drill's do.
+pub fn scenario(setup: &Setup, policy: &Policy, arrivals: Arrivals) -> Scenario {
+    const SERVICE: &str = "service";
+    let time = Distribution::Constant(setup.service_time);
+    let service = Service::new(SERVICE, setup.workers, time).queue(setup.queue);
+    let clients = Population::new("clients", SERVICE, arrivals, policy.clone())
+        .sharing(Sharing::Shared)
+        .timeout(setup.client_timeout);
+    let hang = Effect::Hang {
+        service: SERVICE.into(),
+    };
+    let mut scenario = Scenario::new("drill", setup.length())
+        .service(service)
+        .population(clients)
+        .trigger(Trigger::new(setup.before, setup.trigger, hang));
+    scenario.bucket = BUCKET;
+    scenario
+}
+
+/// What was measured as the simulator records it, as far as its judge looks.
+fn as_a_run(recording: &Recording) -> Run {
+    let of = |count| recording.buckets(count).to_vec();
+    let mut clients = PopulationRecord::default();
+    clients.calls = of(Count::Call);
+    clients.succeeded_of = of(Count::SucceededOf);
+    clients.first_tries = of(Count::FirstTry);
+    clients.attempts = recording.attempts();
+    let mut service = ServiceRecord::default();
+    service.arrived = of(Count::Arrived);
+    let mut run = Run::default();
+    run.bucket = BUCKET;
+    run.populations = vec![clients];
+    run.services = vec![service];
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ledger::Recording;
+    use super::super::setup::tests::usual;
+    use super::super::statistics::tests::{protected, recording, stormy};
+    use super::*;
+
+    fn judged(recording: &Recording, setup: &Setup, ms: u64) -> Judged {
+        let elapsed = Duration::from_millis(ms);
+        Judged::measured(recording, setup, &Policy::default(), elapsed)
+    }
+
+    #[test]
+    fn retries_that_keep_the_service_down_are_metastable_and_a_storm() {
+        let judged = judged(&stormy(), &usual(), 10_000);
+        assert_eq!(judged.verdict, Some(Verdict::Metastable));
+        assert!(judged.is_storm());
+        assert!((judged.outcome.offered - 1_040.0).abs() < 1.0);
+        assert_eq!((judged.name(), judged.back_after()), ("metastable", None));
+    }
+
+    #[test]
+    fn a_service_is_back_when_calls_that_begin_are_answered_again() {
+        let judged = judged(&protected(), &usual(), 10_000);
+        assert_eq!((judged.name(), judged.verdict), ("back", None));
+        // 30 of the calls from 3 s on succeed, and 260 of those from 4 s on.
+        let back = judged.back_after().unwrap();
+        assert!(back > Duration::from_millis(850), "{back:?}");
+        assert!(back < Duration::from_secs(1), "{back:?}");
+    }
+
+    #[test]
+    fn a_calm_second_in_a_storm_is_no_recovery() {
+        let storm = (260, 780, 1_040, 2);
+        let mut seconds = [storm; 10];
+        (seconds[0], seconds[6]) = ((260, 0, 260, 260), (260, 0, 260, 260));
+        let judged = judged(&recording(seconds), &usual(), 10_000);
+        assert!(judged.is_storm());
+    }
+
+    #[test]
+    fn first_tries_above_the_capacity_are_overload_and_no_storm() {
+        let setup = Setup {
+            load: 500.0,
+            ..usual()
+        };
+        let mut seconds = [(500, 0, 500, 0); 10];
+        seconds[0] = (500, 0, 500, 400);
+        let judged = judged(&recording(seconds), &setup, 10_000);
+        assert!(
+            judged.outcome.is_storm(),
+            "to one who looks at attempts alone"
+        );
+        assert_eq!(judged.verdict, Some(Verdict::Overloaded));
+        assert!(!judged.is_storm());
+    }
+
+    #[test]
+    fn a_service_that_stays_down_under_no_load_is_no_storm() {
+        let mut seconds = [(260, 0, 260, 0); 10];
+        seconds[0] = (260, 0, 260, 260);
+        let judged = judged(&recording(seconds), &usual(), 10_000);
+        assert_eq!(judged.verdict, Some(Verdict::Metastable));
+        assert!(!judged.is_storm());
+    }
+
+    #[test]
+    fn nothing_is_judged_before_it_was_seen() {
+        let back = |ms| judged(&protected(), &usual(), ms).back_after();
+        assert_eq!(back(3_000), None);
+        assert_eq!(back(4_500), None);
+        assert!(back(7_000).is_some());
+        let empty = Recording::default();
+        assert_eq!(judged(&empty, &usual(), 0).back_after(), None);
+    }
+}

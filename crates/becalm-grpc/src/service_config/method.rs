@@ -1,0 +1,121 @@
+//! What is configured for one set of methods?
+
+use std::fmt;
+
+use becalm::{Budget, Policy};
+
+use super::codes::Codes;
+use super::field::{Field, seconds};
+use super::invalid::Fault;
+use super::policies;
+
+/// One entry of a service config: methods, and what is retried or hedged when they are called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MethodConfig {
+    names: Vec<Name>,
+    policy: Policy,
+    codes: Codes,
+}
+
+/// Methods that an entry is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Name {
+    /// The service with its package, such as `shop.v1.Orders`; empty for all of them.
+    pub service: String,
+    /// The method; empty for all of the service.
+    pub method: String,
+}
+
+/// As a path, with a star for "all".
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let or_all = |name: &str| if name.is_empty() { "*" } else { name }.to_owned();
+        write!(f, "/{}/{}", or_all(&self.service), or_all(&self.method))
+    }
+}
+
+impl MethodConfig {
+    /// The methods that this is for.
+    pub fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// Attempts and waits, or copies; the `timeout` is its deadline, and the channel's throttle its budget. Of one attempt
+    /// where nothing is retried or hedged.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What may be tried again: `retryableStatusCodes`, or `nonFatalStatusCodes` of a hedging policy.
+    /// [`Codes::classify`] says what they mean.
+    pub fn codes(&self) -> Codes {
+        self.codes
+    }
+}
+
+/// `None` where a part cannot be read: there are faults then.
+pub(super) fn read(
+    field: &Field<'_>,
+    throttling: Budget,
+    faults: &mut Vec<Fault>,
+) -> Option<MethodConfig> {
+    field.object(faults)?;
+    let names = names(field, faults);
+    let retry = field.get("retryPolicy");
+    let hedging = field.get("hedgingPolicy");
+    let (policy, codes) = match (&retry, &hedging) {
+        (Some(_), Some(hedging)) => {
+            let sentence =
+                "stands beside retryPolicy; a method is retried or hedged, so leave one out";
+            faults.push(Fault::new(hedging.path(), sentence));
+            None
+        }
+        (Some(retry), None) => policies::retry(retry, faults),
+        (None, Some(hedging)) => policies::hedging(hedging, faults),
+        (None, None) => Some((policies::once(), Codes::default())),
+    }?;
+    let mut policy = policy.budget(throttling);
+    if let Some(timeout) = field.get("timeout") {
+        // 0 is a limit, too: nothing is in time for it.
+        match timeout.as_text().and_then(seconds) {
+            Some(span) => policy = policy.deadline(span),
+            None => timeout.refuse("seconds in the form \"1.5s\"", faults),
+        }
+    }
+    if let Err(invalid) = policy.validate() {
+        faults.push(Fault::new(
+            field.path(),
+            format!("says what no policy can: {invalid}"),
+        ));
+    }
+    Some(MethodConfig {
+        names,
+        policy,
+        codes,
+    })
+}
+
+/// An entry without names is for nothing.
+fn names(field: &Field<'_>, faults: &mut Vec<Fault>) -> Vec<Name> {
+    let Some(list) = field.get("name") else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    for name in list.list(faults).unwrap_or_default() {
+        if name.object(faults).is_none() {
+            continue;
+        }
+        let (service, method) = (name.text("service", faults), name.text("method", faults));
+        let (Some(service), Some(method)) = (service, method) else {
+            continue;
+        };
+        if service.is_empty() && !method.is_empty() {
+            let sentence = "is missing, and a method belongs to one";
+            let path = format!("{}.service", name.path());
+            faults.push(Fault::new(path, sentence));
+        }
+        names.push(Name { service, method });
+    }
+    names
+}
