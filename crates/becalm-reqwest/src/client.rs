@@ -6,9 +6,10 @@ use std::sync::Arc;
 use becalm::{Keyed, Retrier};
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
-use reqwest::{IntoUrl, Method, Request, Url};
+use reqwest::{IntoUrl, Method, Request, Response, Url};
 
 use super::credentials::Credentials;
+use super::failed::NoAnswer;
 use super::hosts::Retriers;
 use super::request::RequestBuilder;
 use super::{origin, redirect};
@@ -75,10 +76,14 @@ impl Client {
         RequestBuilder::new(self.clone(), request)
     }
 
-    /// Begins with a request that is built already.
-    pub fn request_of(&self, request: Request) -> RequestBuilder {
+    /// Sends a request that is built already: [`RequestBuilder::send`].
+    ///
+    /// # Errors
+    ///
+    /// The last attempt brought no answer: see [`RequestBuilder::send`].
+    pub async fn execute(&self, request: Request) -> Result<Response, NoAnswer> {
         let request = reqwest::RequestBuilder::from_parts(self.below.clone(), request);
-        RequestBuilder::new(self.clone(), request)
+        RequestBuilder::new(self.clone(), request).send().await
     }
 }
 

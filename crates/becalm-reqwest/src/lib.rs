@@ -25,7 +25,7 @@
 //!   reach the server.
 //! - **That proof** is a connection that could not be made, or with the feature `h2` a `REFUSED_STREAM`, or a
 //!   `GOAWAY` that names an earlier stream (RFC 9113 section 8.7). A request whose redirect was followed has reached a
-//!   server already, whatever became of the second one.
+//!   server already, and is taken for sent.
 //! - **reqwest's own retries are off.** A client as reqwest builds it repeats refused streams by itself, up to twice, at
 //!   once and outside of any budget ([`reqwest::retry`]); only its builder can switch that off, which is why this crate
 //!   takes the builder.

@@ -1,5 +1,5 @@
 //! Where may a redirect lead, and what does it prove? Not to another server with what is meant for
-//! this one; and whoever redirects has had the request.
+//! this one; and a server that redirects has had the request.
 
 use std::cell::Cell;
 

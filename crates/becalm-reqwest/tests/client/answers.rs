@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm::run::{Last, Stopped};
 use becalm::{Effect, Jitter, Policy, StopReason};
 
-use crate::servers::{Does, Server, Version, bytes, client, client_builder, quick};
+use crate::servers::{Does, Server, Version, bytes, client, client_builder, quick, retrier};
 use crate::within;
 
 #[tokio::test]
@@ -73,6 +73,29 @@ async fn what_the_server_says_about_time_is_kept_or_ends_the_call() {
     let sent = client(Version::Http1, 0).get(server.url()).send();
     assert_eq!(within(sent).await.expect("an answer").status(), 200);
     assert!(began.elapsed() >= Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn what_a_server_forbids_is_forbidden_to_the_layers_above() {
+    for (does, reason, requests) in [
+        (
+            Does::AnswerWith(503, "x-should-retry", "false".to_owned()),
+            StopReason::DoNotRetry,
+            1,
+        ),
+        (Does::Answer(500), StopReason::AttemptsExhausted, 4 + 3),
+    ] {
+        let server = Server::start(Version::Http1, vec![does; 20]).await;
+        let client = client(Version::Http1, 0);
+        let outer = retrier(quick());
+        let calls = outer.retry(|_| async {
+            let answer = client.get(server.url()).send().await;
+            let status = answer.map_err(std::io::Error::other)?.status();
+            Err::<(), _>(std::io::Error::other(status.to_string()))
+        });
+        let gave_up = within(calls).await.expect_err("it fails");
+        assert_eq!((gave_up.reason(), server.count()), (reason, requests));
+    }
 }
 
 #[tokio::test]

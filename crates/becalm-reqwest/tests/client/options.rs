@@ -37,6 +37,17 @@ async fn a_request_says_how_it_is_repeated() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_built_already_is_repeated_by_its_method() {
+    for (method, expected) in [(Method::PUT, 2), (Method::POST, 1)] {
+        let server = Server::start(Version::Http1, [Does::Answer(503)]).await;
+        let request = reqwest::Request::new(method, server.url().parse().expect("a URL"));
+        let sent = client(Version::Http1, 0);
+        within(sent.execute(request)).await.expect("an answer");
+        assert_eq!(server.count(), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_deadline_of_the_request_goes_before_that_of_the_policy() {
     let server = Server::start(Version::Http1, [Does::Stall]).await;
     let request = client(Version::Http1, 0).get(server.url());

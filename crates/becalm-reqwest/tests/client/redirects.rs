@@ -102,7 +102,7 @@ async fn a_scope_goes_to_its_servers_and_no_further() {
 }
 
 #[tokio::test]
-async fn who_redirects_has_had_the_request_whatever_became_of_the_second() {
+async fn a_server_that_redirects_has_had_the_request() {
     for refusal in [None, Some(Does::Answer(425))] {
         for (method, expected) in [(Method::POST, 1), (Method::PUT, 2)] {
             let other = Server::start(Version::Http1, refusal.clone()).await;

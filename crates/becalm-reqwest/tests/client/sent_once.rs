@@ -5,10 +5,13 @@
 //! RFC 8470). A key that the server knows makes any method idempotent
 //! (draft-ietf-httpapi-idempotency-key-header-07). What was answered well is never repeated.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm::run::Last;
 use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::servers::{Does, Server, VERSIONS, Version, builder, bytes, client, quick, retrier};
 use crate::within;
@@ -124,4 +127,45 @@ async fn of_reqwests_time_out_and_the_attempts_the_lesser_holds() {
             }
         }
     }
+}
+
+/// reqwest leaves `retry_canceled_requests` of hyper-util on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pooled_connection_that_has_died_is_replaced_and_no_request_is_doubled() {
+    const REQUESTS: usize = 50;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let heads = Arc::clone(&seen);
+    // It closes every connection after one answer, without saying so.
+    let server = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                match stream.read_u8().await {
+                    Ok(byte) => head.push(byte),
+                    Err(_) => break,
+                }
+            }
+            if let Some(line) = head.split(|byte| *byte == b'\r').next() {
+                heads.lock().expect("unpoisoned").push(line.to_vec());
+            }
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    let client = client(Version::Http1, 0);
+    let mut answered = 0;
+    for number in 0..REQUESTS {
+        let request = client.post(format!("{url}/{number}")).attempts(1);
+        answered += usize::from(within(request.send()).await.is_ok());
+    }
+    server.abort();
+    let mut seen = seen.lock().expect("unpoisoned").clone();
+    seen.retain(|line| !line.is_empty());
+    let count = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), count, "none came twice");
+    assert!(0 < answered && answered <= count);
 }
