@@ -20,7 +20,7 @@ use super::{origin, redirect, transport};
 pub(super) struct Exchanges<'a> {
     pub client: &'a Client,
     pub sleeper: &'a dyn Sleeper,
-    pub outgoing: Outgoing,
+    pub outgoing: &'a Outgoing,
     pub operation: Operation,
 }
 
@@ -31,7 +31,8 @@ impl Exchanges<'_> {
         };
         let (result, was_redirected) = match self.credentials() {
             None => self.send(request).await,
-            Some(credentials) => self.send_with(credentials, request).await,
+            // In a box, which no other client pays for: it holds two requests.
+            Some(credentials) => Box::pin(self.send_with(credentials, request)).await,
         };
         let exchange = Exchange::new(self.operation, attempt.number());
         let judged = judge(result, exchange, self.sleeper);
@@ -44,9 +45,12 @@ impl Exchanges<'_> {
     }
 
     /// Sends it; true if one of its redirects was followed.
-    async fn send(&self, mut request: Request) -> (reqwest::Result<Response>, bool) {
+    fn send(
+        &self,
+        mut request: Request,
+    ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
         let is_bound = self.write_scope(&mut request) || self.operation.is_keyed();
-        redirect::watched(is_bound, self.client.below.execute(request)).await
+        redirect::watched(is_bound, self.client.below.execute(request))
     }
 
     /// Sends it with credentials, and if the server refuses those, once more with new ones.

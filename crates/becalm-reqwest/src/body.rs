@@ -39,10 +39,6 @@ impl Outgoing {
         &self.request
     }
 
-    pub fn request_mut(&mut self) -> &mut Request {
-        &mut self.request
-    }
-
     /// The request of an attempt, inside of it. `None` where its body is gone.
     pub fn next(&self) -> Option<Request> {
         let body = match &self.stream {

@@ -13,7 +13,7 @@ use reqwest::{Body, Response};
 use super::body::{Factory, Outgoing};
 use super::client::Client;
 use super::failed::NoAnswer;
-use super::send::{refuse, send};
+use super::send::{address, refuse, send};
 
 /// A request that is repeated: set what it is, then [`send`](Self::send) it.
 #[must_use = "a request does nothing until `send`"]
@@ -178,13 +178,23 @@ impl RequestBuilder {
     ///
     /// The last attempt brought no answer, or one that means failure where the client
     /// [makes those errors](super::ClientBuilder::answers_are_errors).
-    pub async fn send(self) -> Result<Response, NoAnswer> {
-        match self.request.build() {
-            Ok(request) => {
-                let outgoing = Outgoing::new(request, self.body);
-                send(&self.client, outgoing, self.operation, self.options).await
+    pub fn send(self) -> impl Future<Output = Result<Response, NoAnswer>> + Send {
+        let Self {
+            client,
+            request,
+            body,
+            operation,
+            mut options,
+        } = self;
+        let outgoing = request.build().map(|mut request| {
+            options.operation = address(&mut request, operation);
+            Outgoing::new(request, body)
+        });
+        async move {
+            match outgoing {
+                Ok(outgoing) => send(&client, &outgoing, options).await,
+                Err(error) => refuse(&client, error).await,
             }
-            Err(error) => refuse(&self.client, error).await,
         }
     }
 }

@@ -22,11 +22,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Drives the call with this request.
 pub(super) async fn send(
     client: &Client,
-    mut outgoing: Outgoing,
-    operation: Option<Operation>,
-    mut options: CallOptions,
+    outgoing: &Outgoing,
+    options: CallOptions,
 ) -> Result<Response, NoAnswer> {
-    options.operation = address(outgoing.request_mut(), operation);
     let retrier = client.retriers.of(Some(outgoing.request().url()));
     let exchanges = Exchanges {
         client,
@@ -81,7 +79,7 @@ fn as_it_came(gave_up: GaveUp<Failed>, answers_are_errors: bool) -> Result<Respo
 }
 
 /// Says what repeating the request would do, and writes its key into it.
-fn address(request: &mut Request, declared: Option<Operation>) -> Operation {
+pub(super) fn address(request: &mut Request, declared: Option<Operation>) -> Operation {
     let said = becalm::http::operation(request.method(), request.headers());
     match declared {
         // The caller's own key is the one that the server sees.
