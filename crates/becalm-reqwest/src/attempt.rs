@@ -10,15 +10,15 @@ use reqwest::header::AUTHORIZATION;
 use reqwest::{Request, Response, StatusCode};
 
 use super::body::Outgoing;
-use super::client::Client;
 use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
+use super::shared::Shared;
 use super::{origin, redirect, transport};
 
 /// Makes the attempts of one call.
 pub(super) struct Exchanges<'a> {
-    pub client: &'a Client,
+    pub shared: &'a Shared,
     pub sleeper: &'a dyn Sleeper,
     pub outgoing: &'a Outgoing,
     pub operation: Operation,
@@ -50,7 +50,7 @@ impl Exchanges<'_> {
         mut request: Request,
     ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
         let is_bound = self.write_scope(&mut request) || self.operation.is_keyed();
-        redirect::watched(is_bound, self.client.below.execute(request))
+        redirect::watched(is_bound, self.shared.below.execute(request))
     }
 
     /// Sends it with credentials, and if the server refuses those, once more with new ones.
@@ -86,14 +86,14 @@ impl Exchanges<'_> {
     /// Those for this server, unless the request brings its own.
     fn credentials(&self) -> Option<&Credentials> {
         let request = self.outgoing.request();
-        let mut all = self.client.settings.credentials.iter();
+        let mut all = self.shared.settings.credentials.iter();
         let known = all.find(|known| origin::is_same(&known.origin, request.url()))?;
         (!request.headers().contains_key(AUTHORIZATION)).then_some(known)
     }
 
     /// Tells a server that is known of the attempt that runs; true if it was told anything.
     fn write_scope(&self, request: &mut Request) -> bool {
-        let mut origins = self.client.settings.origins.iter();
+        let mut origins = self.shared.settings.origins.iter();
         if origins.any(|origin| origin::is_same(origin, request.url())) {
             let (now, clock) = (self.sleeper.now(), self.sleeper.clock());
             semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);

@@ -12,6 +12,7 @@ use super::credentials::Credentials;
 use super::failed::NoAnswer;
 use super::hosts::Retriers;
 use super::request::RequestBuilder;
+use super::shared::{Settings, Shared};
 use super::{origin, redirect};
 
 /// A reqwest client whose requests are repeated: see the [crate](crate).
@@ -19,17 +20,7 @@ use super::{origin, redirect};
 /// Cheap to clone; clones share connections, budget and breaker. Make one for each service that you call.
 #[derive(Debug, Clone)]
 pub struct Client {
-    pub(super) below: reqwest::Client,
-    pub(super) retriers: Retriers,
-    pub(super) settings: Arc<Settings>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Settings {
-    pub answers_are_errors: bool,
-    /// The servers that hear of the scope.
-    pub origins: Vec<Url>,
-    pub credentials: Vec<Credentials>,
+    shared: Shared,
 }
 
 /// Methods begin a request.
@@ -72,8 +63,8 @@ impl Client {
 
     /// Begins a request of any method to this URL.
     pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
-        let request = self.below.request(method, url);
-        RequestBuilder::new(self.clone(), request)
+        let request = self.shared.below.request(method, url);
+        RequestBuilder::new(self.shared.clone(), request)
     }
 
     /// Sends a request that is built already: [`RequestBuilder::send`].
@@ -82,8 +73,10 @@ impl Client {
     ///
     /// The last attempt brought no answer: see [`RequestBuilder::send`].
     pub async fn execute(&self, request: Request) -> Result<Response, NoAnswer> {
-        let request = reqwest::RequestBuilder::from_parts(self.below.clone(), request);
-        RequestBuilder::new(self.clone(), request).send().await
+        let request = reqwest::RequestBuilder::from_parts(self.shared.below.clone(), request);
+        RequestBuilder::new(self.shared.clone(), request)
+            .send()
+            .await
     }
 }
 
@@ -226,11 +219,12 @@ impl ClientBuilder {
             .client
             .retry(reqwest::retry::never())
             .redirect(redirects);
-        Ok(Client {
+        let shared = Shared {
             below: client.build().map_err(BuildError::Reqwest)?,
             retriers: self.retriers,
             settings: Arc::new(settings),
-        })
+        };
+        Ok(Client { shared })
     }
 }
 

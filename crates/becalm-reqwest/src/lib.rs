@@ -58,6 +58,7 @@ mod origin;
 mod redirect;
 mod request;
 mod send;
+mod shared;
 mod transport;
 
 pub use client::{BuildError, Client, ClientBuilder};

@@ -11,14 +11,14 @@ use reqwest::header::HeaderMap;
 use reqwest::{Body, Response};
 
 use super::body::{Factory, Outgoing};
-use super::client::Client;
 use super::failed::NoAnswer;
 use super::send::{address, refuse, send};
+use super::shared::Shared;
 
 /// A request that is repeated: set what it is, then [`send`](Self::send) it.
 #[must_use = "a request does nothing until `send`"]
 pub struct RequestBuilder {
-    client: Client,
+    shared: Shared,
     request: reqwest::RequestBuilder,
     body: Option<Factory>,
     operation: Option<Operation>,
@@ -27,9 +27,9 @@ pub struct RequestBuilder {
 
 /// What the request is, as in reqwest.
 impl RequestBuilder {
-    pub(super) fn new(client: Client, request: reqwest::RequestBuilder) -> Self {
+    pub(super) fn new(shared: Shared, request: reqwest::RequestBuilder) -> Self {
         Self {
-            client,
+            shared,
             request,
             body: None,
             operation: None,
@@ -180,7 +180,7 @@ impl RequestBuilder {
     /// [makes those errors](super::ClientBuilder::answers_are_errors).
     pub fn send(self) -> impl Future<Output = Result<Response, NoAnswer>> + Send {
         let Self {
-            client,
+            shared,
             request,
             body,
             operation,
@@ -192,8 +192,8 @@ impl RequestBuilder {
         });
         async move {
             match outgoing {
-                Ok(outgoing) => send(&client, &outgoing, options).await,
-                Err(error) => refuse(&client, error).await,
+                Ok(outgoing) => send(&shared, &outgoing, options).await,
+                Err(error) => refuse(&shared, error).await,
             }
         }
     }

@@ -13,21 +13,21 @@ use reqwest::{Request, Response};
 
 use super::attempt::Exchanges;
 use super::body::Outgoing;
-use super::client::Client;
 use super::drain::drained;
 use super::failed::{Failed, NoAnswer};
+use super::shared::Shared;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Drives the call with this request.
 pub(super) async fn send(
-    client: &Client,
+    shared: &Shared,
     outgoing: &Outgoing,
     options: CallOptions,
 ) -> Result<Response, NoAnswer> {
-    let retrier = client.retriers.of(Some(outgoing.request().url()));
+    let retrier = shared.retriers.of(Some(outgoing.request().url()));
     let exchanges = Exchanges {
-        client,
+        shared,
         sleeper: retrier.sleeper(),
         outgoing,
         operation: options.operation,
@@ -51,17 +51,17 @@ pub(super) async fn send(
         polled
     });
     let ended = ended.await;
-    ended.or_else(|gave_up| as_it_came(gave_up, client.settings.answers_are_errors))
+    ended.or_else(|gave_up| as_it_came(gave_up, shared.settings.answers_are_errors))
 }
 
 /// Ends the call with a request that could not be built.
-pub(super) async fn refuse(client: &Client, error: reqwest::Error) -> Result<Response, NoAnswer> {
+pub(super) async fn refuse(shared: &Shared, error: reqwest::Error) -> Result<Response, NoAnswer> {
     let mut error = Some(error);
     let attempt = |_| {
         let failed = error.take().map_or(Failed::BodyGone, Failed::Error);
         ready(Err((Failure::permanent().unsent(), failed)))
     };
-    let ended = client.retriers.of(None).retry(attempt).await;
+    let ended = shared.retriers.of(None).retry(attempt).await;
     ended.or_else(|gave_up| as_it_came(gave_up, true))
 }
 
