@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod boxed_service;
+pub mod hyper_client;
 pub mod postgres_orders;
 pub mod redis_counter;
 pub mod reqwest_client;

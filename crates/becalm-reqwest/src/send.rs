@@ -67,9 +67,9 @@ pub(super) async fn refuse(shared: &Shared, error: reqwest::Error) -> Result<Res
 
 /// An answer that means failure is an answer nevertheless.
 fn as_it_came(gave_up: GaveUp<Failed>, answers_are_errors: bool) -> Result<Response, NoAnswer> {
-    let stopped = gave_up.stopped().clone();
+    let (stopped, failed) = gave_up.into_parts();
     let is_last = stopped.last() == Last::Error(()) && !answers_are_errors;
-    match gave_up.into_error() {
+    match failed {
         Some(Failed::Answer(mut answer)) if is_last => {
             answer.extensions_mut().insert(stopped);
             Ok(answer)

@@ -24,7 +24,7 @@ use crate::within;
 
 /// What the server does with a request.
 #[derive(Debug, Clone, Copy)]
-enum Does {
+pub enum Does {
     Answer(u16, &'static str),
     /// 503 with `Retry-After: 1`.
     Reject,
@@ -33,17 +33,17 @@ enum Does {
 }
 
 /// A request as it came: method, key, body.
-type Seen = (String, Option<String>, String);
+pub type Seen = (String, Option<String>, String);
 
 /// An HTTP server that does this, one request after the other. It ends with its test.
-struct Server {
-    address: String,
+pub struct Server {
+    pub address: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     _connections: JoinSet<()>,
 }
 
 impl Server {
-    async fn start(script: impl IntoIterator<Item = Does>) -> Self {
+    pub async fn start(script: impl IntoIterator<Item = Does>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let script = Arc::new(Mutex::new(script.into_iter().collect::<VecDeque<_>>()));
@@ -74,11 +74,11 @@ impl Server {
         }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
 
-    fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("unpoisoned").clone()
     }
 }

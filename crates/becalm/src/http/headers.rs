@@ -124,7 +124,7 @@ fn is(value: &HeaderValue, word: &str) -> bool {
     text.eq_ignore_ascii_case(word.as_bytes())
 }
 
-fn told(headers: &HeaderMap) -> Option<Told> {
+pub(super) fn told(headers: &HeaderMap) -> Option<Told> {
     whole_field(headers, Told::NAME).and_then(Told::decode)
 }
 

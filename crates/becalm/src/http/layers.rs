@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::headers::whole_field;
+use super::headers::{should_retry, whole_field};
 use crate::scope::{Scope, ScopeHeader, Told};
 use crate::stop::StopReason;
 use crate::time::{ClockId, Instant};
@@ -97,6 +97,16 @@ pub fn write_told(headers: &mut HeaderMap, reason: StopReason) {
         if reason == StopReason::DoNotRetry {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
+    }
+}
+
+/// Why a layer below could not retry, or that the server forbids it, as the headers of a failed response
+/// [tell](write_told): what [`Scope::telling`] takes. Every form of "do not retry" counts
+/// ([`should_retry`]).
+pub fn told(headers: &HeaderMap) -> Option<StopReason> {
+    match should_retry(headers) {
+        Some(false) => Some(StopReason::DoNotRetry),
+        _ => super::headers::told(headers).map(Told::reason),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
 //! ([`operation`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
 //! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
-//! above ([`write_told`]).
+//! above ([`write_told`], [`told`]).
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
@@ -21,13 +21,14 @@
 //! # Ok::<(), ::http::Error>(())
 //! ```
 
+mod grpc;
 mod headers;
 mod layers;
 mod method;
 mod status;
 
 pub use headers::{hint, should_retry};
-pub use layers::{scope, write_scope, write_told};
+pub use layers::{scope, told, write_scope, write_told};
 pub use method::operation;
 pub use status::classify_status;
 
@@ -59,7 +60,9 @@ impl Exchange {
 ///
 /// `x-should-retry: true` makes a permanent status transient; it proves nothing about the effect,
 /// so an operation that is not idempotent still stops. `false` is [`Hint::Stop`](crate::Hint). A
-/// success is a success whatever the headers say.
+/// success is a success whatever the headers say, but for one: an answer of gRPC that is nothing but
+/// trailers (`Trailers-Only` of gRPC over HTTP/2) has its status in `grpc-status`
+/// ([`grpc::classify`](crate::classify::grpc::classify)) and its hint in `grpc-retry-pushback-ms`.
 ///
 /// `wall` is the wall clock, such as `SystemTime::now`. It is read only when a failed response
 /// has a header that may hold a date, such as `retry-after`.
@@ -70,7 +73,11 @@ pub fn verdict<W: Into<UnixTime>>(
     wall: impl FnOnce() -> W,
 ) -> Verdict {
     let Verdict::Failure(mut failure) = classify_status(status, exchange) else {
-        return Verdict::Success;
+        let failure = grpc::trailers_only(headers);
+        return failure.map_or(Verdict::Success, |mut failure| {
+            failure.hint = failure.hint.or_else(|| hint(headers, wall));
+            failure.into()
+        });
     };
     if failure.class == Class::Permanent && should_retry(headers) == Some(true) {
         failure.class = Class::Transient;

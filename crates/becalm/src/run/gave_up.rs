@@ -270,6 +270,20 @@ impl<E> GaveUp<E> {
         self.error
     }
 
+    /// How the call ended, and the last error: what [`Stopped::with_error`] puts together.
+    ///
+    /// ```
+    /// # use becalm::{Policy, time::FakeSleeper};
+    /// # let orders = Policy::default().builder().sleeper(FakeSleeper::auto()).build()?;
+    /// # let failed = || Err::<(), _>(std::io::Error::from(std::io::ErrorKind::NotFound));
+    /// let (stopped, error) = orders.retry_blocking(|_| failed()).unwrap_err().into_parts();
+    /// assert_eq!((stopped.attempts(), error.is_some()), (1, true));
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
+    /// ```
+    pub fn into_parts(self) -> (Stopped, Option<E>) {
+        (self.stopped, self.error)
+    }
+
     /// Turns the error into another; everything else stays.
     ///
     /// ```

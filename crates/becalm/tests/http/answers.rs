@@ -432,3 +432,35 @@ fn c14_the_reset_of_a_quota_is_counted_from_the_responses_own_date() {
     let no_clock = || -> SystemTime { panic!("the clock was read") };
     assert_eq!(hint(&untouched, no_clock), None);
 }
+
+#[test]
+fn a_grpc_answer_without_a_body_fails_by_its_own_status() {
+    let judged =
+        |lines: &[(&'static str, &str)]| verdict(status(200), &headers(lines), FIRST, wall);
+    let kind = ("content-type", "application/grpc+proto");
+    let code = |code| judged(&[kind, ("grpc-status", code)]);
+    assert_eq!(code("0"), Verdict::Success);
+    assert_eq!(code("14"), Failure::transient().into());
+    assert_eq!(code("8"), Failure::throttled().into());
+    assert_eq!(code("3"), Failure::permanent().into());
+    assert_eq!(code("soon"), Failure::permanent().into());
+    assert_eq!(judged(&[kind]), Verdict::Success);
+    assert_eq!(judged(&[("grpc-status", "14")]), Verdict::Success);
+
+    let pushed = |value| {
+        judged(&[
+            kind,
+            ("grpc-status", "14"),
+            ("grpc-retry-pushback-ms", value),
+        ])
+    };
+    let exactly = Hint::Exactly(Duration::from_millis(250));
+    assert_eq!(pushed("250"), Failure::transient().hint(exactly).into());
+    assert_eq!(pushed("-1"), Failure::transient().hint(Hint::Stop).into());
+    let told = judged(&[
+        kind,
+        ("grpc-status", "14"),
+        ("becalm-retry", "do-not-retry"),
+    ]);
+    assert_eq!(told, Failure::transient().hint(Hint::Stop).into());
+}

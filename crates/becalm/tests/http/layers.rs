@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::time::{Duration, SystemTime};
 
 use becalm::classify::{Rejected, judged};
-use becalm::http::{Exchange, hint, scope, should_retry, verdict, write_scope, write_told};
+use becalm::http::{Exchange, hint, scope, should_retry, told, verdict, write_scope, write_told};
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
     Failure, GaveUp, Hint, Operation, Policy, Retrier, Scope, Sleeper, StopReason,
@@ -353,4 +353,18 @@ fn the_names_are_field_names() {
     for name in [ScopeHeader::NAME, Told::NAME] {
         assert_eq!(HeaderName::from_static(name).as_str(), name);
     }
+}
+
+#[test]
+fn what_is_told_is_read_back_and_every_form_of_do_not_retry_with_it() {
+    for reason in StopReason::ALL.iter().copied() {
+        let mut map = HeaderMap::new();
+        write_told(&mut map, reason);
+        assert_eq!(told(&map), reason.is_told_above().then_some(reason));
+    }
+    let forbids = headers(&[
+        ("x-should-retry", "false"),
+        ("becalm-retry", "gave-up=breaker_open"),
+    ]);
+    assert_eq!(told(&forbids), Some(StopReason::DoNotRetry));
 }

@@ -1,0 +1,54 @@
+//! How did an attempt fail? With an answer that means failure, or with none.
+
+use std::error::Error;
+use std::fmt;
+
+use becalm::GaveUp;
+use http::Response;
+
+/// The error of a call that ended without an answer to hand on: the reason, the record of the attempts,
+/// and the last failure, of an answer its head.
+pub type NoAnswer<E> = GaveUp<Failed<Response<()>, E>>;
+
+/// How an attempt failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failed<R, E> {
+    /// The server answered, and the answer means failure.
+    Answer(R),
+    /// The service below has failed.
+    Transport(E),
+    /// The body of the request was used up in an earlier attempt, and nothing was sent.
+    BodyGone,
+}
+
+impl<D, E> Failed<Response<D>, E> {
+    /// Leaves the head of the answer.
+    pub(super) fn without_body(self) -> Failed<Response<()>, E> {
+        match self {
+            Self::Answer(response) => Failed::Answer(response.map(drop)),
+            Self::Transport(error) => Failed::Transport(error),
+            Self::BodyGone => Failed::BodyGone,
+        }
+    }
+}
+
+/// The status, or what the service below says.
+impl<D, E: fmt::Display> fmt::Display for Failed<Response<D>, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answer(response) => write!(f, "the server answered {}", response.status()),
+            Self::Transport(error) => error.fmt(f),
+            Self::BodyGone => f.write_str("the body of the request is gone"),
+        }
+    }
+}
+
+impl<D: fmt::Debug, E: Error + 'static> Error for Failed<Response<D>, E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Transport(error) => error.source(),
+            Self::Answer(_) | Self::BodyGone => None,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What is set for all requests of an HTTP client that repeats them?
+
+use std::sync::Arc;
+
+use becalm::{Keyed, Retrier};
+use tower_layer::Layer;
+
+use super::hosts::Retriers;
+use super::retry::{Retry, Settings};
+use super::transport::Transport;
+
+/// How much of a request's body is kept for a repetition, by default: 64 KiB, as Linkerd keeps.
+const REPLAY_LIMIT: usize = 64 * 1024;
+
+/// Repeats the requests of the HTTP client below.
+///
+/// - **What is repeated**: what a status, the headers of an answer (`Retry-After` and its kin,
+///   "do not retry" in any form: [`becalm::http::hint`]), a gRPC status without a body, or an error of the
+///   service below ([`Transport`]) says may pass.
+/// - **What is not**: a request that may have been done and is neither idempotent by its method nor
+///   keyed (RFC 9110 section 9.2.2); see [`RetryOptions`](super::RetryOptions), which goes into a request's extensions.
+/// - **The body** is kept while it streams, up to [`replay_limit`](Self::replay_limit). It is `Unpin`, as
+///   hyper-util wants it, too; `Box::pin` makes any body that.
+/// - **At the end** the caller has the last answer as it came, be it a 503, with the
+///   [`Stopped`](becalm::run::Stopped) of the call in its extensions; and an error ([`NoAnswer`](super::NoAnswer))
+///   only where the last attempt brought no answer.
+/// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in the extensions of its request: OpenTelemetry's
+///   `http.request.resend_count` is `attempt.number() - 1`, absent on the first.
+/// - **Time limits** hold up to the head of the answer; its body is the caller's. If the client below has a
+///   time-out of its own, the lesser holds. Set an
+///   [attempt time-out](becalm::Policy::attempt_timeout): a client may wait for ever on a connection that
+///   is gone.
+/// - **An answer that is followed by another attempt** is read to its end beside the wait, for at most
+///   100 ms and 16 KiB, so that its connection serves again; otherwise it is dropped, and HTTP/1
+///   closes the connection.
+///
+/// Clients that repeat by themselves multiply the attempts: switch that off (of hyper-util's,
+/// `retry_canceled_requests(false)`).
+///
+/// ```
+/// use becalm::{Policy, Retrier};
+/// use becalm_tower::client::RetryLayer;
+/// let layer = RetryLayer::new(&Policy::default().retrier()?).replay_limit(1 << 20);
+/// # let _ = layer;
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RetryLayer<C = Transport> {
+    retriers: Retriers<C>,
+    settings: Settings,
+}
+
+impl RetryLayer {
+    /// A layer that repeats as this retrier says: one dependency, one budget.
+    pub fn new(retrier: &Retrier) -> Self {
+        Self::classify_by(&retrier.classify_by(Transport))
+    }
+}
+
+impl<C: Clone> RetryLayer<C> {
+    /// A layer that repeats as this retrier says, whose classifier knows the errors of the service
+    /// below.
+    pub fn classify_by(retrier: &Retrier<C>) -> Self {
+        Self::with(Retriers::One(retrier.clone()))
+    }
+
+    /// A layer with a retrier for each host and port, as the request's URI or else its `Host` names them, in
+    /// small letters: a host that is down spends no other's budget, and opens no other's breaker.
+    ///
+    /// ```
+    /// use becalm::{Keyed, Policy};
+    /// use becalm_tower::client::{RetryLayer, Transport};
+    ///
+    /// let policy = Policy::default();
+    /// policy.validate()?;
+    /// let hosts = Keyed::new(1000, move |_: Option<&String>| {
+    ///     let retrier = policy.clone().retrier().expect("it was validated");
+    ///     retrier.classify_by(Transport)
+    /// });
+    /// let layer = RetryLayer::per_host(hosts);
+    /// # let _ = layer;
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
+    /// ```
+    pub fn per_host(hosts: Keyed<String, Retrier<C>>) -> Self {
+        Self::with(Retriers::PerHost(Arc::new(hosts)))
+    }
+
+    fn with(retriers: Retriers<C>) -> Self {
+        let settings = Settings {
+            replay_limit: REPLAY_LIMIT,
+            answers_are_errors: false,
+        };
+        Self { retriers, settings }
+    }
+
+    /// Sets how many bytes of a request's body are kept for a repetition, for each request. Default 64 KiB. 0
+    /// repeats only what has no body, or whose body was not touched.
+    ///
+    /// A body that is longer by its `Content-Length` or its size hint is not kept at all. It is sent
+    /// whole; once the client below has begun to read it the request is not repeated, and the give-up says
+    /// [`BodyNotReplayable`](becalm::StopReason::BodyNotReplayable). Of a body of unknown length up to the
+    /// limit is kept.
+    #[must_use]
+    pub fn replay_limit(mut self, bytes: usize) -> Self {
+        self.settings.replay_limit = bytes;
+        self
+    }
+
+    /// Makes a last answer that means failure an error, with its head alone. Default: it is handed on as
+    /// it came.
+    #[must_use]
+    pub fn answers_are_errors(mut self) -> Self {
+        self.settings.answers_are_errors = true;
+        self
+    }
+}
+
+impl<S, C: Clone> Layer<S> for RetryLayer<C> {
+    type Service = Retry<S, C>;
+
+    fn layer(&self, service: S) -> Retry<S, C> {
+        Retry::new(service, self.retriers.clone(), self.settings)
+    }
+}

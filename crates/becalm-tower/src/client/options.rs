@@ -1,0 +1,85 @@
+//! What may one request set for itself?
+
+use std::time::Duration;
+
+use becalm::call::CallOptions;
+use becalm::throttle::Priority;
+use becalm::{IdempotencyKey, Operation, http as semantics};
+use http::request::Parts;
+
+/// The settings of one request, put into its extensions. What is not set is the policy's.
+///
+/// ```
+/// use becalm_tower::client::RetryOptions;
+///
+/// let mut request = http::Request::post("http://shop.example/orders").body(())?;
+/// request.extensions_mut().insert(RetryOptions::new().keyed());
+/// # Ok::<(), http::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+#[must_use = "options are put into the extensions of a request"]
+pub struct RetryOptions {
+    operation: Option<Operation>,
+    attempts: Option<u32>,
+    deadline: Option<Duration>,
+    priority: Priority,
+}
+
+impl RetryOptions {
+    /// Options that leave everything to the policy and to the request's method and headers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Declares whether the request may be repeated, and how. Default: as its method and its
+    /// `Idempotency-Key` say (RFC 9110 section 9.2.2; see [`becalm::http::operation`]).
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// Gives all attempts one new key, in an `Idempotency-Key` header
+    /// (draft-ietf-httpapi-idempotency-key-header-07), by which the server recognises a repetition.
+    /// For servers that know it: to others the header says nothing, and a POST is done twice.
+    ///
+    /// A request that has such a header already keeps its own.
+    pub fn keyed(self) -> Self {
+        self.operation(Operation::Keyed(IdempotencyKey::random()))
+    }
+
+    /// Sets how many attempts the request may make, the first included. 1 means no repetition.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = Some(attempts);
+        self
+    }
+
+    /// Sets the longest time of the request up to the head of its answer, with all attempts and waits.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets how soon an adaptive throttle may shed this request. Default
+    /// [`Critical`](Priority::Critical).
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The options of the call with this request.
+    pub(super) fn of_call(head: &Parts) -> CallOptions {
+        let own = head.extensions.get::<Self>().copied().unwrap_or_default();
+        let said = semantics::operation(&head.method, &head.headers);
+        let operation = match own.operation {
+            // The caller's own key is the one that the server sees.
+            Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
+            Some(operation) => operation,
+            None => said,
+        };
+        CallOptions::new()
+            .operation(operation)
+            .attempts(own.attempts)
+            .deadline(own.deadline)
+            .priority(own.priority)
+    }
+}

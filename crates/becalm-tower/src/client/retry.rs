@@ -1,0 +1,232 @@
+//! How does an HTTP client repeat its requests? Each attempt is a clone of the request's head, a body
+//! that is read from the beginning, and a clone of the service below.
+
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use becalm::classify::{ByTrait, Classifier};
+use becalm::run::{Copies, Core, Engine, Last};
+use becalm::{Attempt, GaveUp, Operation, Retrier};
+use http::header::CONTENT_LENGTH;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Request, Response};
+use http_body::Body;
+use tower_service::Service;
+
+use super::attempt::{Refused, Stage, Try};
+use super::body::ReplayBody;
+use super::drain::Drain;
+use super::failed::{Failed, NoAnswer};
+use super::hosts::Retriers;
+use super::options::RetryOptions;
+use super::source::Source;
+use super::transport::Transport;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// An HTTP client whose requests are repeated: see
+/// [`RetryLayer`](super::RetryLayer).
+#[derive(Debug, Clone)]
+pub struct Retry<S, C = Transport> {
+    service: S,
+    retriers: Retriers<C>,
+    settings: Settings,
+}
+
+/// What the layer sets for all requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub replay_limit: usize,
+    pub answers_are_errors: bool,
+}
+
+impl<S, C> Retry<S, C> {
+    pub(super) fn new(service: S, retriers: Retriers<C>, settings: Settings) -> Self {
+        Self {
+            service,
+            retriers,
+            settings,
+        }
+    }
+}
+
+impl<S, B, D, C> Service<Request<B>> for Retry<S, C>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<D>> + Clone,
+    B: Body + Unpin,
+    D: Body,
+    C: Classifier<S::Error> + Clone,
+    S::Error: std::fmt::Display,
+{
+    type Response = Response<D>;
+    type Error = NoAnswer<S::Error>;
+    type Future = RetryFuture<S, B, D, C>;
+
+    /// Always: each attempt waits until the service below is ready, within its own time limit.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (head, body) = request.into_parts();
+        let length = head.headers.get(CONTENT_LENGTH).and_then(length);
+        RetryFuture {
+            copies: Copies::none(),
+            drain: None,
+            last: None,
+            engine: None,
+            retrier: self.retriers.of(&head),
+            service: self.service.clone(),
+            source: Source::new(body, self.settings.replay_limit, length),
+            operation: Operation::NotIdempotent,
+            head,
+            answers_are_errors: self.settings.answers_are_errors,
+        }
+    }
+}
+
+fn length(value: &HeaderValue) -> Option<u64> {
+    value.to_str().ok()?.trim().parse().ok()
+}
+
+pin_project_lite::pin_project! {
+    /// The future of a request that is repeated.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<S: Service<Request<ReplayBody<B>>>, B, D, C> {
+        // Before the engine: what attempts hold is back before anybody is told of the end.
+        #[pin]
+        copies: Copies<Try<S, B, C>>,
+        // What is left of the last answer that was not handed on.
+        #[pin]
+        drain: Option<Drain<D>>,
+        last: Option<Refused<D, S::Error>>,
+        // From the first poll on: the call's deadline starts there.
+        engine: Option<Engine<Core>>,
+        retrier: Retrier<C>,
+        service: S,
+        source: Option<Arc<Source<B>>>,
+        operation: Operation,
+        head: Parts,
+        answers_are_errors: bool,
+    }
+}
+
+impl<S, B, D, C> Future for RetryFuture<S, B, D, C>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<D>> + Clone,
+    B: Body + Unpin,
+    D: Body,
+    C: Classifier<S::Error> + Clone,
+    S::Error: std::fmt::Display,
+{
+    type Output = Result<Response<D>, NoAnswer<S::Error>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let (retrier, operation) = (&*this.retrier, this.operation);
+        let engine = this.engine.get_or_insert_with(|| {
+            let options = RetryOptions::of_call(this.head);
+            *operation = options.operation;
+            retrier.engine().options(options).begin()
+        });
+        let start = |attempt: Attempt| Try {
+            stage: stage(this.service, this.head, this.source.as_ref(), attempt),
+            attempt,
+            operation: *operation,
+            retrier: retrier.clone(),
+            source: this.source.clone(),
+        };
+        let polled = this
+            .copies
+            .poll_call(engine, &ByTrait, this.last, context, start);
+        match polled {
+            Poll::Ready(ended) => {
+                if let Some(source) = this.source {
+                    source.release();
+                }
+                let as_it_came = |gave_up| as_it_came(gave_up, *this.answers_are_errors);
+                Poll::Ready(ended.or_else(as_it_came))
+            }
+            Poll::Pending => {
+                if let Some(source) = this.source {
+                    source.give_up_held(engine.attempts());
+                }
+                // Another attempt follows, or runs: of this answer nothing is held but its head.
+                if let Some((_, Failed::Answer(answer))) = this.last {
+                    if let Some(body) = mem::take(answer.body_mut()) {
+                        this.drain.set(Drain::new(body, retrier.sleeper()));
+                    }
+                }
+                if let Some(drain) = this.drain.as_mut().as_pin_mut() {
+                    if drain.poll(context).is_ready() {
+                        this.drain.set(None);
+                    }
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// The attempt as it begins.
+fn stage<S, B>(
+    service: &S,
+    head: &Parts,
+    source: Option<&Arc<Source<B>>>,
+    attempt: Attempt,
+) -> Stage<S, B>
+where
+    S: Service<Request<ReplayBody<B>>> + Clone,
+    B: Body + Unpin,
+{
+    if let Some(source) = source {
+        let can_send = if attempt.is_hedge() {
+            source.is_certain()
+        } else {
+            source.give_up_before(attempt.number());
+            source.is_repeatable()
+        };
+        if !can_send {
+            return Stage::BodyGone;
+        }
+    }
+    let mut head = head.clone();
+    head.extensions.insert(attempt);
+    if let Some(key) = attempt.key() {
+        if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
+            head.headers.insert(IDEMPOTENCY_KEY, value);
+        }
+    }
+    let body = ReplayBody::of(source.cloned(), attempt.number());
+    Stage::Waits {
+        service: service.clone(),
+        request: Some(Request::from_parts(head, body)),
+    }
+}
+
+/// An answer that means failure is an answer nevertheless.
+fn as_it_came<D, E>(
+    gave_up: GaveUp<Failed<Response<Option<D>>, E>>,
+    answers_are_errors: bool,
+) -> Result<Response<D>, NoAnswer<E>> {
+    let (stopped, failed) = gave_up.into_parts();
+    let is_last = stopped.last() == Last::Error(()) && !answers_are_errors;
+    match failed {
+        Some(Failed::Answer(answer)) if is_last => {
+            let (mut head, body) = answer.into_parts();
+            match body {
+                Some(body) => {
+                    head.extensions.insert(stopped);
+                    Ok(Response::from_parts(head, body))
+                }
+                // It was let go for an attempt that then was refused.
+                None => {
+                    Err(stopped.with_error(Some(Failed::Answer(Response::from_parts(head, ())))))
+                }
+            }
+        }
+        failed => Err(stopped.with_error(failed.map(Failed::without_body))),
+    }
+}

@@ -1,0 +1,170 @@
+//! What does an error of the service below say about trying again?
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use becalm::classify::{Classifier, Classify};
+use becalm::{Attempt, Failure};
+
+/// The classifier of errors of the service below, by what their chain of sources holds.
+///
+/// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
+///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
+/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM` (feature `h2`, of the h2 0.4 that hyper 1
+///   stands on) was not processed (RFC 9113 section 8.7). A `GOAWAY` proves nothing here: h2's error
+///   does not say whether the stream was above the last one that the server took.
+/// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
+/// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
+///
+/// What a tower stack has boxed becomes an error again as [`Boxed`]. A classifier of your own goes to
+/// [`RetryLayer::classify_by`](super::RetryLayer::classify_by).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Transport;
+
+impl<E: Error + 'static> Classifier<E> for Transport {
+    fn classify(&self, _: Attempt, error: &E) -> Failure {
+        of_chain(error)
+    }
+}
+
+/// A boxed error, as tower's time-outs and buffers have it, made an [`Error`] again: put
+/// `.map_err(Boxed::new)` between [`RetryLayer`](super::RetryLayer) and such a layer.
+///
+/// ```
+/// use becalm::Policy;
+/// use becalm_tower::client::{Boxed, RetryLayer};
+/// use tower::ServiceBuilder;
+/// let stack = ServiceBuilder::new()
+///     .layer(RetryLayer::new(&Policy::default().retrier()?))
+///     .map_err(Boxed::new);
+/// # let _ = stack;
+/// # Ok::<(), becalm::policy::InvalidPolicy>(())
+/// ```
+#[derive(Debug)]
+pub struct Boxed(Box<dyn Error + Send + Sync>);
+
+impl Boxed {
+    /// The error in this box.
+    pub fn new(error: Box<dyn Error + Send + Sync>) -> Self {
+        Self(error)
+    }
+}
+
+/// What the error in the box says.
+impl fmt::Display for Boxed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Boxed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+fn of_chain(error: &(dyn Error + 'static)) -> Failure {
+    #[cfg(feature = "hyper-util")]
+    if let Some(failure) = while_connecting(error) {
+        return failure;
+    }
+    #[cfg(feature = "h2")]
+    if is_refused_stream(error) {
+        return Failure::transient().unsent();
+    }
+    match io_error(error) {
+        Some(error) => error.classify(),
+        None => Failure::transient(),
+    }
+}
+
+#[cfg(feature = "hyper-util")]
+fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
+    use becalm::classify::connect;
+    use hyper_util::client::legacy;
+
+    let is_connect = |error: &&(dyn Error + 'static)| {
+        let error = error.downcast_ref::<legacy::Error>();
+        error.is_some_and(legacy::Error::is_connect)
+    };
+    let connecting = chain(error).find(is_connect)?;
+    let unsent = Failure::transient().unsent();
+    Some(io_error(connecting).map_or(unsent, connect::classify))
+}
+
+#[cfg(feature = "h2")]
+fn is_refused_stream(error: &(dyn Error + 'static)) -> bool {
+    let is_refused = |error: &h2::Error| {
+        let says_so = error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        says_so && error.is_reset() && error.is_remote()
+    };
+    chain(error).any(|error| error.downcast_ref().is_some_and(is_refused))
+}
+
+fn io_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| match error.downcast_ref() {
+        Some(Boxed(inner)) => Some(&**inner),
+        None => error.source(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    fn classified(error: &(dyn Error + 'static)) -> Failure {
+        of_chain(error)
+    }
+
+    #[test]
+    fn the_first_io_error_in_the_chain_says_it() {
+        for kind in [
+            ErrorKind::ConnectionRefused,
+            ErrorKind::ConnectionReset,
+            ErrorKind::InvalidData,
+        ] {
+            let error = io::Error::from(kind);
+            let expected = error.classify();
+            assert_eq!(classified(&error), expected);
+            let below = io::Error::other(std::io::Error::from(kind));
+            assert_eq!(classified(&below), below.classify());
+        }
+        assert_eq!(classified(&fmt::Error), Failure::transient());
+        let refused = io::Error::from(ErrorKind::ConnectionRefused);
+        let boxed = Boxed::new(refused.into());
+        assert_eq!(classified(&boxed), Failure::transient().unsent());
+    }
+
+    #[cfg(feature = "hyper-util")]
+    #[tokio::test]
+    async fn what_hyper_util_could_not_connect_was_not_sent() {
+        use http_body_util::Empty;
+        use hyper_util::client::legacy::Client;
+        use hyper_util::rt::{TokioExecutor, TokioIo};
+
+        for (kind, expected) in [
+            (ErrorKind::TimedOut, Failure::transient().unsent()),
+            (ErrorKind::InvalidData, Failure::permanent().unsent()),
+        ] {
+            let connector = tower::service_fn(move |_: http::Uri| {
+                let error = io::Error::from(kind);
+                std::future::ready(Err::<TokioIo<tokio::net::TcpStream>, _>(error))
+            });
+            let client = Client::builder(TokioExecutor::new()).build(connector);
+            let request =
+                http::Request::get("http://shop.example").body(Empty::<bytes::Bytes>::new());
+            let error = client
+                .request(request.expect("valid"))
+                .await
+                .expect_err("it cannot connect");
+            assert_eq!(classified(&error), expected, "{kind}");
+        }
+    }
+}
