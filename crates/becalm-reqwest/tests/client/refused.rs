@@ -20,11 +20,16 @@ enum Does {
     Reset(u8),
     /// Says GOAWAY with this code; the last stream is the one before.
     GoAwayBefore(u8),
-    /// Says GOAWAY; the last stream is this one, on which nothing follows.
-    GoAwayAt,
+    /// The same, and closes the connection.
+    GoAwayBeforeAndClose,
+    /// Says GOAWAY with this code; the last stream is this one, on which nothing follows.
+    GoAwayAt(u8),
+    /// Does not answer.
+    Stall,
 }
 
 const NO_ERROR: u8 = 0;
+const INTERNAL_ERROR: u8 = 2;
 const REFUSED_STREAM: u8 = 7;
 const CANCEL: u8 = 8;
 const ENHANCE_YOUR_CALM: u8 = 11;
@@ -90,10 +95,15 @@ async fn serve(
             None => stream.write_all(&frame(1, 5, id, &[0x88])).await?, // `:status: 200`, no body
             Some(Does::Reset(code)) => stream.write_all(&frame(3, 0, id, &[0, 0, 0, code])).await?,
             Some(Does::GoAwayBefore(code)) => stream.write_all(&go_away(id - 1, code)).await?,
-            Some(Does::GoAwayAt) => {
-                stream.write_all(&go_away(id, NO_ERROR)).await?;
+            Some(Does::GoAwayBeforeAndClose) => {
+                stream.write_all(&go_away(id - 1, NO_ERROR)).await?;
                 return stream.shutdown().await;
             }
+            Some(Does::GoAwayAt(code)) => {
+                stream.write_all(&go_away(id, code)).await?;
+                return stream.shutdown().await;
+            }
+            Some(Does::Stall) => (),
         }
     }
 }
@@ -110,7 +120,9 @@ async fn a_request_that_was_refused_is_repeated_and_no_other_that_may_not_be() {
         (Does::Reset(REFUSED_STREAM), 2),
         (Does::GoAwayBefore(NO_ERROR), 2),
         (Does::GoAwayBefore(ENHANCE_YOUR_CALM), 2),
-        (Does::GoAwayAt, 1),
+        (Does::GoAwayAt(NO_ERROR), 1),
+        (Does::GoAwayAt(INTERNAL_ERROR), 1),
+        (Does::GoAwayAt(ENHANCE_YOUR_CALM), 1),
         (Does::Reset(CANCEL), 1),
         (Does::Reset(NO_ERROR), 1),
     ] {
@@ -122,6 +134,24 @@ async fn a_request_that_was_refused_is_repeated_and_no_other_that_may_not_be() {
             "{does:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn of_two_streams_a_goaway_between_them_refuses_the_second_alone() {
+    let server = Server::start([Does::Stall, Does::GoAwayBeforeAndClose]).await;
+    let client = client(Version::Http2, 0);
+    let first = tokio::spawn(client.post(&server.url).send());
+    within(async {
+        while server.count() == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let second = within(client.post(&server.url).send()).await;
+    assert_eq!(second.expect("an answer").status(), 200);
+    let first = within(first).await.expect("no panic");
+    assert_eq!(first.expect_err("it may have been done").attempts(), 1);
+    assert_eq!(server.count(), 3);
 }
 
 #[tokio::test]
