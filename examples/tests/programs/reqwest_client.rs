@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use becalm::{Policy, StopReason, run::Last};
-use becalm_examples::reqwest_client::Shop;
+use becalm_examples::reqwest_client::{order, read, shop};
+use becalm_reqwest::Client;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -73,6 +74,10 @@ impl Server {
         }
     }
 
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("unpoisoned").clone()
     }
@@ -106,7 +111,7 @@ async fn answer(
     Ok(response.expect("a valid response"))
 }
 
-fn shop(address: impl Into<String>) -> (Shop, Receiver<String>) {
+fn client() -> (Client, Receiver<String>) {
     let (recorder, events) = Recorder::new();
     let retrier = Policy::exponential(Duration::from_millis(10))
         .attempt_timeout(Duration::from_secs(1))
@@ -114,12 +119,9 @@ fn shop(address: impl Into<String>) -> (Shop, Receiver<String>) {
         .builder()
         .observer(recorder)
         .build();
-    let retrier = retrier.expect("a valid policy");
-    let client = reqwest::Client::builder().no_proxy().build();
-    (
-        Shop::new(client.expect("a client"), retrier, address),
-        events,
-    )
+    let builder = reqwest::Client::builder().no_proxy();
+    let client = shop(builder, &retrier.expect("a valid policy"));
+    (client.expect("a client"), events)
 }
 
 #[tokio::test]
@@ -131,8 +133,10 @@ async fn c5_a_get_outlasts_a_rejection_a_stall_and_a_hang_up() {
         Does::Answer(200, "17"),
     ];
     let server = Server::start(script).await;
-    let (shop, events) = shop(&server.address);
-    let answer = within(shop.get("/orders/17")).await.expect("an answer");
+    let (shop, events) = client();
+    let answer = within(read(&shop, server.url("/orders/17")))
+        .await
+        .expect("an answer");
     assert_eq!(answer.text().await.expect("a body"), "17");
     assert_eq!(server.seen().len(), 4);
     let delays: Vec<String> = events
@@ -157,8 +161,8 @@ async fn c3_a_keyed_post_is_one_request_to_the_server() {
         Does::Answer(201, "made"),
     ];
     let server = Server::start(script).await;
-    let (shop, _) = shop(&server.address);
-    let answer = within(shop.post("/orders", "a lamp".into()))
+    let (shop, _) = client();
+    let answer = within(order(&shop, server.url("/orders"), "a lamp".into()))
         .await
         .expect("an answer");
     assert_eq!(answer.status(), 201);
@@ -176,9 +180,11 @@ async fn c2_the_last_response_is_given_back_as_it_came() {
     let busy = ["first", "second", "third", "last"].map(|text| Does::Answer(500, text));
     let missing = [Does::Answer(404, "no such order")];
     let server = Server::start(busy.into_iter().chain(missing)).await;
-    let (shop, _) = shop(&server.address);
+    let (shop, _) = client();
     for (status, text) in [(500, "last"), (404, "no such order")] {
-        let answer = within(shop.get("/orders/17")).await.expect("an answer");
+        let answer = within(read(&shop, server.url("/orders/17")))
+            .await
+            .expect("an answer");
         assert_eq!(answer.status(), status);
         assert_eq!(answer.text().await.expect("a body"), text);
     }
@@ -187,8 +193,9 @@ async fn c2_the_last_response_is_given_back_as_it_came() {
 
 #[tokio::test]
 async fn c10_what_never_connected_is_an_error_and_not_an_answer() {
-    let (shop, _) = shop(format!("http://127.0.0.1:{}", free_port()));
-    let gave_up = within(shop.get("/")).await.expect_err("nobody listens");
+    let (shop, _) = client();
+    let url = format!("http://127.0.0.1:{}", free_port());
+    let gave_up = within(read(&shop, url)).await.expect_err("nobody listens");
     assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
     assert!(matches!(gave_up.last(), Last::Error(error) if error.is_connect()));
     assert!(

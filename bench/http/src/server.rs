@@ -1,0 +1,79 @@
+//! A server on a thread of its own that does as its path says, and counts.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+
+/// When requests came, since the last time that somebody asked.
+#[derive(Clone)]
+pub struct Server {
+    pub address: SocketAddr,
+    seen: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let server = Self {
+            address: listener.local_addr().expect("an address"),
+            seen: Arc::default(),
+        };
+        let shared = server.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime.expect("a runtime").block_on(shared.serve(listener));
+        });
+        server
+    }
+
+    pub fn take_seen(&self) -> Vec<Instant> {
+        std::mem::take(&mut *self.seen.lock().expect("unpoisoned"))
+    }
+
+    async fn serve(self, listener: std::net::TcpListener) {
+        let listener = TcpListener::from_std(listener).expect("a socket");
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = stream.set_nodelay(true);
+            let server = self.clone();
+            let service = service_fn(move |request| server.clone().answer(request));
+            let http = hyper::server::conn::http1::Builder::new();
+            let connection = http.serve_connection(TokioIo::new(stream), service);
+            tokio::spawn(async move { drop(connection.await) });
+        }
+    }
+
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Full<Bytes>>, &'static str> {
+        let path = request.uri().path().to_owned();
+        drop(request.into_body().collect().await);
+        let count = {
+            let mut seen = self.seen.lock().expect("unpoisoned");
+            seen.push(Instant::now());
+            seen.len()
+        };
+        let answer = |status: u16, name, value| {
+            let answer = Response::builder().status(status).header(name, value);
+            Ok(answer.body(Full::default()).expect("valid"))
+        };
+        match &*path {
+            "/busy" => answer(503, "x-busy", "true"),
+            "/closes" => Err("closed"),
+            "/later" if count == 1 => answer(503, "retry-after", "1"),
+            "/tomorrow" => answer(503, "retry-after", "86400"),
+            "/no" => answer(503, "x-should-retry", "false"),
+            _ => answer(200, "x-busy", "false"),
+        }
+    }
+}

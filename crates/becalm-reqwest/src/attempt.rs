@@ -1,0 +1,126 @@
+//! What is one attempt? The request is sent, after a 401 once more with new credentials, and what came
+//! of it is judged.
+
+use becalm::classify::{Effect, Verdict};
+use becalm::http::{self as semantics, Exchange};
+use becalm::scope::ScopeHeader;
+use becalm::time::Sleeper;
+use becalm::{Attempt, Failure, Operation, Scope};
+use reqwest::header::AUTHORIZATION;
+use reqwest::{Request, Response, StatusCode};
+
+use super::body::Outgoing;
+use super::credentials::Credentials;
+use super::drain::drained;
+use super::failed::Failed;
+use super::shared::Shared;
+use super::{origin, redirect, transport};
+
+/// Makes the attempts of one call.
+pub(super) struct Exchanges<'a> {
+    pub shared: &'a Shared,
+    pub sleeper: &'a dyn Sleeper,
+    pub outgoing: &'a Outgoing,
+    pub operation: Operation,
+}
+
+impl Exchanges<'_> {
+    pub async fn attempt(&self, attempt: Attempt) -> Result<Response, (Failure, Failed)> {
+        let Some(request) = self.outgoing.next() else {
+            return Err((Failure::transient().unsent(), Failed::BodyGone));
+        };
+        let (result, was_redirected) = match self.credentials() {
+            None => self.send(request).await,
+            // In a box, which no other client pays for: it holds two requests.
+            Some(credentials) => Box::pin(self.send_with(credentials, request)).await,
+        };
+        let exchange = Exchange::new(self.operation, attempt.number());
+        let judged = judge(result, exchange, self.sleeper);
+        judged.map_err(|(mut failure, failed)| {
+            if was_redirected {
+                failure.effect = Effect::Unknown; // the server that redirects has had the request
+            }
+            (failure, failed)
+        })
+    }
+
+    /// Sends it; true if one of its redirects was followed.
+    fn send(
+        &self,
+        mut request: Request,
+    ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
+        let is_bound = self.write_scope(&mut request) || self.operation.is_keyed();
+        redirect::watched(is_bound, self.shared.below.execute(request))
+    }
+
+    /// Sends it with credentials, and if the server refuses those, once more with new ones.
+    async fn send_with(
+        &self,
+        credentials: &Credentials,
+        mut request: Request,
+    ) -> (reqwest::Result<Response>, bool) {
+        let known = credentials.get().await;
+        if let Some(value) = known.value.clone() {
+            request.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let sent = self.send(request).await;
+        let (Ok(answer), _) = &sent else { return sent };
+        let is_refused = answer.status() == StatusCode::UNAUTHORIZED
+            && origin::is_same(answer.url(), &credentials.origin);
+        if !is_refused {
+            return sent;
+        }
+        let Some(mut again) = self.outgoing.next() else {
+            return sent;
+        };
+        let Some(value) = credentials.renew(&known).await.value else {
+            return sent;
+        };
+        if let (Ok(answer), _) = sent {
+            drained(answer, self.sleeper).await;
+        }
+        again.headers_mut().insert(AUTHORIZATION, value);
+        self.send(again).await
+    }
+
+    /// Those for this server, unless the request brings its own.
+    fn credentials(&self) -> Option<&Credentials> {
+        let request = self.outgoing.request();
+        let mut all = self.shared.settings.credentials.iter();
+        let known = all.find(|known| origin::is_same(&known.origin, request.url()))?;
+        (!request.headers().contains_key(AUTHORIZATION)).then_some(known)
+    }
+
+    /// Tells a server that is known of the attempt that runs; true if it was told anything.
+    fn write_scope(&self, request: &mut Request) -> bool {
+        let mut origins = self.shared.settings.origins.iter();
+        if origins.any(|origin| origin::is_same(origin, request.url())) {
+            let (now, clock) = (self.sleeper.now(), self.sleeper.clock());
+            semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
+            request.headers().contains_key(ScopeHeader::NAME)
+        } else {
+            request.headers_mut().remove(ScopeHeader::NAME);
+            false
+        }
+    }
+}
+
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the answer, and no larger than the success"
+)]
+fn judge(
+    result: reqwest::Result<Response>,
+    exchange: Exchange,
+    sleeper: &dyn Sleeper,
+) -> Result<Response, (Failure, Failed)> {
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(error) => return Err((transport::classify(&error), Failed::Error(error))),
+    };
+    let (status, headers) = (answer.status(), answer.headers());
+    match semantics::verdict(status, headers, exchange, || sleeper.wall()) {
+        Verdict::Failure(failure) => Err((failure, Failed::Answer(answer))),
+        _ => Ok(answer),
+    }
+}

@@ -1,0 +1,271 @@
+//! What is a client that retries made of? A reqwest client that does not, and a retrier.
+
+use std::fmt;
+use std::sync::Arc;
+
+use becalm::{Keyed, Retrier};
+use reqwest::header::HeaderValue;
+use reqwest::redirect::Policy as Redirects;
+use reqwest::{IntoUrl, Method, Request, Response, Url};
+
+use super::credentials::Credentials;
+use super::failed::NoAnswer;
+use super::hosts::Retriers;
+use super::request::RequestBuilder;
+use super::shared::{Settings, Shared};
+use super::{origin, redirect};
+
+/// A reqwest client whose requests are repeated: see the [crate](crate).
+///
+/// Cheap to clone; clones share connections, budget and breaker. Make one for each service that you call.
+#[derive(Debug, Clone)]
+pub struct Client {
+    shared: Shared,
+}
+
+/// Methods begin a request.
+macro_rules! methods {
+    ($($name:ident $method:ident)+) => {$(
+        #[doc = concat!("Begins a ", stringify!($method), " request to this URL.")]
+        pub fn $name(&self, url: impl IntoUrl) -> RequestBuilder {
+            self.request(Method::$method, url)
+        }
+    )+};
+}
+
+impl Client {
+    /// Builds a client that repeats as this retrier says: one dependency, one budget. For more settings,
+    /// [`ClientBuilder`].
+    ///
+    /// # Errors
+    ///
+    /// See [`BuildError`].
+    ///
+    /// ```
+    /// use becalm::Policy;
+    /// let builder = reqwest::Client::builder().user_agent("shop/1.0");
+    /// let client = becalm_reqwest::Client::new(builder, &Policy::default().retrier()?)?;
+    /// # let _ = client;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(client: reqwest::ClientBuilder, retrier: &Retrier) -> Result<Self, BuildError> {
+        ClientBuilder::new(client, retrier).build()
+    }
+
+    methods! {
+        get GET
+        post POST
+        put PUT
+        patch PATCH
+        delete DELETE
+        head HEAD
+    }
+
+    /// Begins a request of any method to this URL.
+    pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
+        let request = self.shared.below.request(method, url);
+        RequestBuilder::new(self.shared.clone(), request)
+    }
+
+    /// Sends a request that is built already: [`RequestBuilder::send`].
+    ///
+    /// # Errors
+    ///
+    /// The last attempt brought no answer: see [`RequestBuilder::send`].
+    pub async fn execute(&self, request: Request) -> Result<Response, NoAnswer> {
+        let request = reqwest::RequestBuilder::from_parts(self.shared.below.clone(), request);
+        RequestBuilder::new(self.shared.clone(), request)
+            .send()
+            .await
+    }
+}
+
+/// Builds a [`Client`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct ClientBuilder {
+    client: reqwest::ClientBuilder,
+    retriers: Retriers,
+    redirects: Option<Redirects>,
+    origins: Vec<String>,
+    credentials: Vec<Result<Credentials, BuildError>>,
+    answers_are_errors: bool,
+}
+
+impl ClientBuilder {
+    /// A builder of a client that repeats as this retrier says.
+    ///
+    /// reqwest's own retries are switched off, whatever its builder says of them
+    /// ([`reqwest::ClientBuilder::retry`]).
+    pub fn new(client: reqwest::ClientBuilder, retrier: &Retrier) -> Self {
+        Self::with(client, Retriers::One(retrier.clone()))
+    }
+
+    /// A builder of a client with a retrier for each host and port: a host that is down spends no
+    /// other's budget, and opens no other's breaker. The port is part of the key where it is not the scheme's own.
+    ///
+    /// ```
+    /// use becalm::{Keyed, Policy};
+    /// use becalm_reqwest::ClientBuilder;
+    ///
+    /// let policy = Policy::default();
+    /// policy.validate()?;
+    /// let hosts = Keyed::new(1000, move |_: Option<&String>| {
+    ///     policy.clone().retrier().expect("it was validated")
+    /// });
+    /// let client = ClientBuilder::per_host(reqwest::Client::builder(), hosts).build()?;
+    /// # let _ = client;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn per_host(client: reqwest::ClientBuilder, hosts: Keyed<String, Retrier>) -> Self {
+        Self::with(client, Retriers::PerHost(Arc::new(hosts)))
+    }
+
+    fn with(client: reqwest::ClientBuilder, retriers: Retriers) -> Self {
+        Self {
+            client,
+            retriers,
+            redirects: None,
+            origins: Vec::new(),
+            credentials: Vec::new(),
+            answers_are_errors: false,
+        }
+    }
+
+    /// Sets which redirects are followed. Default: reqwest's, up to ten. Set it here, not in reqwest's own
+    /// builder.
+    ///
+    /// A request with a key, or with a scope ([`scope_to`](Self::scope_to)), is not redirected to another
+    /// scheme, host or port, because reqwest would send both there: the caller has the redirect as the answer.
+    pub fn redirect(mut self, policy: Redirects) -> Self {
+        self.redirects = Some(policy);
+        self
+    }
+
+    /// Tells these servers, such as `https://orders.internal:8443`, of the attempt that a request belongs to and
+    /// of the time that it has left (`becalm-scope`), so that layers in different processes do not
+    /// multiply their attempts. Default: none. To any other server a `becalm-scope` is never sent.
+    pub fn scope_to<'a>(mut self, origins: impl IntoIterator<Item = &'a str>) -> Self {
+        self.origins.extend(origins.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Sends credentials to this server, and to no other: what `fetch` brings is the `Authorization` of each request that
+    /// has none of its own. `None` means that there are none: the request goes without.
+    ///
+    /// A 401 has them fetched anew, once for all requests that wait for them, and the request is sent
+    /// again in the same attempt: it was refused, so this is safe for every method, and no retry. A second 401
+    /// is the answer, and so is a 403. What `fetch` does stands outside of all attempts
+    /// ([`becalm::detached`]), and may be repeated by a retrier of its own.
+    ///
+    /// ```
+    /// # use becalm::Policy;
+    /// use becalm_reqwest::ClientBuilder;
+    /// use reqwest::header::HeaderValue;
+    ///
+    /// async fn log_in() -> Option<HeaderValue> {
+    ///     HeaderValue::try_from("Bearer token").ok()
+    /// }
+    /// # let retrier = Policy::default().retrier()?;
+    /// let client = ClientBuilder::new(reqwest::Client::builder(), &retrier)
+    ///     .credentials("https://shop.example", log_in)
+    ///     .build()?;
+    /// # let _ = client;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn credentials<F>(
+        mut self,
+        origin: &str,
+        fetch: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Option<HeaderValue>> + Send + 'static,
+    {
+        let origin = read(origin.to_owned());
+        self.credentials
+            .push(origin.map(|origin| Credentials::new(origin, fetch)));
+        self
+    }
+
+    /// Makes a last answer that means failure an error, as
+    /// [`error_for_status`](reqwest::Response::error_for_status) does. Default: it is handed on as it came.
+    pub fn answers_are_errors(mut self) -> Self {
+        self.answers_are_errors = true;
+        self
+    }
+
+    /// Builds the client.
+    ///
+    /// # Errors
+    ///
+    /// See [`BuildError`].
+    pub fn build(self) -> Result<Client, BuildError> {
+        // reqwest has no getter for it, and one that is lost in silence may let requests go where
+        // they must not.
+        if format!("{:?}", self.client).contains(" redirect_policy: Policy(") {
+            return Err(BuildError::RedirectPolicy);
+        }
+        let settings = Settings {
+            answers_are_errors: self.answers_are_errors,
+            origins: self
+                .origins
+                .into_iter()
+                .map(read)
+                .collect::<Result<_, _>>()?,
+            credentials: self.credentials.into_iter().collect::<Result<_, _>>()?,
+        };
+        let redirects = redirect::guarded(self.redirects.unwrap_or_default());
+        let client = self
+            .client
+            .retry(reqwest::retry::never())
+            .redirect(redirects);
+        let shared = Shared {
+            below: client.build().map_err(BuildError::Reqwest)?,
+            retriers: self.retriers,
+            settings: Arc::new(settings),
+        };
+        Ok(Client { shared })
+    }
+}
+
+fn read(text: String) -> Result<Url, BuildError> {
+    origin::read(&text).ok_or(BuildError::InvalidOrigin(text))
+}
+
+/// Why a client could not be built.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// reqwest could not build its own.
+    Reqwest(reqwest::Error),
+    /// reqwest's builder has a redirect policy, which would be lost.
+    RedirectPolicy,
+    /// This text of [`scope_to`](ClientBuilder::scope_to) or [`credentials`](ClientBuilder::credentials) is no origin.
+    InvalidOrigin(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reqwest(error) => error.fmt(f),
+            Self::RedirectPolicy => f.write_str(
+                "reqwest's builder has a redirect policy of its own, which would be lost: set it with \
+                 becalm_reqwest::ClientBuilder::redirect",
+            ),
+            Self::InvalidOrigin(text) => write!(
+                f,
+                "`{text}` is no origin: write scheme, host and, if it is not the scheme's own, port, such as \
+                 https://orders.internal:8443, without a path"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Reqwest(error) => error.source(),
+            Self::RedirectPolicy | Self::InvalidOrigin(_) => None,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What does the caller get at the end, and what is held until then?
+
+use std::time::Duration;
+
+use becalm::run::{Last, Stopped};
+use becalm::{Effect, Jitter, Policy, StopReason};
+
+use crate::servers::{Does, Server, Version, bytes, client, client_builder, quick, retrier};
+use crate::within;
+
+#[tokio::test]
+async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
+    for (status, reason, attempts) in [
+        (503, StopReason::AttemptsExhausted, 4),
+        (429, StopReason::AttemptsExhausted, 4),
+        (404, StopReason::Permanent, 1),
+    ] {
+        let server = Server::start(Version::Http1, [0; 4].map(|_| Does::Answer(status))).await;
+        let sent = client(Version::Http1, 0).get(server.url()).send();
+        let answer = within(sent).await.expect("an answer");
+        assert_eq!(answer.status(), status);
+        let stopped = answer.extensions().get::<Stopped>().expect("a record");
+        assert_eq!((stopped.reason(), stopped.attempts()), (reason, attempts));
+        assert_eq!(server.count(), attempts as usize);
+        assert_eq!(answer.bytes().await.expect("a body"), bytes(2));
+    }
+}
+
+#[tokio::test]
+async fn a_success_has_no_record() {
+    let server = Server::start(Version::Http1, [Does::Answer(503)]).await;
+    let sent = client(Version::Http1, 0).get(server.url()).send();
+    let answer = within(sent).await.expect("an answer");
+    assert!(answer.extensions().get::<Stopped>().is_none());
+    assert_eq!((answer.status().as_u16(), server.count()), (200, 2));
+}
+
+#[tokio::test]
+async fn the_last_answer_is_an_error_where_the_client_says_so() {
+    let server = Server::start(Version::Http1, [Does::Answer(404)]).await;
+    let client = client_builder(quick())
+        .answers_are_errors()
+        .build()
+        .expect("a client");
+    let gave_up = within(client.get(server.url()).send())
+        .await
+        .expect_err("a 404");
+    assert_eq!(gave_up.reason(), StopReason::Permanent);
+    let status = gave_up.error().and_then(reqwest::Error::status);
+    assert_eq!(status, Some(reqwest::StatusCode::NOT_FOUND));
+}
+
+#[tokio::test]
+async fn what_the_server_says_about_time_is_kept_or_ends_the_call() {
+    for (name, value, reason) in [
+        ("retry-after", "3600", StopReason::HintTooLong),
+        ("x-should-retry", "false", StopReason::DoNotRetry),
+    ] {
+        for status in [429, 503] {
+            let does = Does::AnswerWith(status, name, value.to_owned());
+            let server = Server::start(Version::Http1, [does]).await;
+            let sent = client(Version::Http1, 0).get(server.url()).send();
+            let answer = within(sent).await.expect("an answer");
+            assert_eq!((answer.status().as_u16(), server.count()), (status, 1));
+            let stopped = answer.extensions().get::<Stopped>().expect("a record");
+            assert_eq!(stopped.reason(), reason);
+        }
+    }
+
+    let does = Does::AnswerWith(503, "retry-after", "1".to_owned());
+    let server = Server::start(Version::Http1, [does]).await;
+    let began = std::time::Instant::now();
+    let sent = client(Version::Http1, 0).get(server.url()).send();
+    assert_eq!(within(sent).await.expect("an answer").status(), 200);
+    assert!(began.elapsed() >= Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn what_a_server_forbids_is_forbidden_to_the_layers_above() {
+    for (does, reason, requests) in [
+        (
+            Does::AnswerWith(503, "x-should-retry", "false".to_owned()),
+            StopReason::DoNotRetry,
+            1,
+        ),
+        (Does::Answer(500), StopReason::AttemptsExhausted, 4 + 3),
+    ] {
+        let server = Server::start(Version::Http1, vec![does; 20]).await;
+        let client = client(Version::Http1, 0);
+        let outer = retrier(quick());
+        let calls = outer.retry(|_| async {
+            let answer = client.get(server.url()).send().await;
+            let status = answer.map_err(std::io::Error::other)?.status();
+            Err::<(), _>(std::io::Error::other(status.to_string()))
+        });
+        let gave_up = within(calls).await.expect_err("it fails");
+        assert_eq!((gave_up.reason(), server.count()), (reason, requests));
+    }
+}
+
+#[tokio::test]
+async fn what_never_connected_is_an_error_and_proved_unsent() {
+    let server = Server::start(Version::Http1, []).await;
+    for url in [server.url(), server.url().replace("shop", "nowhere")] {
+        let sent = client(Version::Http1, 9).post(url).send();
+        let gave_up = within(sent).await.expect_err("nobody listens");
+        assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
+        assert!(matches!(gave_up.last(), Last::Error(error) if error.is_connect()));
+        let mut records = gave_up.records();
+        assert!(records.all(|record| record.effect == Effect::Unsent));
+    }
+    assert_eq!(server.count(), 0);
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_built_is_reqwests_own_error() {
+    let sent = client(Version::Http1, 0).get("no URL").send();
+    let gave_up = within(sent).await.expect_err("no URL");
+    assert_eq!(
+        (gave_up.reason(), gave_up.attempts()),
+        (StopReason::Permanent, 1)
+    );
+    assert!(gave_up.error().is_some_and(reqwest::Error::is_builder));
+}
+
+async fn accepted(length: usize) -> usize {
+    let reject = Does::RejectWith(length);
+    let server = Server::start(Version::Http1, [reject.clone(), reject]).await;
+    // Waits longer than it takes to read a rejection.
+    let policy = Policy::fixed(Duration::from_millis(300)).jitter(Jitter::None);
+    let client = client_builder(policy).build().expect("a client");
+    let answer = within(client.get(server.url()).send())
+        .await
+        .expect("an answer");
+    assert_eq!((answer.status().as_u16(), server.count()), (200, 3));
+    server.accepted()
+}
+
+#[tokio::test]
+async fn a_short_rejection_is_read_to_its_end_and_a_long_one_closes() {
+    assert_eq!(accepted(10 * 1024).await, 1);
+    assert_eq!(accepted(10 << 20).await, 3);
+}
+
+#[tokio::test]
+async fn an_answer_before_a_time_out_leaves_its_status() {
+    let server = Server::start(Version::Http1, [Does::Answer(503), Does::Stall]).await;
+    let policy = quick().attempts(2).attempt_timeout(Duration::from_secs(2));
+    let client = client_builder(policy).build().expect("a client");
+    let gave_up = within(client.get(server.url()).send())
+        .await
+        .expect_err("no last answer");
+    assert!(matches!(gave_up.last(), Last::AttemptTimeout));
+    let status = gave_up.error().and_then(reqwest::Error::status);
+    assert_eq!(status, Some(reqwest::StatusCode::SERVICE_UNAVAILABLE));
+}
