@@ -14,8 +14,8 @@ use crate::setters::setters;
 /// Over any interval: retries <= `ratio` x what earns them + `floor_per_second` x length + `burst`,
 /// and what came back in it.
 ///
-/// [`Budget::Ratio`] is earned by calls that succeed, once a call whatever its
-/// attempts; [`Budget::FirstTries`] by calls that begin. The deposits of
+/// [`Budget::Ratio`](super::Budget::Ratio) is earned by calls that succeed, once a call whatever its
+/// attempts; [`Budget::FirstTries`](super::Budget::FirstTries) by calls that begin. The deposits of
 /// successes stop with the service, and so do the retries: they cannot keep down what is down.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
