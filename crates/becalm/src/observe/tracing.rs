@@ -53,76 +53,38 @@ macro_rules! emit {
 impl Observer for TracingObserver {
     fn on_event(&self, about: &About<'_>, event: &Event<'_>) {
         match *event {
-            Event::Attempt { number, waited } => {
-                let waited = waited.as_secs_f64();
-                emit!(
-                    trace,
-                    about,
-                    attempt = number,
-                    waited_seconds = waited,
-                    "attempt"
-                );
-            }
+            Event::Attempt { number, waited } => emit! {
+                trace, about, attempt = number, waited_seconds = waited.as_secs_f64(), "attempt"
+            },
             Event::Retry {
                 next,
                 delay,
                 class,
                 effect,
                 error,
-            } => emit!(
-                info,
-                about,
-                attempt = next,
-                delay_seconds = delay.as_secs_f64(),
-                class = class.as_str(),
-                effect = effect.as_str(),
-                error = error.map(tracing::field::display),
-                "retry"
-            ),
-            Event::Recovered { attempts, elapsed } => {
-                let elapsed = elapsed.as_secs_f64();
-                emit!(
-                    info,
-                    about,
-                    attempts = attempts,
-                    elapsed_seconds = elapsed,
-                    "recovered"
-                );
-            }
+            } => emit! {
+                info, about, attempt = next, delay_seconds = delay.as_secs_f64(), class = class.as_str(),
+                effect = effect.as_str(), error = error.map(tracing::field::display), "retry"
+            },
+            Event::Recovered { attempts, elapsed } => emit! {
+                info, about, attempts = attempts, elapsed_seconds = elapsed.as_secs_f64(), "recovered"
+            },
             Event::Stopped {
                 reason,
                 attempts,
                 elapsed,
                 error,
             } => stopped(about, reason, attempts, elapsed, error),
-            Event::Hedge { number, after } => {
-                let after = after.as_secs_f64();
-                emit!(
-                    debug,
-                    about,
-                    attempt = number,
-                    after_seconds = after,
-                    "hedge"
-                );
-            }
-            Event::Beaten { number, elapsed } => {
-                let elapsed = elapsed.as_secs_f64();
-                emit!(
-                    debug,
-                    about,
-                    attempt = number,
-                    elapsed_seconds = elapsed,
-                    "beaten"
-                );
-            }
-            Event::Breaker { from, to, open_for } => emit!(
-                warn,
-                about,
-                from = from.as_str(),
-                to = to.as_str(),
-                open_seconds = open_for.map(|open| open.as_secs_f64()),
-                "breaker"
-            ),
+            Event::Hedge { number, after } => emit! {
+                debug, about, attempt = number, after_seconds = after.as_secs_f64(), "hedge"
+            },
+            Event::Beaten { number, elapsed } => emit! {
+                debug, about, attempt = number, elapsed_seconds = elapsed.as_secs_f64(), "beaten"
+            },
+            Event::Breaker { from, to, open_for } => emit! {
+                warn, about, from = from.as_str(), to = to.as_str(),
+                open_seconds = open_for.map(|open| open.as_secs_f64()), "breaker"
+            },
             Event::BlocksRuntime => tracing::warn!(
                 target: TARGET,
                 retrier = about.retrier,
