@@ -112,9 +112,9 @@ impl Group {
 
     /// The standard library does not tell of stops.
     fn stop(&self) -> Leader {
-        match waitpid(self.id, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
+        match self.wait_for_stop() {
             Ok(WaitStatus::Stopped(_, signal)) => Leader::Stopped(signal),
-            // It ended since `try_wait` looked.
+            // Elsewhere than on Linux: it ended since `try_wait` looked.
             Ok(WaitStatus::Exited(_, code)) => {
                 Leader::Ended(Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)))
             }
@@ -123,6 +123,23 @@ impl Group {
             }
             _ => Leader::Running,
         }
+    }
+
+    /// Asks for stops alone. An end that it took would be lost for `try_wait`, and `nix` cannot tell of
+    /// an end by a real-time signal.
+    #[cfg(target_os = "linux")]
+    fn wait_for_stop(&self) -> nix::Result<WaitStatus> {
+        use nix::sys::wait::{Id, waitid};
+        waitid(
+            Id::Pid(self.id),
+            WaitPidFlag::WNOHANG | WaitPidFlag::WSTOPPED,
+        )
+    }
+
+    /// Asks for ends as well: `nix` has no `waitid` here.
+    #[cfg(not(target_os = "linux"))]
+    fn wait_for_stop(&self) -> nix::Result<WaitStatus> {
+        waitpid(self.id, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED))
     }
 }
 
@@ -172,6 +189,19 @@ mod tests {
         };
         assert_eq!(stop, Leader::Stopped(Signal::SIGSTOP));
         group.signal(Signal::SIGCONT);
+        assert_eq!(ended(&mut group), Ending::Signalled(35));
+    }
+
+    #[cfg(target_os = "linux")] // /proc
+    #[test]
+    fn looking_for_a_stop_takes_no_end_away() {
+        let mut command = Command::new("/bin/sh");
+        let mut group = Group::spawn(command.args(["-c", "kill -35 $$"])).unwrap();
+        let stat = format!("/proc/{}/stat", group.id());
+        while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        assert_eq!(group.stop(), Leader::Running);
         assert_eq!(ended(&mut group), Ending::Signalled(35));
     }
 }
