@@ -238,27 +238,18 @@ impl PolicyFlags {
 
     fn apply(&self, policy: &mut Policy) {
         set(&mut policy.attempts, self.attempts);
-        set(&mut policy.deadline, self.deadline.map(|OrNone(it)| it));
-        set(
-            &mut policy.attempt_timeout,
-            self.attempt_timeout.map(|OrNone(it)| it),
-        );
+        set_or_none(&mut policy.deadline, self.deadline);
+        set_or_none(&mut policy.attempt_timeout, self.attempt_timeout);
         set(&mut policy.budget, self.budget);
-        set(
-            &mut policy.max_waiting,
-            self.max_waiting.map(|OrNone(it)| it),
-        );
-        set(&mut policy.breaker, self.breaker.map(|OrNone(it)| it));
-        set(&mut policy.hedge, self.hedge.map(|OrNone(it)| it));
-        set(&mut policy.bulkhead, self.bulkhead.map(|OrNone(it)| it));
-        set(&mut policy.throttle, self.throttle.map(|OrNone(it)| it));
-        set(&mut policy.rate, self.rate.map(|OrNone(it)| it));
+        set_or_none(&mut policy.max_waiting, self.max_waiting);
+        set_or_none(&mut policy.breaker, self.breaker);
+        set_or_none(&mut policy.hedge, self.hedge);
+        set_or_none(&mut policy.bulkhead, self.bulkhead);
+        set_or_none(&mut policy.throttle, self.throttle);
+        set_or_none(&mut policy.rate, self.rate);
         set(&mut policy.backoff, self.backoff.clone());
         set(&mut policy.base, self.base);
-        set(
-            &mut policy.throttled_base,
-            self.throttled_base.map(|OrNone(it)| it),
-        );
+        set_or_none(&mut policy.throttled_base, self.throttled_base);
         set(&mut policy.multiplier, self.multiplier);
         set(&mut policy.cap, self.cap);
         set(&mut policy.floor, self.floor);
@@ -272,6 +263,10 @@ fn set<T>(field: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *field = value;
     }
+}
+
+fn set_or_none<T>(field: &mut Option<T>, given: Option<OrNone<T>>) {
+    set(field, given.map(|OrNone(value)| value));
 }
 
 /// The library's sentence, with the flag that heals it.

@@ -61,8 +61,8 @@ impl Recorded {
         low
     }
 
-    /// The same calls so many times as fast, up to the last of them or to this horizon. A recording of
-    /// a single instant stays as it is.
+    /// Plays the calls so many times as fast, up to the last of them or to this horizon. A recording of a
+    /// single instant stays as it is.
     #[must_use]
     pub(crate) fn faster(&self, factor: f64, horizon: Duration) -> Self {
         let (speed, until) = match &self.played {
