@@ -14,7 +14,7 @@ pub use get::Get;
 pub use none::NoConnection;
 
 use core::fmt;
-use core::ops::Deref;
+use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl<C: Clone + Send + 'static, E: Send + 'static> SharedConnection<C, E> {
     ///
     /// # Errors
     ///
-    /// The time is over, or dialling was given up. The command has not been sent ([`Classify`] says so).
+    /// The time is over, or dialling was given up. The command has not been sent (its [`Classify`](crate::Classify) says so).
     pub fn get(&self, within: Option<Duration>) -> Get<C, E> {
         Get::new(self.clone(), within)
     }
@@ -110,6 +110,13 @@ impl<C, E> Deref for Held<C, E> {
 
     fn deref(&self) -> &C {
         &self.connection
+    }
+}
+
+/// The command's own clone: what it sets there, others do not see, unless the clones share it.
+impl<C, E> DerefMut for Held<C, E> {
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.connection
     }
 }
 
