@@ -27,7 +27,7 @@ use work::Core;
 /// A connection that commands share: clones share it, too.
 ///
 /// Connecting begins at the top: what is retried around a command has no say in how its connection is dialled
-/// ([`detached`]). After it gave up, the first command that comes later than the policy's cap dials
+/// ([`detached`](crate::detached)). After it gave up, the first command that comes later than the policy's cap dials
 /// once more.
 ///
 /// ```
