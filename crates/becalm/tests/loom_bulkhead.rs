@@ -179,7 +179,7 @@ fn one_who_is_displaced_beside_a_release_is_refused_or_has_the_place() {
         if ended == Poll::Ready(Ok(())) {
             places.release(None);
         } else {
-            assert_eq!(ended, Poll::Ready(Err(Full)));
+            assert!(matches!(ended, Poll::Ready(Err(_))), "{ended:?}");
         }
         assert_eq!(urgent_woken.times(), 1);
         assert_eq!(
