@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod axum_payments;
 pub mod boxed_service;
 pub mod hyper_client;
 pub mod postgres_orders;

@@ -1,6 +1,7 @@
 //! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
 //! events; [`within`] only bounds them.
 
+mod axum_payments;
 mod boxed_service;
 mod hyper_client;
 mod postgres_orders;
