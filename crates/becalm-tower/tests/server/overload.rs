@@ -26,7 +26,6 @@ use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, advance, sleep, sleep_until};
 use tower::{Layer, Service, service_fn};
 
-const WORKERS: u32 = 5;
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_millis(250);
 const ATTEMPTS: usize = 4;
@@ -36,15 +35,21 @@ const WARM_UP: Duration = Duration::from_secs(1);
 /// How large, and in whose time.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
+    workers: u32,
     work: Duration,
     length: Duration,
     is_real: bool,
 }
 
 impl Scale {
+    /// How often a place falls free.
+    fn gap(self) -> Duration {
+        self.work / self.workers
+    }
+
     /// Requests that the server can work on from the end of the warm-up on.
     fn capacity(self) -> f64 {
-        f64::from(WORKERS) * (self.length - WARM_UP).as_secs_f64() / self.work.as_secs_f64()
+        f64::from(self.workers) * (self.length - WARM_UP).as_secs_f64() / self.work.as_secs_f64()
     }
 }
 
@@ -77,7 +82,7 @@ fn worker(
 + Clone
 + Send
 + 'static {
-    let workers = Arc::new(Semaphore::new(WORKERS as usize));
+    let workers = Arc::new(Semaphore::new(scale.workers as usize));
     service_fn(move |_: Request<Incoming>| {
         let workers = Arc::clone(&workers);
         let work = tokio::spawn(async move {
@@ -140,11 +145,10 @@ async fn ask(scale: Scale, clients: Clients, url: &str, good: &Arc<AtomicU32>, s
     let becalm = becalm_reqwest::Client::new(reqwest(), &retrier.expect("a valid policy"));
     let becalm = becalm.expect("a client");
     let mut calls = JoinSet::new();
-    let gap = scale.work / WORKERS / 3;
     let mut at = Duration::ZERO;
     while at < scale.length {
         pass(start + at, scale.is_real).await;
-        at += gap;
+        at += scale.gap() / 3;
         let (naive, becalm, url) = (naive.clone(), becalm.clone(), url.to_owned());
         let good = Arc::clone(good);
         calls.spawn(async move {
@@ -163,10 +167,9 @@ async fn ask(scale: Scale, clients: Clients, url: &str, good: &Arc<AtomicU32>, s
 async fn goodput(scale: Scale, clients: Clients, sheds: bool) -> f64 {
     let (good, start) = (Arc::<AtomicU32>::default(), Instant::now());
     let (url, server) = if sheds {
-        let places = Bulkhead::calls(WORKERS).waiting(100);
+        let places = Bulkhead::calls(scale.workers).waiting(100);
         let layer = AdmissionLayer::new(places).expect("valid");
-        // A place falls free every 10 ms.
-        let layer = layer.target(scale.work / WORKERS * 2);
+        let layer = layer.target(scale.gap() * 2);
         let layer = layer.clock(TokioSleeper::new()).seed(Seed::fixed(1));
         serve(layer.layer(worker(scale))).await
     } else {
@@ -179,6 +182,7 @@ async fn goodput(scale: Scale, clients: Clients, sheds: bool) -> f64 {
 
 /// A hundred requests a second, for four seconds.
 const SMALL: Scale = Scale {
+    workers: 5,
     work: Duration::from_millis(50),
     length: Duration::from_secs(4),
     is_real: false,
@@ -205,19 +209,22 @@ async fn no_retries_help_a_server_that_is_overloaded_and_shedding_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "in real time, by hand: scripts/prove shedding"]
 async fn in_full() {
+    // Work is long beside the millisecond by which a timer is late.
     let scale = Scale {
-        work: Duration::from_millis(10),
+        workers: 25,
+        work: Duration::from_millis(50),
         length: Duration::from_secs(11),
         is_real: true,
     };
     for clients in [Clients::Naive, Clients::Becalm] {
         for sheds in [true, false] {
-            let share = goodput(scale, clients, sheds).await * 100.0;
+            let share = goodput(scale, clients, sheds).await;
             let layer = if sheds { "with" } else { "without" };
+            let percent = share * 100.0;
             println!(
-                "{clients:?} clients, {layer} AdmissionLayer: goodput is {share:.1} % of the capacity"
+                "{clients:?} clients, {layer} the layer: goodput {percent:.1} % of the capacity"
             );
-            assert_eq!(share >= 90.0, sheds);
+            assert!(if sheds { share >= 0.9 } else { share <= 0.1 });
         }
     }
 }

@@ -20,7 +20,8 @@ use super::service::Admission;
 ///
 /// **How many run** is a number, or follows what the service shows: [`Bulkhead::adaptive`] finds the number beyond which
 /// more of them only take longer. What counts is the time until the head of the answer; a 429, 503 or 504 counts as too
-/// much.
+/// much. A request whose client leaves before that teaches nothing, so a limit to begin with should be one at which clients are
+/// answered in time: the default is 20.
 ///
 /// **How long a request may wait** is what `CoDel` makes of it (Nichols and Jacobson, ACM Queue 2012) as Facebook applied
 /// it to servers (Maurer, *Fail at Scale*, ACM Queue 2015): 100 ms while the queue was empty within the last 100 ms, which
