@@ -10,6 +10,7 @@ mod reqwest_client;
 mod servers;
 mod smol_client;
 mod thread_pool;
+mod three_services;
 mod tower_service;
 mod trace;
 mod websocket_feed;
