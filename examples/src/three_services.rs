@@ -53,8 +53,14 @@ pub async fn serve(service: Router) -> io::Result<(String, impl Future<Output = 
 }
 
 /// Three of them, of which the last fails five times: `orders` repeats its request four times, then `front` its own.
-#[tokio::main(flavor = "current_thread")]
-pub async fn main() -> Result<(), Box<dyn Error>> {
+pub fn main() -> Result<(), Box<dyn Error>> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(run())
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     let policy = Policy::exponential(Duration::from_millis(100)).deadline(Duration::from_secs(2));
     let failures = Arc::new(AtomicU32::new(5));
     let count = move || {

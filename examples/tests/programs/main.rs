@@ -1,8 +1,11 @@
 //! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
 //! events; [`within`] only bounds them.
 
+mod behind_envoy;
+mod behind_nginx;
 mod boxed_service;
 mod hyper_client;
+mod load;
 mod postgres_orders;
 mod recorder;
 mod redis_counter;

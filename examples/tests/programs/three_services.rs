@@ -121,8 +121,8 @@ async fn budgets_bound_the_requests_of_the_last_whatever_the_rule() {
     let ratio = Policy::default().budget;
     let mut tasks = JoinSet::new();
     for (nested, budget, is_bounded) in [
-        (Nested::Nearest, ratio.clone(), true),
-        (Nested::Outermost, ratio.clone(), true),
+        (Nested::Nearest, ratio, true),
+        (Nested::Outermost, ratio, true),
         (Nested::Allow, ratio, true),
         (Nested::Allow, Budget::None, false),
     ] {
@@ -265,7 +265,7 @@ impl Trial {
             calls.push((now, Arc::clone(&ended)));
             let chain = Arc::clone(&chain);
             tasks.spawn(async move {
-                ended.store(1 + usize::from(chain.call().await), Ordering::SeqCst)
+                ended.store(1 + usize::from(chain.call().await), Ordering::SeqCst);
             });
             let late: Vec<_> = calls.iter().filter(|(began, _)| *began >= end).collect();
             let is_back = |run: &&[&(Instant, Arc<AtomicUsize>)]| {
@@ -299,7 +299,7 @@ async fn after_a_hang_of_the_last_the_chain_comes_back() {
         takes: Duration::from_millis(40),
         calls_every: Duration::from_millis(17), // 60 % of what it can do
         before: Duration::from_millis(500),
-        hang: Duration::from_millis(1000),
+        hang: Duration::from_secs(1),
         in_a_row: 20,
         limit: Duration::from_secs(40),
     };
