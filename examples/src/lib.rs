@@ -11,5 +11,6 @@ pub mod redis_counter;
 pub mod reqwest_client;
 pub mod smol_client;
 pub mod thread_pool;
+pub mod three_services;
 pub mod tower_service;
 pub mod websocket_feed;
