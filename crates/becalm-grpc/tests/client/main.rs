@@ -2,6 +2,7 @@
 //! HTTP/2, which count what they see; in virtual time where waits matter.
 
 mod channels;
+mod config;
 mod faults;
 mod orders;
 mod raw;
