@@ -4,6 +4,7 @@
 mod channels;
 mod config;
 mod faults;
+mod grpcio;
 mod orders;
 mod raw;
 mod server;

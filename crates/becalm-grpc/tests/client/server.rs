@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use becalm_tower::server::{AdmissionLayer, AdmittedBody};
 use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -16,6 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
+use tower::util::MapResponseLayer;
 
 use crate::orders::{CHAT, GET, IMPORT, Order, WATCH};
 
@@ -69,6 +73,7 @@ impl Seen {
 struct Shared {
     script: Arc<Mutex<VecDeque<Does>>>,
     seen: Arc<Mutex<Vec<Seen>>>,
+    shed: Arc<AtomicUsize>,
 }
 
 pub struct Server {
@@ -81,16 +86,41 @@ impl Server {
     pub async fn start(script: impl IntoIterator<Item = Does>) -> Self {
         let shared = Shared::default();
         shared.script.lock().expect("unpoisoned").extend(script);
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let orders = Orders(shared.clone());
-        let server = tonic::transport::Server::builder().add_service(orders);
-        let running = tokio::spawn(async move {
-            let served = server.serve_with_incoming(TcpListenerStream::new(listener));
-            served.await.expect("it serves");
+        let server = tonic::transport::Server::builder().add_service(Orders(shared.clone()));
+        let (origin, incoming) = listen().await;
+        let serving = async move { server.serve_with_incoming(incoming).await };
+        Self::running(origin, shared, serving)
+    }
+
+    /// A server that takes on what this layer lets it.
+    pub async fn admitting(admission: AdmissionLayer) -> Self {
+        let shared = Shared::default();
+        let shed = Arc::clone(&shared.shed);
+        let count = MapResponseLayer::new(move |answer: Response<AdmittedBody<Body>>| {
+            let is_shed = answer
+                .headers()
+                .get("grpc-status")
+                .is_some_and(|code| code == "8");
+            shed.fetch_add(usize::from(is_shed), Ordering::SeqCst);
+            answer
         });
+        let mut server = tonic::transport::Server::builder()
+            .layer(count)
+            .layer(admission);
+        let server = server.add_service(Orders(shared.clone()));
+        let (origin, incoming) = listen().await;
+        let serving = async move { server.serve_with_incoming(incoming).await };
+        Self::running(origin, shared, serving)
+    }
+
+    fn running<E: Debug>(
+        origin: String,
+        shared: Shared,
+        serving: impl Future<Output = Result<(), E>> + Send + 'static,
+    ) -> Self {
+        let running = tokio::spawn(async move { serving.await.expect("it serves") });
         Self {
-            origin: format!("http://{address}"),
+            origin,
             shared,
             running,
         }
@@ -99,6 +129,10 @@ impl Server {
     pub fn channel(&self) -> Channel {
         let endpoint = Endpoint::from_shared(self.origin.clone());
         endpoint.expect("an address").connect_lazy()
+    }
+
+    pub fn shed(&self) -> usize {
+        self.shared.shed.load(Ordering::SeqCst)
     }
 
     pub fn seen(&self) -> Vec<Seen> {
@@ -110,6 +144,15 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.running.abort();
     }
+}
+
+async fn listen() -> (String, TcpListenerStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    (
+        format!("http://{address}"),
+        TcpListenerStream::new(listener),
+    )
 }
 
 #[derive(Clone)]
