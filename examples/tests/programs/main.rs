@@ -2,6 +2,7 @@
 //! events; [`within`] only bounds them.
 
 mod boxed_service;
+mod grpc_orders;
 mod hyper_client;
 mod postgres_orders;
 mod recorder;
