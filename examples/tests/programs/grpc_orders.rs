@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use becalm::{Bulkhead, Policy};
 use becalm_examples::grpc_orders::{configured, orders, serve};
@@ -77,6 +77,16 @@ impl Drop for Server {
     }
 }
 
+async fn until(is_so: impl Fn() -> bool) {
+    let wait = || tokio::time::sleep(Duration::from_millis(1));
+    within(async {
+        while !is_so() {
+            wait().await;
+        }
+    })
+    .await;
+}
+
 fn lamp() -> Order {
     let lines = "a lamp".to_owned();
     Order { lines }
@@ -130,26 +140,18 @@ async fn what_is_shed_comes_back_when_the_server_says() {
         let mut client = client.clone();
         async move { client.get(lamp()).await }
     };
-    let first = get();
-    let second = async {
-        // The first has the place until the second was shed, which waits for at least a second then.
-        while shop.gets.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        let began = std::time::Instant::now();
-        let answer = get();
-        let freed = async {
-            while retrier.waiting() == 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            shop.permits.add_permits(1);
-        };
-        let (answer, ()) = tokio::join!(answer, freed);
+    // The first has the place until the second was shed, which waits for at least a second then.
+    let first = tokio::spawn(get());
+    until(|| shop.gets.load(Ordering::SeqCst) > 0).await;
+    let began = Instant::now();
+    let second = tokio::spawn(get());
+    until(|| retrier.waiting() > 0).await;
+    shop.permits.add_permits(1);
+    for call in [first, second] {
+        let answer = within(call).await.expect("no panic");
         answer.expect("an answer");
-        began.elapsed()
-    };
-    let (first, took) = within(async { tokio::join!(first, second) }).await;
-    first.expect("an answer");
+    }
+    let took = began.elapsed();
     assert!(took >= Duration::from_secs(1), "{took:?}");
     assert_eq!(
         shop.gets.load(Ordering::SeqCst),

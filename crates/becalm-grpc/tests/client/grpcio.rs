@@ -38,7 +38,7 @@ fn python() -> Option<Command> {
 struct Theirs {
     origin: String,
     lines: Lines<BufReader<ChildStdout>>,
-    _process: Child,
+    process: Child,
 }
 
 impl Theirs {
@@ -55,7 +55,7 @@ impl Theirs {
         Some(Self {
             origin: format!("http://127.0.0.1:{}", port.expect("a port")),
             lines,
-            _process: process,
+            process,
         })
     }
 
@@ -66,7 +66,7 @@ impl Theirs {
             let line = within(self.lines.next_line()).await.expect("a text");
             seen.push(line.expect("an attempt"));
         }
-        drop(self._process.stdin.take()); // ends it
+        drop(self.process.stdin.take()); // ends it
         while let Some(line) = within(self.lines.next_line()).await.expect("a text") {
             seen.push(line);
         }

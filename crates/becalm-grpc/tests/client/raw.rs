@@ -114,7 +114,7 @@ async fn serve(listener: TcpListener, shared: Shared) {
     let _ = shared.died.send(());
 }
 
-async fn connection(stream: TcpStream, shared: Shared, dies: mpsc::UnboundedSender<()>) {
+async fn connection(stream: TcpStream, shared: Shared, death: mpsc::UnboundedSender<()>) {
     let Ok(mut connection) = h2::server::handshake(stream).await else {
         return;
     };
@@ -130,7 +130,7 @@ async fn connection(stream: TcpStream, shared: Shared, dies: mpsc::UnboundedSend
             }
             dead = closes.recv() => {
                 if dead == Some(true) {
-                    let _ = dies.send(());
+                    let _ = death.send(());
                 }
                 return;
             }

@@ -245,9 +245,7 @@ async fn what_a_server_forbids_is_heard_above_a_call_that_is_not_repeated() {
         let mut client = OrdersClient::with_origin(channel.clone(), &server.origin);
         async move { client.get(Order::of("a lamp")).await }
     });
-    let gave_up = within(async { call.await })
-        .await
-        .expect_err("it is forbidden");
+    let gave_up = within(call).await.expect_err("it is forbidden");
     assert_eq!(gave_up.reason(), StopReason::DoNotRetry);
     assert_eq!(server.seen().len(), 1);
 }
