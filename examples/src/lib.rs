@@ -5,7 +5,9 @@
 
 pub mod axum_payments;
 pub mod boxed_service;
+pub mod grpc_orders;
 pub mod hyper_client;
+pub mod orders_service;
 pub mod postgres_orders;
 pub mod redis_counter;
 pub mod reqwest_client;

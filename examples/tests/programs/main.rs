@@ -5,6 +5,7 @@ mod axum_payments;
 mod behind_envoy;
 mod behind_nginx;
 mod boxed_service;
+mod grpc_orders;
 mod hyper_client;
 mod load;
 mod postgres_orders;

@@ -27,6 +27,7 @@ mod layers;
 mod method;
 mod status;
 
+pub use grpc::grpc_timeout;
 pub use headers::{hint, should_retry};
 pub use layers::{scope, told, write_scope, write_told};
 pub use method::{MalformedKey, idempotency_key, operation};
