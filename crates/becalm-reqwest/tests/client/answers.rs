@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use becalm::run::{Last, Stopped};
 use becalm::{Effect, Jitter, Policy, StopReason};
+use becalm_http_faults::{Does, Server, Version, bytes, quick, retrier, within};
 
-use crate::servers::{Does, Server, Version, bytes, client, client_builder, quick, retrier};
-use crate::within;
+use crate::clients::{client, client_builder};
 
 #[tokio::test]
 async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
@@ -38,7 +38,7 @@ async fn a_success_has_no_record() {
 #[tokio::test]
 async fn the_last_answer_is_an_error_where_the_client_says_so() {
     let server = Server::start(Version::Http1, [Does::Answer(404)]).await;
-    let client = client_builder(quick())
+    let client = client_builder(&quick())
         .answers_are_errors()
         .build()
         .expect("a client");
@@ -87,7 +87,7 @@ async fn what_a_server_forbids_is_forbidden_to_the_layers_above() {
     ] {
         let server = Server::start(Version::Http1, vec![does; 20]).await;
         let client = client(Version::Http1, 0);
-        let outer = retrier(quick());
+        let outer = retrier(&quick());
         let calls = outer.retry(|_| async {
             let answer = client.get(server.url()).send().await;
             let status = answer.map_err(std::io::Error::other)?.status();
@@ -128,7 +128,7 @@ async fn accepted(length: usize) -> usize {
     let server = Server::start(Version::Http1, [reject.clone(), reject]).await;
     // Waits longer than it takes to read a rejection.
     let policy = Policy::fixed(Duration::from_millis(300)).jitter(Jitter::None);
-    let client = client_builder(policy).build().expect("a client");
+    let client = client_builder(&policy).build().expect("a client");
     let answer = within(client.get(server.url()).send())
         .await
         .expect("an answer");
@@ -138,15 +138,21 @@ async fn accepted(length: usize) -> usize {
 
 #[tokio::test]
 async fn a_short_rejection_is_read_to_its_end_and_a_long_one_closes() {
-    assert_eq!(accepted(10 * 1024).await, 1);
     assert_eq!(accepted(10 << 20).await, 3);
+    // On a busy machine what is short may be slow.
+    for _ in 0..5 {
+        if accepted(10 * 1024).await == 1 {
+            return;
+        }
+    }
+    panic!("its connection never served again");
 }
 
 #[tokio::test]
 async fn an_answer_before_a_time_out_leaves_its_status() {
     let server = Server::start(Version::Http1, [Does::Answer(503), Does::Stall]).await;
     let policy = quick().attempts(2).attempt_timeout(Duration::from_secs(2));
-    let client = client_builder(policy).build().expect("a client");
+    let client = client_builder(&policy).build().expect("a client");
     let gave_up = within(client.get(server.url()).send())
         .await
         .expect_err("no last answer");

@@ -4,15 +4,15 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use becalm::{Attempt, Breaker, Hedge, Keyed, Operation, Policy, StopReason};
+use becalm_http_faults::Pieces;
 use becalm_tower::client::{RetryLayer, RetryOptions, Transport};
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use tower::{Layer, Service};
 
+use crate::hyper::retrier;
 use crate::made_up::{Does, MadeUp, answers, request};
-use crate::pieces::Pieces;
-use crate::servers::retrier;
 
 fn stalls_then_fails() -> MadeUp {
     MadeUp::new([answers(503), Does::Fails(ErrorKind::ConnectionReset)])

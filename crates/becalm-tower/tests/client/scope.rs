@@ -10,8 +10,8 @@ use becalm_tower::client::{Origin, RetryLayer, ScopeLayer};
 use http::HeaderValue;
 use tower::{Layer, Service, ServiceBuilder};
 
+use crate::hyper::retrier;
 use crate::made_up::{MadeUp, answers, request, with};
-use crate::servers::retrier;
 
 fn scope(origin: &str) -> ScopeLayer {
     let layer = ScopeLayer::to([origin]).expect("an origin");
