@@ -11,9 +11,8 @@ use becalm::{Attempt, Failure};
 ///
 /// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
 ///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
-/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM` (feature `h2`, of the h2 0.4 that hyper 1
-///   stands on) was not processed (RFC 9113 section 8.7). A `GOAWAY` proves nothing here: h2's error
-///   does not say whether the stream was above the last one that the server took.
+/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM`, or that comes after the last one that its
+///   `GOAWAY` names (feature `h2`, of the h2 0.4 that hyper 1 stands on), was not processed (RFC 9113 section 8.7).
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
 ///
@@ -70,7 +69,7 @@ fn of_chain(error: &(dyn Error + 'static)) -> Failure {
         return failure;
     }
     #[cfg(feature = "h2")]
-    if is_refused_stream(error) {
+    if is_refused(error) {
         return Failure::transient().unsent();
     }
     match io_error(error) {
@@ -94,10 +93,12 @@ fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
 }
 
 #[cfg(feature = "h2")]
-fn is_refused_stream(error: &(dyn Error + 'static)) -> bool {
+fn is_refused(error: &(dyn Error + 'static)) -> bool {
+    // h2 gives a GOAWAY of the other side to the streams after the last that it names, and to those that are
+    // still to be opened, but to no other.
     let is_refused = |error: &h2::Error| {
-        let says_so = error.reason() == Some(h2::Reason::REFUSED_STREAM);
-        says_so && error.is_reset() && error.is_remote()
+        let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        error.is_remote() && (error.is_go_away() || is_refused)
     };
     chain(error).any(|error| error.downcast_ref().is_some_and(is_refused))
 }

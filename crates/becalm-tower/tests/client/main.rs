@@ -6,6 +6,8 @@ mod connections;
 mod hyper;
 mod made_up;
 mod options;
+#[cfg(feature = "h2")]
+mod refused;
 mod responses;
 mod scope;
 mod sent_once;
