@@ -11,6 +11,7 @@ pub mod frames;
 mod pieces;
 pub mod sent_once;
 mod server;
+pub mod spans;
 
 use std::time::Duration;
 

@@ -90,6 +90,8 @@ pub struct ClientBuilder {
     origins: Vec<String>,
     credentials: Vec<Result<Credentials, BuildError>>,
     answers_are_errors: bool,
+    #[cfg(feature = "tracing")]
+    has_spans: bool,
 }
 
 impl ClientBuilder {
@@ -129,6 +131,8 @@ impl ClientBuilder {
             origins: Vec::new(),
             credentials: Vec::new(),
             answers_are_errors: false,
+            #[cfg(feature = "tracing")]
+            has_spans: false,
         }
     }
 
@@ -194,6 +198,15 @@ impl ClientBuilder {
         self
     }
 
+    /// Makes a client span of each request that is sent, as OpenTelemetry has it ([`becalm::http::ClientSpan`]), with
+    /// `http.request.resend_count`: one for each attempt, one more where it is sent again with new credentials, and none
+    /// for redirects. It ends with the head of the answer. Default: none.
+    #[cfg(feature = "tracing")]
+    pub fn spans(mut self) -> Self {
+        self.has_spans = true;
+        self
+    }
+
     /// Builds the client.
     ///
     /// # Errors
@@ -207,6 +220,8 @@ impl ClientBuilder {
         }
         let settings = Settings {
             answers_are_errors: self.answers_are_errors,
+            #[cfg(feature = "tracing")]
+            has_spans: self.has_spans,
             origins: self
                 .origins
                 .into_iter()

@@ -23,6 +23,7 @@ pub struct RequestBuilder {
     body: Option<Factory>,
     operation: Option<Operation>,
     options: CallOptions,
+    is_whole: bool,
 }
 
 /// What the request is, as in reqwest.
@@ -34,6 +35,7 @@ impl RequestBuilder {
             body: None,
             operation: None,
             options: CallOptions::new(),
+            is_whole: false,
         }
     }
 
@@ -167,6 +169,22 @@ impl RequestBuilder {
         self
     }
 
+    /// Takes the body of a good answer (2xx) for a part of the attempt: one that breaks off is a failure like any other, which
+    /// is repeated where that is safe, and the time limits of the policy hold up to its end. The answer comes with
+    /// all of its body, in memory. Default: what happens after the head is the caller's.
+    ///
+    /// ```
+    /// # async fn run(client: &becalm_reqwest::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let orders = client.get("http://shop.example/orders").whole().send().await?.text().await?;
+    /// # drop(orders);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
+    }
+
     /// Sends the request, again where that is safe and affordable, until an answer is no failure or becalm stops.
     ///
     /// The last answer comes back as it came, be it a 503, with the [`Stopped`](becalm::run::Stopped) of
@@ -185,6 +203,7 @@ impl RequestBuilder {
             body,
             operation,
             mut options,
+            is_whole,
         } = self;
         let outgoing = request.build().map(|mut request| {
             options.operation = address(&mut request, operation);
@@ -192,7 +211,7 @@ impl RequestBuilder {
         });
         async move {
             match outgoing {
-                Ok(outgoing) => send(&shared, &outgoing, options).await,
+                Ok(outgoing) => send(&shared, &outgoing, options, is_whole).await,
                 Err(error) => refuse(&shared, error).await,
             }
         }

@@ -24,6 +24,7 @@ pub(super) async fn send(
     shared: &Shared,
     outgoing: &Outgoing,
     options: CallOptions,
+    is_whole: bool,
 ) -> Result<Response, NoAnswer> {
     let retrier = shared.retriers.of(Some(outgoing.request().url()));
     let exchanges = Exchanges {
@@ -31,6 +32,9 @@ pub(super) async fn send(
         sleeper: retrier.sleeper(),
         outgoing,
         operation: options.operation,
+        is_whole,
+        #[cfg(feature = "tracing")]
+        sent: 0.into(),
     };
     let mut engine = retrier.engine().options(options).begin();
     let mut last = None;

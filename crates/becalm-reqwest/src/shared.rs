@@ -18,6 +18,8 @@ pub(super) struct Shared {
 #[derive(Debug)]
 pub(super) struct Settings {
     pub answers_are_errors: bool,
+    #[cfg(feature = "tracing")]
+    pub has_spans: bool,
     /// The servers that hear of the scope.
     pub origins: Vec<Url>,
     pub credentials: Vec<Credentials>,

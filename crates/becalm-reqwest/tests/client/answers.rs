@@ -6,7 +6,9 @@ use becalm::run::{Last, Stopped};
 use becalm::{Effect, Jitter, Policy, StopReason};
 use becalm_http_faults::{Does, Server, Version, bytes, quick, retrier, within};
 
-use crate::clients::{client, client_builder};
+use reqwest::Method;
+
+use crate::clients::{VERSIONS, client, client_builder};
 
 #[tokio::test]
 async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
@@ -121,6 +123,54 @@ async fn a_request_that_cannot_be_built_is_reqwests_own_error() {
         (StopReason::Permanent, 1)
     );
     assert!(gave_up.error().is_some_and(reqwest::Error::is_builder));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_repeated_where_it_is_asked_for_whole_and_that_is_safe() {
+    for version in VERSIONS {
+        for (at, is_length_told) in [(0, true), (1, true), (63, true), (0, false), (64, false)] {
+            for (method, is_whole, expected) in [
+                (Method::GET, true, 2),
+                (Method::PUT, true, 2),
+                (Method::POST, true, 1),
+                (Method::GET, false, 1),
+            ] {
+                let breaks = Does::BreakAt { at, is_length_told };
+                let server = Server::start(*version, [breaks]).await;
+                let mut request = client(*version, 0).request(method.clone(), server.url());
+                if is_whole {
+                    request = request.whole();
+                }
+                let ended = within(request.send()).await;
+                let case = format!("{method}, {is_whole}, {at}, {is_length_told}, {version:?}");
+                assert_eq!(server.count(), expected, "{case}");
+                match ended {
+                    Ok(answer) => {
+                        assert_eq!(answer.url().as_str(), server.url(), "{case}");
+                        assert!(answer.headers().contains_key("date"), "{case}");
+                        let body = answer.bytes().await.ok();
+                        assert_eq!(body, is_whole.then(|| bytes(2)), "{case}");
+                    }
+                    Err(gave_up) => assert!(gave_up.error().is_some() && expected == 1, "{case}"),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_asked_for_whole_has_its_body_within_the_time_out_of_its_attempt() {
+    let script = [
+        Does::CloseInResponse,
+        Does::AnswerWith(200, "x-page", "17".to_owned()),
+    ];
+    let server = Server::start(Version::Http1, script).await;
+    let policy = quick().attempt_timeout(Duration::from_millis(500));
+    let client = client_builder(&policy).build().expect("a client");
+    let sent = client.get(server.url()).whole().send();
+    let answer = within(sent).await.expect("an answer");
+    assert_eq!(answer.headers()["x-page"], "17");
+    assert_eq!(answer.content_length(), Some(0));
 }
 
 async fn accepted(length: usize) -> usize {

@@ -9,3 +9,5 @@ mod redirects;
 #[cfg(feature = "h2")]
 mod refused;
 mod sent_once;
+#[cfg(feature = "tracing")]
+mod spans;

@@ -2,12 +2,16 @@
 //! and over real sockets, where waits end with events.
 
 mod bodies;
+mod collected;
 mod connections;
 mod hyper;
 mod made_up;
 mod options;
+mod redirects;
 #[cfg(feature = "h2")]
 mod refused;
 mod responses;
 mod scope;
 mod sent_once;
+#[cfg(feature = "tracing")]
+mod spans;

@@ -3,7 +3,7 @@
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
 //! ([`operation`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
 //! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
-//! above ([`write_told`], [`told`]).
+//! above ([`write_told`], [`told`]); and with the feature `tracing` the span of a request (`ClientSpan`).
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
@@ -25,11 +25,15 @@ mod grpc;
 mod headers;
 mod layers;
 mod method;
+#[cfg(feature = "tracing")]
+mod span;
 mod status;
 
 pub use headers::{hint, should_retry};
 pub use layers::{scope, told, write_scope, write_told};
 pub use method::{MalformedKey, idempotency_key, operation};
+#[cfg(feature = "tracing")]
+pub use span::ClientSpan;
 pub use status::classify_status;
 
 use ::http::{HeaderMap, StatusCode};
