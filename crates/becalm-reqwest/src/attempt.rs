@@ -13,9 +13,9 @@ use super::body::Outgoing;
 use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
-use super::shared::Shared;
+use super::shared::{Shared, is_of};
 use super::whole::whole;
-use super::{origin, redirect, transport};
+use super::{redirect, transport};
 
 /// Makes the attempts of one call.
 pub(super) struct Exchanges<'a> {
@@ -91,8 +91,8 @@ impl Exchanges<'_> {
         }
         let sent = self.send(request).await;
         let (Ok(answer), _) = &sent else { return sent };
-        let is_refused = answer.status() == StatusCode::UNAUTHORIZED
-            && origin::is_same(answer.url(), &credentials.origin);
+        let is_refused =
+            answer.status() == StatusCode::UNAUTHORIZED && is_of(&credentials.origin, answer.url());
         if !is_refused {
             return sent;
         }
@@ -113,14 +113,14 @@ impl Exchanges<'_> {
     fn credentials(&self) -> Option<&Credentials> {
         let request = self.outgoing.request();
         let mut all = self.shared.settings.credentials.iter();
-        let known = all.find(|known| origin::is_same(&known.origin, request.url()))?;
+        let known = all.find(|known| is_of(&known.origin, request.url()))?;
         (!request.headers().contains_key(AUTHORIZATION)).then_some(known)
     }
 
     /// Tells a server that is known of the attempt that runs; true if it was told anything.
     fn write_scope(&self, request: &mut Request) -> bool {
         let mut origins = self.shared.settings.origins.iter();
-        if origins.any(|origin| origin::is_same(origin, request.url())) {
+        if origins.any(|origin| is_of(origin, request.url())) {
             let (now, clock) = (self.sleeper.now(), self.sleeper.clock());
             semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
             request.headers().contains_key(ScopeHeader::NAME)

@@ -54,8 +54,6 @@ mod client;
 mod credentials;
 mod drain;
 mod failed;
-mod hosts;
-mod origin;
 mod redirect;
 mod request;
 mod send;

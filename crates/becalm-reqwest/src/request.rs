@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::call::CallOptions;
+use becalm::http::declare;
 use becalm::throttle::Priority;
 use becalm::{IdempotencyKey, Operation};
 use http::{HeaderName, HeaderValue};
@@ -12,7 +13,7 @@ use reqwest::{Body, Response};
 
 use super::body::{Factory, Outgoing};
 use super::failed::NoAnswer;
-use super::send::{address, refuse, send};
+use super::send::{refuse, send};
 use super::shared::Shared;
 
 /// A request that is repeated: set what it is, then [`send`](Self::send) it.
@@ -206,7 +207,8 @@ impl RequestBuilder {
             is_whole,
         } = self;
         let outgoing = request.build().map(|mut request| {
-            options.operation = address(&mut request, operation);
+            let method = request.method().clone();
+            options.operation = declare(operation, &method, request.headers_mut());
             Outgoing::new(request, body)
         });
         async move {

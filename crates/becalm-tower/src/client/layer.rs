@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use becalm::http::Retriers;
 use becalm::policy::InvalidPolicy;
 use becalm::{Breaker, Hedge, Keyed, Policy, Retrier};
 use tower_layer::Layer;
 
-use super::hosts::Retriers;
 use super::retry::{Retry, Settings};
 use super::transport::Transport;
 

@@ -13,11 +13,9 @@ mod body_error;
 mod collect;
 mod drain;
 mod failed;
-mod hosts;
 mod kept;
 mod layer;
 mod options;
-mod origin;
 mod retry;
 mod scope;
 mod source;
@@ -32,7 +30,6 @@ pub use collect::{BrokenOff, Collect, CollectFuture, CollectLayer, CollectedBody
 pub use failed::{Failed, NoAnswer};
 pub use layer::RetryLayer;
 pub use options::RetryOptions;
-pub use origin::{InvalidOrigin, Origin};
 pub use retry::{Retry, RetryFuture};
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};
 #[cfg(feature = "tracing")]
