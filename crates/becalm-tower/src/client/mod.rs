@@ -16,6 +16,7 @@ mod failed;
 mod kept;
 mod layer;
 mod options;
+mod reading;
 mod retry;
 mod scope;
 mod source;
