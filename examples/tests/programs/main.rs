@@ -18,6 +18,7 @@ mod thread_pool;
 mod three_services;
 mod tower_service;
 mod trace;
+mod upstream;
 mod websocket_feed;
 
 use std::time::Duration;
