@@ -1,7 +1,7 @@
 //! How does the rest of a program talk to a socket that a task owns?
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Wake, Waker};
 
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
@@ -46,8 +46,9 @@ pub(crate) struct Inner {
     pub outbox: Outbox,
     pub orders: Vec<Order>,
     pub state: State,
-    /// The task that polls the socket.
-    socket: Option<Waker>,
+    /// The tasks that poll the socket as a stream and as a sink: two, where it is split.
+    reader: Option<Waker>,
+    writer: Option<Waker>,
 }
 
 /// What is asked of a socket.
@@ -142,7 +143,8 @@ impl Shared {
                 outbox: Outbox::new(bound, overflow),
                 orders: Vec::new(),
                 state: State::Connecting,
-                socket: None,
+                reader: None,
+                writer: None,
             }),
             room: Notify::new(),
         }
@@ -155,29 +157,49 @@ impl Shared {
             return Err(Refused::Closed(message));
         }
         inner.outbox.push(message)?;
-        let socket = inner.socket.take();
         drop(inner);
-        wake(socket);
+        self.wake_all();
         Ok(())
     }
 
     fn order(&self, order: Order) {
-        let mut inner = self.lock();
-        inner.orders.push(order);
-        let socket = inner.socket.take();
-        drop(inner);
-        wake(socket);
+        self.lock().orders.push(order);
+        self.wake_all();
     }
 
-    /// From here on this task is woken when there is something to do.
-    pub fn wake_me(&self, waker: &Waker) {
+    /// From here on this task is woken when there is something for the stream.
+    pub fn wake_reader(&self, waker: &Waker) {
         let waker = waker.clone();
-        let old = self.lock().socket.replace(waker);
+        let old = self.lock().reader.replace(waker);
         drop(old);
     }
 
+    /// From here on this task is woken when there is something for the sink.
+    pub fn wake_writer(&self, waker: &Waker) {
+        let waker = waker.clone();
+        let old = self.lock().writer.replace(waker);
+        drop(old);
+    }
+
+    /// There is room in the outbox.
     pub fn has_room(&self) {
         self.room.notify_waiters();
+        self.wake_all();
+    }
+
+    pub fn wake_all(&self) {
+        self.wake_stream();
+        self.wake_sink();
+    }
+
+    pub fn wake_stream(&self) {
+        let task = self.lock().reader.take();
+        task.into_iter().for_each(Waker::wake);
+    }
+
+    pub fn wake_sink(&self) {
+        let task = self.lock().writer.take();
+        task.into_iter().for_each(Waker::wake);
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -185,8 +207,13 @@ impl Shared {
     }
 }
 
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
+/// What the wire and the timers wake, whichever half of a split socket has polled them.
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_all();
     }
 }

@@ -63,9 +63,11 @@ impl Pulse {
         (self.heard, self.asked) = (now, None);
     }
 
-    /// Asks before its time.
-    pub fn probe(&mut self, now: Instant) {
-        self.asked = Some(now);
+    /// Asks before its time; whether it has not asked already.
+    pub fn probe(&mut self, now: Instant) -> bool {
+        let is_new = self.asked.is_none();
+        self.asked.get_or_insert(now);
+        is_new
     }
 
     pub fn beat(&mut self, now: Instant) -> Beat {

@@ -26,6 +26,11 @@
 //!   connection is [lost](Ended::Silent).
 //! - **Nothing runs by itself**: as with any stream, it dials, reads and answers pings while it is polled. Give it to a task, and
 //!   talk to it through a [`Handle`].
+//!
+//! # TLS
+//!
+//! `wss://` needs a feature: `rustls-native-roots` or `rustls-webpki-roots`. Where the program has chosen no cryptography for
+//! rustls, ring's is taken. Your own certificate authorities come with `Client::connector`.
 
 #![forbid(unsafe_code)]
 
@@ -38,6 +43,7 @@ mod open;
 mod outbox;
 mod socket;
 
+pub use becalm::StopReason;
 pub use client::{Client, Dialling};
 pub use ended::{Ended, GaveUp};
 pub use event::Event;

@@ -69,8 +69,9 @@ impl Open {
 
     /// Asks the peer whether it is there.
     pub fn probe(&mut self, now: Instant) {
-        self.pulse.probe(now);
-        self.ping();
+        if self.pulse.probe(now) {
+            self.ping();
+        }
     }
 
     /// Sends what waits; reads unless there is a message already that nobody has fetched.
@@ -85,28 +86,9 @@ impl Open {
         if let Err(error) = self.send(client, shared, context) {
             return Came::Ended(broken(error));
         }
-        while is_to_read {
-            match Pin::new(&mut self.wire).poll_next(context) {
-                Poll::Ready(Some(Ok(Message::Close(frame)))) => {
-                    self.pulse.heard(now);
-                    self.is_unflushed = true; // the answer to it
-                    let until = now.after(client.close_patience);
-                    if self.closing.is_none() {
-                        self.closing = Some(Closing::ByPeer(frame, until));
-                    }
-                }
-                Poll::Ready(Some(Ok(message @ (Message::Text(_) | Message::Binary(_))))) => {
-                    self.pulse.heard(now);
-                    return Came::Message(message);
-                }
-                // tungstenite has answered the ping, and the answer waits to be flushed.
-                Poll::Ready(Some(Ok(_))) => {
-                    self.pulse.heard(now);
-                    self.is_unflushed = true;
-                }
-                Poll::Ready(Some(Err(error))) => return Came::Ended(self.ended_with(Some(error))),
-                Poll::Ready(None) => return Came::Ended(self.ended_with(None)),
-                Poll::Pending => break,
+        if is_to_read {
+            if let Some(came) = self.read(client, now, context) {
+                return came;
             }
         }
         if let Err(error) = self.flush(context) {
@@ -118,6 +100,31 @@ impl Open {
     /// Whether all that was given to it has been written.
     pub fn is_flushed(&self) -> bool {
         !self.is_unflushed
+    }
+
+    fn read(&mut self, client: &Client, now: Instant, context: &mut Context<'_>) -> Option<Came> {
+        loop {
+            let read = match Pin::new(&mut self.wire).poll_next(context) {
+                Poll::Ready(Some(Ok(read))) => read,
+                Poll::Ready(Some(Err(error))) => {
+                    return Some(Came::Ended(self.ended_with(Some(error))));
+                }
+                Poll::Ready(None) => return Some(Came::Ended(self.ended_with(None))),
+                Poll::Pending => return None,
+            };
+            self.pulse.heard(now);
+            match read {
+                Message::Text(_) | Message::Binary(_) => return Some(Came::Message(read)),
+                Message::Close(frame) => {
+                    let until = now.after(client.close_patience);
+                    let closing = Closing::ByPeer(frame, until);
+                    self.closing.get_or_insert(closing);
+                }
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => (),
+            }
+            // tungstenite has written an answer, which waits to be flushed.
+            self.is_unflushed = true;
+        }
     }
 
     fn wait(&mut self, now: Instant, context: &mut Context<'_>) -> Came {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use becalm::Failure;
 use becalm::policy::InvalidPolicy;
@@ -38,6 +38,8 @@ pub struct WebSocket {
     machine: Reconnector,
     link: Link,
     shared: Arc<Shared>,
+    /// Wakes both halves.
+    waker: Waker,
     inbox: Option<Message>,
     timer: Option<(Instant, Sleep)>,
     /// How the last connection ended.
@@ -63,11 +65,13 @@ impl WebSocket {
         let random = client.seed.stream();
         let now = client.sleeper.now();
         let (bound, overflow) = client.outbox;
+        let shared = Arc::new(Shared::new(bound, overflow));
         Ok(Self {
             machine: Reconnector::new(client.reconnect.clone(), random, now)?,
             client,
             link: Link::None,
-            shared: Arc::new(Shared::new(bound, overflow)),
+            waker: Waker::from(Arc::clone(&shared)),
+            shared,
             inbox: None,
             timer: None,
             ended: None,
@@ -85,8 +89,9 @@ impl WebSocket {
 
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task.
-    fn drive(&mut self, context: &mut Context<'_>) -> Poll<Option<GaveUp>> {
-        self.shared.wake_me(context.waker());
+    fn drive(&mut self) -> Poll<Option<GaveUp>> {
+        let waker = self.waker.clone();
+        let context = &mut Context::from_waker(&waker);
         loop {
             let now = self.client.sleeper.now();
             self.obey(now);
@@ -196,6 +201,9 @@ impl WebSocket {
             return;
         }
         self.set_state(State::Closed);
+        for message in mem::take(&mut self.shared.lock().outbox.dropped) {
+            self.client.tell(Event::Dropped(&message));
+        }
         let left = |shared: &Shared| shared.lock().outbox.pop();
         while let Some(message) = left(&self.shared).or_else(|| self.unsent.take()) {
             self.client.tell(Event::Dropped(&message));
@@ -268,10 +276,14 @@ impl Stream for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Message, GaveUp>>> {
         let this = &mut *self;
+        this.shared.wake_reader(context.waker());
         if this.inbox.is_none() && !this.has_ended {
-            if let Poll::Ready(Some(gave_up)) = this.drive(context) {
+            if let Poll::Ready(Some(gave_up)) = this.drive() {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 return Poll::Ready(Some(Err(gave_up)));
+            }
+            if this.is_flushed() || this.has_ended {
+                this.shared.wake_sink();
             }
         }
         match this.inbox.take() {
@@ -291,12 +303,23 @@ impl FusedStream for WebSocket {
 impl WebSocket {
     /// Drives it for the sink: that it gave up is for the stream to say.
     fn drive_to_send(&mut self, context: &mut Context<'_>) {
+        self.shared.wake_writer(context.waker());
         if self.has_ended {
             return;
         }
-        if let Poll::Ready(Some(gave_up)) = self.drive(context) {
+        let driven = self.drive();
+        let is_for_stream = driven.is_ready() || self.inbox.is_some();
+        if let Poll::Ready(Some(gave_up)) = driven {
             self.ended = Some(gave_up.ended);
         }
+        if is_for_stream {
+            self.shared.wake_stream();
+        }
+    }
+
+    /// Whether a connection has taken all that it was given.
+    fn is_flushed(&self) -> bool {
+        matches!(&self.link, Link::Open(open) if open.is_flushed())
     }
 
     /// Whether the outbox has taken what the sink was given.
@@ -352,8 +375,7 @@ impl Sink<Message> for WebSocket {
             let before = this.shared.lock().outbox.bytes();
             this.drive_to_send(context);
             let left = this.shared.lock().outbox.bytes();
-            let is_flushed = matches!(&this.link, Link::Open(open) if open.is_flushed());
-            if this.has_ended || (is_taken && left == 0 && is_flushed) {
+            if this.has_ended || (is_taken && left == 0 && this.is_flushed()) {
                 return Poll::Ready(Ok(()));
             }
             if is_taken || left == before {
@@ -428,6 +450,11 @@ async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended>
 /// Nagle's algorithm is off: a message is a whole, and has nothing to wait for.
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
+    use rustls::crypto::{CryptoProvider, ring};
+    if CryptoProvider::get_default().is_none() {
+        // Somebody else may have been faster, and then it is theirs.
+        let _ = ring::default_provider().install_default();
+    }
     let connector = client.connector.clone();
     connect_async_tls_with_config(request, Some(client.limits), true, connector).await
 }
