@@ -20,7 +20,7 @@ pub struct Times {
     /// The first wait, and the longest.
     pub base: Duration,
     pub cap: Duration,
-    /// How long one attempt may take.
+    /// How long one attempt may take; `MAX` for any time.
     pub attempt: Duration,
 }
 
