@@ -3,8 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod axum_payments;
 pub mod boxed_service;
+pub mod grpc_orders;
 pub mod hyper_client;
+pub mod orders_service;
 pub mod postgres_orders;
 pub mod redis_counter;
 pub mod reqwest_client;

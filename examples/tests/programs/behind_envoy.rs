@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::load::{Load, Sender, policy, reqwest, reqwest_with, retries};
 use crate::servers::envoy::Envoy;
-use crate::servers::upstream::Upstream;
+use crate::upstream::Upstream;
 use crate::within;
 
 const PAUSE: Duration = Duration::from_millis(2);

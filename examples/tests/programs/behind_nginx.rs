@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::load::{Load, Sender, policy, reqwest};
 use crate::servers::nginx::Nginx;
-use crate::servers::upstream::Upstream;
+use crate::upstream::Upstream;
 use crate::within;
 
 const PAUSE: Duration = Duration::from_millis(2);

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use tower_service::Service;
 
 use crate::recorder::Recorder;
-use crate::servers::upstream::Seen;
+use crate::upstream::Seen;
 
 /// How many send at once.
 const SENDERS: usize = 8;

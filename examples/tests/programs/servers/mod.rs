@@ -6,7 +6,6 @@ pub mod lines;
 pub mod nginx;
 pub mod postgres;
 pub mod redis;
-pub mod upstream;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
