@@ -37,7 +37,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 struct Scale {
     workers: u32,
     work: Duration,
-    length: Duration,
+    /// What is counted, after the warm-up.
+    counted: Duration,
     is_real: bool,
 }
 
@@ -49,7 +50,7 @@ impl Scale {
 
     /// Requests that the server can work on from the end of the warm-up on.
     fn capacity(self) -> f64 {
-        f64::from(self.workers) * (self.length - WARM_UP).as_secs_f64() / self.work.as_secs_f64()
+        f64::from(self.workers) * self.counted.as_secs_f64() / self.work.as_secs_f64()
     }
 }
 
@@ -146,7 +147,7 @@ async fn ask(scale: Scale, clients: Clients, url: &str, good: &Arc<AtomicU32>, s
     let becalm = becalm.expect("a client");
     let mut calls = JoinSet::new();
     let mut at = Duration::ZERO;
-    while at < scale.length {
+    while at < WARM_UP + scale.counted {
         pass(start + at, scale.is_real).await;
         at += scale.gap() / 3;
         let (naive, becalm, url) = (naive.clone(), becalm.clone(), url.to_owned());
@@ -184,7 +185,7 @@ async fn goodput(scale: Scale, clients: Clients, sheds: bool) -> f64 {
 const SMALL: Scale = Scale {
     workers: 5,
     work: Duration::from_millis(50),
-    length: Duration::from_secs(4),
+    counted: Duration::from_secs(3),
     is_real: false,
 };
 
@@ -213,7 +214,7 @@ async fn in_full() {
     let scale = Scale {
         workers: 25,
         work: Duration::from_millis(50),
-        length: Duration::from_secs(11),
+        counted: Duration::from_secs(10),
         is_real: true,
     };
     for clients in [Clients::Naive, Clients::Becalm] {
