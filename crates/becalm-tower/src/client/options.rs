@@ -59,6 +59,20 @@ impl RetryOptions {
         self
     }
 
+    /// Declares what [`operation`](Self::operation) does where nothing is declared yet: for a driver that
+    /// knows the request's method better.
+    pub fn or_operation(mut self, operation: Operation) -> Self {
+        self.operation.get_or_insert(operation);
+        self
+    }
+
+    /// Cuts the [deadline](Self::deadline), or where none is set `otherwise`, the policy's, to this limit.
+    pub fn within(mut self, limit: Duration, otherwise: Option<Duration>) -> Self {
+        let deadline = self.deadline.or(otherwise);
+        self.deadline = Some(deadline.map_or(limit, |deadline| deadline.min(limit)));
+        self
+    }
+
     /// Sets how soon an adaptive throttle may shed this request. Default
     /// [`Critical`](Priority::Critical).
     pub fn priority(mut self, priority: Priority) -> Self {
@@ -66,16 +80,10 @@ impl RetryOptions {
         self
     }
 
-    /// The options of the call with this request.
-    pub(super) fn of_call(head: &Parts) -> CallOptions {
+    /// The options of the call with this request, which gets its key.
+    pub(super) fn of_call(head: &mut Parts) -> CallOptions {
         let own = head.extensions.get::<Self>().copied().unwrap_or_default();
-        let said = semantics::operation(&head.method, &head.headers);
-        let operation = match own.operation {
-            // The caller's own key is the one that the server sees.
-            Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
-            Some(operation) => operation,
-            None => said,
-        };
+        let operation = semantics::declare(own.operation, &head.method, &mut head.headers);
         CallOptions::new()
             .operation(operation)
             .attempts(own.attempts)

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use becalm::classify::{ByTrait, Classifier};
+use becalm::http::Retriers;
 use becalm::run::{Copies, Core, Engine, Last};
 use becalm::{Attempt, GaveUp, Operation, Retrier};
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
@@ -19,12 +20,9 @@ use super::attempt::{Refused, Stage, Try};
 use super::body::ReplayBody;
 use super::drain::Drain;
 use super::failed::{Failed, NoAnswer};
-use super::hosts::Retriers;
 use super::options::RetryOptions;
 use super::source::Source;
 use super::transport::Transport;
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// An HTTP client whose requests are repeated: see
 /// [`RetryLayer`](super::RetryLayer).
@@ -70,21 +68,53 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (head, body) = request.into_parts();
-        let length = head.headers.get(CONTENT_LENGTH).and_then(length);
-        RetryFuture {
-            copies: Copies::none(),
-            drain: None,
-            last: None,
-            engine: None,
-            retrier: self.retriers.of(&head),
-            service: self.service.clone(),
-            source: Source::new(body, self.settings.replay_limit, length),
-            operation: Operation::NotIdempotent,
-            head,
-            answers_are_errors: self.settings.answers_are_errors,
-        }
+        begin(self.service.clone(), &self.retriers, self.settings, request)
     }
+}
+
+impl<S, C: Clone> Retry<S, C> {
+    /// Sends one request, for a driver that makes the service below anew for each: as a call does, without a
+    /// clone of the service.
+    pub fn send<B, D>(self, request: Request<B>) -> RetryFuture<S, B, D, C>
+    where
+        S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
+        B: Body + Unpin,
+    {
+        begin(self.service, &self.retriers, self.settings, request)
+    }
+}
+
+fn begin<S, B, D, C: Clone>(
+    service: S,
+    retriers: &Retriers<C>,
+    settings: Settings,
+    request: Request<B>,
+) -> RetryFuture<S, B, D, C>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
+    B: Body + Unpin,
+{
+    let (head, body) = request.into_parts();
+    let length = head.headers.get(CONTENT_LENGTH).and_then(length);
+    RetryFuture {
+        copies: Copies::none(),
+        drain: None,
+        last: None,
+        engine: None,
+        retrier: retriers.of(authority(&head)),
+        service,
+        source: Source::new(body, settings.replay_limit, length),
+        operation: Operation::NotIdempotent,
+        head,
+        answers_are_errors: settings.answers_are_errors,
+    }
+}
+
+/// The text of the URI's, or else of `Host`.
+fn authority(head: &Parts) -> &str {
+    let of_uri = head.uri.authority().map(http::uri::Authority::as_str);
+    let of_header = || head.headers.get(HOST)?.to_str().ok();
+    of_uri.or_else(of_header).unwrap_or_default()
 }
 
 fn length(value: &HeaderValue) -> Option<u64> {
@@ -194,11 +224,6 @@ where
     }
     let mut head = head.clone();
     head.extensions.insert(attempt);
-    if let Some(key) = attempt.key() {
-        if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
-            head.headers.insert(IDEMPOTENCY_KEY, value);
-        }
-    }
     let body = ReplayBody::of(source.cloned(), attempt.number());
     Stage::Waits {
         service: service.clone(),
