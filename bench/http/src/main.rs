@@ -7,9 +7,10 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-use clients::Client;
-use reqwest::{Body, Method};
+use clients::{Address, Answer, Group};
+use hyper::Method;
 use server::Server;
+use tokio::runtime::Runtime;
 
 const LOCK: &str = include_str!("../Cargo.lock");
 
@@ -19,10 +20,49 @@ fn main() {
         .build();
     let runtime = runtime.expect("a runtime");
     let server = Server::start();
-    let names = ["reqwest", "reqwest-retry"].map(|name| format!("{name} {}", version(name)));
-    println!("Versions: {}.\n", names.join(", "));
-    runtime.block_on(behaviours(&server));
-    costs(&runtime, &server);
+    let names = ["reqwest", "reqwest-retry", "hyper-util", "tower"];
+    let versions = names.map(|name| format!("{name} {}", version(name)));
+    println!("Versions: {}.\n", versions.join(", "));
+
+    let port = server.address.port();
+    let at = |host: &str, path: &str| Address::new(format!("http://{host}:{port}/{path}"));
+    // Each line has clients of its own, with full budgets.
+    let groups: [(_, fn() -> Group, _); 2] = [
+        (
+            "shop.test",
+            clients::of_reqwest,
+            &["", "own", "middleware", "becalm_reqwest"][..],
+        ),
+        (
+            "127.0.0.1",
+            clients::of_hyper,
+            &["", "tower", "becalm_tower"],
+        ),
+    ];
+    for (host, make, functions) in groups {
+        heads(&make());
+        let lines: Vec<_> = functions
+            .iter()
+            .map(|name| lines(name).to_string())
+            .collect();
+        println!("| lines that set it up | {} |", lines.join(" | "));
+        let has_streams = host == "shop.test";
+        for row in rows().iter().filter(|row| has_streams || !row.is_stream) {
+            runtime.block_on(show(row, &server, &mut make(), &at(host, row.path)));
+        }
+        println!();
+    }
+    for (host, make, _) in groups {
+        costs(&runtime, &mut make(), &at(host, ""), 61, 500);
+        server.take_seen();
+    }
+    costs(
+        &runtime,
+        &mut clients::alone(),
+        &at("127.0.0.1", ""),
+        61,
+        20_000,
+    );
 }
 
 /// What the lock file says.
@@ -35,178 +75,130 @@ fn version(name: &str) -> &'static str {
     version.unwrap_or_default().trim_matches('"')
 }
 
-/// Of this function's body in `clients.rs`.
+/// Of this function's body in `clients.rs`; of tower's policy, too, which is written for each service.
 fn lines(function: &str) -> usize {
-    let source = include_str!("clients.rs").lines();
-    let mut body = source.skip_while(|line| !line.starts_with(&format!("fn {function}()")));
-    let _ = body.next();
-    body.take_while(|line| *line != "}").count()
+    let count = |begins: &str| {
+        let source = include_str!("clients.rs").lines();
+        let mut body = source.skip_while(|line| !line.starts_with(begins));
+        let _ = body.next();
+        body.take_while(|line| *line != "}").count()
+    };
+    let of_policy = match function {
+        "" => return 0,
+        "tower" => count("impl<R, E> tower::retry::Policy") + 2,
+        _ => 0,
+    };
+    of_policy + count(&format!("fn {function}()"))
 }
 
-async fn behaviours(server: &Server) {
-    println!("| | {} |", Client::all().map(|(name, _)| name).join(" | "));
-    println!("|---|---|---|---|---|");
-    let lines = ["nothing", "own", "middleware", "becalm"].map(lines);
-    println!(
-        "| lines that set it up | {} |",
-        lines.map(|count| count.to_string()).join(" | ")
-    );
-    let requests = |seen: &[Instant], _| seen.len().to_string();
-    row(
-        server,
-        "GET answered 503: requests",
-        1,
-        Method::GET,
-        "busy",
-        false,
-        requests,
-    )
-    .await;
-    row(
-        server,
-        "POST answered 503: requests",
-        1,
-        Method::POST,
-        "busy",
-        false,
-        requests,
-    )
-    .await;
-    row(
-        server,
-        "POST cut after the request: requests",
-        1,
-        Method::POST,
-        "closes",
-        false,
-        requests,
-    )
-    .await;
-    row(
-        server,
-        "200 GETs answered 503: requests",
-        200,
-        Method::GET,
-        "busy",
-        false,
-        requests,
-    )
-    .await;
-    let waited = |seen: &[Instant], _| match seen {
-        [first, second, ..] => format!("{} ms", second.duration_since(*first).as_millis()),
-        _ => "not repeated".to_owned(),
-    };
-    row(
-        server,
-        "`Retry-After: 1`: repeated after",
-        1,
-        Method::GET,
-        "later",
-        false,
-        waited,
-    )
-    .await;
-    row(
-        server,
-        "`Retry-After: 86400`: requests",
-        1,
-        Method::GET,
-        "tomorrow",
-        false,
-        requests,
-    )
-    .await;
-    row(
-        server,
-        "`x-should-retry: false`: requests",
-        1,
-        Method::GET,
-        "no",
-        false,
-        requests,
-    )
-    .await;
-    let streamed = |seen: &[Instant], answer: Option<_>| {
-        let answer = answer.map_or("no answer".to_owned(), |status| format!("{status:?}"));
-        format!("{}, {answer}", seen.len())
-    };
-    row(
-        server,
-        "PUT of a stream answered 200: requests",
-        1,
-        Method::PUT,
-        "",
-        true,
-        streamed,
-    )
-    .await;
-    println!();
+fn heads(group: &Group) {
+    let names: Vec<_> = group.iter().map(|(name, _)| *name).collect();
+    println!("| | {} |", names.join(" | "));
+    println!("|---|{}", "---|".repeat(names.len()));
 }
 
-async fn row(
-    server: &Server,
-    title: &str,
+/// A line of the table of behaviours.
+struct Row {
+    title: &'static str,
     calls: usize,
     method: Method,
-    path: &str,
+    path: &'static str,
     is_stream: bool,
-    show: impl Fn(&[Instant], clients::Answer) -> String,
-) {
-    let url = format!("http://shop.test:{}/{path}", server.address.port());
-    let mut row = Vec::new();
-    for (_, client) in Client::all() {
-        server.take_seen();
-        let mut answer = None;
-        for _ in 0..calls {
-            let body = is_stream.then(|| Body::wrap("a lamp".to_owned()));
-            answer = client.call(method.clone(), &url, body).await;
-        }
-        row.push(show(&server.take_seen(), answer));
-    }
-    println!("| {title} | {} |", row.join(" | "));
+    show: fn(&[Instant], Answer) -> String,
 }
 
-/// Of a GET that is answered at once, over a connection that stays: the median of rounds that take
-/// turns.
-fn costs(runtime: &tokio::runtime::Runtime, server: &Server) {
-    const ROUNDS: usize = 61;
-    const CALLS: u32 = 500;
-    let url = format!("http://shop.test:{}/", server.address.port());
-    let clients = Client::all();
-    let mut times = [const { Vec::new() }; 4];
-    for _ in 0..ROUNDS {
-        for ((_, client), times) in clients.iter().zip(&mut times) {
+fn row(title: &'static str, method: Method, path: &'static str) -> Row {
+    Row {
+        title,
+        calls: 1,
+        method,
+        path,
+        is_stream: false,
+        show: |seen, _| seen.len().to_string(),
+    }
+}
+
+fn rows() -> [Row; 8] {
+    [
+        row("GET answered 503: requests", Method::GET, "busy"),
+        row("POST answered 503: requests", Method::POST, "busy"),
+        row(
+            "POST cut after the request: requests",
+            Method::POST,
+            "closes",
+        ),
+        Row {
+            calls: 200,
+            ..row("200 GETs answered 503: requests", Method::GET, "busy")
+        },
+        Row {
+            show: |seen, _| match seen {
+                [first, second, ..] => format!("{} ms", second.duration_since(*first).as_millis()),
+                _ => "not repeated".to_owned(),
+            },
+            ..row("`Retry-After: 1`: repeated after", Method::GET, "later")
+        },
+        row("`Retry-After: 86400`: requests", Method::GET, "tomorrow"),
+        row("`x-should-retry: false`: requests", Method::GET, "no"),
+        Row {
+            is_stream: true,
+            show: |seen, answer| {
+                let answer = answer.map_or("no answer".to_owned(), |status| format!("{status:?}"));
+                format!("{}, {answer}", seen.len())
+            },
+            ..row("PUT of a stream answered 200: requests", Method::PUT, "")
+        },
+    ]
+}
+
+async fn show(row: &Row, server: &Server, group: &mut Group, url: &Address) {
+    let mut shown = Vec::new();
+    for (_, client) in group {
+        server.take_seen();
+        let mut answer = None;
+        for _ in 0..row.calls {
+            answer = client.call(&row.method, url, row.is_stream).await;
+        }
+        shown.push((row.show)(&server.take_seen(), answer));
+    }
+    println!("| {} | {} |", row.title, shown.join(" | "));
+}
+
+/// Of a GET that is answered at once: the medians of rounds that take turns.
+fn costs(runtime: &Runtime, group: &mut Group, url: &Address, rounds: usize, calls: u32) {
+    let mut times = vec![Vec::new(); group.len()];
+    for _ in 0..rounds {
+        for ((_, client), times) in group.iter_mut().zip(&mut times) {
             let began = Instant::now();
             runtime.block_on(async {
-                for _ in 0..CALLS {
-                    client.call(Method::GET, &url, None).await;
+                for _ in 0..calls {
+                    client.call(&Method::GET, url, false).await;
                 }
             });
-            times.push(began.elapsed() / CALLS);
-            server.take_seen();
+            times.push(began.elapsed().as_secs_f64() / f64::from(calls));
         }
     }
-    println!("| | a GET takes | more than reqwest | allocations |");
-    println!("|---|---|---|---|");
-    let mut bare = Duration::ZERO;
-    for ((name, client), mut times) in clients.iter().zip(times) {
-        times.sort_unstable();
+    println!("| | a GET takes | more than the first | calls per second | allocations |");
+    println!("|---|---|---|---|---|");
+    let mut bare = None;
+    for ((name, client), mut times) in group.iter_mut().zip(times) {
+        times.sort_unstable_by(f64::total_cmp);
         let median = times[times.len() / 2];
-        if bare.is_zero() {
-            bare = median;
-        }
-        let more = median.as_secs_f64() - bare.as_secs_f64();
+        let more = median - *bare.get_or_insert(median);
         let counted = allocation_counter::measure(|| {
             runtime.block_on(async {
-                for _ in 0..CALLS {
-                    client.call(Method::GET, &url, None).await;
+                for _ in 0..calls {
+                    client.call(&Method::GET, url, false).await;
                 }
             });
         });
-        let allocations = counted.count_total / u64::from(CALLS);
+        let allocations = counted.count_total / u64::from(calls);
         println!(
-            "| {name} | {median:.1?} | {:.2} µs | {allocations} |",
-            more * 1e6
+            "| {name} | {:.3?} | {:.3} µs | {:.0} | {allocations} |",
+            Duration::from_secs_f64(median),
+            more * 1e6,
+            1.0 / median,
         );
     }
+    println!();
 }
