@@ -1,6 +1,7 @@
 //! What is configured for one set of methods?
 
 use std::fmt;
+use std::str::FromStr;
 
 use becalm::{Budget, Policy};
 
@@ -34,6 +35,45 @@ impl fmt::Display for Name {
         write!(f, "/{}/{}", or_all(&self.service), or_all(&self.method))
     }
 }
+
+/// Reads what [`Display`](fmt::Display) writes: `/service/method`, with a star for "all".
+impl FromStr for Name {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let parts = text.strip_prefix('/').and_then(|text| text.split_once('/'));
+        let part = |name: &str| if name == "*" { "" } else { name }.to_owned();
+        let is_name = |(service, method): &(&str, &str)| {
+            let is_one = |name: &str| !name.is_empty() && !name.contains('/');
+            is_one(service) && is_one(method) && (*service != "*" || *method == "*")
+        };
+        let (service, method) = parts.filter(is_name).ok_or_else(|| InvalidName {
+            text: text.to_owned(),
+        })?;
+        Ok(Self {
+            service: part(service),
+            method: part(method),
+        })
+    }
+}
+
+/// The text names no methods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidName {
+    text: String,
+}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text } = self;
+        write!(
+            f,
+            "`{text}` names no methods: write /package.Service/Method, or /package.Service/* for all of a service"
+        )
+    }
+}
+
+impl std::error::Error for InvalidName {}
 
 impl MethodConfig {
     /// The methods that this is for.

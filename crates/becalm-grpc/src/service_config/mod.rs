@@ -39,7 +39,7 @@ mod policies;
 
 pub use codes::Codes;
 pub use invalid::{Fault, InvalidServiceConfig};
-pub use method::{MethodConfig, Name};
+pub use method::{InvalidName, MethodConfig, Name};
 
 use std::str::FromStr;
 

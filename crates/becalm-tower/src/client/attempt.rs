@@ -124,7 +124,8 @@ fn judge<D, E, C>(
 ) -> Result<Response<D>, Refused<D, E>> {
     let exchange = Exchange::new(operation, attempt.number());
     let (status, headers) = (response.status(), response.headers());
-    match semantics::verdict(status, headers, exchange, || retrier.sleeper().wall()) {
+    let by_head = || semantics::verdict(status, headers, exchange, || retrier.sleeper().wall());
+    match response.extensions().get().copied().unwrap_or_else(by_head) {
         Verdict::Failure(failure) => Err((failure, Failed::Answer(response.map(Some)))),
         _ => Ok(response),
     }

@@ -18,6 +18,8 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 /// - **What is repeated**: what a status, the headers of an answer (`Retry-After` and its kin,
 ///   "do not retry" in any form: [`becalm::http::hint`]), a gRPC status without a body, or an error of the
 ///   service below ([`Transport`]) says may pass.
+///   A service below that knows better puts a [`Verdict`](becalm::classify::Verdict) into the extensions of its
+///   answer, which then counts.
 /// - **What is not**: a request that may have been done and is neither idempotent by its method nor
 ///   keyed (RFC 9110 section 9.2.2); see [`RetryOptions`](super::RetryOptions), which goes into a request's extensions.
 /// - **The body** is kept while it streams, up to [`replay_limit`](Self::replay_limit). It is `Unpin`, as

@@ -59,6 +59,20 @@ impl RetryOptions {
         self
     }
 
+    /// Declares what [`operation`](Self::operation) does where nothing is declared yet: for a driver that
+    /// knows the request's method better.
+    pub fn or_operation(mut self, operation: Operation) -> Self {
+        self.operation.get_or_insert(operation);
+        self
+    }
+
+    /// Cuts the [deadline](Self::deadline), or where none is set `otherwise`, the policy's, to this limit.
+    pub fn within(mut self, limit: Duration, otherwise: Option<Duration>) -> Self {
+        let deadline = self.deadline.or(otherwise);
+        self.deadline = Some(deadline.map_or(limit, |deadline| deadline.min(limit)));
+        self
+    }
+
     /// Sets how soon an adaptive throttle may shed this request. Default
     /// [`Critical`](Priority::Critical).
     pub fn priority(mut self, priority: Priority) -> Self {

@@ -68,20 +68,45 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (head, body) = request.into_parts();
-        let length = head.headers.get(CONTENT_LENGTH).and_then(length);
-        RetryFuture {
-            copies: Copies::none(),
-            drain: None,
-            last: None,
-            engine: None,
-            retrier: self.retriers.of(authority(&head)),
-            service: self.service.clone(),
-            source: Source::new(body, self.settings.replay_limit, length),
-            operation: Operation::NotIdempotent,
-            head,
-            answers_are_errors: self.settings.answers_are_errors,
-        }
+        begin(self.service.clone(), &self.retriers, self.settings, request)
+    }
+}
+
+impl<S, C: Clone> Retry<S, C> {
+    /// Sends one request, for a driver that makes the service below anew for each: as a call does, without a
+    /// clone of the service.
+    pub fn send<B, D>(self, request: Request<B>) -> RetryFuture<S, B, D, C>
+    where
+        S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
+        B: Body + Unpin,
+    {
+        begin(self.service, &self.retriers, self.settings, request)
+    }
+}
+
+fn begin<S, B, D, C: Clone>(
+    service: S,
+    retriers: &Retriers<C>,
+    settings: Settings,
+    request: Request<B>,
+) -> RetryFuture<S, B, D, C>
+where
+    S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
+    B: Body + Unpin,
+{
+    let (head, body) = request.into_parts();
+    let length = head.headers.get(CONTENT_LENGTH).and_then(length);
+    RetryFuture {
+        copies: Copies::none(),
+        drain: None,
+        last: None,
+        engine: None,
+        retrier: retriers.of(authority(&head)),
+        service,
+        source: Source::new(body, settings.replay_limit, length),
+        operation: Operation::NotIdempotent,
+        head,
+        answers_are_errors: settings.answers_are_errors,
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::grpc::grpc_timeout;
 use super::headers::{should_retry, whole_field};
 use crate::scope::{Scope, ScopeHeader, Told};
 use crate::stop::StopReason;
@@ -64,8 +65,7 @@ pub fn scope(headers: &HeaderMap, now: Instant, clock: ClockId) -> Scope {
         .filter_map(number)
         .filter(|millis| *millis > 0)
         .map(Duration::from_millis);
-    let of_grpc = texts(headers, "grpc-timeout").filter_map(grpc_timeout);
-    if let Some(remaining) = of_envoy.chain(of_grpc).min() {
+    if let Some(remaining) = of_envoy.chain(grpc_timeout(headers)).min() {
         said.within(remaining);
     }
     Scope::from_remote(&said, now, clock)
@@ -130,19 +130,4 @@ fn number(text: &str) -> Option<u64> {
 fn amz_attempt(text: &str) -> Option<u64> {
     let mut parts = text.split(';').map(str::trim);
     number(parts.find_map(|part| part.strip_prefix("attempt="))?)
-}
-
-/// At most 8 digits and a unit (gRPC over HTTP/2, `Timeout`).
-fn grpc_timeout(text: &str) -> Option<Duration> {
-    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let count = number(digits).filter(|_| digits.len() <= 8)?;
-    Some(match unit {
-        "H" => Duration::from_secs(count * 3600),
-        "M" => Duration::from_secs(count * 60),
-        "S" => Duration::from_secs(count),
-        "m" => Duration::from_millis(count),
-        "u" => Duration::from_micros(count),
-        "n" => Duration::from_nanos(count),
-        _ => return None,
-    })
 }

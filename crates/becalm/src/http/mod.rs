@@ -31,6 +31,7 @@ mod origin;
 mod span;
 mod status;
 
+pub use grpc::grpc_timeout;
 pub use headers::{hint, should_retry};
 pub use hosts::Retriers;
 pub use layers::{scope, told, write_scope, write_told};

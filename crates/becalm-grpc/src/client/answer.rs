@@ -1,0 +1,71 @@
+//! What does the head of an answer say of a call? Nothing, which commits it, or its failure.
+
+use becalm::classify::{Failure, Verdict};
+use becalm::http::{self as semantics, Exchange};
+use becalm::time::UnixTime;
+use becalm::{Hint, Operation};
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode};
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+use crate::service_config::Codes;
+
+const STATUS: &str = "grpc-status";
+const PUSHBACK: &str = "grpc-retry-pushback-ms";
+const DETAILS: &str = "grpc-status-details-bin";
+
+/// The failure of an answer that is nothing but trailers (`Trailers-Only` of gRPC over HTTP/2), or is none of gRPC. Any
+/// other answer has begun, and commits the call (gRFC A6).
+pub(super) fn failure<D, W: Into<UnixTime>>(
+    answer: &Response<D>,
+    codes: Option<Codes>,
+    wall: impl FnOnce() -> W,
+) -> Option<Failure> {
+    let (status, headers) = (answer.status(), answer.headers());
+    if status == StatusCode::OK && !headers.contains_key(STATUS) {
+        return None;
+    }
+    let exchange = Exchange::new(Operation::NotIdempotent, 1);
+    let Verdict::Failure(mut failure) = semantics::verdict(status, headers, exchange, wall) else {
+        return None;
+    };
+    if let Some(codes) = codes {
+        failure = codes.classify(code(status, headers) as i32, failure.hint);
+    }
+    if !headers.contains_key(PUSHBACK) {
+        failure.hint = retry_info(headers).or(failure.hint);
+    }
+    Some(failure)
+}
+
+/// The status of a failed call, of an answer without gRPC's as grpc/grpc, `doc/http-grpc-status-mapping.md`, has it.
+pub(super) fn code(status: StatusCode, headers: &HeaderMap) -> Code {
+    if let Some(status) = headers.get(STATUS) {
+        return Code::from_bytes(status.as_bytes());
+    }
+    match status.as_u16() {
+        400 => Code::Internal,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 => Code::Unimplemented,
+        429 | 502..=504 => Code::Unavailable,
+        _ => Code::Unknown,
+    }
+}
+
+/// "Clients should wait until `retry_delay` amount of time has passed" (googleapis, `google/rpc/error_details.proto`).
+fn retry_info(headers: &HeaderMap) -> Option<Hint> {
+    let details = HeaderMap::from_iter([(
+        http::HeaderName::from_static(DETAILS),
+        headers.get(DETAILS)?.clone(),
+    )]);
+    let details: Bytes = MetadataMap::from_headers(details)
+        .get_bin(DETAILS)?
+        .to_bytes()
+        .ok()?;
+    let status = Status::with_details(Code::Unavailable, "", details);
+    let delay = status.get_details_retry_info()?.retry_delay?;
+    Some(Hint::AtLeast(delay))
+}

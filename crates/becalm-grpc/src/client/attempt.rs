@@ -1,0 +1,82 @@
+//! What is sent as an attempt, and what does its answer mean? The service between becalm-tower's driver and the
+//! channel.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use becalm::classify::Verdict;
+use becalm::{Attempt, Retrier};
+use becalm_tower::client::ReplayBody;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use tonic::body::Body;
+use tower_service::Service;
+
+use super::transport::ByStatus;
+use super::whole::Unmeasured;
+use super::{answer, headers};
+
+/// The messages of a call.
+pub(super) type Messages = Full<Bytes>;
+
+/// A channel that sends attempts and judges their answers.
+#[derive(Debug, Clone)]
+pub(super) struct Attempts<S> {
+    pub channel: S,
+    pub retrier: Retrier<ByStatus>,
+}
+
+impl<S, D> Service<Request<ReplayBody<Messages>>> for Attempts<S>
+where
+    S: Service<Request<Body>, Response = Response<D>>,
+{
+    type Response = Response<D>;
+    type Error = S::Error;
+    type Future = Judged<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.channel.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<ReplayBody<Messages>>) -> Judged<S::Future> {
+        let (mut head, body) = request.into_parts();
+        if let Some(attempt) = head.extensions.get::<Attempt>() {
+            headers::write(&mut head.headers, *attempt);
+        }
+        let body = Body::new(Unmeasured { body });
+        Judged {
+            future: self.channel.call(Request::from_parts(head, body)),
+            retrier: self.retrier.clone(),
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of an attempt, whose answer carries its verdict if it means failure.
+    pub struct Judged<F> {
+        #[pin]
+        future: F,
+        retrier: Retrier<ByStatus>,
+    }
+}
+
+impl<F, D, E> Future for Judged<F>
+where
+    F: Future<Output = Result<Response<D>, E>>,
+{
+    type Output = Result<Response<D>, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut ended = ready!(this.future.poll(context));
+        if let Ok(answer) = &mut ended {
+            let codes = this.retrier.classifier().codes;
+            let wall = || this.retrier.sleeper().wall();
+            if let Some(failure) = answer::failure(answer, codes, wall) {
+                answer.extensions_mut().insert(Verdict::from(failure));
+            }
+        }
+        Poll::Ready(ended)
+    }
+}

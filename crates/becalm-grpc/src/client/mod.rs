@@ -1,0 +1,19 @@
+//! What stands around a channel of tonic so that its calls are repeated right?
+//!
+//! [`RetryLayer`] repeats calls; the policies of its methods bring throttles, breakers, hedges and time limits along.
+//! [`RetryOptions`], in the extensions of a `tonic::Request`, is what one call may set for itself.
+
+mod answer;
+mod attempt;
+mod headers;
+mod layer;
+mod methods;
+mod retry;
+mod status;
+mod transport;
+mod whole;
+
+pub use becalm_tower::client::RetryOptions;
+pub use layer::RetryLayer;
+pub use retry::{Retry, RetryFuture};
+pub use transport::ByStatus;

@@ -1,0 +1,175 @@
+//! How does a channel repeat its calls? As becalm-tower repeats requests, where all of a call's messages are there at
+//! once; any other call passes untouched.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use becalm::http::grpc_timeout;
+use becalm::{Operation, Retrier};
+use becalm_tower::client as tower;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body as HttpBody;
+use http_body_util::Full;
+use tonic::Status;
+use tonic::body::Body;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::RetryOptions;
+use super::attempt::{Attempts, Messages};
+use super::methods::Methods;
+use super::transport::ByStatus;
+use super::{status, whole};
+
+/// A channel whose calls are repeated: see [`RetryLayer`](super::RetryLayer).
+#[derive(Debug, Clone)]
+pub struct Retry<S> {
+    channel: S,
+    settings: Arc<Settings>,
+}
+
+/// What the layer sets for all calls.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub replay_limit: usize,
+    pub methods: Methods<Method>,
+    pub idempotent: Methods<()>,
+}
+
+/// How the calls of a method are repeated.
+#[derive(Debug, Clone)]
+pub(super) struct Method {
+    pub retrier: Retrier<ByStatus>,
+    pub layer: tower::RetryLayer<ByStatus>,
+    /// Its owner says that it may be repeated.
+    pub is_repeatable: bool,
+}
+
+impl<S> Retry<S> {
+    pub(super) fn new(channel: S, settings: Arc<Settings>) -> Self {
+        Self { channel, settings }
+    }
+}
+
+impl Settings {
+    /// What this call sets for itself, its method, and its caller's time limit.
+    fn options(&self, method: &Method, head: &Parts) -> Option<RetryOptions> {
+        let own = head.extensions.get::<RetryOptions>().copied();
+        let limit = grpc_timeout(&head.headers);
+        let is_repeatable = method.is_repeatable || self.idempotent.get(head.uri.path()).is_some();
+        if !is_repeatable && limit.is_none() {
+            return own;
+        }
+        let mut options = own.unwrap_or_default();
+        if is_repeatable {
+            options = options.or_operation(Operation::Idempotent);
+        }
+        Some(match limit {
+            Some(limit) => options.within(limit, method.retrier.policy().deadline),
+            None => options,
+        })
+    }
+}
+
+impl<S, D> Service<Request<Body>> for Retry<S>
+where
+    S: Service<Request<Body>, Response = Response<D>> + Clone,
+    S::Error: Error + Send + Sync + 'static,
+    D: HttpBody,
+{
+    type Response = Response<D>;
+    type Error = Status;
+    type Future = RetryFuture<S, D>;
+
+    /// Always: each attempt waits until the channel is ready, within its own time limit.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> RetryFuture<S, D> {
+        let channel = self.channel.clone();
+        let settings = &*self.settings;
+        let untouched = |channel, request| {
+            let request = Some(request);
+            let stage = Stage::Waits { channel, request };
+            RetryFuture { stage }
+        };
+        let Some(method) = settings.methods.get(request.uri().path()) else {
+            return untouched(channel, request);
+        };
+        let (mut head, body) = request.into_parts();
+        let messages = match whole::read(body, settings.replay_limit) {
+            Ok(messages) => messages,
+            Err(body) => return untouched(channel, Request::from_parts(head, body)),
+        };
+        if let Some(options) = settings.options(method, &head) {
+            head.extensions.insert(options);
+        }
+        let retrier = method.retrier.clone();
+        let repeats = method.layer.layer(Attempts { channel, retrier });
+        let future = repeats.send(Request::from_parts(head, Full::new(messages)));
+        RetryFuture {
+            stage: Stage::Repeated { future },
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The future of a call.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<S: Service<Request<Body>>, D>
+    where
+        Attempts<S>: Service<Request<tower::ReplayBody<Messages>>>,
+    {
+        #[pin]
+        stage: Stage<S, D>,
+    }
+}
+
+pin_project_lite::pin_project! {
+    #[project = StageProjection]
+    enum Stage<S: Service<Request<Body>>, D>
+    where
+        Attempts<S>: Service<Request<tower::ReplayBody<Messages>>>,
+    {
+        Repeated { #[pin] future: tower::RetryFuture<Attempts<S>, Messages, D, ByStatus> },
+        // Untouched, until the channel is ready.
+        Waits { channel: S, request: Option<Request<Body>> },
+        Called { #[pin] future: S::Future },
+    }
+}
+
+impl<S, D> Future for RetryFuture<S, D>
+where
+    S: Service<Request<Body>, Response = Response<D>> + Clone,
+    S::Error: Error + Send + Sync + 'static,
+    D: HttpBody,
+{
+    type Output = Result<Response<D>, Status>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut stage = self.project().stage;
+        let of_channel = |error: S::Error| Status::from_error(error.into());
+        loop {
+            let future = match stage.as_mut().project() {
+                StageProjection::Repeated { future } => {
+                    return future.poll(context).map_err(status::of);
+                }
+                StageProjection::Called { future } => {
+                    return future.poll(context).map_err(of_channel);
+                }
+                StageProjection::Waits { channel, request } => {
+                    ready!(channel.poll_ready(context)).map_err(of_channel)?;
+                    let Some(request) = request.take() else {
+                        return Poll::Pending; // polled again after a panic
+                    };
+                    channel.call(request)
+                }
+            };
+            stage.set(Stage::Called { future });
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What does the error of a call without an answer say about trying again?
+
+use std::error::Error;
+
+use becalm::classify::{Classifier, Effect, Failure, grpc};
+use becalm::{Attempt, classify::connect};
+use becalm_tower::client::Transport;
+use h2::Reason;
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
+
+use crate::service_config::Codes;
+
+/// Classifies the errors of a channel, which are those of calls that got no answer.
+///
+/// - What could not connect is unsent, by the IO error below
+///   ([`connect::classify`](becalm::classify::connect::classify)); so is what becalm-tower's [`Transport`] proves, such as
+///   `REFUSED_STREAM`. That may be tried again whatever the method.
+/// - Any other is transient and may have taken effect: `UNAVAILABLE` alone is no proof.
+/// - A [`Status`] in the chain of sources, as interceptors leave it, is what its code says ([`grpc::classify`]).
+///
+/// With the codes of a service config, what is not unsent may be tried again if its [status](tonic::Code) is listed: of a
+/// stream that was reset as gRPC over HTTP/2 maps it, of a time-out `DEADLINE_EXCEEDED`, of anything else `UNAVAILABLE`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ByStatus {
+    pub(super) codes: Option<Codes>,
+}
+
+impl<E: Error + 'static> Classifier<E> for ByStatus {
+    fn classify(&self, attempt: Attempt, error: &E) -> Failure {
+        let known = if let Some(ConnectError(below)) = find(error) {
+            let unsent = Failure::transient().unsent();
+            find(&**below).map_or(unsent, connect::classify)
+        } else if let Some(status) = find::<Status>(error) {
+            grpc::classify(status.code() as i32)
+        } else {
+            Transport.classify(attempt, error)
+        };
+        match self.codes {
+            Some(codes) if known.effect == Effect::Unknown => {
+                codes.classify(code(error) as i32, known.hint)
+            }
+            _ => known,
+        }
+    }
+}
+
+/// The status of a call that ended with this error and without an answer.
+pub(super) fn code(error: &(dyn Error + 'static)) -> Code {
+    if let Some(status) = find::<Status>(error) {
+        return status.code();
+    }
+    if find::<TimeoutExpired>(error).is_some() {
+        return Code::DeadlineExceeded;
+    }
+    match find::<h2::Error>(error) {
+        Some(error) if error.is_reset() => of_reset(error.reason()),
+        _ => Code::Unavailable,
+    }
+}
+
+/// grpc/grpc, `doc/PROTOCOL-HTTP2.md`, *Errors*.
+fn of_reset(reason: Option<Reason>) -> Code {
+    match reason {
+        Some(Reason::REFUSED_STREAM) => Code::Unavailable,
+        Some(Reason::CANCEL) => Code::Cancelled,
+        Some(Reason::ENHANCE_YOUR_CALM) => Code::ResourceExhausted,
+        Some(Reason::INADEQUATE_SECURITY) => Code::PermissionDenied,
+        Some(Reason::STREAM_CLOSED) | None => Code::Unknown,
+        Some(_) => Code::Internal,
+    }
+}
+
+/// The first error of this type in the chain.
+fn find<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let mut chain = std::iter::successors(Some(error), |&error| error.source());
+    chain.find_map(|error| error.downcast_ref())
+}

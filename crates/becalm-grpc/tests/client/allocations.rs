@@ -1,0 +1,54 @@
+//! What does a call allocate that succeeds at once? Its copy, a place for its messages, and the box in which tonic has
+//! every body.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use allocation_counter::measure;
+use becalm::Attempt;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use tonic::body::Body;
+use tower::{Layer, Service, service_fn};
+
+use crate::channels::{policy, unknown};
+use crate::orders::GET;
+
+fn allocations(mut run: impl FnMut()) -> u64 {
+    run(); // what is made once
+    measure(run).count_total
+}
+
+fn request() -> Request<Body> {
+    let request = Request::post(GET).header("te", "trailers");
+    let messages = Full::new(Bytes::from_static(b"a lamp"));
+    request.body(Body::new(messages)).expect("valid")
+}
+
+fn of_call<E: std::fmt::Debug>(
+    mut channel: impl Service<Request<Body>, Response = Response<Body>, Error = E>,
+) -> u64 {
+    allocations(|| {
+        let mut call = pin!(channel.call(request()));
+        let polled = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Ok(_))));
+    })
+}
+
+#[test]
+fn a_success_allocates_the_copy_of_the_call_and_two_boxes() {
+    let answer = |_| std::future::ready(Ok::<_, Infallible>(Response::new(Body::empty())));
+    let copy = allocations(|| {
+        let (head, _) = request().into_parts();
+        let mut copy = head.clone();
+        copy.extensions.insert(black_box(None::<Attempt>));
+        black_box((head, copy));
+    });
+    let bare = of_call(service_fn(answer));
+    let copied = copy - allocations(|| drop(black_box(request())));
+    let layered = of_call(unknown(policy()).layer(service_fn(answer)));
+    assert_eq!(layered, bare + copied + 2);
+}
