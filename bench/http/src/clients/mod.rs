@@ -1,6 +1,6 @@
 //! The clients, each as its documentation says, with the same waits.
 
-mod judge;
+pub mod judge;
 pub mod over_hyper;
 pub mod over_reqwest;
 
