@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod axum_payments;
 pub mod boxed_service;
 pub mod grpc_orders;
 pub mod hyper_client;
@@ -12,5 +13,6 @@ pub mod redis_counter;
 pub mod reqwest_client;
 pub mod smol_client;
 pub mod thread_pool;
+pub mod three_services;
 pub mod tower_service;
 pub mod websocket_feed;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -10,12 +10,36 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, sleep_until};
 
 /// When requests came, since the last time that somebody asked.
 #[derive(Clone)]
 pub struct Server {
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Instant>>>,
+    work: Arc<Mutex<Option<Work>>>,
+}
+
+/// Workers that go on when nobody waits for them any more. While they hang, none ends.
+#[derive(Clone)]
+struct Work {
+    workers: Arc<Semaphore>,
+    hang: tokio::time::Instant,
+    end: tokio::time::Instant,
+}
+
+impl Work {
+    const WORKERS: usize = 10;
+    const TAKES: Duration = Duration::from_millis(20);
+
+    async fn one(self) {
+        let _worker = self.workers.acquire_owned().await;
+        if tokio::time::Instant::now() >= self.hang {
+            sleep_until(self.end).await;
+        }
+        sleep(Self::TAKES).await;
+    }
 }
 
 impl Server {
@@ -25,6 +49,7 @@ impl Server {
         let server = Self {
             address: listener.local_addr().expect("an address"),
             seen: Arc::default(),
+            work: Arc::default(),
         };
         let shared = server.clone();
         std::thread::spawn(move || {
@@ -38,6 +63,15 @@ impl Server {
 
     pub fn take_seen(&self) -> Vec<Instant> {
         std::mem::take(&mut *self.seen.lock().expect("unpoisoned"))
+    }
+
+    /// From now on there are new workers under `/work`, which hang from then to then.
+    pub fn hang(&self, hang: Instant, end: Instant) {
+        *self.work.lock().expect("unpoisoned") = Some(Work {
+            workers: Arc::new(Semaphore::new(Work::WORKERS)),
+            hang: hang.into(),
+            end: end.into(),
+        });
     }
 
     async fn serve(self, listener: std::net::TcpListener) {
@@ -57,12 +91,17 @@ impl Server {
         request: Request<Incoming>,
     ) -> Result<Response<Full<Bytes>>, &'static str> {
         let path = request.uri().path().to_owned();
-        drop(request.into_body().collect().await);
+        let mut body = request.into_body();
+        while body.frame().await.is_some() {}
         let count = {
             let mut seen = self.seen.lock().expect("unpoisoned");
             seen.push(Instant::now());
             seen.len()
         };
+        if path == "/work" {
+            let work = self.work.lock().expect("unpoisoned").clone();
+            drop(tokio::spawn(work.expect("it is set").one()).await);
+        }
         let answer = |status: u16, name, value| {
             let answer = Response::builder().status(status).header(name, value);
             Ok(answer.body(Full::default()).expect("valid"))

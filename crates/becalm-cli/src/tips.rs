@@ -44,8 +44,11 @@ const WORDS: [(&[&str], &str); 4] = [
 pub fn added(mut refusal: clap::Error) -> clap::Error {
     let tip = match refusal.kind() {
         ErrorKind::UnknownArgument => named(&refusal, ContextKind::InvalidArg).and_then(flag),
-        ErrorKind::InvalidSubcommand => named(&refusal, ContextKind::InvalidSubcommand)
-            .map(|name| format!("to retry a command, write 'becalm run -- {name} ..'")),
+        // Below a subcommand it is no command that was meant.
+        ErrorKind::InvalidSubcommand if !is_of_drill(&refusal) => {
+            named(&refusal, ContextKind::InvalidSubcommand)
+                .map(|name| format!("to retry a command, write 'becalm run -- {name} ..'"))
+        }
         _ => None,
     };
     let is_wrong = tip.is_some() || !is_near(&refusal);
@@ -67,6 +70,11 @@ fn is_near(refusal: &clap::Error) -> bool {
     given
         .zip(suggested)
         .is_some_and(|(given, suggested)| nearest(given, [suggested]).is_some())
+}
+
+fn is_of_drill(refusal: &clap::Error) -> bool {
+    let usage = refusal.get(ContextKind::Usage).map(ToString::to_string);
+    usage.is_some_and(|usage| usage.contains("becalm drill"))
 }
 
 fn named(refusal: &clap::Error, kind: ContextKind) -> Option<&str> {

@@ -62,7 +62,46 @@ fn the_laws_hold_and_the_document_is_whole() {
     );
     assert!(output.status.success(), "{}", text(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    assert_eq!(document["setup"]["clients"], "own");
+    assert_laws(&document, 16);
+    assert_eq!(document["tail"], Value::Null);
 
+    let told = text(&output.stderr);
+    let conclusion = document["conclusion"].as_str().unwrap();
+    assert!(told.contains(conclusion) && told.contains("2s "), "{told}");
+    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("--seed 7"));
+    let svg = fs::read_to_string(folder.path().join("drill.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
+}
+
+#[test]
+fn the_laws_hold_for_the_clients_of_becalm_reqwest() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = drill(folder.path())
+        .arg("http")
+        .args(&SHORT[..6])
+        .args(["--tail", "2s", "--quiet", "--seed", "7", "--json"])
+        .output()
+        .expect("the drill starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    assert_eq!(document["setup"]["clients"], "becalm-reqwest");
+    let command = document["command"].as_str().unwrap();
+    assert!(command.starts_with("becalm drill http "), "{command}");
+    // The end of an attempt is counted a moment late: see `SEEN_TWICE`.
+    assert_laws(&document, 17);
+    let hedged = &document["tail"]["variants"][1];
+    let [calls, hedges, attempts] =
+        ["calls", "hedges", "attempts"].map(|name| number(&hedged[name]));
+    assert!(hedges > 0, "one call in 40 waits for 400 ms");
+    assert!(10 * (attempts - calls) <= calls + 100);
+    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
+    assert!(html.contains("clients of becalm-reqwest"));
+}
+
+/// What holds of every drill of [`SHORT`], with at most this many attempts seen in a bulkhead of 16.
+fn assert_laws(document: &Value, in_bulkhead: u64) {
     let variants = document["variants"].as_array().unwrap();
     let names: Vec<_> = variants
         .iter()
@@ -110,22 +149,13 @@ fn the_laws_hold_and_the_document_is_whole() {
     let bulkhead = &variants[4];
     assert_eq!(bulkhead["policy"]["bulkhead"], "calls:16,waiting:16");
     let most = number(&bulkhead["most_in_flight"]);
-    assert!((1..=16).contains(&most), "{most} at once");
+    assert!((1..=in_bulkhead).contains(&most), "{most} at once");
     assert_eq!(variants[3]["policy"]["budget"], "none");
     let retries = number(&variants[5]["attempts"]) - calls;
     assert!(
         10 * retries <= calls + 100,
         "10 % of {calls} and a burst of 10: {retries}"
     );
-    assert_eq!(document["tail"], Value::Null);
-
-    let told = text(&output.stderr);
-    let conclusion = document["conclusion"].as_str().unwrap();
-    assert!(told.contains(conclusion) && told.contains("2s "), "{told}");
-    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
-    assert!(html.starts_with("<!doctype html>") && html.contains("--seed 7"));
-    let svg = fs::read_to_string(folder.path().join("drill.svg")).unwrap();
-    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
 }
 
 #[test]
@@ -184,6 +214,8 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     for (flags, words) in [
         (&["--load", "0"][..], "--load"),
+        (&["http", "--load", "0"], "--load"),
+        (&["htp"], "similar subcommand exists: 'http'"),
         (&["--after", "10m"], "--after"),
         (&["--tail", "1s"], "--tail"),
         (&["--attempts", "0"], "attempts"),
@@ -197,6 +229,7 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
             "{}",
             text(&output.stderr)
         );
+        assert!(!text(&output.stderr).contains("becalm run"), "{flags:?}");
         // A drill that was held prints what it found.
         assert_eq!(
             text(&output.stdout),

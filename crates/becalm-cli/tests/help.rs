@@ -50,14 +50,17 @@ fn stdout(arguments: &[&str]) -> String {
 
 #[test]
 fn help_mentions_every_flag() {
-    for command in ["plan", "run", "drill"] {
-        let (short, long) = (stdout(&[command, "-h"]), stdout(&[command, "--help"]));
+    for command in [&["plan"][..], &["run"], &["drill"], &["drill", "http"]] {
+        let (short, long) = (
+            stdout(&[command, &["-h"]].concat()),
+            stdout(&[command, &["--help"]].concat()),
+        );
         // A run is one call, and lists nothing that bounds many.
-        let listed = |flag: &&str| command != "run" || !FOR_MANY_CALLS.contains(flag);
+        let listed = |flag: &&str| command != ["run"] || !FOR_MANY_CALLS.contains(flag);
         for flag in POLICY_FLAGS.into_iter().filter(listed) {
             assert!(
                 short.contains(flag) && long.contains(flag),
-                "becalm {command}: {flag}"
+                "becalm {command:?}: {flag}"
             );
         }
     }
@@ -136,6 +139,7 @@ fn the_manual_has_a_page_for_every_command() {
         "becalm-run",
         "becalm-plan",
         "becalm-drill",
+        "becalm-drill-http",
         "becalm-man",
     ] {
         assert!(manual.contains(&format!(".TH {page} 1")), "{page}");

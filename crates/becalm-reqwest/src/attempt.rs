@@ -13,8 +13,9 @@ use super::body::Outgoing;
 use super::credentials::Credentials;
 use super::drain::drained;
 use super::failed::Failed;
-use super::shared::Shared;
-use super::{origin, redirect, transport};
+use super::shared::{Shared, is_of};
+use super::whole::whole;
+use super::{redirect, transport};
 
 /// Makes the attempts of one call.
 pub(super) struct Exchanges<'a> {
@@ -22,6 +23,11 @@ pub(super) struct Exchanges<'a> {
     pub sleeper: &'a dyn Sleeper,
     pub outgoing: &'a Outgoing,
     pub operation: Operation,
+    /// The body of the answer belongs to the attempt.
+    pub is_whole: bool,
+    /// How often the request was sent.
+    #[cfg(feature = "tracing")]
+    pub sent: std::sync::atomic::AtomicU32,
 }
 
 impl Exchanges<'_> {
@@ -35,7 +41,13 @@ impl Exchanges<'_> {
             Some(credentials) => Box::pin(self.send_with(credentials, request)).await,
         };
         let exchange = Exchange::new(self.operation, attempt.number());
-        let judged = judge(result, exchange, self.sleeper);
+        let mut judged = judge(result, exchange, self.sleeper);
+        if self.is_whole {
+            judged = match judged {
+                Ok(answer) => Box::pin(whole(answer)).await.map_err(broken_off),
+                failed => failed,
+            };
+        }
         judged.map_err(|(mut failure, failed)| {
             if was_redirected {
                 failure.effect = Effect::Unknown; // the server that redirects has had the request
@@ -50,7 +62,21 @@ impl Exchanges<'_> {
         mut request: Request,
     ) -> impl Future<Output = (reqwest::Result<Response>, bool)> + use<> {
         let is_bound = self.write_scope(&mut request) || self.operation.is_keyed();
-        redirect::watched(is_bound, self.shared.below.execute(request))
+        #[cfg(feature = "tracing")]
+        let span = self.shared.settings.has_spans.then(|| self.span(&request));
+        let sent = self.shared.below.execute(request);
+        #[cfg(feature = "tracing")]
+        let sent = super::span::within(span, sent);
+        redirect::watched(is_bound, sent)
+    }
+
+    #[cfg(feature = "tracing")]
+    fn span(&self, request: &Request) -> becalm::http::ClientSpan {
+        let sent = &self.sent;
+        super::span::of(
+            request,
+            sent.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        )
     }
 
     /// Sends it with credentials, and if the server refuses those, once more with new ones.
@@ -65,8 +91,8 @@ impl Exchanges<'_> {
         }
         let sent = self.send(request).await;
         let (Ok(answer), _) = &sent else { return sent };
-        let is_refused = answer.status() == StatusCode::UNAUTHORIZED
-            && origin::is_same(answer.url(), &credentials.origin);
+        let is_refused =
+            answer.status() == StatusCode::UNAUTHORIZED && is_of(&credentials.origin, answer.url());
         if !is_refused {
             return sent;
         }
@@ -87,14 +113,14 @@ impl Exchanges<'_> {
     fn credentials(&self) -> Option<&Credentials> {
         let request = self.outgoing.request();
         let mut all = self.shared.settings.credentials.iter();
-        let known = all.find(|known| origin::is_same(&known.origin, request.url()))?;
+        let known = all.find(|known| is_of(&known.origin, request.url()))?;
         (!request.headers().contains_key(AUTHORIZATION)).then_some(known)
     }
 
     /// Tells a server that is known of the attempt that runs; true if it was told anything.
     fn write_scope(&self, request: &mut Request) -> bool {
         let mut origins = self.shared.settings.origins.iter();
-        if origins.any(|origin| origin::is_same(origin, request.url())) {
+        if origins.any(|origin| is_of(origin, request.url())) {
             let (now, clock) = (self.sleeper.now(), self.sleeper.clock());
             semantics::write_scope(request.headers_mut(), Scope::current(), now, clock);
             request.headers().contains_key(ScopeHeader::NAME)
@@ -103,6 +129,11 @@ impl Exchanges<'_> {
             false
         }
     }
+}
+
+/// The server has answered, so that nothing in the error proves that it has not.
+fn broken_off(error: reqwest::Error) -> (Failure, Failed) {
+    (Failure::transient(), Failed::Error(error))
 }
 
 #[expect(

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use becalm::http::{InvalidOrigin, Origin, Retriers};
 use becalm::{Keyed, Retrier};
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy as Redirects;
-use reqwest::{IntoUrl, Method, Request, Response, Url};
+use reqwest::{IntoUrl, Method, Request, Response};
 
 use super::credentials::Credentials;
 use super::failed::NoAnswer;
-use super::hosts::Retriers;
+use super::redirect;
 use super::request::RequestBuilder;
 use super::shared::{Settings, Shared};
-use super::{origin, redirect};
 
 /// A reqwest client whose requests are repeated: see the [crate](crate).
 ///
@@ -87,9 +87,9 @@ pub struct ClientBuilder {
     client: reqwest::ClientBuilder,
     retriers: Retriers,
     redirects: Option<Redirects>,
-    origins: Vec<String>,
-    credentials: Vec<Result<Credentials, BuildError>>,
-    answers_are_errors: bool,
+    settings: Settings,
+    /// The first text that is none.
+    invalid_origin: Option<InvalidOrigin>,
 }
 
 impl ClientBuilder {
@@ -126,10 +126,16 @@ impl ClientBuilder {
             client,
             retriers,
             redirects: None,
-            origins: Vec::new(),
-            credentials: Vec::new(),
-            answers_are_errors: false,
+            settings: Settings::default(),
+            invalid_origin: None,
         }
+    }
+
+    /// The origin that this text names, if it names one.
+    fn read(&mut self, origin: &str) -> Option<Origin> {
+        let read = origin.parse();
+        read.map_err(|error| self.invalid_origin.get_or_insert(error))
+            .ok()
     }
 
     /// Sets which redirects are followed. Default: reqwest's, up to ten. Set it here, not in reqwest's own
@@ -146,7 +152,10 @@ impl ClientBuilder {
     /// of the time that it has left (`becalm-scope`), so that layers in different processes do not
     /// multiply their attempts. Default: none. To any other server a `becalm-scope` is never sent.
     pub fn scope_to<'a>(mut self, origins: impl IntoIterator<Item = &'a str>) -> Self {
-        self.origins.extend(origins.into_iter().map(str::to_owned));
+        for origin in origins {
+            let read = self.read(origin);
+            self.settings.origins.extend(read);
+        }
         self
     }
 
@@ -181,16 +190,26 @@ impl ClientBuilder {
     where
         F: Future<Output = Option<HeaderValue>> + Send + 'static,
     {
-        let origin = read(origin.to_owned());
-        self.credentials
-            .push(origin.map(|origin| Credentials::new(origin, fetch)));
+        if let Some(origin) = self.read(origin) {
+            let credentials = Credentials::new(origin, fetch);
+            self.settings.credentials.push(credentials);
+        }
         self
     }
 
     /// Makes a last answer that means failure an error, as
     /// [`error_for_status`](reqwest::Response::error_for_status) does. Default: it is handed on as it came.
     pub fn answers_are_errors(mut self) -> Self {
-        self.answers_are_errors = true;
+        self.settings.answers_are_errors = true;
+        self
+    }
+
+    /// Makes a client span of each request that is sent, as OpenTelemetry has it ([`becalm::http::ClientSpan`]), with
+    /// `http.request.resend_count`: one for each attempt, one more where it is sent again with new credentials, and none
+    /// for redirects. It ends with the head of the answer. Default: none.
+    #[cfg(feature = "tracing")]
+    pub fn spans(mut self) -> Self {
+        self.settings.has_spans = true;
         self
     }
 
@@ -205,15 +224,9 @@ impl ClientBuilder {
         if format!("{:?}", self.client).contains(" redirect_policy: Policy(") {
             return Err(BuildError::RedirectPolicy);
         }
-        let settings = Settings {
-            answers_are_errors: self.answers_are_errors,
-            origins: self
-                .origins
-                .into_iter()
-                .map(read)
-                .collect::<Result<_, _>>()?,
-            credentials: self.credentials.into_iter().collect::<Result<_, _>>()?,
-        };
+        if let Some(error) = self.invalid_origin {
+            return Err(BuildError::InvalidOrigin(error));
+        }
         let redirects = redirect::guarded(self.redirects.unwrap_or_default());
         let client = self
             .client
@@ -222,14 +235,10 @@ impl ClientBuilder {
         let shared = Shared {
             below: client.build().map_err(BuildError::Reqwest)?,
             retriers: self.retriers,
-            settings: Arc::new(settings),
+            settings: Arc::new(self.settings),
         };
         Ok(Client { shared })
     }
-}
-
-fn read(text: String) -> Result<Url, BuildError> {
-    origin::read(&text).ok_or(BuildError::InvalidOrigin(text))
 }
 
 /// Why a client could not be built.
@@ -240,8 +249,8 @@ pub enum BuildError {
     Reqwest(reqwest::Error),
     /// reqwest's builder has a redirect policy, which would be lost.
     RedirectPolicy,
-    /// This text of [`scope_to`](ClientBuilder::scope_to) or [`credentials`](ClientBuilder::credentials) is no origin.
-    InvalidOrigin(String),
+    /// A text of [`scope_to`](ClientBuilder::scope_to) or [`credentials`](ClientBuilder::credentials) is no origin.
+    InvalidOrigin(InvalidOrigin),
 }
 
 impl fmt::Display for BuildError {
@@ -252,11 +261,7 @@ impl fmt::Display for BuildError {
                 "reqwest's builder has a redirect policy of its own, which would be lost: set it with \
                  becalm_reqwest::ClientBuilder::redirect",
             ),
-            Self::InvalidOrigin(text) => write!(
-                f,
-                "`{text}` is no origin: write scheme, host and, if it is not the scheme's own, port, such as \
-                 https://orders.internal:8443, without a path"
-            ),
+            Self::InvalidOrigin(error) => error.fmt(f),
         }
     }
 }

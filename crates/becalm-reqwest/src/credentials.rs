@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::sync::{PoisonError, RwLock};
 
 use becalm::detached;
+use becalm::http::Origin;
 use http::HeaderValue;
-use reqwest::Url;
 use tokio::sync::Mutex;
 
 /// What `Authorization` says to one server, and how it is renewed.
 pub(super) struct Credentials {
-    pub origin: Url,
+    pub origin: Origin,
     fetch: Box<Fetch>,
     latest: RwLock<Latest>,
     /// Held by who fetches.
@@ -29,7 +29,7 @@ pub(super) struct Latest {
 }
 
 impl Credentials {
-    pub fn new<F>(origin: Url, fetch: impl Fn() -> F + Send + Sync + 'static) -> Self
+    pub fn new<F>(origin: Origin, fetch: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<HeaderValue>> + Send + 'static,
     {
@@ -77,6 +77,6 @@ impl Credentials {
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Credentials({})", self.origin)
+        write!(f, "Credentials({:?})", self.origin)
     }
 }

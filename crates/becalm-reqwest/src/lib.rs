@@ -37,12 +37,13 @@
 //! # Time limits
 //!
 //! The deadline and the attempt time-out of the policy hold up to the head of the answer; its body is the
-//! caller's. reqwest's own time-outs hold as well, each for one attempt, and [`timeout`](RequestBuilder::timeout) goes on to hold for
+//! caller's, or with [`whole`](RequestBuilder::whole) a part of the attempt. reqwest's own time-outs hold as well, each for one attempt, and [`timeout`](RequestBuilder::timeout) goes on to hold for
 //! the body: the lesser counts.
 //!
 //! # Features
 //!
-//! `json`, `form` and `query` forward those methods of reqwest; `h2` is HTTP/2 with its proofs. TLS is
+//! `json`, `form` and `query` forward those methods of reqwest; `h2` is HTTP/2 with its proofs; `tracing` makes a span of
+//! each attempt. TLS is
 //! chosen by features of reqwest itself.
 
 #![forbid(unsafe_code)]
@@ -53,13 +54,14 @@ mod client;
 mod credentials;
 mod drain;
 mod failed;
-mod hosts;
-mod origin;
 mod redirect;
 mod request;
 mod send;
 mod shared;
+#[cfg(feature = "tracing")]
+mod span;
 mod transport;
+mod whole;
 
 pub use client::{BuildError, Client, ClientBuilder};
 pub use failed::NoAnswer;

@@ -5,8 +5,6 @@ use std::cell::Cell;
 
 use reqwest::redirect::Policy;
 
-use super::origin;
-
 tokio::task_local! {
     static ATTEMPT: Redirects;
 }
@@ -21,7 +19,7 @@ struct Redirects {
 pub(super) fn guarded(policy: Policy) -> Policy {
     Policy::custom(move |redirect| {
         let from = redirect.previous().last();
-        let stays = from.is_some_and(|from| origin::is_same(from, redirect.url()));
+        let stays = from.is_some_and(|from| from.origin() == redirect.url().origin());
         let is_bound = ATTEMPT.try_with(|attempt| attempt.is_bound);
         if !stays && is_bound.unwrap_or(false) {
             return redirect.stop();

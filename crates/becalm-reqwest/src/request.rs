@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::call::CallOptions;
+use becalm::http::declare;
 use becalm::throttle::Priority;
 use becalm::{IdempotencyKey, Operation};
 use http::{HeaderName, HeaderValue};
@@ -12,7 +13,7 @@ use reqwest::{Body, Response};
 
 use super::body::{Factory, Outgoing};
 use super::failed::NoAnswer;
-use super::send::{address, refuse, send};
+use super::send::{refuse, send};
 use super::shared::Shared;
 
 /// A request that is repeated: set what it is, then [`send`](Self::send) it.
@@ -23,6 +24,7 @@ pub struct RequestBuilder {
     body: Option<Factory>,
     operation: Option<Operation>,
     options: CallOptions,
+    is_whole: bool,
 }
 
 /// What the request is, as in reqwest.
@@ -34,6 +36,7 @@ impl RequestBuilder {
             body: None,
             operation: None,
             options: CallOptions::new(),
+            is_whole: false,
         }
     }
 
@@ -167,6 +170,22 @@ impl RequestBuilder {
         self
     }
 
+    /// Takes the body of a good answer (2xx) for a part of the attempt: one that breaks off is a failure like any other, which
+    /// is repeated where that is safe, and the time limits of the policy hold up to its end. The answer comes with
+    /// all of its body, in memory. Default: what happens after the head is the caller's.
+    ///
+    /// ```
+    /// # async fn run(client: &becalm_reqwest::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let orders = client.get("http://shop.example/orders").whole().send().await?.text().await?;
+    /// # drop(orders);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
+    }
+
     /// Sends the request, again where that is safe and affordable, until an answer is no failure or becalm stops.
     ///
     /// The last answer comes back as it came, be it a 503, with the [`Stopped`](becalm::run::Stopped) of
@@ -185,14 +204,16 @@ impl RequestBuilder {
             body,
             operation,
             mut options,
+            is_whole,
         } = self;
         let outgoing = request.build().map(|mut request| {
-            options.operation = address(&mut request, operation);
+            let method = request.method().clone();
+            options.operation = declare(operation, &method, request.headers_mut());
             Outgoing::new(request, body)
         });
         async move {
             match outgoing {
-                Ok(outgoing) => send(&shared, &outgoing, options).await,
+                Ok(outgoing) => send(&shared, &outgoing, options, is_whole).await,
                 Err(error) => refuse(&shared, error).await,
             }
         }

@@ -7,9 +7,8 @@ use std::pin::{Pin, pin};
 use becalm::call::CallOptions;
 use becalm::classify::ByTrait;
 use becalm::run::{Copies, Last};
-use becalm::{Failure, GaveUp, Operation};
-use http::{HeaderName, HeaderValue};
-use reqwest::{Request, Response};
+use becalm::{Failure, GaveUp};
+use reqwest::Response;
 
 use super::attempt::Exchanges;
 use super::body::Outgoing;
@@ -17,20 +16,22 @@ use super::drain::drained;
 use super::failed::{Failed, NoAnswer};
 use super::shared::Shared;
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
 /// Drives the call with this request.
 pub(super) async fn send(
     shared: &Shared,
     outgoing: &Outgoing,
     options: CallOptions,
+    is_whole: bool,
 ) -> Result<Response, NoAnswer> {
-    let retrier = shared.retriers.of(Some(outgoing.request().url()));
+    let retrier = shared.retriers.of(outgoing.request().url().authority());
     let exchanges = Exchanges {
         shared,
         sleeper: retrier.sleeper(),
         outgoing,
         operation: options.operation,
+        is_whole,
+        #[cfg(feature = "tracing")]
+        sent: 0.into(),
     };
     let mut engine = retrier.engine().options(options).begin();
     let mut last = None;
@@ -61,7 +62,7 @@ pub(super) async fn refuse(shared: &Shared, error: reqwest::Error) -> Result<Res
         let failed = error.take().map_or(Failed::BodyGone, Failed::Error);
         ready(Err((Failure::permanent().unsent(), failed)))
     };
-    let ended = shared.retriers.of(None).retry(attempt).await;
+    let ended = shared.retriers.of("").retry(attempt).await;
     ended.or_else(|gave_up| as_it_came(gave_up, true))
 }
 
@@ -75,21 +76,5 @@ fn as_it_came(gave_up: GaveUp<Failed>, answers_are_errors: bool) -> Result<Respo
             Ok(answer)
         }
         failed => Err(stopped.with_error(failed.and_then(Failed::into_error))),
-    }
-}
-
-/// Says what repeating the request would do, and writes its key into it.
-pub(super) fn address(request: &mut Request, declared: Option<Operation>) -> Operation {
-    let said = becalm::http::operation(request.method(), request.headers());
-    match declared {
-        // The caller's own key is the one that the server sees.
-        Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
-        Some(Operation::Keyed(key)) => {
-            if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
-                request.headers_mut().insert(IDEMPOTENCY_KEY, value);
-            }
-            Operation::Keyed(key)
-        }
-        declared => declared.unwrap_or(said),
     }
 }

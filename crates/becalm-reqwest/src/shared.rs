@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use becalm::http::{Origin, Retriers};
 use reqwest::Url;
 
 use super::credentials::Credentials;
-use super::hosts::Retriers;
 
 /// The client below, the retriers, the settings.
 #[derive(Debug, Clone)]
@@ -15,10 +15,18 @@ pub(super) struct Shared {
     pub settings: Arc<Settings>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Settings {
     pub answers_are_errors: bool,
+    #[cfg(feature = "tracing")]
+    pub has_spans: bool,
     /// The servers that hear of the scope.
-    pub origins: Vec<Url>,
+    pub origins: Vec<Origin>,
     pub credentials: Vec<Credentials>,
+}
+
+/// Whether a request to this address goes to this server.
+pub(super) fn is_of(origin: &Origin, url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    origin.is(url.scheme(), host, url.port())
 }

@@ -76,6 +76,7 @@ mod policy_file;
 pub mod preset;
 pub mod rate;
 mod reasons;
+pub mod reconnect;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;

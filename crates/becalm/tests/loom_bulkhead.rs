@@ -160,6 +160,37 @@ fn a_place_granted_to_one_who_gives_up_passes_to_the_next() {
     });
 }
 
+/// One waits in the last seat; the place falls free while a more urgent one comes for that seat. Either the
+/// place is handed over first, or the seat is taken: nobody waits for ever, and no place is lost.
+#[test]
+fn one_who_is_displaced_beside_a_release_is_refused_or_has_the_place() {
+    loom::model(|| {
+        let places = Semaphore::new(Bulkhead::calls(1).waiting(1));
+        assert!(places.try_acquire());
+        let (woken, urgent_woken) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+        let (mut waiter, mut urgent) = (Waiter::of_class(1), Waiter::new());
+        assert!(poll(&places, &mut waiter, &woken).is_pending());
+        let other = places.clone();
+        let there = thread::spawn(move || other.release(None));
+        assert!(poll(&places, &mut urgent, &urgent_woken).is_pending());
+        there.join().unwrap();
+        assert_eq!(woken.times(), 1);
+        let ended = poll(&places, &mut waiter, &woken);
+        if ended == Poll::Ready(Ok(())) {
+            places.release(None);
+        } else {
+            assert!(matches!(ended, Poll::Ready(Err(_))), "{ended:?}");
+        }
+        assert_eq!(urgent_woken.times(), 1);
+        assert_eq!(
+            poll(&places, &mut urgent, &urgent_woken),
+            Poll::Ready(Ok(()))
+        );
+        places.release(None);
+        assert_all_free(&places, 1);
+    });
+}
+
 /// One waits, and a third call tries its luck while the place is handed over.
 #[test]
 fn nobody_takes_a_place_past_one_who_waits() {

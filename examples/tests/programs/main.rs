@@ -1,9 +1,13 @@
 //! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
 //! events; [`within`] only bounds them.
 
+mod axum_payments;
+mod behind_envoy;
+mod behind_nginx;
 mod boxed_service;
 mod grpc_orders;
 mod hyper_client;
+mod load;
 mod postgres_orders;
 mod recorder;
 mod redis_counter;
@@ -11,8 +15,10 @@ mod reqwest_client;
 mod servers;
 mod smol_client;
 mod thread_pool;
+mod three_services;
 mod tower_service;
 mod trace;
+mod upstream;
 mod websocket_feed;
 
 use std::time::Duration;

@@ -11,7 +11,7 @@ use becalm_sim::study::Verdict;
 use super::judged::{Judged, back};
 use super::latencies::Latencies;
 use super::ledger::{Count, Recording};
-use super::setup::Setup;
+use super::setup::{Setup, Wire};
 use super::statistics::{Measured, Phase, count};
 use super::variant::{Role, Variant};
 
@@ -58,10 +58,10 @@ impl Contender {
         }
     }
 
-    fn is_as_expected(&self) -> bool {
+    fn is_as_expected(&self, wire: Wire) -> bool {
         match self.variant.role {
             Role::Storm => self.judged.is_storm(),
-            _ => self.is_back_in_time() && self.keeps_its_promise(),
+            _ => self.is_back_in_time() && self.keeps_its_promise(wire),
         }
     }
 
@@ -71,13 +71,14 @@ impl Contender {
     }
 
     /// Whether what protects the policy bounded what it is there to bound.
-    fn keeps_its_promise(&self) -> bool {
+    fn keeps_its_promise(&self, wire: Wire) -> bool {
         let measured = &self.measured;
         match self.variant.role {
             Role::Storm => true,
             Role::Breaker => measured.quiet.is_some_and(|share| share < QUIET),
             Role::Bulkhead => {
-                places(&self.variant).is_none_or(|places| measured.most_in_flight <= places)
+                let most = places(&self.variant).map(|places| places + wire.seen_twice());
+                most.is_none_or(|most| measured.most_in_flight <= most)
             }
             Role::Recovery => {
                 let bound = amplification_bound(&self.variant, measured);
@@ -149,7 +150,7 @@ pub fn judge(contenders: &[Contender], setup: &Setup, lateness: Duration) -> Jud
         ));
     }
     Judgement {
-        as_expected: contenders.iter().all(Contender::is_as_expected),
+        as_expected: contenders.iter().all(|it| it.is_as_expected(setup.wire)),
         conclusion: sentences.join(" "),
     }
 }

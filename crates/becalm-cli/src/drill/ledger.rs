@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use becalm::StopReason;
@@ -143,10 +142,10 @@ impl Ledger {
     }
 
     /// An attempt is in flight until what this returns is dropped.
-    pub fn fly(&self) -> InFlight<'_> {
+    pub fn fly(self: &Arc<Self>) -> InFlight {
         let flying = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_in_flight.fetch_max(flying, Ordering::Relaxed);
-        InFlight(self)
+        InFlight(self.clone())
     }
 
     /// What was counted so far.
@@ -166,9 +165,9 @@ impl Ledger {
 
 /// An attempt that is in flight.
 #[derive(Debug)]
-pub struct InFlight<'a>(&'a Ledger);
+pub struct InFlight(Arc<Ledger>);
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
@@ -291,7 +290,7 @@ pub mod tests {
 
     #[test]
     fn attempts_under_way_are_known_at_their_most() {
-        let ledger = Ledger::new(Instant::now(), at(1_000));
+        let ledger = Arc::new(Ledger::new(Instant::now(), at(1_000)));
         let first = ledger.fly();
         drop(ledger.fly());
         let _third = ledger.fly();

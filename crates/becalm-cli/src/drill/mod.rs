@@ -4,6 +4,7 @@ mod arrivals;
 mod client;
 mod descriptors;
 mod document;
+mod http_client;
 mod judged;
 mod judgement;
 mod latencies;
@@ -41,7 +42,7 @@ use live::Display;
 use outcome::{Outcome, Room};
 use parts::Stage;
 use reports::Reports;
-use setup::Setup;
+use setup::{Setup, Wire};
 use tail::TailOutcome;
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
@@ -55,11 +56,37 @@ use tail::TailOutcome;
 /// In the second part a service that is well answers one request in 40 late, to clients without
 /// and with a hedge.
 ///
-/// It takes about 20 seconds. Everything is measured; nothing is scripted.
+/// It takes about 20 seconds. Everything is measured; nothing is scripted. "becalm drill http" holds it
+/// with the clients of becalm-reqwest.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+#[command(
+    after_long_help = AFTER_HELP,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 pub struct Args {
+    #[command(subcommand)]
+    through: Option<Through>,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// Whose clients make the calls, if not the drill's own.
+#[derive(Debug, clap::Subcommand)]
+enum Through {
+    /// Hold the drill with the HTTP client becalm-reqwest, as an application has it
+    ///
+    /// The services, the calls, the six policies and the reports are those of "becalm drill", and so
+    /// are the flags. The clients are those of the crate becalm-reqwest: reqwest keeps the
+    /// connections, and becalm-reqwest repeats the requests.
+    #[command(after_long_help = AFTER_HELP)]
+    Http(Box<Flags>),
+}
+
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+struct Flags {
     #[command(flatten)]
     setup: Setup,
 
@@ -118,7 +145,7 @@ the bulkhead take its own if it has one. In the second part both have all of it 
 attempt timeout replaces the client timeout. The seed sets the arrivals, too; without it each drill \
 has another, which it tells.
 
-The JSON document: schema, becalm (version), command, seed, setup, lateness_ms (of the load \
+The JSON document: schema, becalm (version), command, seed, setup (clients: own or becalm-reqwest), lateness_ms (of the load \
 generator, at worst), as_expected, conclusion, and for each of the variants: name, title, policy, \
 verdict (of one run, by the rule of \"becalm storm\": metastable, overloaded, or back, which is \
 stable or vulnerable there), calls, first_tries, attempts, succeeded, gave_up (by stop \
@@ -138,10 +165,15 @@ it could not be held; 128 + n when signal n ended it.";
 
 /// Holds the drill.
 pub fn execute(args: Args) -> ExitCode {
-    hold(args).unwrap_or_else(|sentence| usage::refuse(&sentence))
+    let held = match args.through {
+        Some(Through::Http(flags)) => hold(*flags, Wire::Reqwest),
+        None => hold(args.flags, Wire::Own),
+    };
+    held.unwrap_or_else(|sentence| usage::refuse(&sentence))
 }
 
-fn hold(args: Args) -> Result<ExitCode, String> {
+fn hold(mut args: Flags, wire: Wire) -> Result<ExitCode, String> {
+    args.setup.wire = wire;
     let policy = args.policy.policy()?;
     let setup = &args.setup;
     setup

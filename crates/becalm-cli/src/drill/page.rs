@@ -7,6 +7,7 @@ use becalm_report::{Colour, Page};
 use super::ledger::Count;
 use super::outcome::{self, Outcome, Room};
 use super::picture;
+use super::setup::Wire;
 use super::tail::{self, TailOutcome};
 use super::twin;
 use crate::wording;
@@ -26,9 +27,13 @@ pub fn page(outcome: &Outcome) -> Page {
     .conclusion(colour, &outcome.judgement.conclusion)
     .paragraph(&format!(
         "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
-             each with its own clients, the same {} calls at the same moments for all. Nothing is \
+             each with its own clients{}, the same {} calls at the same moments for all. Nothing is \
              simulated{} and nothing is scripted.",
         outcome.contenders.len(),
+        match setup.wire {
+            Wire::Own => "",
+            Wire::Reqwest => " of becalm-reqwest",
+        },
         plain(calls(outcome)),
         if outcome.twins.is_empty() {
             ""

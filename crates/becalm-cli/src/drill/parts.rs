@@ -66,7 +66,14 @@ impl<'a> Stage<'a> {
             slow: None,
         };
         let policies = variants.iter().map(|it| (it.name, &it.policy));
-        let replay = Replay::prepare(start, setup.length(), service, policies, self.seed);
+        let replay = Replay::prepare(
+            start,
+            setup.length(),
+            service,
+            setup.wire,
+            policies,
+            self.seed,
+        );
         let replay = self
             .runtime
             .block_on(replay)
@@ -95,7 +102,7 @@ impl<'a> Stage<'a> {
         let start = self.start();
         let policies = variants.iter().map(|it| (it.name, &it.policy));
         let service = tail::service(self.seed);
-        let replay = Replay::prepare(start, tail.length, service, policies, self.seed);
+        let replay = Replay::prepare(start, tail.length, service, tail.wire, policies, self.seed);
         let replay = self
             .runtime
             .block_on(replay)

@@ -7,20 +7,29 @@ use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
 use becalm::{
-    Attempt, Classify, Operation, Policy, Retrier, classify::Verdict, policy::InvalidPolicy,
+    Attempt, Classify, Operation, Policy, Retrier, StopReason, classify::Verdict,
+    policy::InvalidPolicy,
 };
+use becalm_reqwest::BuildError;
 use http::StatusCode;
 
 use super::client::{Broken, Connections};
+use super::http_client::HttpClient;
 use super::ledger::{Count, Ledger};
 use super::server::{self, Service};
+use super::setup::Wire;
 
 /// One policy's clients with their service.
 #[derive(Debug)]
 pub struct Party {
-    retrier: Retrier,
-    connections: Connections,
+    clients: Clients,
     ledger: Arc<Ledger>,
+}
+
+#[derive(Debug)]
+enum Clients {
+    Own(Retrier, Connections),
+    Reqwest(HttpClient),
 }
 
 impl Party {
@@ -33,16 +42,17 @@ impl Party {
         name: &'static str,
         policy: Policy,
         service: Service,
+        wire: Wire,
         seed: u64,
         ledger: Arc<Ledger>,
     ) -> Result<Self, Unready> {
         let address = server::start(service, ledger.clone()).await?;
         let builder = policy.builder().name(name).seed(Seed::fixed(seed));
-        Ok(Self {
-            retrier: builder.build()?,
-            connections: Connections::to(address),
-            ledger,
-        })
+        let clients = match wire {
+            Wire::Own => Clients::Own(builder.build()?, Connections::to(address)),
+            Wire::Reqwest => Clients::Reqwest(HttpClient::to(address, builder, ledger.clone())?),
+        };
+        Ok(Self { clients, ledger })
     }
 
     /// Where everything is counted.
@@ -53,16 +63,29 @@ impl Party {
     /// One call.
     pub async fn call(&self) {
         let began = self.ledger.begins();
-        let answered = self
-            .retrier
-            .retry(|attempt| async move { judged(self.attempt(attempt).await, verdict) });
-        match answered.await {
-            Ok(_) => self.ledger.succeeded(began),
-            Err(gave_up) => self.ledger.gave_up(gave_up.reason()),
+        let answered = match &self.clients {
+            Clients::Own(retrier, connections) => self.get(retrier, connections).await,
+            Clients::Reqwest(client) => client.call().await,
+        };
+        match answered {
+            Ok(()) => self.ledger.succeeded(began),
+            Err(reason) => self.ledger.gave_up(reason),
         }
     }
 
-    async fn attempt(&self, attempt: Attempt) -> Result<StatusCode, Broken> {
+    async fn get(&self, retrier: &Retrier, connections: &Connections) -> Result<(), StopReason> {
+        let answered = retrier.retry(|attempt| async move {
+            judged(self.attempt(attempt, connections).await, verdict)
+        });
+        let answered = answered.await;
+        answered.map(drop).map_err(|gave_up| gave_up.reason())
+    }
+
+    async fn attempt(
+        &self,
+        attempt: Attempt,
+        connections: &Connections,
+    ) -> Result<StatusCode, Broken> {
         self.ledger.add(if attempt.is_hedge() {
             Count::Hedge
         } else if attempt.number() == 1 {
@@ -71,7 +94,7 @@ impl Party {
             Count::Retry
         });
         let _in_flight = self.ledger.fly();
-        let answer = self.connections.get().await;
+        let answer = connections.get().await;
         if matches!(answer, Err(Broken::Connect(_))) {
             self.ledger.add(Count::Unconnected);
         }
@@ -95,6 +118,8 @@ pub enum Unready {
     Listen(io::Error),
     /// A policy is refused.
     Policy(InvalidPolicy),
+    /// reqwest cannot build a client.
+    Client(BuildError),
 }
 
 impl From<io::Error> for Unready {
@@ -109,6 +134,12 @@ impl From<InvalidPolicy> for Unready {
     }
 }
 
+impl From<BuildError> for Unready {
+    fn from(error: BuildError) -> Self {
+        Self::Client(error)
+    }
+}
+
 impl std::fmt::Display for Unready {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -117,6 +148,7 @@ impl std::fmt::Display for Unready {
                 "cannot listen on a port of 127.0.0.1: {error}; allow this process to open sockets"
             ),
             Self::Policy(invalid) => write!(f, "the policy is refused: {invalid}"),
+            Self::Client(error) => write!(f, "reqwest cannot build its client: {error}"),
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::ledger::Ledger;
 use super::party::{Party, Unready};
 use super::server::Service;
+use super::setup::Wire;
 
 /// How long calls may go on after the last arrival; longer ones are cut off.
 pub const DRAIN: Duration = Duration::from_secs(2);
@@ -46,6 +47,7 @@ impl Replay {
         start: Instant,
         length: Duration,
         service: Service,
+        wire: Wire,
         policies: impl Iterator<Item = (&'static str, &Policy)>,
         seed: u64,
     ) -> Result<Self, Unready> {
@@ -54,7 +56,7 @@ impl Replay {
         for (name, policy) in policies {
             let ledger = Arc::new(Ledger::new(start, length + DRAIN));
             seed = seed.wrapping_add(1);
-            let party = Party::start(name, policy.clone(), service, seed, ledger).await?;
+            let party = Party::start(name, policy.clone(), service, wire, seed, ledger).await?;
             parties.push(Arc::new(party));
         }
         Ok(Self { start, parties })

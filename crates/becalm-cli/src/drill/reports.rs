@@ -5,7 +5,7 @@ use std::path::Path;
 use becalm_report::Figure;
 
 use super::outcome::Outcome;
-use super::{Args, arrivals, document, page, picture};
+use super::{Flags, arrivals, document, page, picture};
 use crate::output::Output;
 use crate::stream::Stream;
 
@@ -25,7 +25,7 @@ impl Reports {
     /// # Errors
     ///
     /// A sentence that names the file.
-    pub fn open(args: &Args) -> Result<Self, String> {
+    pub fn open(args: &Flags) -> Result<Self, String> {
         let json_to_stdout = args.json.as_deref() == Some(Path::new("-"));
         let json = args.json.as_deref().filter(|_| !json_to_stdout);
         let open = |path: Option<&Path>| path.map(Output::open).transpose();

@@ -8,6 +8,7 @@ use becalm::Policy;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
+use super::http_client::SEEN_TWICE;
 use super::ledger::BUCKET;
 use super::tail::Tail;
 
@@ -66,6 +67,32 @@ pub struct Setup {
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration,
           help_heading = COURSE)]
     pub tail: Duration,
+
+    /// Through what the calls go: the subcommand says so.
+    #[arg(skip)]
+    pub wire: Wire,
+}
+
+/// Through which clients the calls go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub enum Wire {
+    /// The drill's own, which do as little as can be.
+    #[default]
+    #[serde(rename = "own")]
+    Own,
+    /// becalm-reqwest's, as an application has them.
+    #[serde(rename = "becalm-reqwest")]
+    Reqwest,
+}
+
+impl Wire {
+    /// How many attempts may be counted at once beyond those that there are.
+    pub fn seen_twice(self) -> u32 {
+        match self {
+            Self::Own => 0,
+            Self::Reqwest => SEEN_TWICE,
+        }
+    }
 }
 
 const SERVICE: &str = "The service";
@@ -92,7 +119,10 @@ impl Setup {
 
     /// The second part, if there is to be one.
     pub fn tail(&self) -> Option<Tail> {
-        (!self.tail.is_zero()).then_some(Tail { length: self.tail })
+        (!self.tail.is_zero()).then_some(Tail {
+            length: self.tail,
+            wire: self.wire,
+        })
     }
 
     /// The connections that one policy's clients may hold at once: what the service has taken in
@@ -170,6 +200,7 @@ impl Setup {
 /// The setup as it stands in the JSON document.
 #[derive(Debug, Serialize)]
 pub struct SetupRecord {
+    clients: Wire,
     workers: u32,
     service_time_ms: f64,
     queue: u32,
@@ -185,6 +216,7 @@ pub struct SetupRecord {
 impl From<&Setup> for SetupRecord {
     fn from(setup: &Setup) -> Self {
         Self {
+            clients: setup.wire,
             workers: setup.workers,
             service_time_ms: milliseconds(setup.service_time),
             queue: setup.queue,
@@ -280,6 +312,7 @@ pub mod tests {
             trigger: Duration::from_secs(2),
             after: Duration::from_secs(7),
             tail: Duration::from_secs(5),
+            wire: Wire::Own,
         }
     }
 
@@ -296,7 +329,8 @@ pub mod tests {
         assert_eq!(
             usual().tail(),
             Some(Tail {
-                length: Duration::from_secs(5)
+                length: Duration::from_secs(5),
+                wire: Wire::Own,
             })
         );
         let without = Setup {

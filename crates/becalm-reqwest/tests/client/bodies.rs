@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use becalm::run::Stopped;
 use becalm::{Hedge, StopReason};
+use becalm_http_faults::{Does, Pieces, Server, Version, bytes, quick, within};
 use bytes::Bytes;
 use http_body::Frame;
 use reqwest::Body;
 
-use crate::servers::{
-    Does, Pieces, Server, VERSIONS, Version, bytes, client, client_builder, quick,
-};
-use crate::within;
+use crate::clients::{VERSIONS, client, client_builder};
 
 const LENGTHS: [usize; 5] = [1, 1000, 64 * 1024, 64 * 1024 + 1, 1 << 20];
 
@@ -33,8 +31,10 @@ async fn a_body_of_bytes_or_of_a_factory_is_sent_again_whole() {
                 };
                 let answer = within(request.send()).await.expect("an answer");
                 assert_eq!(answer.status(), 200);
-                let seen: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
-                assert!(seen == vec![Some(bytes(length)); 3], "{length}, {is_made}");
+                assert!(
+                    server.bodies() == vec![Some(bytes(length)); 3],
+                    "{length}, {is_made}"
+                );
             }
         }
     }
@@ -50,8 +50,7 @@ async fn a_stream_is_sent_once_and_the_give_up_says_so() {
         assert_eq!(answer.status(), 503);
         let stopped = answer.extensions().get::<Stopped>().expect("a record");
         assert_eq!(stopped.reason(), StopReason::BodyNotReplayable);
-        let seen: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
-        assert_eq!(seen, [Some(bytes(100_000))]);
+        assert!(server.bodies() == [Some(bytes(100_000))]);
     }
 }
 
@@ -61,7 +60,7 @@ async fn a_hedge_beside_a_stream_sends_nothing() {
     let policy = quick()
         .hedge(Hedge::after(Duration::from_millis(50)))
         .attempt_timeout(Duration::from_secs(1));
-    let client = client_builder(policy).build().expect("a client");
+    let client = client_builder(&policy).build().expect("a client");
     let request = client
         .put(server.url())
         .body(Body::wrap(Pieces::new(100, 10)));

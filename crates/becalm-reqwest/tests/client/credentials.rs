@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use becalm_http_faults::{Does, Pieces, Seen, Server, Version, quick, within};
 use becalm_reqwest::Client;
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method};
 
-use crate::servers::{Does, Pieces, Server, Version, client_builder, quick};
-use crate::within;
+use crate::clients::client_builder;
 
 /// A client that fetches these for this server, one after the other, and then none; and how often it
 /// has.
@@ -16,7 +16,7 @@ fn client_of(server: &Server, fetched: &'static [&str]) -> (Client, Arc<AtomicUs
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
     let origin = format!("http://shop.test:{}", server.port);
-    let client = client_builder(quick()).credentials(&origin, move || {
+    let client = client_builder(&quick()).credentials(&origin, move || {
         let at = counter.fetch_add(1, Ordering::SeqCst);
         // Others come meanwhile.
         async move {
@@ -110,7 +110,7 @@ async fn credentials_go_to_their_server_alone_and_not_over_a_requests_own() {
             .expect("an answer");
     }
     let sent = |server: &Server| -> Vec<Option<String>> {
-        let said = |seen: &crate::servers::Seen| seen.header("authorization").map(str::to_owned);
+        let said = |seen: &Seen| seen.header("authorization").map(str::to_owned);
         server.seen().iter().map(said).collect()
     };
     assert_eq!(

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use becalm::{Breaker, Budget, Hedge, Keyed, Operation, Policy, StopReason};
+use becalm_http_faults::{Does, Server, Version, quick, retrier, within};
 use becalm_reqwest::{BuildError, Client, ClientBuilder, RequestBuilder};
 use reqwest::Method;
 
-use crate::servers::{Does, Server, Version, builder, client, client_builder, quick, retrier};
-use crate::within;
+use crate::clients::{builder, client, client_builder};
 
 async fn count(method: Method, set: impl FnOnce(RequestBuilder) -> RequestBuilder) -> usize {
     let server = Server::start(Version::Http1, [Does::Answer(503), Does::Answer(500)]).await;
@@ -116,7 +116,7 @@ async fn only_what_may_be_repeated_is_hedged() {
     for (method, expected) in [(Method::PUT, 2), (Method::POST, 1)] {
         let server = Server::start(Version::Http1, [Does::Stall]).await;
         let policy = quick().hedge(Hedge::after(Duration::from_millis(50)));
-        let client = client_builder(policy).build().expect("a client");
+        let client = client_builder(&policy).build().expect("a client");
         let request = client
             .request(method, server.url())
             .deadline(Duration::from_secs(2));
@@ -129,7 +129,7 @@ async fn only_what_may_be_repeated_is_hedged() {
 async fn clones_share_one_budget() {
     let server = Server::start(Version::Http1, [0; 20].map(|_| Does::Answer(503))).await;
     let policy = quick().budget(Budget::ratio(0.1).burst(3.0));
-    let client = client_builder(policy).build().expect("a client");
+    let client = client_builder(&policy).build().expect("a client");
     for client in [client.clone(), client.clone(), client] {
         within(client.get(server.url()).send())
             .await
@@ -143,7 +143,7 @@ async fn each_host_has_a_breaker_of_its_own() {
     let policy = Policy::default()
         .attempts(1)
         .breaker(Breaker::consecutive(1));
-    let hosts = Keyed::new(10, move |_: Option<&String>| retrier(policy.clone()));
+    let hosts = Keyed::new(10, move |_: Option<&String>| retrier(&policy));
     let client = ClientBuilder::per_host(builder(Version::Http1, 0), hosts).build();
     let client = client.expect("a client");
     let server = Server::start(Version::Http1, [Does::Answer(503)]).await;
@@ -171,9 +171,9 @@ async fn each_host_has_a_breaker_of_its_own() {
 fn what_would_be_lost_or_means_nothing_is_refused() {
     let none = reqwest::redirect::Policy::none();
     let own = reqwest::Client::builder().redirect(none);
-    let refused = Client::new(own, &retrier(quick())).expect_err("it would be lost");
+    let refused = Client::new(own, &retrier(&quick())).expect_err("it would be lost");
     assert!(matches!(refused, BuildError::RedirectPolicy), "{refused}");
-    let built = client_builder(quick())
+    let built = client_builder(&quick())
         .scope_to(["http://a.test", "http://a.test/path"])
         .build();
     let sentence = built.expect_err("no origin").to_string();

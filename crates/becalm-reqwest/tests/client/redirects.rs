@@ -1,10 +1,10 @@
 //! What goes along with a redirect, and what does one prove?
 
 use becalm::Effect;
+use becalm_http_faults::{Does, Seen, Server, Version, quick, within};
 use reqwest::{Method, redirect};
 
-use crate::servers::{Does, Seen, Server, Version, client, client_builder, quick};
-use crate::within;
+use crate::clients::{client, client_builder};
 
 fn to(status: u16, location: impl Into<String>) -> Does {
     Does::AnswerWith(status, "location", location.into())
@@ -77,7 +77,7 @@ async fn a_scope_goes_to_its_servers_and_no_further() {
     let other = Server::start(Version::Http1, []).await;
     let server = Server::start(Version::Http1, [Does::Answer(503), to(302, other.url())]).await;
     let origin = format!("http://shop.test:{}", server.port);
-    let client = client_builder(quick())
+    let client = client_builder(&quick())
         .scope_to([&*origin])
         .build()
         .expect("a client");
@@ -129,7 +129,7 @@ async fn a_server_that_redirects_has_had_the_request() {
 async fn the_redirect_policy_of_the_client_holds() {
     let script = [to(302, "/1"), to(302, "/2"), to(302, "/3")];
     let server = Server::start(Version::Http1, script.clone()).await;
-    let client = client_builder(quick()).redirect(redirect::Policy::none());
+    let client = client_builder(&quick()).redirect(redirect::Policy::none());
     let client = client.build().expect("a client");
     let answer = within(client.get(server.url()).send())
         .await
@@ -137,7 +137,7 @@ async fn the_redirect_policy_of_the_client_holds() {
     assert_eq!((answer.status().as_u16(), server.count()), (302, 1));
 
     let server = Server::start(Version::Http1, script).await;
-    let client = client_builder(quick()).redirect(redirect::Policy::limited(1));
+    let client = client_builder(&quick()).redirect(redirect::Policy::limited(1));
     let client = client.build().expect("a client");
     let gave_up = within(client.get(server.url()).send())
         .await

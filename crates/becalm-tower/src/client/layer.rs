@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use becalm::{Keyed, Retrier};
+use becalm::http::Retriers;
+use becalm::policy::InvalidPolicy;
+use becalm::{Breaker, Hedge, Keyed, Policy, Retrier};
 use tower_layer::Layer;
 
-use super::hosts::Retriers;
 use super::retry::{Retry, Settings};
 use super::transport::Transport;
 
@@ -26,10 +27,10 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 /// - **At the end** the caller has the last answer as it came, be it a 503, with the
 ///   [`Stopped`](becalm::run::Stopped) of the call in its extensions; and an error ([`NoAnswer`](super::NoAnswer))
 ///   only where the last attempt brought no answer.
-/// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in the extensions of its request: OpenTelemetry's
-///   `http.request.resend_count` is `attempt.number() - 1`, absent on the first.
-/// - **Time limits** hold up to the head of the answer; its body is the caller's. If the client below has a
-///   time-out of its own, the lesser holds. Set an
+/// - **Every attempt** carries its [`Attempt`](becalm::Attempt) in the extensions of its request: its number, and by
+///   [`timeout`](becalm::Attempt::timeout) how long it may take. `SpanLayer` makes a span of it.
+/// - **Time limits** hold up to the head of the answer; its body is the caller's, or with
+///   [`CollectLayer`](super::CollectLayer) a part of the attempt. If the client below has a time-out of its own, the lesser holds. Set an
 ///   [attempt time-out](becalm::Policy::attempt_timeout): a client may wait for ever on a connection that
 ///   is gone.
 /// - **An answer that is followed by another attempt** is read to its end beside the wait, for at most
@@ -37,7 +38,8 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 ///   closes the connection.
 ///
 /// Clients that repeat by themselves multiply the attempts: switch that off (of hyper-util's,
-/// `retry_canceled_requests(false)`).
+/// `retry_canceled_requests(false)`). What follows redirects goes above this layer: each hop is then a request of its own, and a
+/// key that this layer has written stays with its server. Below, `Idempotency-Key` would go along to another.
 ///
 /// ```
 /// use becalm::{Policy, Retrier};
@@ -56,6 +58,53 @@ impl RetryLayer {
     /// A layer that repeats as this retrier says: one dependency, one budget.
     pub fn new(retrier: &Retrier) -> Self {
         Self::classify_by(&retrier.classify_by(Transport))
+    }
+
+    /// A layer that hedges: it sends a copy of a request that may be repeated and is slow, and the first good answer wins.
+    /// A copy draws on the default budget, so that copies are no storm; and a failure that may pass is repeated in place
+    /// of a copy that was not sent. It is short for the policy `attempts(1 + copies)` with this hedge.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use becalm::Hedge;
+    /// use becalm_tower::client::RetryLayer;
+    /// let layer = RetryLayer::hedging(Hedge::after(Duration::from_millis(50)))?;
+    /// # let _ = layer;
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The hedge is not valid.
+    #[doc(alias = "HedgeLayer")]
+    pub fn hedging(hedge: Hedge) -> Result<Self, InvalidPolicy> {
+        let attempts = hedge.copies.saturating_add(1);
+        Self::of(Policy::default().attempts(attempts).hedge(hedge))
+    }
+
+    /// A layer that breaks the circuit: while the breaker is open no request is sent, and
+    /// [`NoAnswer`](super::NoAnswer) says [`BreakerOpen`](becalm::StopReason::BreakerOpen). Nothing is repeated. It is short for the
+    /// policy `attempts(1)` with this breaker.
+    ///
+    /// ```
+    /// use becalm::Breaker;
+    /// use becalm_tower::client::RetryLayer;
+    /// let layer = RetryLayer::breaking(Breaker::consecutive(5))?;
+    /// # let _ = layer;
+    /// # Ok::<(), becalm::policy::InvalidPolicy>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The breaker is not valid.
+    #[doc(alias = "BreakerLayer")]
+    #[doc(alias = "CircuitBreakerLayer")]
+    pub fn breaking(breaker: Breaker) -> Result<Self, InvalidPolicy> {
+        Self::of(Policy::default().attempts(1).breaker(breaker))
+    }
+
+    fn of(policy: Policy) -> Result<Self, InvalidPolicy> {
+        Ok(Self::new(&policy.retrier()?))
     }
 }
 

@@ -1,32 +1,38 @@
 //! What stands around an HTTP client so that its requests are repeated right?
 //!
 //! [`RetryLayer`] repeats requests; the policy of its retrier brings a breaker, hedges and time
-//! limits along (a policy of one attempt with a breaker is a breaker alone). [`ReplayBody`] is the body that
-//! the service below gets, and [`RetryOptions`] what one request may set for itself. [`ScopeLayer`],
-//! below it, tells servers of the attempt.
+//! limits along, in their right order ([`RetryLayer::hedging`] and [`RetryLayer::breaking`] have one of them alone).
+//! [`ReplayBody`] is the body that the service below gets, and [`RetryOptions`] what one request may set for itself.
+//!
+//! Below it, each where it is wanted: [`ScopeLayer`] tells servers of the attempt, [`CollectLayer`] has answers
+//! repeated that break off, and `SpanLayer` (feature `tracing`) makes a span of each attempt.
 
 mod attempt;
 mod body;
 mod body_error;
+mod collect;
 mod drain;
 mod failed;
-mod hosts;
 mod kept;
 mod layer;
 mod options;
-mod origin;
+mod reading;
 mod retry;
 mod scope;
 mod source;
+#[cfg(feature = "tracing")]
+mod span;
 mod transport;
 mod waiting;
 
 pub use body::ReplayBody;
 pub use body_error::BodyError;
+pub use collect::{BrokenOff, Collect, CollectFuture, CollectLayer, CollectedBody};
 pub use failed::{Failed, NoAnswer};
 pub use layer::RetryLayer;
 pub use options::RetryOptions;
-pub use origin::{InvalidOrigin, Origin};
 pub use retry::{Retry, RetryFuture};
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};
+#[cfg(feature = "tracing")]
+pub use span::{SpanFuture, SpanLayer, WithSpan};
 pub use transport::{Boxed, Transport};

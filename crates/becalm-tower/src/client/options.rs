@@ -80,16 +80,10 @@ impl RetryOptions {
         self
     }
 
-    /// The options of the call with this request.
-    pub(super) fn of_call(head: &Parts) -> CallOptions {
+    /// The options of the call with this request, which gets its key.
+    pub(super) fn of_call(head: &mut Parts) -> CallOptions {
         let own = head.extensions.get::<Self>().copied().unwrap_or_default();
-        let said = semantics::operation(&head.method, &head.headers);
-        let operation = match own.operation {
-            // The caller's own key is the one that the server sees.
-            Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
-            Some(operation) => operation,
-            None => said,
-        };
+        let operation = semantics::declare(own.operation, &head.method, &mut head.headers);
         CallOptions::new()
             .operation(operation)
             .attempts(own.attempts)

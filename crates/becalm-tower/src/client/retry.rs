@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use becalm::classify::{ByTrait, Classifier};
+use becalm::http::Retriers;
 use becalm::run::{Copies, Core, Engine, Last};
 use becalm::{Attempt, GaveUp, Operation, Retrier};
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
@@ -19,12 +20,9 @@ use super::attempt::{Refused, Stage, Try};
 use super::body::ReplayBody;
 use super::drain::Drain;
 use super::failed::{Failed, NoAnswer};
-use super::hosts::Retriers;
 use super::options::RetryOptions;
 use super::source::Source;
 use super::transport::Transport;
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// An HTTP client whose requests are repeated: see
 /// [`RetryLayer`](super::RetryLayer).
@@ -103,13 +101,20 @@ where
         drain: None,
         last: None,
         engine: None,
-        retrier: retriers.of(&head),
+        retrier: retriers.of(authority(&head)),
         service,
         source: Source::new(body, settings.replay_limit, length),
         operation: Operation::NotIdempotent,
         head,
         answers_are_errors: settings.answers_are_errors,
     }
+}
+
+/// The text of the URI's, or else of `Host`.
+fn authority(head: &Parts) -> &str {
+    let of_uri = head.uri.authority().map(http::uri::Authority::as_str);
+    let of_header = || head.headers.get(HOST)?.to_str().ok();
+    of_uri.or_else(of_header).unwrap_or_default()
 }
 
 fn length(value: &HeaderValue) -> Option<u64> {
@@ -219,11 +224,6 @@ where
     }
     let mut head = head.clone();
     head.extensions.insert(attempt);
-    if let Some(key) = attempt.key() {
-        if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
-            head.headers.insert(IDEMPOTENCY_KEY, value);
-        }
-    }
     let body = ReplayBody::of(source.cloned(), attempt.number());
     Stage::Waits {
         service: service.clone(),

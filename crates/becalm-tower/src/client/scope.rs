@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use becalm::Scope;
-use becalm::http as semantics;
+use becalm::http::{self as semantics, InvalidOrigin, Origin};
 use becalm::scope::ScopeHeader;
 use becalm::time::{Sleeper, StdSleeper};
 use http::{Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
-
-use super::origin::{InvalidOrigin, Origin};
 
 /// Tells servers of the attempt that a request belongs to, and of the time that it has left
 /// (`becalm-scope`), and hears what they tell of layers below them (`becalm-retry`).
@@ -26,7 +24,7 @@ use super::origin::{InvalidOrigin, Origin};
 /// use becalm_tower::client::ScopeLayer;
 /// let layer = ScopeLayer::to(["https://orders.internal", "http://stock.internal:8080"])?;
 /// # let _ = layer;
-/// # Ok::<(), becalm_tower::client::InvalidOrigin>(())
+/// # Ok::<(), becalm::http::InvalidOrigin>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ScopeLayer {
@@ -89,8 +87,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let ScopeLayer { origins, clock } = &self.layer;
-        let origin = Origin::of(request.uri());
-        let is_known = origin.is_some_and(|origin| origins.contains(&origin));
+        let is_known = origins.iter().any(|origin| origin.is_of(request.uri()));
         let headers = request.headers_mut();
         if is_known {
             semantics::write_scope(headers, Scope::current(), clock.now(), clock.clock());

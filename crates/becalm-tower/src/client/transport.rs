@@ -7,13 +7,15 @@ use std::io;
 use becalm::classify::{Classifier, Classify};
 use becalm::{Attempt, Failure};
 
+use super::collect::BrokenOff;
+
 /// The classifier of errors of the service below, by what their chain of sources holds.
 ///
 /// - An error of hyper-util's client while connecting (feature `hyper-util`) is unsent:
 ///   [`connect::classify`](becalm::classify::connect::classify) of the IO error below it.
-/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM` (feature `h2`, of the h2 0.4 that hyper 1
-///   stands on) was not processed (RFC 9113 section 8.7). A `GOAWAY` proves nothing here: h2's error
-///   does not say whether the stream was above the last one that the server took.
+/// - A stream of HTTP/2 that the server has reset with `REFUSED_STREAM`, or that comes after the last one that its
+///   `GOAWAY` names (feature `h2`, of the h2 0.4 that hyper 1 stands on), was not processed (RFC 9113 section 8.7).
+/// - An answer that broke off ([`BrokenOff`]) is transient and may have taken effect.
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
 ///
@@ -49,6 +51,11 @@ impl Boxed {
     pub fn new(error: Box<dyn Error + Send + Sync>) -> Self {
         Self(error)
     }
+
+    /// What is in the box, for a classifier or a log that knows its type.
+    pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0
+    }
 }
 
 /// What the error in the box says.
@@ -65,12 +72,16 @@ impl Error for Boxed {
 }
 
 fn of_chain(error: &(dyn Error + 'static)) -> Failure {
+    // The server has answered: whatever lies below proves nothing any more.
+    if chain(error).any(<dyn Error>::is::<BrokenOff>) {
+        return Failure::transient();
+    }
     #[cfg(feature = "hyper-util")]
     if let Some(failure) = while_connecting(error) {
         return failure;
     }
     #[cfg(feature = "h2")]
-    if is_refused_stream(error) {
+    if is_refused(error) {
         return Failure::transient().unsent();
     }
     match io_error(error) {
@@ -94,10 +105,12 @@ fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
 }
 
 #[cfg(feature = "h2")]
-fn is_refused_stream(error: &(dyn Error + 'static)) -> bool {
+fn is_refused(error: &(dyn Error + 'static)) -> bool {
+    // h2 gives a GOAWAY of the other side to the streams after the last that it names, and to those that are
+    // still to be opened, but to no other.
     let is_refused = |error: &h2::Error| {
-        let says_so = error.reason() == Some(h2::Reason::REFUSED_STREAM);
-        says_so && error.is_reset() && error.is_remote()
+        let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        error.is_remote() && (error.is_go_away() || is_refused)
     };
     chain(error).any(|error| error.downcast_ref().is_some_and(is_refused))
 }
@@ -140,6 +153,9 @@ mod tests {
         let refused = io::Error::from(ErrorKind::ConnectionRefused);
         let boxed = Boxed::new(refused.into());
         assert_eq!(classified(&boxed), Failure::transient().unsent());
+        // Nothing is proved any more by what breaks the body of an answer.
+        let broken = Boxed::new(BrokenOff(boxed.into()).into());
+        assert_eq!(classified(&broken), Failure::transient());
     }
 
     #[cfg(feature = "hyper-util")]

@@ -8,14 +8,12 @@
 mod admission;
 mod body;
 mod idempotency;
-mod place;
 mod scope;
 
-pub use admission::{Admission, AdmissionFuture, AdmissionLayer};
+pub use admission::{Admission, AdmissionFuture, AdmissionLayer, AdmittedBody};
 pub use body::BufferedBody;
 pub use idempotency::{
     Answer, Claim, Fingerprint, IdempotencyFuture, IdempotencyLayer, Idempotent, MemoryStore, Name,
     Store, Task,
 };
-pub use place::AdmittedBody;
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};

@@ -31,7 +31,7 @@ use tower_service::Service;
 /// let layer = ScopeLayer::from_callers(|head| {
 ///     head.extensions.get::<Peer>().is_some_and(|peer| peer.is_internal)
 /// })
-/// .on_attempt(|attempt| { /* record it in a histogram */ });
+/// .on_attempt(|attempt| println!("attempt {attempt}"));
 /// # let _ = layer;
 /// ```
 #[derive(Clone)]
@@ -55,6 +55,13 @@ impl ScopeLayer {
 
     /// Sets what is told the number of the attempt that each request of a known caller is, from 1 to 255, for a histogram:
     /// what is above 1 are retries. A request that does not say is a first attempt.
+    ///
+    /// ```
+    /// # use becalm_tower::server::ScopeLayer;
+    /// # let layer = ScopeLayer::from_callers(|_| true);
+    /// let layer = layer.on_attempt(|attempt| metrics::histogram!("attempts").record(attempt));
+    /// # let _ = layer;
+    /// ```
     pub fn on_attempt(mut self, told: impl Fn(u32) + Send + Sync + 'static) -> Self {
         self.attempt = Arc::new(told);
         self

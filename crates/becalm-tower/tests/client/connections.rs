@@ -3,28 +3,28 @@
 use std::time::Duration;
 
 use becalm::{Jitter, Policy};
+use becalm_http_faults::{Does, Server, Version, within};
 use becalm_tower::client::RetryLayer;
 use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use tower::{Layer, Service};
 
-use crate::servers::{Does, Server, Version, hyper};
-use crate::within;
+use crate::hyper::hyper;
 
 async fn accepted(length: usize) -> usize {
     let reject = Does::RejectWith(length);
-    let server = Server::start(Version::Http1, [reject, reject]).await;
+    let server = Server::start(Version::Http1, [reject.clone(), reject]).await;
     // Waits longer than it takes to read a rejection.
     let policy = Policy::fixed(Duration::from_millis(300)).jitter(Jitter::None);
     let retrier = policy.retrier().expect("a valid policy");
     let mut client = RetryLayer::new(&retrier).layer(hyper::<Empty<Bytes>>(Version::Http1, 0));
-    let request = Request::get(server.uri())
+    let request = Request::get(server.url())
         .body(Empty::new())
         .expect("valid");
     let answer = within(client.call(request)).await.expect("an answer");
     assert_eq!(answer.status(), StatusCode::OK);
-    assert_eq!(server.seen().len(), 3);
+    assert_eq!(server.count(), 3);
     server.accepted()
 }
 

@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use becalm_http_faults::Pieces;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes};
 use tokio::time::Instant;
 use tower::Service;
-
-use crate::pieces::Pieces;
 
 /// What it does with a request. After the last of a script it answers 200.
 pub enum Does {

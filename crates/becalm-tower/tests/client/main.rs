@@ -1,23 +1,17 @@
 //! Do the client layers keep to HTTP? Over services made up for the case, on a clock that stands still;
-//! and over real sockets, where waits end with events and [`within`] only bounds them.
+//! and over real sockets, where waits end with events.
 
 mod bodies;
+mod collected;
 mod connections;
+mod hyper;
 mod made_up;
 mod options;
-mod pieces;
+mod redirects;
+#[cfg(feature = "h2")]
+mod refused;
 mod responses;
 mod scope;
 mod sent_once;
-mod servers;
-
-use std::time::Duration;
-
-/// Longer than any of these tests takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
-
-/// Fails where the future hangs.
-async fn within<F: Future>(future: F) -> F::Output {
-    let ended = tokio::time::timeout(LONG, future).await;
-    ended.expect("it ends within a minute")
-}
+#[cfg(feature = "tracing")]
+mod spans;

@@ -3,16 +3,18 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use becalm::run::Last;
 use becalm::{Attempt, Breaker, Hedge, Keyed, Operation, Policy, StopReason};
-use becalm_tower::client::{RetryLayer, RetryOptions, Transport};
+use becalm_http_faults::{Pieces, within};
+use becalm_tower::client::{Boxed, RetryLayer, RetryOptions, Transport};
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use tower::{Layer, Service};
+use tokio::time::Instant;
+use tower::{Layer, Service, ServiceBuilder};
 
+use crate::hyper::retrier;
 use crate::made_up::{Does, MadeUp, answers, request};
-use crate::pieces::Pieces;
-use crate::servers::retrier;
 
 fn stalls_then_fails() -> MadeUp {
     MadeUp::new([answers(503), Does::Fails(ErrorKind::ConnectionReset)])
@@ -95,6 +97,68 @@ async fn only_what_may_be_repeated_is_hedged_and_both_copies_have_the_whole_body
             service.each(|seen| seen.body.clone()),
             vec!["a lamp"; expected]
         );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hedge_alone_sends_a_copy_of_what_is_slow_or_repeats_what_failed() {
+    for (does, expected) in [(Does::Stalls, 50), (answers(503), 100)] {
+        let service = MadeUp::new([does, answers(200), answers(200)]);
+        let layer = RetryLayer::hedging(Hedge::after(Duration::from_millis(50)));
+        let mut client = layer.expect("a valid hedge").layer(service.clone());
+        let answer = within(client.call(request("PUT", "a lamp"))).await;
+        assert_eq!(answer.expect("an answer").status(), 200);
+        let waited = service.waits();
+        assert_eq!(waited.len(), 1);
+        assert!(waited[0] <= Duration::from_millis(expected), "{waited:?}");
+    }
+    assert!(RetryLayer::hedging(Hedge::after(Duration::MAX)).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_breaker_alone_opens_and_repeats_nothing() {
+    let service = MadeUp::new([answers(503), answers(503)]);
+    let layer = RetryLayer::breaking(Breaker::consecutive(2)).expect("a valid breaker");
+    let mut client = layer.layer(service.clone());
+    for _ in 0..2 {
+        let answer = client.call(request("GET", "")).await.expect("an answer");
+        assert_eq!(answer.status(), 503);
+    }
+    let refused = client.call(request("GET", "")).await.err();
+    let reason = refused.expect("the breaker is open").reason();
+    assert_eq!((reason, service.count()), (StopReason::BreakerOpen, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_the_clients_time_out_and_the_attempts_the_lesser_holds() {
+    let second = Duration::from_secs(1);
+    for (own, of_policy) in [(second, second * 30), (second * 30, second)] {
+        for (method, attempts) in [("PUT", 2), ("POST", 1)] {
+            let service = MadeUp::new([Does::Stalls, Does::Stalls]);
+            let policy = Policy::fixed(Duration::from_millis(1)).attempts(2);
+            let policy = policy.attempt_timeout(of_policy).deadline(second * 31);
+            let mut client = ServiceBuilder::new()
+                .layer(RetryLayer::new(&policy.retrier().expect("a valid policy")))
+                .map_err(Boxed::new)
+                .timeout(own)
+                .service(service.clone());
+            let began = Instant::now();
+            let gave_up = client.call(request(method, "")).await.err();
+            let gave_up = gave_up.expect("nobody answers");
+            assert_eq!(
+                (began.elapsed().as_secs(), gave_up.attempts()),
+                (attempts, u32::try_from(attempts).expect("few"))
+            );
+            let is_policys = matches!(gave_up.last(), Last::AttemptTimeout);
+            assert_eq!(is_policys, of_policy == second);
+            // What a client can set for itself is the lesser of the attempt's and of what is left.
+            let told = service.each(|seen| seen.head.extensions.get().and_then(Attempt::timeout));
+            assert!(
+                told.iter()
+                    .all(|told| told.is_some_and(|it| it <= of_policy)),
+                "{told:?}"
+            );
+        }
     }
 }
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use becalm::run::{Last, Stopped};
 use becalm::{Breaker, Jitter, Policy, StopReason};
+use becalm_http_faults::{Pieces, bytes, quick};
 use becalm_tower::client::{Failed, RetryLayer, RetryOptions};
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use tokio::time::Instant;
 use tower::{Layer, Service};
 
+use crate::hyper::retrier;
 use crate::made_up::{Does, MadeUp, answers, request, with};
-use crate::pieces::Pieces;
-use crate::servers::{quick, retrier};
 
 #[tokio::test(start_paused = true)]
 async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
@@ -32,7 +32,7 @@ async fn the_last_answer_comes_back_as_it_came_with_a_record_of_the_call() {
         assert_eq!((stopped.reason(), stopped.attempts()), (reason, attempts));
         assert_eq!(service.count(), attempts as usize);
         let body = answer.into_body().collect().await.expect("a body");
-        assert_eq!(body.to_bytes(), crate::servers::bytes(5));
+        assert_eq!(body.to_bytes(), bytes(5));
     }
 }
 

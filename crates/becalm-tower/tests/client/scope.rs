@@ -6,12 +6,12 @@ use std::time::Duration;
 use becalm::classify::Classifier;
 use becalm::time::TokioSleeper;
 use becalm::{Attempt, Failure, Jitter, Policy, StopReason};
-use becalm_tower::client::{Origin, RetryLayer, ScopeLayer};
+use becalm_tower::client::{RetryLayer, ScopeLayer};
 use http::HeaderValue;
 use tower::{Layer, Service, ServiceBuilder};
 
+use crate::hyper::retrier;
 use crate::made_up::{MadeUp, answers, request, with};
-use crate::servers::retrier;
 
 fn scope(origin: &str) -> ScopeLayer {
     let layer = ScopeLayer::to([origin]).expect("an origin");
@@ -107,31 +107,4 @@ async fn a_layer_inside_a_retry_adds_its_attempts_and_does_not_multiply_them() {
     assert_eq!(gave_up.reason(), StopReason::AttemptsExhausted);
     // Two layers of four: 2 x 3 + 1.
     assert_eq!(service.count(), 7);
-}
-
-#[test]
-fn an_origin_is_scheme_host_and_port_and_nothing_else() {
-    let origin = |text: &str| text.parse::<Origin>();
-    assert_eq!(
-        origin("HTTP://Shop.example/"),
-        origin("http://shop.example:80")
-    );
-    assert_ne!(
-        origin("https://shop.example"),
-        origin("http://shop.example")
-    );
-    for text in [
-        "",
-        "shop.example",
-        "/orders",
-        "http://shop.example/orders",
-        "http://a@shop.example",
-        "ws://x",
-    ] {
-        let refused = origin(text).expect_err(text).to_string();
-        assert!(
-            refused.starts_with(&format!("`{text}` is no origin")),
-            "{refused}"
-        );
-    }
 }

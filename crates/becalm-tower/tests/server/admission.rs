@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use becalm::bulkhead::{Gradient, Limit};
 use becalm::rng::Seed;
+use becalm::throttle::Priority;
 use becalm::time::TokioSleeper;
 use becalm::{Budget, Bulkhead, Failure, Policy};
 use becalm_tower::server::{AdmissionLayer, BufferedBody};
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
+use crate::scope::believing;
 use crate::servers::payment;
 
 const WORKERS: usize = 10;
@@ -92,6 +95,141 @@ async fn at_three_times_its_capacity_a_server_does_what_it_can_and_without_the_l
     assert!(with >= CAPACITY * 9 / 10, "{with}");
     let without = goodput(server()).await;
     assert!(without <= CAPACITY / 10, "{without}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adaptive_limit_finds_out_what_the_server_can_do() {
+    let mut gradient = Gradient::default();
+    gradient.initial = 60;
+    let places = Bulkhead::limited(Limit::Gradient(gradient)).waiting(100);
+    let layer = AdmissionLayer::new(places).expect("valid");
+    let layer = layer.clock(TokioSleeper::new()).seed(Seed::fixed(1));
+    let with = goodput(layer.layer(server())).await;
+    assert!(with >= CAPACITY * 9 / 10, "{with}");
+    // It settles at 16 or 17 for ten workers, and halves that while it measures.
+    assert!((8..=20).contains(&layer.limit()), "{}", layer.limit());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_least_critical_are_shed_first() {
+    let service = layer(100).priority(|head| match head.uri.path() {
+        "/payments" => Priority::CriticalPlus,
+        "/orders" => Priority::Critical,
+        _ => Priority::Sheddable,
+    });
+    // On average 10 ms, from 1 to 19: else all places fall free at once, and then none for longer than the target.
+    let worked = Arc::new(AtomicU32::new(0));
+    let service = service.layer(service_fn(move |_: Request<()>| {
+        let turn = worked.fetch_add(1, Ordering::SeqCst);
+        async move {
+            sleep(Duration::from_millis(u64::from(1 + turn * 7 % 19))).await;
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+        }
+    }));
+    let (start, second) = (Instant::now(), Duration::from_secs(1));
+    let mut calls = Vec::new();
+    // Payments and orders are 80 % of the capacity, reports twice as much as it.
+    for number in 0..28 * CAPACITY / 10 {
+        sleep_until(start + second * number / (28 * CAPACITY / 10)).await;
+        let path = ["/payments", "/orders"].get(number as usize % 7);
+        let path = path.copied().unwrap_or("/reports");
+        let request = Request::get(path).body(()).expect("valid");
+        let answer = service.clone().oneshot(request);
+        let status = async { answer.await.expect("infallible").status() };
+        calls.push((path, tokio::spawn(status)));
+    }
+    let (mut served, mut all) = ([0; 3], [0; 3]);
+    for (path, call) in calls {
+        let class = match path {
+            "/payments" => 0,
+            "/orders" => 1,
+            _ => 2,
+        };
+        all[class] += 1;
+        served[class] += u32::from(call.await.expect("no panic") == 200);
+    }
+    assert_eq!(all, [400, 400, 2000]);
+    assert!(served[0] >= 396 && served[1] >= 396, "{served:?}");
+    assert!((150..=250).contains(&served[2]), "{served:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_full_queue_the_newest_of_the_least_critical_goes_for_one_that_is_more_so() {
+    let layer = layer(2).priority(|head| match head.uri.path() {
+        "/payments" => Priority::Critical,
+        _ => Priority::Sheddable,
+    });
+    let service = layer.layer(server());
+    let mut running = Vec::new();
+    for path in [&["/reports"; 12][..], &["/payments"]].concat() {
+        let answer = service
+            .clone()
+            .oneshot(Request::get(path).body(()).expect("valid"));
+        let status = async { answer.await.expect("infallible").status().as_u16() };
+        running.push(tokio::spawn(status));
+        tokio::task::yield_now().await;
+    }
+    let mut got = Vec::new();
+    for answer in running {
+        got.push(answer.await.expect("no panic"));
+    }
+    assert_eq!(got, [&[200; 11][..], &[503, 200]].concat());
+}
+
+/// What a request with these lines is told, which is shed.
+async fn told<S, D>(service: &S, lines: &[(&'static str, &'static str)]) -> HeaderMap
+where
+    S: Service<Request<()>, Response = Response<D>, Error = Infallible> + Clone,
+{
+    let mut request = Request::new(());
+    for (name, value) in lines {
+        let value = value.parse().expect("valid");
+        request.headers_mut().insert(*name, value);
+    }
+    let shed = service.clone().oneshot(request).await;
+    shed.expect("infallible").into_parts().0.headers
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_most_requests_are_retries_known_callers_are_told_not_to_come_back() {
+    let layer = layer(0);
+    let service = believing().layer(layer.layer(server()));
+    let mut running = Vec::new();
+    for _ in 0..10 {
+        running.push(tokio::spawn(service.clone().oneshot(Request::new(()))));
+    }
+    tokio::task::yield_now().await;
+    assert_eq!((layer.running(), layer.waiting()), (10, 0));
+    let (me, retry) = (("me", ""), ("becalm-scope", "attempt=2, repeated"));
+    let grpc = ("content-type", "application/grpc");
+    for _ in 0..1000 {
+        // Whoever is not known is not counted.
+        assert!(!told(&service, &[retry]).await.contains_key("becalm-retry"));
+    }
+    let headers = told(&service, &[me, retry]).await;
+    assert!(!headers.contains_key("becalm-retry"));
+    for _ in 0..1000 {
+        told(&service, &[me, retry]).await;
+    }
+    for lines in [&[me, retry][..], &[me]] {
+        let headers = told(&service, lines).await;
+        assert_eq!(headers["becalm-retry"], "do-not-retry");
+        assert_eq!(headers["x-should-retry"], "false");
+        assert!(headers.contains_key("retry-after"));
+        let hint = becalm::http::hint(&headers, std::time::SystemTime::now);
+        assert_eq!(hint, Some(becalm::Hint::Stop));
+    }
+    let headers = told(&service, &[me, grpc]).await;
+    assert_eq!(headers["grpc-retry-pushback-ms"], "-1");
+    let headers = told(&service, &[grpc]).await;
+    assert_ne!(headers["grpc-retry-pushback-ms"], "-1");
+    assert!(!told(&service, &[]).await.contains_key("becalm-retry"));
+    // First tries are most again.
+    for _ in 0..1000 {
+        told(&service, &[me]).await;
+    }
+    let headers = told(&service, &[me, retry]).await;
+    assert!(!headers.contains_key("becalm-retry"));
 }
 
 /// How long each of a number that come at once had to wait, in ms; `None` where it was shed.

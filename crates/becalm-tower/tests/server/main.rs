@@ -4,6 +4,7 @@
 mod admission;
 mod memory;
 mod once;
+mod overload;
 mod replays;
 mod scope;
 mod servers;

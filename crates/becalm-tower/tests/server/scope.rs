@@ -27,7 +27,7 @@ fn request(lines: &[(&'static str, &str)]) -> Request<Full<Bytes>> {
 }
 
 /// Believes who says "me".
-fn believing() -> ScopeLayer {
+pub fn believing() -> ScopeLayer {
     let layer = ScopeLayer::from_callers(|head| head.headers.contains_key("me"));
     layer.clock(TokioSleeper::new())
 }

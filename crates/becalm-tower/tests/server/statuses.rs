@@ -93,10 +93,13 @@ async fn a_key_of_nobody_is_refused() {
     let of_header = layer().caller(|head| Some(head.headers.get("user")?.as_bytes().to_vec()));
     let server = Server::with(of_header).await;
     assert_eq!(server.status(payment("1", "201")).await, 400);
-    for user in ["alice", "bob", "alice"] {
+    // Who it is stays the same when its token is renewed.
+    for (user, token) in [("alice", "1"), ("bob", "1"), ("alice", "2")] {
         let mut request = payment("1", "201");
-        let user = HeaderValue::from_static(user);
-        request.headers_mut().insert("user", user);
+        for (name, value) in [("user", user), ("authorization", token)] {
+            let value = HeaderValue::from_static(value);
+            request.headers_mut().insert(name, value);
+        }
         assert_eq!(server.status(request).await, 201);
     }
     assert_eq!(server.handler.runs(), 2);

@@ -1,21 +1,44 @@
 //! In which order do calls wait, and how does one leave from the middle?
 //!
 //! Seats are numbered in the order of arrival, and never used again: a map of those that are taken
-//! has the oldest first, the newest last, and lets any be left.
+//! has the most urgent class first, in each class the oldest first and the newest last, and lets
+//! any be left.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use core::task::Waker;
 
 use super::Order;
 
-/// The calls that wait, oldest first. A call whose seat is gone has been handed a place.
+/// The calls that wait, the most urgent first, of those the oldest. A call whose seat is gone has been handed a
+/// place, unless it was displaced.
 #[derive(Debug)]
 pub(super) struct Queue {
     bound: u32,
     order: Order,
-    waiting: BTreeMap<u64, Waker>,
+    waiting: BTreeMap<Seat, Waker>,
+    /// Those who had to go for more urgent ones, and have not heard of it yet.
+    displaced: BTreeSet<Seat>,
     /// The number of the next seat.
     next: u64,
+}
+
+/// Where a call waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Seat {
+    /// 0 is the most urgent.
+    class: u8,
+    number: u64,
+}
+
+/// What is found where a call waited.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// It still waits; this was to wake it.
+    Waiting(Waker),
+    /// It has been handed a place.
+    Granted,
+    /// It had to go.
+    Displaced,
 }
 
 impl Queue {
@@ -24,6 +47,7 @@ impl Queue {
             bound,
             order,
             waiting: BTreeMap::new(),
+            displaced: BTreeSet::new(),
             next: 0,
         }
     }
@@ -45,34 +69,63 @@ impl Queue {
         self.waiting() >= self.bound
     }
 
-    /// Enters as the newest; returns the seat.
-    pub(super) fn enter(&mut self, waker: Waker) -> u64 {
-        let seat = self.next;
+    /// Enters as the newest of its class; returns the seat.
+    pub(super) fn enter(&mut self, class: u8, waker: Waker) -> Seat {
+        let number = self.next;
         self.next += 1;
+        let seat = Seat { class, number };
         self.waiting.insert(seat, waker);
         seat
+    }
+
+    /// Has the least urgent go, of those the newest, if it is less urgent than this; returns how to tell it.
+    pub(super) fn displace_for(&mut self, class: u8) -> Option<Waker> {
+        let least = self.waiting.last_entry()?;
+        if least.key().class <= class {
+            return None;
+        }
+        let (seat, waker) = least.remove_entry();
+        self.displaced.insert(seat);
+        Some(waker)
     }
 
     /// Hands a place to the next in the queue; returns how to wake it.
     pub(super) fn grant_next(&mut self) -> Option<Waker> {
         let is_long = u64::from(self.waiting()) * 2 > u64::from(self.bound);
+        let (oldest, _) = self.waiting.first_key_value()?;
         let next = match self.order {
-            Order::Lifo if is_long => self.waiting.pop_last(),
-            _ => self.waiting.pop_first(),
+            Order::Lifo if is_long => {
+                let number = u64::MAX;
+                let of_class = ..=Seat { number, ..*oldest };
+                *self.waiting.range(of_class).next_back()?.0
+            }
+            _ => *oldest,
         };
-        next.map(|(_, waker)| waker)
+        self.waiting.remove(&next)
     }
 
-    /// The way to wake the call that waits here is another now; returns the old one, `None` if it has
-    /// been handed its place.
-    pub(super) fn rewake(&mut self, seat: u64, waker: Waker) -> Option<Waker> {
-        let place = self.waiting.get_mut(&seat)?;
-        Some(core::mem::replace(place, waker))
+    /// The way to wake the call that waits here is another now.
+    pub(super) fn rewake(&mut self, seat: Seat, waker: Waker) -> Found {
+        match self.waiting.get_mut(&seat) {
+            Some(place) => Found::Waiting(core::mem::replace(place, waker)),
+            None => self.gone(seat),
+        }
     }
 
-    /// Leaves the seat; returns the waker if the call still waited.
-    pub(super) fn leave(&mut self, seat: u64) -> Option<Waker> {
-        self.waiting.remove(&seat)
+    /// Leaves the seat.
+    pub(super) fn leave(&mut self, seat: Seat) -> Found {
+        match self.waiting.remove(&seat) {
+            Some(waker) => Found::Waiting(waker),
+            None => self.gone(seat),
+        }
+    }
+
+    fn gone(&mut self, seat: Seat) -> Found {
+        if self.displaced.remove(&seat) {
+            Found::Displaced
+        } else {
+            Found::Granted
+        }
     }
 }
 
@@ -81,20 +134,62 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
+    fn enter(queue: &mut Queue, class: u8) -> Seat {
+        queue.enter(class, Waker::noop().clone())
+    }
+
     #[test]
     fn whoever_left_is_forgotten_and_all_others_keep_their_turn() {
         let mut queue = Queue::new(3, Order::Fifo);
-        let mut seats: Vec<u64> = (0..3).map(|_| queue.enter(Waker::noop().clone())).collect();
+        let mut seats: Vec<Seat> = (0..3).map(|_| enter(&mut queue, 0)).collect();
         for round in 0..100 {
             if round % 2 == 0 {
-                assert!(queue.leave(seats.remove(round % 3)).is_some());
+                let left = queue.leave(seats.remove(round % 3));
+                assert!(matches!(left, Found::Waiting(_)));
             } else {
                 assert!(queue.grant_next().is_some());
                 // The oldest was next, and has nothing left to leave.
-                assert!(queue.leave(seats.remove(0)).is_none());
+                assert!(matches!(queue.leave(seats.remove(0)), Found::Granted));
             }
-            seats.push(queue.enter(Waker::noop().clone()));
+            seats.push(enter(&mut queue, 0));
             assert!(queue.waiting.keys().eq(&seats), "after round {round}");
         }
+    }
+
+    #[test]
+    fn the_most_urgent_are_next_and_of_those_the_oldest_or_the_newest() {
+        for (order, turns) in [
+            (Order::Fifo, [2, 4, 0, 3, 1]),
+            (Order::Lifo, [4, 2, 3, 0, 1]),
+        ] {
+            // Long while three wait, short from then on.
+            let mut queue = Queue::new(5, order);
+            let seats = [1, 2, 0, 1, 0].map(|class| enter(&mut queue, class));
+            for turn in turns {
+                assert!(queue.grant_next().is_some());
+                assert!(
+                    matches!(queue.leave(seats[turn]), Found::Granted),
+                    "{order:?}"
+                );
+            }
+            assert!(queue.grant_next().is_none());
+        }
+    }
+
+    #[test]
+    fn the_newest_of_the_least_urgent_goes_for_one_that_is_more_urgent() {
+        let mut queue = Queue::new(3, Order::Fifo);
+        let seats = [1, 2, 2].map(|class| enter(&mut queue, class));
+        assert!(queue.displace_for(2).is_none());
+        assert!(queue.displace_for(1).is_some());
+        assert!(matches!(queue.leave(seats[2]), Found::Displaced));
+        assert!(queue.displace_for(0).is_some());
+        assert!(matches!(
+            queue.rewake(seats[1], Waker::noop().clone()),
+            Found::Displaced
+        ));
+        assert!(queue.displace_for(1).is_none());
+        assert!(matches!(queue.leave(seats[0]), Found::Waiting(_)));
+        assert!(queue.displaced.is_empty() && queue.is_empty());
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use core::task::{Poll, Waker};
 
 use super::Semaphore;
+use super::queue::{Found, Seat};
 use super::semaphore::Core;
 
 /// The wait of one call for a place.
@@ -15,7 +16,8 @@ use super::semaphore::Core;
 #[derive(Debug, Default)]
 #[must_use = "a dropped waiter leaves the queue"]
 pub struct Waiter {
-    seat: Option<(Arc<Core>, u64)>,
+    class: u8,
+    seat: Option<(Arc<Core>, Seat)>,
 }
 
 /// The refusal of a call that finds neither a free place nor one to wait in.
@@ -37,7 +39,14 @@ impl core::error::Error for Full {}
 impl Waiter {
     /// A wait that has not begun.
     pub const fn new() -> Self {
-        Self { seat: None }
+        Self::of_class(0)
+    }
+
+    /// A wait of this class that has not begun; 0 is the most urgent, and what all others are of. Whoever
+    /// waits in a more urgent class is next; where the queue is full, the newest of the least urgent class
+    /// goes for one of a more urgent class.
+    pub const fn of_class(class: u8) -> Self {
+        Self { class, seat: None }
     }
 
     /// Whether it is in a queue, or has been handed a place that it did not fetch yet.
@@ -51,18 +60,17 @@ impl Waiter {
             return;
         };
         let mut queue = core.queue();
-        let waker = queue.leave(seat);
-        if waker.is_none() {
-            drop(queue);
-            core.give_back();
-            return;
-        }
-        if queue.is_empty() {
+        let left = queue.leave(seat);
+        if matches!(left, Found::Waiting(_)) && queue.is_empty() {
             core.unmark();
         }
         drop(queue);
-        // Without the lock: what it would wake may end with it, and cancel a wait of its own.
-        drop(waker);
+        match left {
+            // Without the lock: what it would wake may end with it, and cancel a wait of its own.
+            Found::Waiting(waker) => drop(waker),
+            Found::Granted => core.give_back(),
+            Found::Displaced => {}
+        }
     }
 }
 
@@ -82,7 +90,8 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// `Full` when no place is free and the queue is at its bound.
+    /// `Full` when no place is free and the queue is at its bound, at once or because a more urgent call has
+    /// come.
     pub fn poll_acquire(&self, waiter: &mut Waiter, waker: &Waker) -> Poll<Result<(), Full>> {
         match &waiter.seat {
             Some((core, seat)) if Arc::ptr_eq(core, &self.core) => {
@@ -116,28 +125,37 @@ impl Semaphore {
                 return Poll::Ready(Ok(()));
             }
         }
+        let mut displaced = None;
         if is_full {
-            drop(queue);
-            return Poll::Ready(Err(Full));
+            displaced = queue.displace_for(waiter.class);
+            if displaced.is_none() {
+                drop(queue);
+                return Poll::Ready(Err(Full));
+            }
         }
-        let seat = queue.enter(waker);
+        let seat = queue.enter(waiter.class, waker);
         drop(queue);
         waiter.seat = Some((Arc::clone(&self.core), seat));
+        if let Some(displaced) = displaced {
+            displaced.wake();
+        }
         Poll::Pending
     }
 }
 
 impl Core {
-    fn poll_seat(&self, waiter: &mut Waiter, seat: u64, waker: &Waker) -> Poll<Result<(), Full>> {
+    fn poll_seat(&self, waiter: &mut Waiter, seat: Seat, waker: &Waker) -> Poll<Result<(), Full>> {
         let waker = waker.clone();
         let mut queue = self.queue();
-        let old = queue.rewake(seat, waker);
+        let found = queue.rewake(seat, waker);
         drop(queue);
-        // Without the lock, as in `cancel`: what is dropped here may run anything.
-        if old.is_none() {
-            waiter.seat = None;
-            return Poll::Ready(Ok(()));
-        }
-        Poll::Pending
+        let ended = match found {
+            // Without the lock, as in `cancel`: what is dropped here may run anything.
+            Found::Waiting(_) => return Poll::Pending,
+            Found::Granted => Ok(()),
+            Found::Displaced => Err(Full),
+        };
+        waiter.seat = None;
+        Poll::Ready(ended)
     }
 }

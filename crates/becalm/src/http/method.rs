@@ -1,9 +1,13 @@
 //! May this request be sent twice?
 
-use ::http::{HeaderMap, Method};
+use std::format;
+
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 use crate::hint::structured::string_item;
 use crate::idempotency::Operation;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Says whether a request may be repeated, and how, by its method and headers.
 ///
@@ -26,6 +30,22 @@ pub fn operation(method: &Method, headers: &HeaderMap) -> Operation {
         Operation::Idempotent
     } else {
         Operation::NotIdempotent
+    }
+}
+
+/// What repeating a request does of which its caller has declared something, and writes a key that was declared into
+/// `Idempotency-Key`. A request that [has a key](operation) keeps its own, since that is what the server sees.
+pub fn declare(declared: Option<Operation>, method: &Method, headers: &mut HeaderMap) -> Operation {
+    let said = operation(method, headers);
+    match declared {
+        Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
+        Some(Operation::Keyed(key)) => {
+            if let Ok(value) = HeaderValue::try_from(format!("\"{key}\"")) {
+                headers.insert(IDEMPOTENCY_KEY, value);
+            }
+            Operation::Keyed(key)
+        }
+        declared => declared.unwrap_or(said),
     }
 }
 

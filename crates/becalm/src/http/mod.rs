@@ -1,9 +1,9 @@
 //! What does HTTP itself say about sending a request again?
 //!
 //! Semantics only, for any client and any body: statuses ([`classify_status`]), methods and keys
-//! ([`operation`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
+//! ([`operation`], [`declare`], [`idempotency_key`]), response headers ([`hint`], [`should_retry`]), and [`verdict`], which weighs
 //! all of them; the scope of a request ([`scope`], [`write_scope`]) and "do not retry" for the layers
-//! above ([`write_told`], [`told`]).
+//! above ([`write_told`], [`told`]); and with the feature `tracing` the span of a request (`ClientSpan`).
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
@@ -23,14 +23,22 @@
 
 mod grpc;
 mod headers;
+mod hosts;
 mod layers;
 mod method;
+mod origin;
+#[cfg(feature = "tracing")]
+mod span;
 mod status;
 
 pub use grpc::grpc_timeout;
 pub use headers::{hint, should_retry};
+pub use hosts::Retriers;
 pub use layers::{scope, told, write_scope, write_told};
-pub use method::{MalformedKey, idempotency_key, operation};
+pub use method::{MalformedKey, declare, idempotency_key, operation};
+pub use origin::{InvalidOrigin, Origin};
+#[cfg(feature = "tracing")]
+pub use span::ClientSpan;
 pub use status::classify_status;
 
 use ::http::{HeaderMap, StatusCode};

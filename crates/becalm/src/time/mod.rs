@@ -13,6 +13,8 @@ mod alarms;
 #[cfg(feature = "std")]
 mod cancel;
 #[cfg(feature = "std")]
+mod everybody;
+#[cfg(feature = "std")]
 mod fake;
 #[cfg(feature = "std")]
 mod sleeper;
@@ -23,6 +25,8 @@ mod tokio_sleeper;
 
 #[cfg(feature = "std")]
 pub use cancel::{Cancel, Cancelled};
+#[cfg(feature = "std")]
+pub(crate) use everybody::{Everybody, OneOfAll};
 #[cfg(feature = "std")]
 pub use fake::FakeSleeper;
 #[cfg(feature = "std")]

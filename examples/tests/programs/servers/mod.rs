@@ -1,19 +1,25 @@
 //! Which servers do the programs talk to? Real ones, each with a port of its own, which end with
 //! their test.
 
+pub mod envoy;
 pub mod lines;
+pub mod nginx;
 pub mod postgres;
 pub mod redis;
 
 use std::net::TcpListener;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpStream;
 
 /// A port on which nobody listens, below those that the system hands out: a server can come back to
 /// it.
 pub fn free_port() -> u16 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
-    let first = 10_000 + std::process::id() % 20_000 + ASKED.fetch_add(1, Ordering::Relaxed);
+    // Tests that run beside this one have numbers beside its own, and look at the same time.
+    let first = 10_000 + std::process::id() * 16 % 20_000 + ASKED.fetch_add(1, Ordering::Relaxed);
     let mut ports = (first..).filter_map(|port| u16::try_from(port).ok());
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     ports.find(is_free).expect("a free port")
@@ -24,4 +30,42 @@ pub fn signal(process: &Child, signal: &str) {
     let mut kill = Command::new("kill");
     let kill = kill.arg(format!("-{signal}")).arg(process.id().to_string());
     assert!(kill.status().expect("kill runs").success());
+}
+
+/// Asks the process to end at once, if it still runs, and waits for that.
+pub fn terminate(process: &mut Option<Child>) {
+    if let Some(mut process) = process.take() {
+        if matches!(process.try_wait(), Ok(None)) {
+            signal(&process, "TERM");
+        }
+        process.wait().expect("it ends");
+    }
+}
+
+/// Whether this program runs. Where everything is checked, that it does not is a failure.
+pub fn is_installed(program: &str, from: &str) -> bool {
+    let mut version = Command::new(program);
+    version
+        .arg("-v")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let is_there = version.status().is_ok();
+    let is_all_checked = std::env::var_os("CI").is_some();
+    assert!(
+        is_there || !is_all_checked,
+        "install {from}: `{program}` does not run"
+    );
+    if !is_there {
+        eprintln!("left out: `{program}` does not run; it comes from {from}");
+    }
+    is_there
+}
+
+/// Comes back when the server accepts connections here.
+pub async fn listens(process: &mut Child, port: u16) {
+    while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+        let ended = process.try_wait().expect("it is ours");
+        assert_eq!(ended, None, "it could not start");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }

@@ -11,6 +11,7 @@ use becalm::{Hedge, Policy};
 use becalm_report::Colour;
 
 use super::server::Service;
+use super::setup::Wire;
 use super::slow::Slow;
 
 #[cfg(test)]
@@ -44,6 +45,8 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Tail {
     /// From the first arrival to the last.
     pub length: Duration,
+    /// Through what its calls go.
+    pub wire: Wire,
 }
 
 /// The service of each policy.

@@ -29,7 +29,8 @@ use super::store::Store;
 /// stands inside of what authenticates, which is to let in repetitions as it did the first, and where it sees the whole
 /// path. Requests of safe methods (GET, HEAD, OPTIONS, TRACE) pass untouched, and so do those without a key.
 ///
-/// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition.
+/// A handler whose client has left runs to its end, as a task of its own, and its answer is there for the repetition. While
+/// it runs its key is taken, so one that may hang has a time-out of its own.
 /// An answer is handed on once it is complete and kept, or longer than the [limit](Self::answer_limit); one that is
 /// longer is not kept, and a repetition gets 409 with "do not retry".
 ///
@@ -45,6 +46,9 @@ pub struct IdempotencyLayer<T> {
 
 impl<T: Store> IdempotencyLayer<T> {
     /// A layer whose handlers are tasks of the tokio runtime that serves their requests.
+    ///
+    /// A runtime that ends takes them along. A server that is to end when they have ended counts them: see
+    /// [`with_executor`](Self::with_executor).
     #[cfg(feature = "tokio")]
     pub fn new(store: T) -> Self {
         Self::with_executor(store, |task| {
@@ -55,7 +59,8 @@ impl<T: Store> IdempotencyLayer<T> {
         })
     }
 
-    /// A layer whose handlers are run by this executor, which must not drop them when their client leaves.
+    /// A layer whose handlers are run by this executor, which must not drop them when their client leaves: such as a
+    /// `TaskTracker` of tokio-util, for which the end of the server waits.
     pub fn with_executor(store: T, spawn: impl Fn(Task) + Send + Sync + 'static) -> Self {
         Self {
             store: Arc::new(store),
@@ -78,6 +83,9 @@ impl<T: Store> IdempotencyLayer<T> {
     /// extensions. `None` refuses the request with 400. Default: the value of the one `Authorization` field.
     ///
     /// Requests of one caller share keys. Where one service answers for several hosts, the host belongs into it.
+    ///
+    /// **If credentials are renewed, set it**: a client that repeats a payment with a new token is another caller by the
+    /// default, and pays twice. What stays the same is the user, not the token.
     ///
     /// ```
     /// # #[derive(Clone)] struct User { id: String }

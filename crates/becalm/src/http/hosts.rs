@@ -2,34 +2,35 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::string::String;
 use std::sync::Arc;
 
-use becalm::{Keyed, Retrier};
-use http::header::HOST;
-use http::request::Parts;
+use crate::classify::ByTrait;
+use crate::keyed::Keyed;
+use crate::run::Retrier;
 
-/// The retriers of a layer.
+/// The retriers of an HTTP client, for drivers.
 #[derive(Clone)]
-pub(super) enum Retriers<C> {
+pub enum Retriers<C = ByTrait> {
+    /// One for all requests.
     One(Retrier<C>),
+    /// One for each host and port.
     PerHost(Arc<Keyed<String, Retrier<C>>>),
 }
 
 impl<C: Clone> Retriers<C> {
-    pub fn of(&self, head: &Parts) -> Retrier<C> {
+    /// The retrier of a request to this authority (RFC 3986 section 3.2), such as `orders.example:8080`: by host and port in
+    /// small letters, without user and password. The empty text where none is known.
+    pub fn of(&self, authority: &str) -> Retrier<C> {
         match self {
             Self::One(retrier) => retrier.clone(),
-            Self::PerHost(hosts) => Retrier::clone(&hosts.get(&*host(head))),
+            Self::PerHost(hosts) => Retrier::clone(&hosts.get(&*host(authority))),
         }
     }
 }
 
-/// Host and port in small letters, without user and password; the empty text where none is named.
-fn host(head: &Parts) -> Cow<'_, str> {
-    let of_uri = head.uri.authority().map(http::uri::Authority::as_str);
-    let of_header = || head.headers.get(HOST)?.to_str().ok();
-    let named = of_uri.or_else(of_header).unwrap_or_default();
-    let host = named.rsplit('@').next().unwrap_or(named);
+fn host(authority: &str) -> Cow<'_, str> {
+    let host = authority.rsplit('@').next().unwrap_or(authority);
     if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
         host.to_ascii_lowercase().into()
     } else {

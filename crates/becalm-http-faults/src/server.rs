@@ -1,41 +1,40 @@
-//! An HTTP server on loopback that fails where it is told to, and the client for it.
+//! An HTTP server on loopback that fails where it is told to.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm::{Policy, Retrier};
-use becalm_tower::client::ReplayBody;
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
+use hyper::http::request::Parts;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, Uri};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tower::Service;
 
 use crate::pieces::Pieces;
 
 /// The version that both ends speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
+    /// HTTP/1.1.
     Http1,
+    /// HTTP/2, with prior knowledge.
     Http2,
 }
 
 /// What the server does with a request. After the last of a script it answers 200.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Does {
     /// Reads it all, answers this status.
     Answer(u16),
+    /// Reads it all, answers this status with this header.
+    AnswerWith(u16, &'static str, String),
     /// Answers this status before it reads the body.
     AnswerEarly(u16),
     /// Reads it all, answers 503 with a body of this length, which pauses in its middle.
@@ -49,24 +48,38 @@ pub enum Does {
     /// Answers 200, and in the middle of its body waits until it is told to
     /// [hang up](Server::hang_up).
     CloseInResponse,
+    /// Answers 200 with a body of 64 bytes, and breaks off after so many of them.
+    BreakAt {
+        /// After how many.
+        at: usize,
+        /// Says in its head how many are to come.
+        is_length_told: bool,
+    },
     /// Refuses the stream of HTTP/2, before it reads anything of it.
     RefuseStream,
     /// Reads it all, and never answers.
     Stall,
 }
 
-/// The body of a request as the server saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// It did not come to its end, or not yet.
-    Broken,
-    /// It did, and was this long.
-    Whole(usize),
-    /// It had other bytes than [`bytes`].
-    Wrong,
+/// A request as the server saw it.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Method, path, headers.
+    pub head: Parts,
+    /// `None` where it did not come to its end, or not yet.
+    pub body: Option<Bytes>,
 }
 
+impl Seen {
+    /// A header that is a text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// A server, which stops when it is dropped.
 pub struct Server {
+    /// On which it listens.
     pub port: u16,
     state: Arc<State>,
     _connections: JoinSet<()>,
@@ -77,19 +90,19 @@ struct State {
     script: Mutex<VecDeque<Does>>,
     seen: Mutex<Vec<Seen>>,
     accepted: AtomicUsize,
+    wants: Mutex<Option<&'static str>>,
     hangs_up: Notify,
 }
 
-impl State {
-    fn next(&self) -> Does {
-        let mut script = self.script.lock().expect("unpoisoned");
-        script.pop_front().unwrap_or(Does::Answer(200))
-    }
-}
-
 impl Server {
+    /// A server that does this, one after the other.
+    ///
+    /// # Panics
+    ///
+    /// There is no port.
     pub async fn start(version: Version, script: impl IntoIterator<Item = Does>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::new(State::default());
         state.script.lock().expect("unpoisoned").extend(script);
@@ -110,21 +123,47 @@ impl Server {
         }
     }
 
-    pub fn uri(&self) -> String {
-        format!("http://127.0.0.1:{}/orders", self.port)
+    /// Where its orders are, by a name that [`Addresses`](crate::Addresses) knows.
+    pub fn url(&self) -> String {
+        format!("http://shop.test:{}/orders", self.port)
     }
 
+    /// The requests that have come.
+    ///
+    /// # Panics
+    ///
+    /// The server has panicked.
     pub fn seen(&self) -> Vec<Seen> {
         self.state.seen.lock().expect("unpoisoned").clone()
+    }
+
+    /// Their bodies.
+    pub fn bodies(&self) -> Vec<Option<Bytes>> {
+        self.seen().into_iter().map(|seen| seen.body).collect()
+    }
+
+    /// How many requests have come.
+    pub fn count(&self) -> usize {
+        self.seen().len()
+    }
+
+    /// How many connections were made.
+    pub fn accepted(&self) -> usize {
+        self.state.accepted.load(Ordering::SeqCst)
+    }
+
+    /// Answers 401 from now on to requests without this `Authorization`.
+    ///
+    /// # Panics
+    ///
+    /// The server has panicked.
+    pub fn want(&self, authorization: &'static str) {
+        *self.state.wants.lock().expect("unpoisoned") = Some(authorization);
     }
 
     /// Closes a connection.
     pub fn hang_up(&self) {
         self.state.hangs_up.notify_one();
-    }
-
-    pub fn accepted(&self) -> usize {
-        self.state.accepted.load(Ordering::SeqCst)
     }
 }
 
@@ -163,18 +202,28 @@ async fn answer(
     state: Arc<State>,
     closes: Arc<Notify>,
 ) -> Result<Response<Pieces>, h2::Error> {
-    let does = state.next();
     let is_head = request.method() == Method::HEAD;
-    let mut body = request.into_body();
+    let (head, mut body) = request.into_parts();
+    let wants = *state.wants.lock().expect("unpoisoned");
+    let is_known = wants.is_none_or(|wants| {
+        let has = head.headers.get("authorization");
+        has.is_some_and(|has| has == wants)
+    });
     let at = {
         let mut seen = state.seen.lock().expect("unpoisoned");
-        seen.push(Seen::Broken);
+        seen.push(Seen { head, body: None });
         seen.len() - 1
+    };
+    let does = if is_known {
+        let mut script = state.script.lock().expect("unpoisoned");
+        script.pop_front().unwrap_or(Does::Answer(200))
+    } else {
+        Does::Answer(401)
     };
     match does {
         Does::AnswerEarly(status) => {
             // Goes on reading, as servers do that want to keep their connection.
-            tokio::spawn(async move { note(&state, at, &mut body).await });
+            tokio::spawn(async move { note(&state, at, body).await });
             return Ok(with_status(status, Pieces::new(0, 1)));
         }
         Does::RefuseStream => return Err(h2::Reason::REFUSED_STREAM.into()),
@@ -183,17 +232,34 @@ async fn answer(
             closes.notify_one();
             return std::future::pending().await;
         }
-        _ => note(&state, at, &mut body).await,
+        _ => note(&state, at, body).await,
     }
     Ok(match does {
         Does::Answer(status) if is_head => with_status(status, Pieces::new(0, 1)),
-        Does::CloseInResponse if is_head => with_status(200, Pieces::new(0, 1)),
+        Does::CloseInResponse | Does::BreakAt { .. } if is_head => {
+            with_status(200, Pieces::new(0, 1))
+        }
         Does::Answer(status) => with_status(status, Pieces::new(2, 2)),
+        Does::AnswerWith(status, name, value) => {
+            let mut answer = with_status(status, Pieces::new(0, 1));
+            let value = value.parse().expect("a header");
+            answer.headers_mut().insert(name, value);
+            answer
+        }
         Does::RejectWith(length) => {
             let pause = Duration::from_millis(10);
             with_status(503, Pieces::new(length, 1024).pausing(pause))
         }
         Does::CloseInResponse => with_status(200, Pieces::new(64, 16).stalling()),
+        Does::BreakAt { at, is_length_told } => {
+            let body = Pieces::new(64, 16).breaking_at(at);
+            let body = if is_length_told {
+                body
+            } else {
+                body.of_unknown_length()
+            };
+            with_status(200, body)
+        }
         Does::Stall => std::future::pending().await,
         _ => {
             closes.notify_one();
@@ -202,107 +268,13 @@ async fn answer(
     })
 }
 
-async fn note(state: &State, at: usize, body: &mut Incoming) {
-    let (mut length, mut is_right) = (0, true);
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return };
-        if let Ok(data) = frame.into_data() {
-            is_right &= LONGEST.get(length..length + data.len()) == Some(&data);
-            length += data.len();
-        }
+async fn note(state: &State, at: usize, body: Incoming) {
+    if let Ok(body) = body.collect().await {
+        state.seen.lock().expect("unpoisoned")[at].body = Some(body.to_bytes());
     }
-    let seen = if is_right {
-        Seen::Whole(length)
-    } else {
-        Seen::Wrong
-    };
-    state.seen.lock().expect("unpoisoned")[at] = seen;
 }
 
 fn with_status(status: u16, body: Pieces) -> Response<Pieces> {
-    Response::builder()
-        .status(status)
-        .body(body)
-        .expect("valid")
+    let answer = Response::builder().status(status);
+    answer.body(body).expect("valid")
 }
-
-pub type Hyper<B> = Client<Connector, ReplayBody<B>>;
-
-/// hyper's pooled client, whose first connections go where nobody listens.
-pub fn hyper<B>(version: Version, refused: usize) -> Hyper<B>
-where
-    B: hyper::body::Body + Send + Unpin,
-{
-    let mut http = HttpConnector::new();
-    http.set_nodelay(true);
-    let nobody = TcpSocket::new_v4().expect("a socket");
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    nobody.bind(any).expect("a port");
-    let connector = Connector {
-        http,
-        refused: Arc::new(AtomicUsize::new(refused)),
-        nobody: Arc::new(nobody),
-    };
-    Client::builder(TokioExecutor::new())
-        .retry_canceled_requests(false)
-        .http2_only(version == Version::Http2)
-        .build(connector)
-}
-
-#[derive(Clone)]
-pub struct Connector {
-    http: HttpConnector,
-    refused: Arc<AtomicUsize>,
-    /// Has a port on which it does not listen.
-    nobody: Arc<TcpSocket>,
-}
-
-impl Service<Uri> for Connector {
-    type Response = <HttpConnector as Service<Uri>>::Response;
-    type Error = <HttpConnector as Service<Uri>>::Error;
-    type Future = <HttpConnector as Service<Uri>>::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.http.poll_ready(context)
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let count = |left: usize| left.checked_sub(1);
-        let is_refused = self
-            .refused
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, count);
-        let nobody = || Some(self.nobody.local_addr().ok()?.port());
-        self.http
-            .call(match is_refused.ok().and_then(|_| nobody()) {
-                Some(port) => Uri::builder()
-                    .scheme("http")
-                    .authority(format!("127.0.0.1:{port}"))
-                    .path_and_query("/")
-                    .build()
-                    .expect("valid"),
-                None => uri,
-            })
-    }
-}
-
-/// A policy whose waits are short.
-pub fn quick() -> Policy {
-    Policy::exponential(Duration::from_millis(1))
-        .attempt_timeout(Duration::from_secs(10))
-        .deadline(Duration::from_secs(50))
-}
-
-pub fn retrier() -> Retrier {
-    quick().retrier().expect("a valid policy")
-}
-
-/// The bytes of a body of this length.
-pub fn bytes(length: usize) -> Bytes {
-    LONGEST.slice(..length)
-}
-
-/// Of a length that no other divides, so that what is left out or comes twice is seen.
-static LONGEST: LazyLock<Bytes> = LazyLock::new(|| {
-    let cycle: Vec<u8> = (0..251).collect();
-    cycle.repeat((10 << 20) / 251 + 1).into()
-});

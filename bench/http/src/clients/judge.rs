@@ -1,0 +1,43 @@
+//! The policy that tower leaves to its users: the example of `tower::retry::budget`, with tower's backoff, which
+//! judges answers as well.
+
+use std::sync::Arc;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response};
+use tower::BoxError;
+use tower::retry::Policy;
+use tower::retry::backoff::{Backoff, ExponentialBackoff};
+use tower::retry::budget::{Budget, TpsBudget};
+
+type Answer = Result<Response<Incoming>, BoxError>;
+
+#[derive(Clone)]
+pub struct Judge {
+    pub retries: usize,
+    pub backoff: ExponentialBackoff,
+    pub budget: Arc<TpsBudget>,
+}
+
+impl Policy<Request<Full<Bytes>>, Response<Incoming>, BoxError> for Judge {
+    type Future = <ExponentialBackoff as Backoff>::Future;
+
+    fn retry(&mut self, _: &mut Request<Full<Bytes>>, answer: &mut Answer) -> Option<Self::Future> {
+        match answer {
+            Ok(answer) if !answer.status().is_server_error() => {
+                self.budget.deposit();
+                None
+            }
+            _ if self.retries == 0 || !self.budget.withdraw() => None,
+            _ => {
+                self.retries -= 1;
+                Some(self.backoff.next_backoff())
+            }
+        }
+    }
+
+    fn clone_request(&mut self, request: &Request<Full<Bytes>>) -> Option<Request<Full<Bytes>>> {
+        Some(request.clone())
+    }
+}

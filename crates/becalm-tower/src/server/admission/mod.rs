@@ -1,0 +1,11 @@
+//! Which requests does a server take on that gets more than it can do?
+
+mod layer;
+mod place;
+mod retries;
+mod service;
+mod shed;
+
+pub use layer::AdmissionLayer;
+pub use place::AdmittedBody;
+pub use service::{Admission, AdmissionFuture};

@@ -1,0 +1,135 @@
+//! How do many commands share one connection that comes and goes? It is dialled once for all who wait for
+//! it, at its own pace, and each waits as long as it likes.
+//!
+//! There is no task: what is to be done (a dial, the wait before it, a check) is a future that lies with the connection, and
+//! those who wait for it poll it in turn. While nobody waits, nothing is dialled.
+
+mod builder;
+mod get;
+mod none;
+mod work;
+
+pub use builder::Builder;
+pub use get::Get;
+pub use none::NoConnection;
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use core::time::Duration;
+use std::sync::Arc;
+
+use crate::classify::Failure;
+
+use super::Reconnect;
+use super::machine::DialId;
+use work::Core;
+
+/// A connection that commands share: clones share it, too.
+///
+/// Connecting begins at the top: what is retried around a command has no say in how its connection is dialled
+/// ([`detached`](crate::detached)). After it gave up, the first command that comes later than the policy's cap dials
+/// once more.
+///
+/// ```
+/// # #[cfg(feature = "tokio")]
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// use becalm::reconnect::{Reconnect, SharedConnection};
+/// use becalm::classify::connect;
+/// use std::time::Duration;
+/// # #[derive(Clone)] struct Redis;
+/// # async fn dial_redis() -> std::io::Result<Redis> { Ok(Redis) }
+/// # impl Redis { async fn get(&self, _: &str) -> std::io::Result<u32> { Ok(17) } }
+///
+/// let redis = SharedConnection::builder(Reconnect::for_commands(), || async {
+///     dial_redis().await.map_err(|error| (connect::classify(&error), error))
+/// })
+/// .build()
+/// .expect("a valid policy");
+///
+/// let held = redis.get(Some(Duration::from_secs(2))).await.expect("connected");
+/// let answer = held.get("orders").await;
+/// if answer.is_err() {
+///     held.lost(); // the next command dials anew
+/// }
+/// # assert_eq!(answer.ok(), Some(17));
+/// # }
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
+/// ```
+pub struct SharedConnection<C, E> {
+    core: Arc<Core<C, E>>,
+}
+
+/// A connection as one command holds it.
+#[derive(Debug, Clone)]
+#[must_use = "it is held for a command"]
+pub struct Held<C, E> {
+    connection: C,
+    id: DialId,
+    of: SharedConnection<C, E>,
+}
+
+impl<C: Clone + Send + 'static, E: Send + 'static> SharedConnection<C, E> {
+    /// A connection that is dialled so. The error of a dial comes with what it means.
+    pub fn builder<F>(
+        reconnect: Reconnect,
+        dial: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Builder<C, E>
+    where
+        F: Future<Output = Result<C, (Failure, E)>> + Send + 'static,
+    {
+        Builder::new(reconnect, dial)
+    }
+
+    /// The connection, dialled if there is none, waited for no longer than this.
+    ///
+    /// # Errors
+    ///
+    /// The time is over, or dialling was given up. The command has not been sent (its [`Classify`](crate::Classify) says so).
+    pub fn get(&self, within: Option<Duration>) -> Get<C, E> {
+        Get::new(self.clone(), within)
+    }
+}
+
+impl<C, E> Held<C, E> {
+    /// Says that the connection is of no use any more: the next command dials anew. One connection is lost once,
+    /// however many commands say so.
+    ///
+    /// What was sent and not answered may have taken effect. Whether to repeat it is the command's own decision.
+    pub fn lost(&self) {
+        self.of.core.lose(self.id, &Failure::transient());
+    }
+
+    /// Says that the connection is of no use any more, and what the server has said about coming back, or that it is not to.
+    pub fn lost_as(&self, failure: &Failure) {
+        self.of.core.lose(self.id, failure);
+    }
+}
+
+impl<C, E> Deref for Held<C, E> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.connection
+    }
+}
+
+/// The command's own clone: what it sets there, others do not see, unless the clones share it.
+impl<C, E> DerefMut for Held<C, E> {
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.connection
+    }
+}
+
+impl<C, E> Clone for SharedConnection<C, E> {
+    fn clone(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+        }
+    }
+}
+
+impl<C, E> fmt::Debug for SharedConnection<C, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedConnection").finish_non_exhaustive()
+    }
+}

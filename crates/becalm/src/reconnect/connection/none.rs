@@ -1,0 +1,66 @@
+//! What does a command learn that gets no connection?
+
+use core::fmt;
+use std::error::Error;
+use std::sync::Arc;
+
+use crate::classify::{Classify, Failure};
+use crate::stop::StopReason;
+
+/// There is no connection, and the command has not been sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NoConnection<E> {
+    /// The time that the command gave it is over. With it the error of the last dial, if one has failed.
+    TooLate(Option<Arc<E>>),
+    /// Dialling was given up, for this reason, after this error.
+    GaveUp(StopReason, Option<Arc<E>>),
+}
+
+impl<E> NoConnection<E> {
+    /// The error of the last dial, if one has failed.
+    pub fn error(&self) -> Option<&E> {
+        let (Self::TooLate(error) | Self::GaveUp(_, error)) = self;
+        error.as_deref()
+    }
+}
+
+impl<E> Clone for NoConnection<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::TooLate(error) => Self::TooLate(error.clone()),
+            Self::GaveUp(reason, error) => Self::GaveUp(*reason, error.clone()),
+        }
+    }
+}
+
+/// Nothing was sent. It may pass, unless dialling again does not help.
+impl<E> Classify for NoConnection<E> {
+    fn classify(&self) -> Failure {
+        match self {
+            Self::GaveUp(StopReason::Permanent | StopReason::DoNotRetry, _) => {
+                Failure::permanent().unsent()
+            }
+            _ => Failure::transient().unsent(),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for NoConnection<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLate(_) => f.write_str("no connection in time")?,
+            Self::GaveUp(reason, _) => write!(f, "gave up connecting because {reason}")?,
+        }
+        match self.error() {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for NoConnection<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error().map(|error| error as _)
+    }
+}
