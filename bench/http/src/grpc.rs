@@ -23,7 +23,7 @@ const CALLS: u32 = 500;
 const MESSAGE: Bytes = Bytes::from_static(&[0; 5]);
 
 /// Of a unary call that is answered at once, over a connection that stays: the median of rounds that take turns.
-pub fn costs(runtime: &Runtime) {
+pub fn print(runtime: &Runtime) {
     let address = start();
     let (mut bare, mut repeated) = {
         let _entered = runtime.enter();
@@ -46,7 +46,11 @@ pub fn costs(runtime: &Runtime) {
     println!("\n| | a unary call takes | more than tonic | allocations |");
     println!("|---|---|---|---|");
     println!("| tonic's channel | {bare_time:.1?} | | {} |", counts[0]);
-    println!("| becalm-grpc | {repeated_time:.1?} | {:.2} µs | {} |", more * 1e6, counts[1]);
+    println!(
+        "| becalm-grpc | {repeated_time:.1?} | {:.2} µs | {} |",
+        more * 1e6,
+        counts[1]
+    );
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -68,7 +72,9 @@ where
     let began = Instant::now();
     runtime.block_on(async {
         for _ in 0..CALLS {
-            std::future::poll_fn(|context| channel.poll_ready(context)).await.expect("it is ready");
+            std::future::poll_fn(|context| channel.poll_ready(context))
+                .await
+                .expect("it is ready");
             let request = Request::post("/shop.v1.Orders/Get")
                 .header("te", "trailers")
                 .header("content-type", "application/grpc");
@@ -82,7 +88,10 @@ where
 
 fn channel(address: SocketAddr) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{address}"));
-    endpoint.expect("an address").tcp_nodelay(true).connect_lazy()
+    endpoint
+        .expect("an address")
+        .tcp_nodelay(true)
+        .connect_lazy()
 }
 
 /// A server on a thread of its own.
@@ -91,7 +100,9 @@ fn start() -> SocketAddr {
     listener.set_nonblocking(true).expect("a socket");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         runtime.expect("a runtime").block_on(serve(listener));
     });
     address
@@ -107,9 +118,15 @@ async fn serve(listener: std::net::TcpListener) {
     }
 }
 
-async fn answer(request: Request<Incoming>) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = std::convert::Infallible>>> {
+async fn answer(
+    request: Request<Incoming>,
+) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = std::convert::Infallible>>>
+{
     request.into_body().collect().await?;
-    let status = HeaderMap::from_iter([("grpc-status".parse().expect("a name"), "0".parse().expect("a value"))]);
+    let status = HeaderMap::from_iter([(
+        "grpc-status".parse().expect("a name"),
+        "0".parse().expect("a value"),
+    )]);
     let body = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(status))));
     let answer = Response::builder().header("content-type", "application/grpc");
     Ok(answer.body(body).expect("valid"))

@@ -190,7 +190,9 @@ async fn an_interceptor_below_runs_for_each_attempt_and_one_above_for_each_call(
     let channel = InterceptedService::new(server.channel(), below);
     let channel = InterceptedService::new(idempotent(policy()).layer(channel), above);
     let mut client = OrdersClient::new(channel);
-    within(client.get(Order::of("a lamp"))).await.expect("an answer");
+    within(client.get(Order::of("a lamp")))
+        .await
+        .expect("an answer");
     assert_eq!(counts.map(|count| count.load(Ordering::SeqCst)), [2, 1]);
 }
 
