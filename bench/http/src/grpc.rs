@@ -58,8 +58,10 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-fn allocations(run: impl FnOnce() -> Duration) -> u64 {
-    let counted = allocation_counter::measure(|| drop(run()));
+fn allocations(mut run: impl FnMut() -> Duration) -> u64 {
+    let counted = allocation_counter::measure(|| {
+        run();
+    });
     counted.count_total / u64::from(CALLS)
 }
 
