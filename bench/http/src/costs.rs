@@ -1,60 +1,144 @@
-//! What does a request cost?
+//! What does a request cost that is answered at once?
 
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use becalm::Policy;
+use becalm_tower::client::RetryLayer;
+use http_body_util::{Either, Full};
+use hyper::body::Bytes;
+use hyper::{Request, Response};
 use reqwest::Method;
 use tokio::runtime::Runtime;
+use tower::retry::backoff::{ExponentialBackoffMaker, MakeBackoff};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
-use crate::clients::{Client, NAMES, Times};
+use crate::clients::judge::Judge;
+use crate::clients::{Client, NAMES, Times, over_hyper};
 use crate::server::Server;
 
 const TIMES: Times = Times {
     base: Duration::from_millis(1),
     cap: Duration::from_millis(10),
-    attempt: Duration::from_secs(30),
+    attempt: Duration::MAX,
 };
 
-/// Of a GET that is answered at once, over a connection that stays: the median of rounds that take
-/// turns.
+/// A client, and what makes so many calls of it.
+type Row<'a> = (&'a str, Box<dyn Fn(u32) + 'a>);
+
 pub fn print(runtime: &Runtime, server: &Server) {
-    const ROUNDS: usize = 61;
-    const CALLS: u32 = 500;
-    let url = format!("http://shop.test:{}/", server.address.port());
-    let clients = Client::over_reqwest(TIMES);
-    let mut times = [const { Vec::new() }; 4];
-    for _ in 0..ROUNDS {
-        for (client, times) in clients.iter().zip(&mut times) {
-            let began = Instant::now();
+    let port = server.address.port();
+    let url = format!("http://shop.test:{port}/");
+    let over_reqwest = Client::over_reqwest(TIMES).map(|client| {
+        let url = &url;
+        let run = move |calls: u32| {
             runtime.block_on(async {
-                for _ in 0..CALLS {
-                    client.call(Method::GET, &url, None).await;
+                for _ in 0..calls {
+                    client.call(Method::GET, url, None).await;
                 }
             });
-            times.push(began.elapsed() / CALLS);
-            server.take_seen();
+        };
+        Box::new(run) as Box<dyn Fn(u32)>
+    });
+    let names = NAMES.map(|(name, _)| name);
+    table(names.into_iter().zip(over_reqwest), 500);
+    server.take_seen();
+
+    let uri: hyper::Uri = format!("http://127.0.0.1:{port}/").parse().expect("valid");
+    let get = || {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = uri.clone();
+        request
+    };
+    let over_hyper: [Row; 3] = [
+        ("hyper-util", calls(runtime, over_hyper::hyper(), get)),
+        (names[4], calls(runtime, over_hyper::tower(TIMES), get)),
+        (
+            names[6],
+            calls(runtime, over_hyper::becalm_tower(TIMES), || {
+                get().map(Either::Left)
+            }),
+        ),
+    ];
+    table(over_hyper, 500);
+    server.take_seen();
+
+    let becalm = RetryLayer::new(&Policy::default().retrier().expect("a valid policy"));
+    let tower = tower::retry::RetryLayer::new(Judge {
+        retries: 3,
+        backoff: ExponentialBackoffMaker::default().make_backoff(),
+        budget: Arc::default(),
+    });
+    let alone: [Row; 3] = [
+        (
+            "a service that answers at once",
+            calls(runtime, service_fn(at_once), get),
+        ),
+        (
+            "tower's `retry` alone",
+            calls(runtime, tower.layer(service_fn(at_once)), get),
+        ),
+        (
+            "becalm-tower alone",
+            calls(runtime, becalm.layer(service_fn(at_once)), get),
+        ),
+    ];
+    table(alone, 20_000);
+}
+
+fn at_once<B>(_: Request<B>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
+    ready(Ok(Response::default()))
+}
+
+/// Makes calls of this service with these requests.
+fn calls<'a, S, B>(
+    runtime: &'a Runtime,
+    service: S,
+    request: impl Fn() -> Request<B> + 'a,
+) -> Box<dyn Fn(u32) + 'a>
+where
+    S: Service<Request<B>> + Clone + 'a,
+{
+    Box::new(move |calls| {
+        let mut service = service.clone();
+        runtime.block_on(async {
+            for _ in 0..calls {
+                let service = service.ready().await.ok().expect("it is ready");
+                drop(service.call(request()).await);
+            }
+        });
+    })
+}
+
+/// Prints the medians of rounds that take turns, over connections that stay, and compares them with the first.
+fn table<'a>(rows: impl IntoIterator<Item = Row<'a>>, calls: u32) {
+    const ROUNDS: usize = 61;
+    let rows: Vec<_> = rows.into_iter().collect();
+    let mut times = vec![Vec::new(); rows.len()];
+    for _ in 0..ROUNDS {
+        for ((_, run), times) in rows.iter().zip(&mut times) {
+            let began = Instant::now();
+            run(calls);
+            times.push(began.elapsed().as_secs_f64() / f64::from(calls));
         }
     }
-    println!("| | a GET takes | more than reqwest | allocations |");
-    println!("|---|---|---|---|");
-    let mut bare = Duration::ZERO;
-    for (((name, _), client), mut times) in NAMES.iter().zip(&clients).zip(times) {
-        times.sort_unstable();
+    println!("| | a GET takes | more | calls a second | allocations |");
+    println!("|---|---|---|---|---|");
+    let mut first = None;
+    for ((name, run), mut times) in rows.iter().zip(times) {
+        times.sort_unstable_by(f64::total_cmp);
         let median = times[times.len() / 2];
-        if bare.is_zero() {
-            bare = median;
-        }
-        let more = median.as_secs_f64() - bare.as_secs_f64();
-        let counted = allocation_counter::measure(|| {
-            runtime.block_on(async {
-                for _ in 0..CALLS {
-                    client.call(Method::GET, &url, None).await;
-                }
-            });
-        });
-        let allocations = counted.count_total / u64::from(CALLS);
+        let more = median - *first.get_or_insert(median);
+        let allocations = allocation_counter::measure(|| run(calls)).count_total;
         println!(
-            "| {name} | {median:.1?} | {:.2} µs | {allocations} |",
-            more * 1e6
+            "| {name} | {:.2} µs | {:.2} µs | {:.0} | {} |",
+            median * 1e6,
+            more * 1e6,
+            1.0 / median,
+            allocations / u64::from(calls)
         );
     }
+    println!();
 }

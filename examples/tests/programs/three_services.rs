@@ -113,11 +113,14 @@ async fn three_layers_of_four_attempts_add_up_and_multiply_only_where_they_may()
     }
 }
 
+/// What may reach `stock` of so many calls: each of three layers sends a tenth more than it is asked, and a burst of ten.
+fn bound(calls: usize) -> usize {
+    (0..3).fold(calls, |asked, _| asked + asked.div_ceil(10) + 10)
+}
+
 #[tokio::test]
 async fn budgets_bound_the_requests_of_the_last_whatever_the_rule() {
-    const CALLS: u16 = 100;
-    // Each layer sends a tenth more than it is asked, and a burst of ten.
-    let bound = 1.1_f64.powi(3) * f64::from(CALLS) + 10.0 * (1.0 + 1.1 + 1.1 * 1.1);
+    const CALLS: usize = 100;
     let ratio = Policy::default().budget;
     let mut tasks = JoinSet::new();
     for (nested, budget, is_bounded) in [
@@ -131,8 +134,8 @@ async fn budgets_bound_the_requests_of_the_last_whatever_the_rule() {
             for _ in 0..CALLS {
                 chain.call().await;
             }
-            let count = u32::try_from(chain.requests_of_stock()).expect("some hundreds");
-            assert_eq!(f64::from(count) <= bound, is_bounded, "{nested:?}: {count}");
+            let count = chain.requests_of_stock();
+            assert_eq!(count <= bound(CALLS), is_bounded, "{nested:?}: {count}");
         });
     }
     within(tasks.join_all()).await;
@@ -225,7 +228,6 @@ struct Trial {
 struct Outcome {
     calls: usize,
     requests_of_stock: usize,
-    succeeded: usize,
     /// From the end of the hang to the first of the calls that succeed in a row.
     back_after: Option<Duration>,
 }
@@ -280,13 +282,9 @@ impl Trial {
             }
         };
         tasks.shutdown().await;
-        let succeeded = calls
-            .iter()
-            .filter(|(_, ended)| ended.load(Ordering::SeqCst) == 2);
         Outcome {
             calls: calls.len(),
             requests_of_stock: chain.requests_of_stock(),
-            succeeded: succeeded.count(),
             back_after: back,
         }
     }
@@ -305,10 +303,8 @@ async fn after_a_hang_of_the_last_the_chain_comes_back() {
     };
     let outcome = within(trial.run(&Policy::default())).await;
     assert!(outcome.back_after.is_some());
-    let calls = u32::try_from(outcome.calls).expect("some hundreds");
-    let requests = u32::try_from(outcome.requests_of_stock).expect("some hundreds");
-    let bound = 1.1_f64.powi(3) * f64::from(calls) + 10.0 * (1.0 + 1.1 + 1.1 * 1.1);
-    assert!(f64::from(requests) <= bound, "{requests} of {calls} calls");
+    let (requests, calls) = (outcome.requests_of_stock, outcome.calls);
+    assert!(requests <= bound(calls), "{requests} of {calls} calls");
 }
 
 /// `scripts/prove chain` prints the table of `docs/layers.md`.
@@ -324,8 +320,8 @@ async fn chain_in_full() {
         in_a_row: 300,
         limit: Duration::from_secs(30),
     };
-    println!("| | calls that succeed, % | requests at `stock` for a call | back after, s |");
-    println!("|---|--:|--:|--:|");
+    println!("| | requests at `stock` for a call | back after, s |");
+    println!("|---|--:|--:|");
     let default = Policy::default();
     for (name, policy) in [
         ("no retries", default.clone().attempts(1)),
@@ -336,21 +332,13 @@ async fn chain_in_full() {
             "`nearest`, no budgets",
             default.clone().budget(Budget::None),
         ),
-        (
-            "`allow`, no budgets",
-            default.nested(Nested::Allow).budget(Budget::None),
-        ),
     ] {
         let outcome = trial.run(&policy).await;
         #[expect(clippy::cast_precision_loss, reason = "some thousands")]
-        let share = |count: usize| count as f64 / outcome.calls as f64;
+        let requests = outcome.requests_of_stock as f64 / outcome.calls as f64;
         let back = outcome.back_after.map_or("not within 30".into(), |back| {
             format!("{:.1}", back.as_secs_f64())
         });
-        let (succeeded, requests) = (
-            100.0 * share(outcome.succeeded),
-            share(outcome.requests_of_stock),
-        );
-        println!("| {name} | {succeeded:.1} | {requests:.2} | {back} |");
+        println!("| {name} | {requests:.2} | {back} |");
     }
 }

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::{Request, Response};
-use tower::BoxError;
 use tower::retry::Policy;
 use tower::retry::backoff::{Backoff, ExponentialBackoff};
 use tower::retry::budget::{Budget, TpsBudget};
 
-type Answer = Result<Response<Incoming>, BoxError>;
+type End<B, E> = Result<Response<B>, E>;
 
 #[derive(Clone)]
 pub struct Judge {
@@ -20,11 +19,11 @@ pub struct Judge {
     pub budget: Arc<TpsBudget>,
 }
 
-impl Policy<Request<Full<Bytes>>, Response<Incoming>, BoxError> for Judge {
+impl<B, E> Policy<Request<Full<Bytes>>, Response<B>, E> for Judge {
     type Future = <ExponentialBackoff as Backoff>::Future;
 
-    fn retry(&mut self, _: &mut Request<Full<Bytes>>, answer: &mut Answer) -> Option<Self::Future> {
-        match answer {
+    fn retry(&mut self, _: &mut Request<Full<Bytes>>, end: &mut End<B, E>) -> Option<Self::Future> {
+        match end {
             Ok(answer) if !answer.status().is_server_error() => {
                 self.budget.deposit();
                 None

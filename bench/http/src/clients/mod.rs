@@ -1,6 +1,6 @@
 //! The clients, each as its documentation says, with the same waits.
 
-mod judge;
+pub mod judge;
 pub mod over_hyper;
 pub mod over_reqwest;
 
@@ -20,7 +20,7 @@ pub struct Times {
     /// The first wait, and the longest.
     pub base: Duration,
     pub cap: Duration,
-    /// How long one attempt may take.
+    /// How long one attempt may take; `MAX` for any time.
     pub attempt: Duration,
 }
 
@@ -76,7 +76,7 @@ impl Client {
     pub async fn call(&self, method: Method, url: &str, body: Option<usize>) -> Answer {
         macro_rules! send {
             ($client:expr) => {{
-                let mut request = $client.request(method, url);
+                let mut request = $client.request(method.clone(), url);
                 if let Some(length) = body {
                     request = request.body(reqwest::Body::wrap(Pieces(length)));
                 }
@@ -84,21 +84,23 @@ impl Client {
             }};
         }
         // Not a name that reqwest's `retry` asks for: this machine.
-        let request = hyper::Request::builder().method(method.clone());
-        let request = request.uri(url.replace("shop.test", "127.0.0.1"));
+        let request = || {
+            let request = hyper::Request::builder().method(method.clone());
+            request.uri(url.replace("shop.test", "127.0.0.1"))
+        };
         let whole = || Full::from(vec![0; body.unwrap_or_default()]);
         Some(match self {
             Self::Reqwest(client) => send!(client),
             Self::Middleware(client) => send!(client),
             Self::BecalmReqwest(client) => send!(client),
-            Self::Tower(client) => status(client, request.body(whole())).await?,
-            Self::TowerResilience(client) => status(client, request.body(whole())).await?,
+            Self::Tower(client) => status(client, request().body(whole())).await?,
+            Self::TowerResilience(client) => status(client, request().body(whole())).await?,
             Self::BecalmTower(client) => {
                 let body = match body {
                     None => Either::Left(Full::default()),
                     Some(length) => Either::Right(Pieces(length)),
                 };
-                status(client, request.body(body)).await?
+                status(client, request().body(body)).await?
             }
         })
     }

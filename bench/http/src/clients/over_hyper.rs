@@ -18,7 +18,7 @@ use tower::{BoxError, Layer, ServiceBuilder};
 use super::judge::Judge;
 use super::{Pieces, Times};
 
-type Hyper<B> = Client<HttpConnector, B>;
+pub type Hyper<B> = Client<HttpConnector, B>;
 
 pub type Tower = tower::retry::Retry<Judge, Timeout<Hyper<Full<Bytes>>>>;
 
@@ -71,6 +71,6 @@ pub fn becalm_tower(times: Times) -> BecalmTower {
     RetryLayer::new(&retrier).layer(hyper())
 }
 
-fn hyper<B: hyper::body::Body<Data: Send> + Send>() -> Hyper<B> {
+pub fn hyper<B: hyper::body::Body<Data: Send> + Send>() -> Hyper<B> {
     Client::builder(TokioExecutor::new()).build_http()
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use becalm::Policy;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -42,10 +43,13 @@ pub fn becalm_reqwest(times: Times) -> becalm_reqwest::Client {
 
 /// Its time-out is that of an attempt; under `retry` it is that of all together.
 fn builder(times: Times) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder()
         .no_proxy()
-        .timeout(times.attempt)
-        .dns_resolver(Arc::new(Loopback))
+        .dns_resolver(Arc::new(Loopback));
+    if times.attempt == Duration::MAX {
+        return builder;
+    }
+    builder.timeout(times.attempt)
 }
 
 /// Every name is this machine.

@@ -7,14 +7,16 @@
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use becalm::rng::Seed;
 use becalm::time::TokioSleeper;
-use becalm::{Bulkhead, Policy};
-use becalm_tower::server::AdmissionLayer;
+use becalm::{Budget, Bulkhead, Policy};
+use becalm_reqwest::ClientBuilder;
+use becalm_tower::server::{AdmissionLayer, ScopeLayer};
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Incoming};
@@ -37,7 +39,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 struct Scale {
     workers: u32,
     work: Duration,
-    length: Duration,
+    /// What is counted, after the warm-up.
+    counted: Duration,
     is_real: bool,
 }
 
@@ -49,7 +52,7 @@ impl Scale {
 
     /// Requests that the server can work on from the end of the warm-up on.
     fn capacity(self) -> f64 {
-        f64::from(self.workers) * (self.length - WARM_UP).as_secs_f64() / self.work.as_secs_f64()
+        f64::from(self.workers) * self.counted.as_secs_f64() / self.work.as_secs_f64()
     }
 }
 
@@ -59,6 +62,45 @@ enum Clients {
     Naive,
     /// becalm-reqwest with its default policy.
     Becalm,
+    /// becalm-reqwest without a budget, which tells the server of its attempts and hears what that says of them, or not.
+    Unbounded { are_known: bool },
+}
+
+/// A call that says whether it succeeded.
+type Call = Pin<Box<dyn Future<Output = bool> + Send>>;
+
+impl Clients {
+    /// What makes calls to this server.
+    fn calls(self, url: String) -> Box<dyn Fn() -> Call> {
+        let reqwest = reqwest::Client::builder().no_proxy();
+        let mut policy = Policy::default().attempt_timeout(PATIENCE);
+        if matches!(self, Self::Unbounded { .. }) {
+            policy.budget = Budget::None;
+        }
+        let retrier = policy.builder().seed(Seed::fixed(1)).build();
+        let retrier = retrier.expect("a valid policy");
+        let mut client = ClientBuilder::new(reqwest, &retrier);
+        match self {
+            Self::Naive => {
+                let naive = reqwest::Client::builder().no_proxy().build();
+                let naive = naive.expect("a client");
+                return Box::new(move || Box::pin(by_the_naive(naive.clone(), url.clone())));
+            }
+            Self::Unbounded { are_known: true } => client = client.scope_to([&*url]),
+            Self::Unbounded { .. } | Self::Becalm => {}
+        }
+        let client = client.build().expect("a client");
+        Box::new(move || Box::pin(by_becalm(client.clone(), url.clone())))
+    }
+}
+
+/// What came of it.
+#[derive(Debug)]
+struct Outcome {
+    /// The calls that succeed after the warm-up, as a share of the requests that the server could work on.
+    goodput: f64,
+    /// Requests that reach a server that sheds, for each call, in the second half.
+    amplification: f64,
 }
 
 /// Moves the clock on.
@@ -116,7 +158,7 @@ where
             connections.spawn(async move { drop(connection.await) });
         }
     });
-    (format!("http://{address}/"), server)
+    (format!("http://{address}"), server)
 }
 
 /// One call by becalm-reqwest.
@@ -136,74 +178,80 @@ async fn by_the_naive(client: reqwest::Client, url: String) -> bool {
     false
 }
 
-/// Asks this server three times as often as it can answer.
-async fn ask(scale: Scale, clients: Clients, url: &str, good: &Arc<AtomicU32>, start: Instant) {
-    let reqwest = || reqwest::Client::builder().no_proxy();
-    let naive = reqwest().build().expect("a client");
-    let policy = Policy::default().attempt_timeout(PATIENCE);
-    let retrier = policy.builder().seed(Seed::fixed(1)).build();
-    let becalm = becalm_reqwest::Client::new(reqwest(), &retrier.expect("a valid policy"));
-    let becalm = becalm.expect("a client");
-    let mut calls = JoinSet::new();
-    let mut at = Duration::ZERO;
-    while at < scale.length {
-        pass(start + at, scale.is_real).await;
-        at += scale.gap() / 3;
-        let (naive, becalm, url) = (naive.clone(), becalm.clone(), url.to_owned());
-        let good = Arc::clone(good);
-        calls.spawn(async move {
-            let is_good = match clients {
-                Clients::Naive => by_the_naive(naive, url).await,
-                Clients::Becalm => by_becalm(becalm, url).await,
-            };
-            let counts = is_good && start.elapsed() >= WARM_UP;
-            good.fetch_add(u32::from(counts), Ordering::Relaxed);
-        });
-        while calls.try_join_next().is_some() {}
-    }
-}
-
-/// The calls that succeed, as a share of the requests that the server could work on.
-async fn goodput(scale: Scale, clients: Clients, sheds: bool) -> f64 {
-    let (good, start) = (Arc::<AtomicU32>::default(), Instant::now());
+/// Asks a server three times as often as it can answer.
+async fn ask(scale: Scale, clients: Clients, sheds: bool) -> Outcome {
+    let (good, arrived) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+    let (start, half) = (Instant::now(), (WARM_UP + scale.counted) / 2);
     let (url, server) = if sheds {
         let places = Bulkhead::calls(scale.workers).waiting(100);
         let layer = AdmissionLayer::new(places).expect("valid");
         let layer = layer.target(scale.gap() * 2);
         let layer = layer.clock(TokioSleeper::new()).seed(Seed::fixed(1));
-        serve(layer.layer(worker(scale))).await
+        let arrived = Arc::clone(&arrived);
+        let hears = ScopeLayer::from_callers(|_| true).on_attempt(move |_| {
+            let counts = start.elapsed() >= half;
+            arrived.fetch_add(u32::from(counts), Ordering::Relaxed);
+        });
+        serve(hears.layer(layer.layer(worker(scale)))).await
     } else {
         serve(worker(scale)).await
     };
-    ask(scale, clients, &url, &good, start).await;
+    let call = clients.calls(url);
+    let (mut calls, mut count) = (JoinSet::new(), 0);
+    let gap = scale.gap() / 3;
+    while gap * count < WARM_UP + scale.counted {
+        pass(start + gap * count, scale.is_real).await;
+        count += 1;
+        let (call, good) = (call(), Arc::clone(&good));
+        calls.spawn(async move {
+            let counts = call.await && start.elapsed() >= WARM_UP;
+            good.fetch_add(u32::from(counts), Ordering::Relaxed);
+        });
+        while calls.try_join_next().is_some() {}
+    }
     drop(server);
-    f64::from(good.load(Ordering::Relaxed)) / scale.capacity()
+    Outcome {
+        goodput: f64::from(good.load(Ordering::Relaxed)) / scale.capacity(),
+        amplification: f64::from(arrived.load(Ordering::Relaxed)) * 2.0 / f64::from(count),
+    }
 }
 
 /// A hundred requests a second, for four seconds.
 const SMALL: Scale = Scale {
     workers: 5,
     work: Duration::from_millis(50),
-    length: Duration::from_secs(4),
+    counted: Duration::from_secs(3),
     is_real: false,
 };
 
 #[tokio::test(start_paused = true)]
 async fn naive_clients_keep_a_server_down_that_does_not_shed_and_not_one_that_does() {
-    let (with, without) = (
-        goodput(SMALL, Clients::Naive, true).await,
-        goodput(SMALL, Clients::Naive, false).await,
-    );
+    let with = ask(SMALL, Clients::Naive, true).await.goodput;
+    let without = ask(SMALL, Clients::Naive, false).await.goodput;
     assert!(with >= 0.9 && without <= 0.1, "{with} {without}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_retries_help_a_server_that_is_overloaded_and_shedding_does() {
-    let (with, without) = (
-        goodput(SMALL, Clients::Becalm, true).await,
-        goodput(SMALL, Clients::Becalm, false).await,
-    );
+    let with = ask(SMALL, Clients::Becalm, true).await.goodput;
+    let without = ask(SMALL, Clients::Becalm, false).await.goodput;
     assert!(with >= 0.9 && without <= 0.1, "{with} {without}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_hear_when_retries_dominate_send_about_as_many_as_first_tries() {
+    // Long enough for all retries, of which each comes a second or more after the attempt before.
+    let scale = Scale {
+        workers: 2,
+        work: Duration::from_millis(40),
+        counted: Duration::from_secs(15),
+        is_real: false,
+    };
+    let [hear, do_not] = [true, false].map(|are_known| Clients::Unbounded { are_known });
+    let (hear, do_not) = (ask(scale, hear, true).await, ask(scale, do_not, true).await);
+    assert!(hear.goodput >= 0.9, "{hear:?}");
+    assert!((1.5..=2.2).contains(&hear.amplification), "{hear:?}");
+    assert!(do_not.amplification >= 2.5, "{do_not:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -213,12 +261,12 @@ async fn in_full() {
     let scale = Scale {
         workers: 25,
         work: Duration::from_millis(50),
-        length: Duration::from_secs(11),
+        counted: Duration::from_secs(10),
         is_real: true,
     };
     for clients in [Clients::Naive, Clients::Becalm] {
         for sheds in [true, false] {
-            let share = goodput(scale, clients, sheds).await;
+            let share = ask(scale, clients, sheds).await.goodput;
             let layer = if sheds { "with" } else { "without" };
             let percent = share * 100.0;
             println!(

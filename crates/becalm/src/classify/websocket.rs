@@ -45,6 +45,52 @@ pub const fn classify_close(code: u16) -> Failure {
     }
 }
 
+/// Classifies a close code as Centrifugo's clients do (its documentation, *Client protocol*, as of 2026): 3000 to 3499 and 4000 to
+/// 4499 connect again, 3500 to 3999 and 4500 to 4999 do not. Others as [`classify_close`].
+pub const fn classify_centrifugo(code: u16) -> Failure {
+    match code {
+        3013 => Failure::throttled(), // too many requests
+        3000..3500 | 4000..4500 => Failure::transient(),
+        3500..5000 => Failure::permanent(),
+        _ => classify_close(code),
+    }
+}
+
+/// Classifies a close code by the Pusher Channels protocol (version 7): 4000 to 4099 do not connect again unchanged, 4100 to
+/// 4199 connect again after a second or more, 4200 to 4299 at once. Others as [`classify_close`].
+///
+/// "At once" is spread as any first wait is: clients of one server fall together.
+pub const fn classify_pusher(code: u16) -> Failure {
+    const LATER: Hint = Hint::AtLeast(Duration::from_secs(1));
+    match code {
+        4000..4100 => Failure::permanent(),
+        4100..4200 => Failure::throttled().hint(LATER),
+        4200..4300 => Failure::transient(),
+        _ => classify_close(code),
+    }
+}
+
+/// Classifies a close code of Discord's gateway (its documentation, *Gateway close event codes*, as of 2026): 4004 and 4010 to
+/// 4014 do not connect again, the others from 4000 to 4009 do, and so does 1000. Others as [`classify_close`].
+pub const fn classify_discord(code: u16) -> Failure {
+    match code {
+        4004 | 4010..=4014 => Failure::permanent(),
+        4008 => Failure::throttled(), // rate limited
+        1000 | 4000..=4009 => Failure::transient(),
+        _ => classify_close(code),
+    }
+}
+
+/// Classifies a close code as graphql-ws 6.4.2 does: 4004, 4005, 4400, 4401, 4406, 4409, 4429 and 4500 do not connect again, nor
+/// do those of RFC 6455 that mean a fault of the client's; any other does.
+pub const fn classify_graphql_ws(code: u16) -> Failure {
+    match code {
+        4004 | 4005 | 4400 | 4401 | 4406 | 4409 | 4429 | 4500 => Failure::permanent(),
+        4000..5000 => Failure::transient(),
+        _ => classify_close(code),
+    }
+}
+
 /// Classifies the HTTP status of a handshake that failed: as [`http_status::classify`], and unsent,
 /// since no message has left.
 ///
@@ -75,6 +121,31 @@ mod tests {
                 "{code}"
             );
             assert_eq!(failure.hint.is_some(), code == 1012, "{code}");
+        }
+    }
+
+    #[test]
+    fn one_code_means_different_things_to_different_applications() {
+        use Class::{Permanent, Throttled, Transient};
+        for (code, centrifugo, pusher, discord, graphql_ws) in [
+            (1000, Permanent, Permanent, Transient, Permanent),
+            (1006, Transient, Transient, Transient, Transient),
+            (3001, Transient, Permanent, Permanent, Permanent),
+            (3013, Throttled, Permanent, Permanent, Permanent),
+            (3500, Permanent, Permanent, Permanent, Permanent),
+            (4000, Transient, Permanent, Transient, Transient),
+            (4004, Transient, Permanent, Permanent, Permanent),
+            (4008, Transient, Permanent, Throttled, Transient),
+            (4014, Transient, Permanent, Permanent, Transient),
+            (4100, Transient, Throttled, Permanent, Transient),
+            (4200, Transient, Transient, Permanent, Transient),
+            (4401, Transient, Permanent, Permanent, Permanent),
+            (4500, Permanent, Permanent, Permanent, Permanent),
+        ] {
+            assert_eq!(classify_centrifugo(code).class, centrifugo, "{code}");
+            assert_eq!(classify_pusher(code).class, pusher, "{code}");
+            assert_eq!(classify_discord(code).class, discord, "{code}");
+            assert_eq!(classify_graphql_ws(code).class, graphql_ws, "{code}");
         }
     }
 

@@ -36,11 +36,11 @@ use super::service::Admission;
 ///
 /// **When retries dominate**, it is told not to come back at all: when more than half of the last hundred or so requests of
 /// known callers are retries, one that is shed carries `becalm-retry: do-not-retry` and `x-should-retry: false`, or a pushback
-/// of -1. A [`ScopeLayer`](super::ScopeLayer) outside of this one names the callers that are known, counted and told; without
+/// of -1. A [`ScopeLayer`](crate::server::ScopeLayer) outside of this one names the callers that are known, counted and told; without
 /// it nobody is.
 ///
 /// A request has its place until the body of its answer is over or dropped, so the layer stands inside of
-/// an [`IdempotencyLayer`](super::IdempotencyLayer), whose handlers go on when their clients leave.
+/// an [`IdempotencyLayer`](crate::server::IdempotencyLayer), whose handlers go on when their clients leave.
 ///
 /// ```
 /// use becalm::Bulkhead;

@@ -1,6 +1,7 @@
 //! How does one request get its place, or not?
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use becalm::Scope;
@@ -16,11 +17,12 @@ use super::place::{AdmittedBody, Place};
 #[derive(Debug, Clone)]
 pub struct Admission<S> {
     service: S,
-    layer: AdmissionLayer,
+    layer: Arc<AdmissionLayer>,
 }
 
 impl<S> Admission<S> {
     pub(super) fn new(service: S, layer: AdmissionLayer) -> Self {
+        let layer = Arc::new(layer);
         Self { service, layer }
     }
 }
@@ -41,7 +43,7 @@ where
         // The one that is ready goes, and its clone stays.
         let clone = self.service.clone();
         let service = std::mem::replace(&mut self.service, clone);
-        let layer = self.layer.clone();
+        let layer = Arc::clone(&self.layer);
         layer.retries.count(Scope::current());
         let (head, body) = request.into_parts();
         let waiter = layer.waiter(&head);
@@ -59,7 +61,7 @@ pin_project_lite::pin_project! {
     /// The future of a request that waits for its place, or has one.
     #[must_use = "futures do nothing unless polled"]
     pub struct AdmissionFuture<S, B, F> {
-        layer: AdmissionLayer,
+        layer: Arc<AdmissionLayer>,
         waits: Option<(S, Request<B>, Waiter)>,
         timer: Option<Sleep>,
         #[pin]

@@ -1,0 +1,208 @@
+//! Where does a socket dial, and how does it behave?
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::Failure;
+use becalm::classify::websocket::classify_close;
+use becalm::policy::InvalidPolicy;
+use becalm::reconnect::{Pacer, Reconnect};
+use becalm::rng::Seed;
+use becalm::time::{Sleeper, TokioSleeper};
+#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+use tokio_tungstenite::Connector;
+use tokio_tungstenite::tungstenite::http::Uri;
+use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
+
+use crate::{Event, Heartbeat, Overflow, WebSocket};
+
+/// The settings of a [`WebSocket`].
+///
+/// | setting | default |
+/// |---|---|
+/// | [`reconnect`](Self::reconnect) | for ever, full jitter under 1 s x 2 up to 30 s; a connection is healthy after 5 s |
+/// | [`heartbeat`](Self::heartbeat) | a ping after 20 s of quiet, lost after 10 s more |
+/// | [`outbox`](Self::outbox) | 1 MiB; who sends more waits |
+/// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
+/// | [`patience`](Self::patience) | 10 s for a dial, 5 s for the end of a close |
+#[derive(Clone)]
+#[must_use = "settings do nothing until they are opened"]
+pub struct Client {
+    pub(crate) provider: Arc<Provider>,
+    #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+    pub(crate) connector: Option<Connector>,
+    pub(crate) closing: Arc<Closing>,
+    pub(crate) reconnect: Reconnect,
+    pub(crate) pacer: Option<Pacer>,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) outbox: (usize, Overflow),
+    pub(crate) limits: WebSocketConfig,
+    pub(crate) dial_patience: Duration,
+    pub(crate) close_patience: Duration,
+    pub(crate) observer: Option<Arc<Observer>>,
+    pub(crate) sleeper: Arc<dyn Sleeper>,
+    pub(crate) seed: Arc<Seed>,
+}
+
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+type Provided = Pin<Box<dyn Future<Output = Result<ClientRequestBuilder, BoxError>> + Send>>;
+type Provider = dyn Fn(Dialling) -> Provided + Send + Sync;
+type Closing = dyn Fn(u16, &str) -> Failure + Send + Sync;
+type Observer = dyn Fn(Event<'_>) + Send + Sync;
+
+/// What a provider knows of the dial that it names an endpoint for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dialling {
+    /// The number of the dial since the last healthy connection, as the policy counts attempts.
+    pub number: u32,
+    /// The last login was refused (401 or 407): renew it. A second refusal in a row is the end.
+    pub login_was_refused: bool,
+}
+
+impl Client {
+    /// A socket to this address: `ws://` or, with a feature for TLS, `wss://`.
+    pub fn new(address: Uri) -> Self {
+        let request = ClientRequestBuilder::new(address);
+        Self::with_provider(move |_| {
+            let request = request.clone();
+            async move { Ok(request) }
+        })
+    }
+
+    /// A socket whose address, headers and subprotocols are asked for at every dial. A provider that fails is a dial that
+    /// has failed.
+    ///
+    /// ```
+    /// use becalm_ws::{Client, ClientRequestBuilder};
+    /// # async fn token(_renew: bool) -> std::io::Result<String> { Ok("17".into()) }
+    ///
+    /// let orders = Client::with_provider(|dial| async move {
+    ///     let token = token(dial.login_was_refused).await?;
+    ///     let address = "wss://shop.example/orders".parse()?;
+    ///     Ok(ClientRequestBuilder::new(address)
+    ///         .with_header("authorization", format!("Bearer {token}"))
+    ///         .with_sub_protocol("orders.v2"))
+    /// });
+    /// # let _ = orders;
+    /// ```
+    pub fn with_provider<F>(provider: impl Fn(Dialling) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<ClientRequestBuilder, BoxError>> + Send + 'static,
+    {
+        Self {
+            provider: Arc::new(move |dialling| Box::pin(provider(dialling))),
+            #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+            connector: None,
+            closing: Arc::new(|code, _| classify_close(code)),
+            reconnect: Reconnect::default(),
+            pacer: None,
+            heartbeat: Heartbeat::default(),
+            outbox: (1024 * 1024, Overflow::Wait),
+            limits: WebSocketConfig::default()
+                .read_buffer_size(4 * 1024)
+                .write_buffer_size(4 * 1024),
+            dial_patience: Duration::from_secs(10),
+            close_patience: Duration::from_secs(5),
+            observer: None,
+            sleeper: Arc::new(TokioSleeper::new()),
+            seed: Arc::default(),
+        }
+    }
+
+    /// Sets when it dials again, and what proves a connection healthy.
+    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = reconnect;
+        self
+    }
+
+    /// Sets the pacer that its dials share with those of other sockets. Default: none.
+    pub fn pacer(mut self, pacer: Pacer) -> Self {
+        self.pacer = Some(pacer);
+        self
+    }
+
+    /// Sets what the peer's close codes mean: code, reason. Default:
+    /// [`classify_close`], the table of RFC 6455 and of IANA. `becalm::classify::websocket` has those of
+    /// Centrifugo, Pusher, Discord and graphql-ws.
+    pub fn closing(
+        mut self,
+        meaning: impl Fn(u16, &str) -> Failure + Send + Sync + 'static,
+    ) -> Self {
+        self.closing = Arc::new(meaning);
+        self
+    }
+
+    /// Sets how a half-open connection is found.
+    pub fn heartbeat(mut self, heartbeat: Heartbeat) -> Self {
+        self.heartbeat = heartbeat;
+        self
+    }
+
+    /// Sets how many bytes of messages may wait to be sent, and what happens to those beyond.
+    pub fn outbox(mut self, bytes: usize, overflow: Overflow) -> Self {
+        self.outbox = (bytes, overflow);
+        self
+    }
+
+    /// Sets the bounds of messages and frames, and the sizes of buffers. A larger read buffer is faster where much comes, and
+    /// is held by every connection.
+    pub fn limits(mut self, limits: WebSocketConfig) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets how long a dial may take, provider, TLS and handshake together, and how long the end of a close.
+    pub fn patience(mut self, dial: Duration, close: Duration) -> Self {
+        (self.dial_patience, self.close_patience) = (dial, close);
+        self
+    }
+
+    #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+    /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default: by the features of this crate.
+    pub fn connector(mut self, connector: Connector) -> Self {
+        self.connector = Some(connector);
+        self
+    }
+
+    /// Is told of everything that happens.
+    pub fn observer(mut self, observer: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// Sets where the draws of its delays come from. Default: the operating system's entropy.
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.seed = Arc::new(seed);
+        self
+    }
+
+    /// The socket. It dials when it is first polled. Each that is opened from one client has state of its own.
+    ///
+    /// # Errors
+    ///
+    /// The policy of [`reconnect`](Self::reconnect) is invalid.
+    pub fn open(&self) -> Result<WebSocket, InvalidPolicy> {
+        WebSocket::new(self.clone())
+    }
+
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        if let Some(observer) = &self.observer {
+            observer(event);
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("reconnect", &self.reconnect)
+            .field("heartbeat", &self.heartbeat)
+            .field("outbox", &self.outbox)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

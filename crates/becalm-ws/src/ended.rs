@@ -1,0 +1,128 @@
+//! Why is there no connection, and what does that mean for dialling again?
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::SystemTime;
+
+use becalm::classify::connect;
+use becalm::classify::websocket::{classify_close, classify_handshake};
+use becalm::{Failure, StopReason, http};
+use tokio_tungstenite::tungstenite::{Error, protocol::CloseFrame};
+
+/// Why a connection has ended, or has not come about.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The provider has named no endpoint.
+    NoEndpoint(Box<dyn StdError + Send + Sync>),
+    /// The dial, the provider's part included, took too long.
+    TooLate,
+    /// There was no connection, or no handshake.
+    Handshake(Box<Error>),
+    /// The peer closed it, with a code or without.
+    Closed(Option<CloseFrame>),
+    /// It broke; `None` if it ended without a word.
+    Broken(Option<Box<Error>>),
+    /// Nothing came any more, not even an answer to a ping.
+    Silent,
+}
+
+/// It does not dial again by itself: [`dial_now`](crate::Handle::dial_now) does.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct GaveUp {
+    /// The reason.
+    pub reason: StopReason,
+    /// How the last connection ended.
+    pub ended: Ended,
+}
+
+impl Ended {
+    /// What that means, by the tables of [`becalm::classify`] but for the close codes, which are judged so.
+    pub(crate) fn meaning(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
+        match self {
+            Self::NoEndpoint(_) | Self::TooLate => Failure::transient().unsent(),
+            Self::Handshake(error) => handshake(error),
+            // tungstenite 0.30 hands on codes that it does not know, 1014 among them, as 1002 with this reason.
+            Self::Closed(Some(frame))
+                if u16::from(frame.code) == 1002
+                    && frame.reason.as_str() == "Protocol violation" =>
+            {
+                classify_close(1014)
+            }
+            Self::Closed(Some(frame)) => closing(frame.code.into(), frame.reason.as_str()),
+            Self::Closed(None) => closing(1005, ""),
+            // What the peer has sent would be refused again.
+            Self::Broken(Some(error)) if is_its_fault(error) => closing(1002, ""),
+            Self::Broken(_) | Self::Silent => closing(1006, ""),
+        }
+    }
+
+    /// Whether it is for the want of a login, which the provider may renew.
+    pub(crate) fn wants_login(&self) -> bool {
+        match self {
+            Self::Handshake(error) => match &**error {
+                Error::Http(answer) => matches!(answer.status().as_u16(), 401 | 407),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+fn handshake(error: &Error) -> Failure {
+    match error {
+        Error::Io(error) => connect::classify(error),
+        Error::Http(answer) => {
+            let mut failure = classify_handshake(answer.status().as_u16());
+            failure.hint = http::hint(answer.headers(), SystemTime::now);
+            failure
+        }
+        // A connection that was cut within the handshake.
+        Error::Protocol(
+            tokio_tungstenite::tungstenite::error::ProtocolError::HandshakeIncomplete,
+        ) => Failure::transient().unsent(),
+        // It is no WebSocket, or none of this subprotocol; the address, a header or a certificate is wrong.
+        _ => Failure::permanent().unsent(),
+    }
+}
+
+fn is_its_fault(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Capacity(_) | Error::Utf8(_) | Error::AttackAttempt
+    )
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoEndpoint(error) => write!(f, "no endpoint: {error}"),
+            Self::TooLate => f.write_str("the dial took too long"),
+            Self::Handshake(error) => write!(f, "no handshake: {error}"),
+            Self::Closed(Some(frame)) => write!(f, "the peer closed it: {frame}"),
+            Self::Closed(None) => f.write_str("the peer closed it"),
+            Self::Broken(Some(error)) => write!(f, "it broke: {error}"),
+            Self::Broken(None) => f.write_str("it ended without a word"),
+            Self::Silent => f.write_str("nothing came any more"),
+        }
+    }
+}
+
+impl StdError for Ended {}
+
+impl fmt::Display for GaveUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "gave up connecting because {}: {}",
+            self.reason, self.ended
+        )
+    }
+}
+
+impl StdError for GaveUp {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.ended)
+    }
+}

@@ -1,0 +1,219 @@
+//! How does the rest of a program talk to a socket that a task owns?
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use crate::outbox::Outbox;
+use crate::{Overflow, Refused};
+
+/// Where a socket stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum State {
+    /// It dials.
+    Connecting,
+    /// It has a connection.
+    Open,
+    /// It waits before it dials again.
+    Waiting,
+    /// It does not dial: there is no network.
+    Offline,
+    /// It does not dial by itself any more.
+    GaveUp,
+    /// It was closed, or its socket is gone.
+    Closed,
+}
+
+/// A socket from elsewhere: another task, another thread. It outlives connections; clones are one handle.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    inner: Mutex<Inner>,
+    /// Notified when there is room in the outbox.
+    room: Notify,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub outbox: Outbox,
+    pub orders: Vec<Order>,
+    pub state: State,
+    /// The tasks that poll the socket as a stream and as a sink: two, where it is split.
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// What is asked of a socket.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Close(Option<CloseFrame>),
+    DialNow,
+    Online,
+    Offline,
+    NetworkChanged,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Puts a message into the outbox, and waits for room if the outbox is set so. Sent is another thing than taken.
+    ///
+    /// # Errors
+    ///
+    /// The message was not taken, and comes back.
+    pub async fn send(&self, message: impl Into<Message>) -> Result<(), Refused> {
+        let mut message = message.into();
+        loop {
+            let room = self.shared.room.notified();
+            let mut room = std::pin::pin!(room);
+            room.as_mut().enable();
+            match self.try_send(message) {
+                Err(Refused::Full(back)) if self.waits_when_full() => message = back,
+                ended => return ended,
+            }
+            room.await;
+        }
+    }
+
+    /// Puts a message into the outbox, and waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// The message was not taken, and comes back.
+    pub fn try_send(&self, message: impl Into<Message>) -> Result<(), Refused> {
+        self.shared.push(message.into())
+    }
+
+    /// Closes the socket with this frame: what the outbox holds is sent first, if there is a connection. Its stream
+    /// ends.
+    pub fn close(&self, frame: Option<CloseFrame>) {
+        self.shared.order(Order::Close(frame));
+    }
+
+    /// Dials at once, for a person who presses a button: after it gave up, or in place of a wait.
+    pub fn dial_now(&self) {
+        self.shared.order(Order::DialNow);
+    }
+
+    /// Says that there is no network: no dial begins.
+    pub fn offline(&self) {
+        self.shared.order(Order::Offline);
+    }
+
+    /// Says that there is a network again: a wait ends soon.
+    pub fn online(&self) {
+        self.shared.order(Order::Online);
+    }
+
+    /// Says that the network has changed, or the machine has slept: a wait ends soon, and an open connection is asked whether it
+    /// is alive.
+    pub fn network_changed(&self) {
+        self.shared.order(Order::NetworkChanged);
+    }
+
+    /// Where the socket stands.
+    pub fn state(&self) -> State {
+        self.shared.lock().state
+    }
+
+    /// How many bytes wait to be sent.
+    pub fn waiting_bytes(&self) -> usize {
+        self.shared.lock().outbox.bytes()
+    }
+
+    fn waits_when_full(&self) -> bool {
+        self.shared.lock().outbox.waits_when_full()
+    }
+}
+
+impl Shared {
+    pub fn new(bound: usize, overflow: Overflow) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                outbox: Outbox::new(bound, overflow),
+                orders: Vec::new(),
+                state: State::Connecting,
+                reader: None,
+                writer: None,
+            }),
+            room: Notify::new(),
+        }
+    }
+
+    /// Takes a message; those that it has driven out are told by the socket.
+    pub fn push(&self, message: Message) -> Result<(), Refused> {
+        let mut inner = self.lock();
+        if inner.state == State::Closed {
+            return Err(Refused::Closed(message));
+        }
+        inner.outbox.push(message)?;
+        drop(inner);
+        self.wake_all();
+        Ok(())
+    }
+
+    fn order(&self, order: Order) {
+        self.lock().orders.push(order);
+        self.wake_all();
+    }
+
+    /// From here on this task is woken when there is something for the stream.
+    pub fn wake_reader(&self, waker: &Waker) {
+        let waker = waker.clone();
+        let old = self.lock().reader.replace(waker);
+        drop(old);
+    }
+
+    /// From here on this task is woken when there is something for the sink.
+    pub fn wake_writer(&self, waker: &Waker) {
+        let waker = waker.clone();
+        let old = self.lock().writer.replace(waker);
+        drop(old);
+    }
+
+    /// There is room in the outbox.
+    pub fn has_room(&self) {
+        self.room.notify_waiters();
+        self.wake_all();
+    }
+
+    pub fn wake_all(&self) {
+        self.wake_stream();
+        self.wake_sink();
+    }
+
+    pub fn wake_stream(&self) {
+        let task = self.lock().reader.take();
+        task.into_iter().for_each(Waker::wake);
+    }
+
+    pub fn wake_sink(&self) {
+        let task = self.lock().writer.take();
+        task.into_iter().for_each(Waker::wake);
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the wire and the timers wake, whichever half of a split socket has polled them.
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_all();
+    }
+}

@@ -1,0 +1,147 @@
+//! What waits to be sent while there is no connection, and what happens when it is too much?
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use tokio_tungstenite::tungstenite::Message;
+
+/// What happens to a message for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Overflow {
+    /// Who sends it waits for room. The default.
+    #[default]
+    Wait,
+    /// It comes back with an error.
+    Refuse,
+    /// The oldest that wait make room for it, and an [`Event::Dropped`](crate::Event::Dropped) tells of each.
+    DropOldest,
+}
+
+/// A message that was not taken.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// There is no room for it.
+    Full(Message),
+    /// It alone is more than the outbox may hold.
+    TooLong(Message),
+    /// The socket is closed.
+    Closed(Message),
+}
+
+impl Refused {
+    /// The message.
+    pub fn into_message(self) -> Message {
+        let (Self::Full(message) | Self::TooLong(message) | Self::Closed(message)) = self;
+        message
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "the outbox is full: send later, or raise its bound",
+            Self::TooLong(_) => "the message is longer than the outbox: raise its bound",
+            Self::Closed(_) => "the socket is closed",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Messages that wait, oldest first, within a bound of bytes.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    waiting: VecDeque<Message>,
+    /// Driven out by newer ones, and not told of yet.
+    pub dropped: Vec<Message>,
+    bytes: usize,
+    bound: usize,
+    overflow: Overflow,
+}
+
+impl Outbox {
+    pub fn new(bound: usize, overflow: Overflow) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            dropped: Vec::new(),
+            bytes: 0,
+            bound,
+            overflow,
+        }
+    }
+
+    /// Takes a message.
+    pub fn push(&mut self, message: Message) -> Result<(), Refused> {
+        let length = cost(&message);
+        if length > self.bound {
+            return Err(Refused::TooLong(message));
+        }
+        while self.bytes + length > self.bound {
+            match self.overflow {
+                Overflow::DropOldest => {
+                    let oldest = self.pop();
+                    self.dropped.extend(oldest);
+                }
+                Overflow::Wait | Overflow::Refuse => return Err(Refused::Full(message)),
+            }
+        }
+        self.bytes += length;
+        self.waiting.push_back(message);
+        Ok(())
+    }
+
+    pub fn pop(&mut self) -> Option<Message> {
+        let message = self.waiting.pop_front()?;
+        self.bytes -= cost(&message);
+        Some(message)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub fn waits_when_full(&self) -> bool {
+        self.overflow == Overflow::Wait
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// An empty message takes room, too.
+fn cost(message: &Message) -> usize {
+    message.len().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outbox(overflow: Overflow) -> Outbox {
+        let mut outbox = Outbox::new(10, overflow);
+        for text in ["one", "two", "six"] {
+            assert_eq!(outbox.push(text.into()), Ok(()));
+        }
+        outbox
+    }
+
+    #[test]
+    fn the_bound_holds_and_nothing_goes_silently() {
+        let refused = outbox(Overflow::Refuse).push("ten".into());
+        assert_eq!(refused, Err(Refused::Full("ten".into())));
+        let mut dropping = outbox(Overflow::DropOldest);
+        assert_eq!(dropping.push("seven".into()), Ok(()));
+        assert_eq!(dropping.dropped, ["one".into(), "two".into()]);
+        assert_eq!(dropping.bytes(), 8);
+        let long = dropping.push("twelve bytes".into());
+        assert_eq!(long, Err(Refused::TooLong("twelve bytes".into())));
+        assert_eq!(
+            (dropping.pop(), dropping.pop()),
+            (Some("six".into()), Some("seven".into()))
+        );
+        assert_eq!((dropping.pop(), dropping.bytes()), (None, 0));
+    }
+}

@@ -1,0 +1,465 @@
+//! What does a socket do when it is polled? It dials, reads, writes and waits, whichever is next.
+
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use becalm::Failure;
+use becalm::policy::InvalidPolicy;
+use becalm::reconnect::{Dial, DialId, Next, Reconnector};
+use becalm::time::{Instant, Sleep};
+use futures_core::{FusedStream, Stream};
+use futures_sink::Sink;
+#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+use tokio_tungstenite::connect_async_tls_with_config;
+#[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
+use tokio_tungstenite::connect_async_with_config;
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use crate::handle::{Order, Shared};
+use crate::open::{Came, Open, Wire};
+use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
+
+/// A WebSocket that outlives its connections.
+///
+/// As a `Stream` it gives the texts and binaries that come; pings and pongs are its own. It ends when it is
+/// [closed](Handle::close). An error says that it [gave up](GaveUp); after that it waits for [`Handle::dial_now`].
+///
+/// As a `Sink` it puts messages into the outbox; a flush is over when the connection has taken all of them, and waits for a
+/// connection where there is none. [`Handle::send`] only puts them there.
+pub struct WebSocket {
+    client: Client,
+    machine: Reconnector,
+    link: Link,
+    shared: Arc<Shared>,
+    /// Wakes both halves.
+    waker: Waker,
+    inbox: Option<Message>,
+    timer: Option<(Instant, Sleep)>,
+    /// How the last connection ended.
+    ended: Option<Ended>,
+    login_was_refused: bool,
+    waits_until: Option<Instant>,
+    /// What the sink could not put into a full outbox.
+    unsent: Option<Message>,
+    has_ended: bool,
+}
+
+enum Link {
+    None,
+    Dialling(
+        DialId,
+        Pin<Box<dyn Future<Output = Result<Wire, Ended>> + Send>>,
+    ),
+    Open(Box<Open>),
+}
+
+impl WebSocket {
+    pub(crate) fn new(client: Client) -> Result<Self, InvalidPolicy> {
+        let random = client.seed.stream();
+        let now = client.sleeper.now();
+        let (bound, overflow) = client.outbox;
+        let shared = Arc::new(Shared::new(bound, overflow));
+        Ok(Self {
+            machine: Reconnector::new(client.reconnect.clone(), random, now)?,
+            client,
+            link: Link::None,
+            waker: Waker::from(Arc::clone(&shared)),
+            shared,
+            inbox: None,
+            timer: None,
+            ended: None,
+            login_was_refused: false,
+            waits_until: None,
+            unsent: None,
+            has_ended: false,
+        })
+    }
+
+    /// A handle on it, for other tasks.
+    pub fn handle(&self) -> Handle {
+        Handle::new(Arc::clone(&self.shared))
+    }
+
+    /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
+    /// something will wake the task.
+    fn drive(&mut self) -> Poll<Option<GaveUp>> {
+        let waker = self.waker.clone();
+        let context = &mut Context::from_waker(&waker);
+        loop {
+            let now = self.client.sleeper.now();
+            self.obey(now);
+            let until = match &mut self.link {
+                Link::Dialling(id, dial) => {
+                    let id = *id;
+                    match dial.as_mut().poll(context) {
+                        Poll::Ready(Ok(wire)) => self.opened(id, wire, now),
+                        Poll::Ready(Err(ended)) => self.lost(id, ended, now),
+                        Poll::Pending => return Poll::Pending,
+                    }
+                    continue;
+                }
+                Link::Open(open) => {
+                    let is_to_read = self.inbox.is_none();
+                    match open.poll(&self.client, &self.shared, is_to_read, now, context) {
+                        Came::Message(message) => {
+                            self.machine.message(open.id);
+                            self.inbox = Some(message);
+                            return Poll::Pending;
+                        }
+                        Came::Ended(ended) => {
+                            let id = open.id;
+                            self.lost(id, ended, now);
+                            continue;
+                        }
+                        Came::Nothing(until) => until,
+                    }
+                }
+                Link::None => match self.machine.next(now) {
+                    Next::Dial(dial) => {
+                        self.begin(&dial);
+                        continue;
+                    }
+                    Next::Wait(until) => {
+                        self.set_state(State::Waiting);
+                        if self.waits_until.replace(until) != Some(until) {
+                            self.client.tell(Event::Waits(until.since(now)));
+                        }
+                        until
+                    }
+                    Next::GaveUp(reason) => {
+                        self.set_state(State::GaveUp);
+                        return match self.ended.take() {
+                            // Told once.
+                            Some(ended) => Poll::Ready(Some(GaveUp { reason, ended })),
+                            None => Poll::Pending,
+                        };
+                    }
+                    Next::Closed => {
+                        self.end();
+                        return Poll::Ready(None);
+                    }
+                    // Without a connection it is not open, and without a dial it does not connect.
+                    _ => {
+                        self.set_state(State::Offline);
+                        return Poll::Pending;
+                    }
+                },
+            };
+            if self.poll_timer(until, context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Does what the handles have asked for.
+    fn obey(&mut self, now: Instant) {
+        let (orders, dropped) = {
+            let mut inner = self.shared.lock();
+            let dropped = mem::take(&mut inner.outbox.dropped);
+            (mem::take(&mut inner.orders), dropped)
+        };
+        for message in &dropped {
+            self.client.tell(Event::Dropped(message));
+        }
+        for order in orders {
+            match order {
+                Order::Close(frame) => self.close(frame, now),
+                Order::DialNow => self.machine.dial_now(now),
+                Order::Online => self.machine.online(now),
+                Order::Offline => self.machine.offline(),
+                Order::NetworkChanged => {
+                    self.machine.network_changed(now);
+                    if let Link::Open(open) = &mut self.link {
+                        open.probe(now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, frame: Option<CloseFrame>, now: Instant) {
+        self.machine.close();
+        let until = now.after(self.client.close_patience);
+        match &mut self.link {
+            Link::Open(open) => open.close(frame, until, &self.shared),
+            Link::Dialling(..) | Link::None => self.link = Link::None,
+        }
+        self.set_state(State::Closed);
+        self.shared.has_room();
+    }
+
+    /// Nothing is sent any more: what waits is told of.
+    fn end(&mut self) {
+        if mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        self.set_state(State::Closed);
+        for message in mem::take(&mut self.shared.lock().outbox.dropped) {
+            self.client.tell(Event::Dropped(&message));
+        }
+        let left = |shared: &Shared| shared.lock().outbox.pop();
+        while let Some(message) = left(&self.shared).or_else(|| self.unsent.take()) {
+            self.client.tell(Event::Dropped(&message));
+        }
+        self.shared.has_room();
+        self.client.tell(Event::Closed);
+    }
+
+    fn begin(&mut self, dial: &Dial<()>) {
+        self.set_state(State::Connecting);
+        self.client.tell(Event::Dials(dial.number));
+        let dialling = Dialling {
+            number: dial.number,
+            login_was_refused: self.login_was_refused,
+        };
+        let dial_it = dialled(self.client.clone(), dialling);
+        // It begins outside of every retry, whichever task polls it.
+        self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
+    }
+
+    fn opened(&mut self, id: DialId, wire: Wire, now: Instant) {
+        self.link = Link::None;
+        if self.machine.opened(id, now) {
+            self.login_was_refused = false;
+            self.set_state(State::Open);
+            self.client.tell(Event::Opened);
+            let open = Open::new(id, wire, self.client.heartbeat, now);
+            self.link = Link::Open(Box::new(open));
+        }
+    }
+
+    fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
+        self.link = Link::None;
+        let mut failure = ended.meaning(&*self.client.closing);
+        let wants_login = ended.wants_login();
+        if wants_login && !self.login_was_refused {
+            failure = Failure::transient().unsent();
+        }
+        self.login_was_refused = wants_login;
+        self.client.tell(Event::Ended(&ended));
+        self.machine.failed(id, now, &failure);
+        self.ended = Some(ended);
+    }
+
+    fn set_state(&mut self, state: State) {
+        self.shared.lock().state = state;
+    }
+
+    /// Whether the moment has come. A timer that is set too early is set again when it fires, so that a message that comes does not
+    /// set one.
+    fn poll_timer(&mut self, until: Instant, context: &mut Context<'_>) -> Poll<()> {
+        let sleeper = &self.client.sleeper;
+        let timer = match &mut self.timer {
+            Some(timer) if timer.0 <= until => timer,
+            timer => timer.insert((until, sleeper.sleep_until(until))),
+        };
+        if timer.1.as_mut().poll(context).is_ready() {
+            self.timer = None;
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+}
+
+impl Stream for WebSocket {
+    type Item = Result<Message, GaveUp>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Message, GaveUp>>> {
+        let this = &mut *self;
+        this.shared.wake_reader(context.waker());
+        if this.inbox.is_none() && !this.has_ended {
+            if let Poll::Ready(Some(gave_up)) = this.drive() {
+                this.client.tell(Event::GaveUp(gave_up.reason));
+                return Poll::Ready(Some(Err(gave_up)));
+            }
+            if this.is_flushed() || this.has_ended {
+                this.shared.wake_sink();
+            }
+        }
+        match this.inbox.take() {
+            Some(message) => Poll::Ready(Some(Ok(message))),
+            None if this.has_ended => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl FusedStream for WebSocket {
+    fn is_terminated(&self) -> bool {
+        self.has_ended && self.inbox.is_none()
+    }
+}
+
+impl WebSocket {
+    /// Drives it for the sink: that it gave up is for the stream to say.
+    fn drive_to_send(&mut self, context: &mut Context<'_>) {
+        self.shared.wake_writer(context.waker());
+        if self.has_ended {
+            return;
+        }
+        let driven = self.drive();
+        let is_for_stream = driven.is_ready() || self.inbox.is_some();
+        if let Poll::Ready(Some(gave_up)) = driven {
+            self.ended = Some(gave_up.ended);
+        }
+        if is_for_stream {
+            self.shared.wake_stream();
+        }
+    }
+
+    /// Whether a connection has taken all that it was given.
+    fn is_flushed(&self) -> bool {
+        matches!(&self.link, Link::Open(open) if open.is_flushed())
+    }
+
+    /// Whether the outbox has taken what the sink was given.
+    fn is_taken(&mut self) -> Result<bool, Refused> {
+        let Some(message) = self.unsent.take() else {
+            return Ok(true);
+        };
+        match self.shared.push(message) {
+            Err(Refused::Full(message)) => {
+                self.unsent = Some(message);
+                Ok(false)
+            }
+            taken => taken.map(|()| true),
+        }
+    }
+}
+
+impl Sink<Message> for WebSocket {
+    type Error = Refused;
+
+    fn poll_ready(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Refused>> {
+        let this = &mut *self;
+        while !this.is_taken()? {
+            let before = this.shared.lock().outbox.bytes();
+            this.drive_to_send(context);
+            if this.shared.lock().outbox.bytes() == before {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Refused> {
+        match self.shared.push(message) {
+            Err(Refused::Full(message)) if self.shared.lock().outbox.waits_when_full() => {
+                self.unsent = Some(message);
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Refused>> {
+        let this = &mut *self;
+        loop {
+            let is_taken = this.is_taken()?;
+            let before = this.shared.lock().outbox.bytes();
+            this.drive_to_send(context);
+            let left = this.shared.lock().outbox.bytes();
+            if this.has_ended || (is_taken && left == 0 && this.is_flushed()) {
+                return Poll::Ready(Ok(()));
+            }
+            if is_taken || left == before {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Closes it, as [`Handle::close`] does.
+    fn poll_close(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Refused>> {
+        let this = &mut *self;
+        if this.shared.lock().state != State::Closed {
+            this.handle().close(None);
+        }
+        this.drive_to_send(context);
+        // What comes on the way to the end nobody wants any more.
+        while this.inbox.take().is_some() {
+            this.drive_to_send(context);
+        }
+        if this.has_ended {
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for WebSocket {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for WebSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.shared.lock().state;
+        f.debug_struct("WebSocket")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A dial, from the provider's word to the end of the handshake.
+async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
+    let _permit = match &client.pacer {
+        Some(pacer) => Some(pacer.pass().await),
+        None => None,
+    };
+    let sleeper = &client.sleeper;
+    let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
+    let mut dial = std::pin::pin!(shake_hands(&client, dialling));
+    std::future::poll_fn(|context| {
+        if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
+            return Poll::Ready(dialled);
+        }
+        cut.as_mut().poll(context).map(|()| Err(Ended::TooLate))
+    })
+    .await
+}
+
+async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended> {
+    let endpoint = (client.provider)(dialling).await;
+    let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
+    let failed = |error| Ended::Handshake(Box::new(error));
+    let request = request.map_err(failed)?;
+    let connected = connected(request, client).await;
+    Ok(connected.map_err(failed)?.0)
+}
+
+/// Nagle's algorithm is off: a message is a whole, and has nothing to wait for.
+#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
+    use rustls::crypto::{CryptoProvider, ring};
+    if CryptoProvider::get_default().is_none() {
+        // Somebody else may have been faster, and then it is theirs.
+        let _ = ring::default_provider().install_default();
+    }
+    let connector = client.connector.clone();
+    connect_async_tls_with_config(request, Some(client.limits), true, connector).await
+}
+
+#[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
+async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
+    connect_async_with_config(request, Some(client.limits), true).await
+}

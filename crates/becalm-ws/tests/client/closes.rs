@@ -1,0 +1,220 @@
+//! What follows a close?
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use becalm::reconnect::{Healthy, Reconnect};
+use becalm::{Failure, Policy, StopReason};
+use becalm_ws::{CloseCode, CloseFrame, Ended, Event, Message, State};
+use futures_util::{SinkExt, StreamExt};
+
+use crate::server::{Peer, Server};
+use crate::{soon, within};
+
+fn frame(code: u16) -> CloseFrame {
+    CloseFrame {
+        code: CloseCode::from(code),
+        reason: "".into(),
+    }
+}
+
+/// Closes with this code, and waits for the client's part.
+async fn close(mut peer: Peer, code: u16) {
+    let _ = peer.close(Some(frame(code))).await;
+    while let Some(Ok(_)) = peer.next().await {}
+}
+
+/// Closes the first connections with this code, and keeps the third.
+async fn closing(code: u16) -> Server {
+    Server::new(move |number, mut peer| async move {
+        if number < 3 {
+            close(peer, code).await;
+        } else {
+            let _ = peer.send("at last".into()).await;
+            while let Some(Ok(_)) = peer.next().await {}
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn codes_that_pass_bring_it_back_and_others_end_it() {
+    // 1014 comes out of tungstenite as a 1002 that its peer never sent.
+    for code in [1001, 1011, 1014, 3008] {
+        let server = closing(code).await;
+        let mut feed = server.client().open().unwrap();
+        let message = within(feed.next()).await.unwrap().unwrap();
+        assert_eq!(
+            (message.to_text().unwrap(), server.dials()),
+            ("at last", 3),
+            "{code}"
+        );
+    }
+    for code in [1000, 1002, 1003, 1007, 1008, 1009, 1010, 3000, 4000, 4999] {
+        let server = closing(code).await;
+        let mut feed = server.client().open().unwrap();
+        let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+        assert_eq!(
+            (gave_up.reason, server.dials()),
+            (StopReason::Permanent, 1),
+            "{code}"
+        );
+        let Ended::Closed(Some(frame)) = gave_up.ended else {
+            panic!("{gave_up}")
+        };
+        assert_eq!(u16::from(frame.code), code);
+    }
+}
+
+#[tokio::test]
+async fn your_own_table_rules() {
+    let server = closing(4001).await;
+    let client = server.client().closing(|code, _| match code {
+        4001 => Failure::transient(),
+        _ => Failure::permanent(),
+    });
+    let mut feed = client.open().unwrap();
+    assert!(within(feed.next()).await.unwrap().is_ok());
+    assert_eq!(server.dials(), 3);
+}
+
+#[tokio::test]
+async fn a_restart_waits_five_to_thirty_seconds() {
+    let server = closing(1012).await;
+    let waits = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&waits);
+    let client = server.client().observer(move |event| {
+        if let Event::Waits(wait) = event {
+            *seen.lock().unwrap() = Some(wait);
+        }
+    });
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    let task = tokio::spawn(async move { feed.next().await });
+    within(async {
+        while waits.lock().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let wait = waits.lock().unwrap().unwrap();
+    assert!(
+        (Duration::from_secs(5)..=Duration::from_secs(30)).contains(&wait),
+        "{wait:?}"
+    );
+    assert_eq!(handle.state(), State::Waiting);
+    // Closed while it waits, it ends at once.
+    handle.close(None);
+    assert!(within(task).await.unwrap().is_none());
+    assert_eq!(server.dials(), 1);
+}
+
+#[tokio::test]
+async fn it_gives_up_once_and_a_person_has_it_dial_again() {
+    let server = closing(1011).await;
+    let policy = Policy::fixed(Duration::from_millis(1)).attempts(1);
+    let client = server.client().reconnect(Reconnect::new(policy));
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    for _ in 0..2 {
+        let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+        assert_eq!(gave_up.reason, StopReason::AttemptsExhausted);
+        assert_eq!(handle.state(), State::GaveUp);
+        handle.dial_now();
+    }
+    assert!(within(feed.next()).await.unwrap().is_ok());
+    assert_eq!(server.dials(), 3);
+}
+
+#[tokio::test]
+async fn a_close_of_ours_reaches_the_peer_after_what_was_sent() {
+    let (done, ended) = tokio::sync::oneshot::channel();
+    let done = Arc::new(Mutex::new(Some(done)));
+    let server = Server::new(move |_, mut peer| {
+        let done = done.lock().unwrap().take();
+        async move {
+            let mut heard = Vec::new();
+            while let Some(Ok(message)) = peer.next().await {
+                heard.push(match message {
+                    Message::Close(Some(frame)) => frame.code.to_string(),
+                    message => message.to_string(),
+                });
+            }
+            let _ = done.expect("one connection").send(heard);
+        }
+    })
+    .await;
+    let mut feed = server.client().open().unwrap();
+    let handle = feed.handle();
+    feed.send("first".into()).await.unwrap();
+    handle.send("second").await.unwrap();
+    handle.close(Some(frame(1000)));
+    assert!(within(feed.next()).await.is_none());
+    assert_eq!(within(ended).await.unwrap().join(" "), "first second 1000");
+    assert_eq!(handle.state(), State::Closed);
+    assert!(handle.send("third").await.is_err());
+    assert!(within(feed.next()).await.is_none());
+}
+
+#[tokio::test]
+async fn accepting_and_closing_gets_no_more_dials_than_refusing() {
+    let dials = |accepts: bool, healthy: Healthy| async move {
+        let server = Server::raw(move |_, stream| async move {
+            if accepts {
+                if let Ok(peer) = tokio_tungstenite::accept_async(stream).await {
+                    close(peer, 1011).await;
+                }
+            }
+        })
+        .await;
+        let policy = Policy::fixed(Duration::from_millis(1)).attempts(20);
+        let settings = Reconnect::new(policy).healthy(healthy);
+        let mut feed = server.client().reconnect(settings).open().unwrap();
+        let told = tokio::time::timeout(Duration::from_millis(500), feed.next()).await;
+        (server.dials(), told.is_ok())
+    };
+    let lasting = Healthy::After(Duration::from_secs(5));
+    assert_eq!(dials(false, lasting).await, (20, true));
+    assert_eq!(dials(true, lasting).await, (20, true));
+    // What counts anew on open never ends.
+    let (hammered, gave_up) = dials(true, Healthy::After(Duration::ZERO)).await;
+    assert!(hammered > 20 && !gave_up, "{hammered}");
+}
+
+#[tokio::test]
+async fn whatever_is_asked_of_it_there_is_one_connection() {
+    let server = Server::new(|number, mut peer| async move {
+        if number % 3 == 0 {
+            close(peer, 1011).await;
+        } else {
+            // It breaks off in the middle.
+            let _ = peer.send("hello".into()).await;
+        }
+    })
+    .await;
+    let mut feed = server.client().reconnect(soon()).open().unwrap();
+    let handle = feed.handle();
+    let asks = tokio::spawn(async move {
+        loop {
+            handle.network_changed();
+            handle.dial_now();
+            handle.offline();
+            handle.online();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    for _ in 0..100 {
+        within(feed.next()).await.unwrap().unwrap();
+    }
+    asks.abort();
+    assert!(server.dials() > 100);
+    // The server sees the end of one a moment after the client has begun the next.
+    assert!(server.most() <= 2, "{} at once", server.most());
+    drop(feed);
+    within(async {
+        while server.live() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,26 @@
+//! Does a WebSocket come back, once at a time, and does nothing go silently? Against real servers on loopback.
+
+mod closes;
+mod handshakes;
+mod messages;
+mod server;
+mod silence;
+#[cfg(feature = "rustls-webpki-roots")]
+mod tls;
+
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm::reconnect::Reconnect;
+
+/// What does not happen within ten seconds does not happen.
+async fn within<F: Future>(future: F) -> F::Output {
+    let bounded = tokio::time::timeout(Duration::from_secs(10), future);
+    bounded.await.expect("it happens within ten seconds")
+}
+
+/// Dials soon again, for ever.
+fn soon() -> Reconnect {
+    let policy = Policy::exponential(Duration::from_millis(1)).cap(Duration::from_millis(20));
+    Reconnect::new(policy.attempts(Policy::UNLIMITED))
+}
