@@ -1,5 +1,6 @@
 //! What does a call of tonic's channel cost, with becalm's layer and without?
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -7,13 +8,14 @@ use becalm::Policy;
 use becalm_grpc::client::RetryLayer;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
+use hyper::service::service_fn as answering;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
+use tower::service_fn;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -25,11 +27,13 @@ const MESSAGE: Bytes = Bytes::from_static(&[0; 5]);
 /// Of a unary call that is answered at once, over a connection that stays: the median of rounds that take turns.
 pub fn print(runtime: &Runtime) {
     let address = start();
+    let retrier = Policy::default().retrier().expect("a valid policy");
+    let layer = RetryLayer::new(&retrier).idempotent(["/shop.v1.Orders/*"]);
+    let layer = layer.expect("a name");
+    let alone = alone(runtime, &layer);
+    println!("\nbecalm-grpc around a channel that answers at once: {alone:.1?} for each call.");
     let (mut bare, mut repeated) = {
         let _entered = runtime.enter();
-        let retrier = Policy::default().retrier().expect("a valid policy");
-        let layer = RetryLayer::new(&retrier).idempotent(["/shop.v1.Orders/*"]);
-        let layer = layer.expect("a name");
         (channel(address), layer.layer(channel(address)))
     };
     let mut times = [Vec::new(), Vec::new()];
@@ -51,6 +55,20 @@ pub fn print(runtime: &Runtime) {
         more * 1e6,
         counts[1]
     );
+}
+
+/// What the layer adds around a channel that answers at once.
+fn alone(runtime: &Runtime, layer: &RetryLayer) -> Duration {
+    let answer = |_| std::future::ready(Ok::<_, Infallible>(Response::new(Body::empty())));
+    let mut at_once = service_fn(answer);
+    let mut repeated = layer.layer(at_once);
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        times[0].push(round(runtime, &mut at_once));
+        times[1].push(round(runtime, &mut repeated));
+    }
+    let [bare, repeated] = times.map(median);
+    repeated.saturating_sub(bare)
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -115,15 +133,14 @@ async fn serve(listener: std::net::TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         let _ = stream.set_nodelay(true);
         let http = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-        let connection = http.serve_connection(TokioIo::new(stream), service_fn(answer));
+        let connection = http.serve_connection(TokioIo::new(stream), answering(answer));
         tokio::spawn(async move { drop(connection.await) });
     }
 }
 
 async fn answer(
     request: Request<Incoming>,
-) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = std::convert::Infallible>>>
-{
+) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>> {
     request.into_body().collect().await?;
     let status = HeaderMap::from_iter([(
         "grpc-status".parse().expect("a name"),
