@@ -5,6 +5,7 @@
 mod behaviours;
 mod clients;
 mod costs;
+mod grpc;
 mod outage;
 mod server;
 
@@ -31,6 +32,7 @@ fn main() {
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, outage::print(&server));
     costs::print(&runtime, &server);
+    grpc::print(&runtime);
 }
 
 /// What the lock file says.

@@ -27,7 +27,8 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 ///   apart, so the rule is: a call is repeated if all its messages are there when it begins. A client's stream that is
 ///   complete at once is one of these; a bidirectional call that waits for answers never is.
 /// - **Which methods**: gRPC does not say which may be done twice. Without a word of yours only what was proved not to have
-///   been sent is repeated (a refused connection, `REFUSED_STREAM`): `UNAVAILABLE` proves nothing. Your word is
+///   been sent is repeated (a refused connection, `REFUSED_STREAM`, a `GOAWAY` that names an earlier stream as the last):
+///   `UNAVAILABLE` proves nothing. Your word is
 ///   [`idempotent`](Self::idempotent), a `retryPolicy` of a [service config](Self::of_config), or
 ///   [`RetryOptions`](super::RetryOptions) in the extensions of one request.
 /// - **Hints**: `grpc-retry-pushback-ms` is obeyed exactly; negative, unreadable or several, it ends the call (gRFC A6).
@@ -40,7 +41,8 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 ///   `RESOURCE_EXHAUSTED` a guard's that had no room, `UNAVAILABLE` an open breaker's.
 /// - **A call counts as succeeded** for budgets and breakers once its answer has begun, whatever its stream ends with.
 ///
-/// A [`ScopeLayer`](tower::ScopeLayer) below it tells servers of the attempt; it goes by the origin of a request, which
+/// An interceptor below it runs for each attempt, and so can renew credentials; one above it runs once for the call. A
+/// [`ScopeLayer`](tower::ScopeLayer) below it tells servers of the attempt; it goes by the origin of a request, which
 /// generated clients name if they are made by `with_origin`.
 ///
 /// ```

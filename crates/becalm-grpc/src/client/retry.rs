@@ -56,21 +56,16 @@ impl<S> Retry<S> {
 
 impl Settings {
     /// What this call sets for itself, its method, and its caller's time limit.
-    fn options(&self, method: &Method, head: &Parts) -> Option<RetryOptions> {
+    fn options(&self, method: &Method, head: &Parts) -> RetryOptions {
         let own = head.extensions.get::<RetryOptions>().copied();
-        let limit = grpc_timeout(&head.headers);
-        let is_repeatable = method.is_repeatable || self.idempotent.get(head.uri.path()).is_some();
-        if !is_repeatable && limit.is_none() {
-            return own;
-        }
         let mut options = own.unwrap_or_default();
-        if is_repeatable {
+        if method.is_repeatable || self.idempotent.get(head.uri.path()).is_some() {
             options = options.or_operation(Operation::Idempotent);
         }
-        Some(match limit {
+        match grpc_timeout(&head.headers) {
             Some(limit) => options.within(limit, method.retrier.policy().deadline),
             None => options,
-        })
+        }
     }
 }
 
@@ -100,17 +95,15 @@ where
         let Some(method) = settings.methods.get(request.uri().path()) else {
             return untouched(channel, request);
         };
-        let (mut head, body) = request.into_parts();
+        let (head, body) = request.into_parts();
         let messages = match whole::read(body, settings.replay_limit) {
             Ok(messages) => messages,
             Err(body) => return untouched(channel, Request::from_parts(head, body)),
         };
-        if let Some(options) = settings.options(method, &head) {
-            head.extensions.insert(options);
-        }
+        let options = settings.options(method, &head);
         let retrier = method.retrier.clone();
         let repeats = method.layer.layer(Attempts { channel, retrier });
-        let future = repeats.send(Request::from_parts(head, Full::new(messages)));
+        let future = repeats.send(Request::from_parts(head, Full::new(messages)), options);
         RetryFuture {
             stage: Stage::Repeated { future },
         }

@@ -13,8 +13,8 @@ use crate::service_config::Codes;
 /// Classifies the errors of a channel, which are those of calls that got no answer.
 ///
 /// - What could not connect is unsent, by the IO error below
-///   ([`connect::classify`](becalm::classify::connect::classify)); so is what becalm-tower's [`Transport`] proves, such as
-///   `REFUSED_STREAM`. That may be tried again whatever the method.
+///   ([`connect::classify`](becalm::classify::connect::classify)); so is what becalm-tower's [`Transport`] proves, by
+///   `REFUSED_STREAM` or `GOAWAY`. That may be tried again whatever the method.
 /// - Any other is transient and may have taken effect: `UNAVAILABLE` alone is no proof.
 /// - A [`Status`] in the chain of sources, as interceptors leave it, is what its code says ([`grpc::classify`]).
 ///

@@ -14,7 +14,7 @@ use http_body_util::Full;
 use tonic::body::Body;
 use tower::{Layer, Service, service_fn};
 
-use crate::channels::{policy, unknown};
+use crate::channels::{idempotent, policy, unknown};
 use crate::orders::GET;
 
 fn allocations(mut run: impl FnMut()) -> u64 {
@@ -49,6 +49,8 @@ fn a_success_allocates_the_copy_of_the_call_and_two_boxes() {
     });
     let bare = of_call(service_fn(answer));
     let copied = copy - allocations(|| drop(black_box(request())));
-    let layered = of_call(unknown(policy()).layer(service_fn(answer)));
-    assert_eq!(layered, bare + copied + 2);
+    for layer in [unknown(policy()), idempotent(policy())] {
+        let layered = of_call(layer.layer(service_fn(answer)));
+        assert_eq!(layered, bare + copied + 2);
+    }
 }

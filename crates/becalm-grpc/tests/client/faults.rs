@@ -1,13 +1,24 @@
 //! How often does a server see a call that breaks? A table of the points at which it does.
 
+use std::cell::OnceCell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use becalm_grpc::client::RetryLayer;
+use becalm_grpc::client::{Retry, RetryLayer};
+use becalm_http_faults::frames::{goaway_between, proofs};
+use becalm_http_faults::quick;
 use h2::Reason;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tonic::body::Body;
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
+use tower::{Layer, Service};
 
 use crate::channels::{client, configured, idempotent, policy, unknown};
-use crate::orders::Order;
+use crate::orders::{GET, Order, OrdersClient};
 use crate::raw::{Does, Raw};
 use crate::within;
 
@@ -38,32 +49,35 @@ async fn sent_once_and_never_twice_but_where_it_may_be() {
         unknown(limits()),
         idempotent(limits()),
         configured(&["UNAVAILABLE"]),
+        configured(&["INTERNAL"]),
     ];
     for (does, expected, code) in [
-        // Proved unsent, whatever the method.
-        (Does::RefusesStream, [3, 3, 3], Code::Unavailable),
+        // Proved unsent, whatever the method and the codes.
+        (Does::RefusesStream, [3, 3, 3, 3], Code::Unavailable),
         // Not proved: only where it may be done twice.
-        (Does::ClosesAtOnce, [1, 3, 3], Code::Unavailable),
-        (Does::ClosesAfterRequest, [1, 3, 3], Code::Unavailable),
-        (Does::Fails("14"), [1, 3, 3], Code::Unavailable),
-        (Does::Rejects(503), [1, 3, 3], Code::Unavailable),
-        // gRPC's own mapping of resets holds for the codes of a config.
-        (Does::Resets(Reason::CANCEL), [1, 3, 1], Code::Cancelled),
+        (Does::ClosesAtOnce, [1, 3, 3, 1], Code::Unavailable),
+        (Does::ClosesAfterRequest, [1, 3, 3, 1], Code::Unavailable),
+        (Does::Fails("14"), [1, 3, 3, 1], Code::Unavailable),
+        // gRPC's own mappings of HTTP hold for the codes of a config.
+        (Does::Rejects(503), [1, 3, 3, 1], Code::Unavailable),
+        (Does::Rejects(500), [1, 3, 1, 1], Code::Unknown),
+        (Does::Rejects(400), [1, 1, 1, 3], Code::Internal),
+        (Does::Resets(Reason::CANCEL), [1, 3, 1, 1], Code::Cancelled),
         (
             Does::Resets(Reason::INTERNAL_ERROR),
-            [1, 3, 1],
+            [1, 3, 1, 3],
             Code::Internal,
         ),
         (
             Does::Resets(Reason::ENHANCE_YOUR_CALM),
-            [1, 3, 1],
+            [1, 3, 1, 1],
             Code::ResourceExhausted,
         ),
         // No failure that another attempt mends.
-        (Does::Rejects(404), [1, 1, 1], Code::Unimplemented),
-        (Does::Fails("3"), [1, 1, 1], Code::InvalidArgument),
+        (Does::Rejects(404), [1, 1, 1, 1], Code::Unimplemented),
+        (Does::Fails("3"), [1, 1, 1, 1], Code::InvalidArgument),
         // The answer has begun.
-        (Does::BeginsAndFails("14"), [1, 1, 1], Code::Unavailable),
+        (Does::BeginsAndFails("14"), [1, 1, 1, 1], Code::Unavailable),
     ] {
         for (layer, expected) in layers.iter().zip(expected) {
             let (count, ended) = unary(layer, does).await;
@@ -93,6 +107,41 @@ async fn sent_once_and_never_twice_but_where_it_may_be() {
         let code = ended.expect_err("it stalls").code();
         assert_eq!((count, code), (expected, Code::DeadlineExceeded));
     }
+}
+
+#[tokio::test]
+async fn what_could_not_connect_was_not_sent_whatever_the_reason() {
+    let dials = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&dials);
+    let connector = tower::service_fn(move |_: http::Uri| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let timed_out = io::Error::from(io::ErrorKind::TimedOut);
+        std::future::ready(Err::<TokioIo<TcpStream>, _>(timed_out))
+    });
+    let endpoint = Endpoint::from_static("http://shop.test:50051");
+    let channel = endpoint.connect_with_connector_lazy(connector);
+    let mut client = OrdersClient::new(unknown(policy()).layer(channel));
+    let ended = within(client.get(Order::of("a lamp"))).await;
+    assert_eq!(ended.expect_err("nobody answers").code(), Code::Unavailable);
+    assert_eq!(dials.load(Ordering::SeqCst), 3);
+}
+
+fn channel(url: &str) -> Retry<Channel> {
+    let endpoint = Endpoint::from_shared(url.to_owned()).expect("an address");
+    unknown(quick()).layer(endpoint.connect_lazy())
+}
+
+async fn is_answered(channel: &Retry<Channel>) -> bool {
+    let request = http::Request::post(GET).body(Body::empty());
+    let answer = channel.clone().call(request.expect("valid")).await;
+    answer.is_ok()
+}
+
+#[tokio::test]
+async fn what_http_2_proves_unsent_is_repeated_and_nothing_else() {
+    proofs(async |url| is_answered(&channel(url)).await).await;
+    let shared = OnceCell::new();
+    goaway_between(async |url| is_answered(shared.get_or_init(|| channel(url))).await).await;
 }
 
 #[tokio::test]

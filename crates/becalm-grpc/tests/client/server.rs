@@ -52,6 +52,8 @@ pub struct Seen {
     pub previous: Option<String>,
     pub timeout: Option<String>,
     pub scope: Option<String>,
+    /// What gRPC does not tell.
+    pub length: Option<String>,
     /// All orders of the request together.
     pub lines: String,
 }
@@ -64,6 +66,7 @@ impl Seen {
             previous: header("grpc-previous-rpc-attempts"),
             timeout: header("grpc-timeout"),
             scope: header("becalm-scope"),
+            length: header("content-length"),
             lines: String::new(),
         }
     }

@@ -1,10 +1,13 @@
 //! What does a status say, and what do the attempts tell the server?
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use becalm::{Operation, StopReason};
 use becalm_grpc::client::{RetryLayer, RetryOptions};
 use becalm_tower::client::{NoAnswer, ScopeLayer};
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Error as TransportError;
 use tonic::{Code, Request, Status};
 use tonic_types::{ErrorDetails, StatusExt};
@@ -120,6 +123,7 @@ async fn attempts_say_how_many_came_before_and_how_long_they_may_take() {
     for seen in &seen {
         assert_eq!(seen.lines, "a lamp");
         assert_eq!(seen.timeout.as_deref(), Some("20000000u"));
+        assert_eq!(seen.length, None);
     }
 
     // The caller's own limit is that of all attempts, and the least holds.
@@ -171,6 +175,25 @@ async fn one_call_says_that_it_may_be_done_twice_or_not() {
         ended.expect_err("it fails");
         assert_eq!(server.seen().len(), expected, "{options:?}");
     }
+}
+
+#[tokio::test]
+async fn an_interceptor_below_runs_for_each_attempt_and_one_above_for_each_call() {
+    let server = Server::start([Does::fails(14, &[])]).await;
+    let counts = [0, 1].map(|_| Arc::new(AtomicU32::new(0)));
+    let [below, above] = counts.clone().map(|count| {
+        move |request: Request<()>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok(request)
+        }
+    });
+    let channel = InterceptedService::new(server.channel(), below);
+    let channel = InterceptedService::new(idempotent(policy()).layer(channel), above);
+    let mut client = OrdersClient::new(channel);
+    within(client.get(Order::of("a lamp")))
+        .await
+        .expect("an answer");
+    assert_eq!(counts.map(|count| count.load(Ordering::SeqCst)), [2, 1]);
 }
 
 #[tokio::test]

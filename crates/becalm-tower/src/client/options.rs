@@ -81,13 +81,12 @@ impl RetryOptions {
     }
 
     /// The options of the call with this request, which gets its key.
-    pub(super) fn of_call(head: &mut Parts) -> CallOptions {
-        let own = head.extensions.get::<Self>().copied().unwrap_or_default();
-        let operation = semantics::declare(own.operation, &head.method, &mut head.headers);
+    pub(super) fn of_call(self, head: &mut Parts) -> CallOptions {
+        let operation = semantics::declare(self.operation, &head.method, &mut head.headers);
         CallOptions::new()
             .operation(operation)
-            .attempts(own.attempts)
-            .deadline(own.deadline)
-            .priority(own.priority)
+            .attempts(self.attempts)
+            .deadline(self.deadline)
+            .priority(self.priority)
     }
 }

@@ -6,10 +6,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use becalm::call::CallOptions;
 use becalm::classify::{ByTrait, Classifier};
 use becalm::http::Retriers;
 use becalm::run::{Copies, Core, Engine, Last};
-use becalm::{Attempt, GaveUp, Operation, Retrier};
+use becalm::{Attempt, GaveUp, Retrier};
 use http::header::{CONTENT_LENGTH, HOST};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
@@ -68,19 +69,26 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        begin(self.service.clone(), &self.retriers, self.settings, request)
+        let own = request.extensions().get().copied().unwrap_or_default();
+        begin(
+            self.service.clone(),
+            &self.retriers,
+            self.settings,
+            request,
+            own,
+        )
     }
 }
 
 impl<S, C: Clone> Retry<S, C> {
-    /// Sends one request, for a driver that makes the service below anew for each: as a call does, without a
-    /// clone of the service.
-    pub fn send<B, D>(self, request: Request<B>) -> RetryFuture<S, B, D, C>
+    /// Sends one request with these options, for a driver that makes the service below anew for each: as a call does,
+    /// without a clone of the service, and whatever options are in the extensions.
+    pub fn send<B, D>(self, request: Request<B>, own: RetryOptions) -> RetryFuture<S, B, D, C>
     where
         S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
         B: Body + Unpin,
     {
-        begin(self.service, &self.retriers, self.settings, request)
+        begin(self.service, &self.retriers, self.settings, request, own)
     }
 }
 
@@ -89,12 +97,13 @@ fn begin<S, B, D, C: Clone>(
     retriers: &Retriers<C>,
     settings: Settings,
     request: Request<B>,
+    own: RetryOptions,
 ) -> RetryFuture<S, B, D, C>
 where
     S: Service<Request<ReplayBody<B>>, Response = Response<D>>,
     B: Body + Unpin,
 {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let length = head.headers.get(CONTENT_LENGTH).and_then(length);
     RetryFuture {
         copies: Copies::none(),
@@ -104,7 +113,7 @@ where
         retrier: retriers.of(authority(&head)),
         service,
         source: Source::new(body, settings.replay_limit, length),
-        operation: Operation::NotIdempotent,
+        options: own.of_call(&mut head),
         head,
         answers_are_errors: settings.answers_are_errors,
     }
@@ -137,7 +146,7 @@ pin_project_lite::pin_project! {
         retrier: Retrier<C>,
         service: S,
         source: Option<Arc<Source<B>>>,
-        operation: Operation,
+        options: CallOptions,
         head: Parts,
         answers_are_errors: bool,
     }
@@ -155,16 +164,13 @@ where
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let (retrier, operation) = (&*this.retrier, this.operation);
-        let engine = this.engine.get_or_insert_with(|| {
-            let options = RetryOptions::of_call(this.head);
-            *operation = options.operation;
-            retrier.engine().options(options).begin()
-        });
+        let (retrier, options) = (&*this.retrier, *this.options);
+        let begin = || retrier.engine().options(options).begin();
+        let engine = this.engine.get_or_insert_with(begin);
         let start = |attempt: Attempt| Try {
             stage: stage(this.service, this.head, this.source.as_ref(), attempt),
             attempt,
-            operation: *operation,
+            operation: options.operation,
             retrier: retrier.clone(),
             source: this.source.clone(),
         };

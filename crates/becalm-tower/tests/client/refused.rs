@@ -27,5 +27,6 @@ async fn a_request_that_was_refused_is_repeated_and_no_other_that_may_not_be() {
 #[tokio::test]
 async fn of_two_streams_a_goaway_between_them_refuses_the_second_alone() {
     let client = client();
-    goaway_between(async |url| is_answered(&client, url).await).await;
+    let proof = goaway_between(async |url| is_answered(&client, url).await);
+    Box::pin(proof).await;
 }
