@@ -31,7 +31,7 @@ fn main() {
     behaviours::print(&runtime, &server);
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, outage::print(&server));
-    costs::print(&runtime, &server);
+    costs::print(&runtime);
     grpc::print(&runtime);
 }
 
