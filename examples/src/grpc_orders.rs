@@ -22,7 +22,7 @@ pub fn orders(
     Ok(OrdersClient::new(layer.layer(channel)))
 }
 
-/// The same as a gRPC service config says, which other clients of the service may have, too.
+/// A channel that retries as a gRPC service config says, which other clients of the service may have, too.
 pub fn configured(
     channel: Channel,
     config: &str,

@@ -58,7 +58,7 @@ impl Pulse {
         }
     }
 
-    /// Anything has come: whoever sends is alive.
+    /// Anything has come: a peer that sends is alive.
     pub fn heard(&mut self, now: Instant) {
         (self.heard, self.asked) = (now, None);
     }

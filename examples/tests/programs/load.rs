@@ -33,7 +33,7 @@ pub fn reqwest(is_http2: bool) -> (Client, Receiver<String>) {
     reqwest_with(policy(), is_http2)
 }
 
-/// The same with another policy.
+/// A client of reqwest with this policy.
 pub fn reqwest_with(policy: Policy, is_http2: bool) -> (Client, Receiver<String>) {
     let (recorder, events) = Recorder::new();
     let retrier = policy.builder().observer(recorder).build();

@@ -12,12 +12,7 @@ use becalm::run::{Last, RetrierBuilder, Stopped};
 use becalm_reqwest::{Client, NoAnswer};
 
 use super::ledger::{Count, InFlight, Ledger};
-use super::party::Unready;
-
-/// How many attempts the observer may see at once beyond those that there are: it hears of an end just
-/// after the place of the attempt has fallen free, and on the drill's other thread one more may
-/// have begun in it.
-pub const SEEN_TWICE: u32 = 1;
+use super::unready::Unready;
 
 /// The clients of one policy, which share connections and retrier.
 #[derive(Debug)]

@@ -11,9 +11,10 @@ use becalm_sim::study::Verdict;
 use super::judged::{Judged, back};
 use super::latencies::Latencies;
 use super::ledger::{Count, Recording};
-use super::setup::{Setup, Wire};
+use super::setup::Setup;
 use super::statistics::{Measured, Phase, count};
 use super::variant::{Role, Variant};
+use super::wire::Wire;
 
 /// Within which time the service must be back.
 const BACK_WITHIN: Duration = Duration::from_secs(2);

@@ -23,7 +23,9 @@ mod slow;
 mod statistics;
 mod tail;
 mod twin;
+mod unready;
 mod variant;
+mod wire;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,8 +44,9 @@ use live::Display;
 use outcome::{Outcome, Room};
 use parts::Stage;
 use reports::Reports;
-use setup::{Setup, Wire};
+use setup::Setup;
 use tail::TailOutcome;
+use wire::Wire;
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///

@@ -7,9 +7,9 @@ use becalm_report::{Colour, Page};
 use super::ledger::Count;
 use super::outcome::{self, Outcome, Room};
 use super::picture;
-use super::setup::Wire;
 use super::tail::{self, TailOutcome};
 use super::twin;
+use super::wire::Wire;
 use crate::wording;
 
 /// The drill as a self-contained page.

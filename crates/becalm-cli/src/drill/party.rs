@@ -1,23 +1,19 @@
 //! What do the clients of one policy do? What an application would, and everything is counted.
 
-use std::io;
 use std::sync::Arc;
 
 use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
-use becalm::{
-    Attempt, Classify, Operation, Policy, Retrier, StopReason, classify::Verdict,
-    policy::InvalidPolicy,
-};
-use becalm_reqwest::BuildError;
+use becalm::{Attempt, Classify, Operation, Policy, Retrier, StopReason, classify::Verdict};
 use http::StatusCode;
 
 use super::client::{Broken, Connections};
 use super::http_client::HttpClient;
 use super::ledger::{Count, Ledger};
 use super::server::{self, Service};
-use super::setup::Wire;
+use super::unready::Unready;
+use super::wire::Wire;
 
 /// One policy's clients with their service.
 #[derive(Debug)]
@@ -109,48 +105,3 @@ fn verdict(answer: Result<&StatusCode, &Broken>) -> Verdict {
         Err(broken) => broken.classify().into(),
     }
 }
-
-/// Why the drill cannot begin.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Unready {
-    /// A service cannot listen.
-    Listen(io::Error),
-    /// A policy is refused.
-    Policy(InvalidPolicy),
-    /// reqwest cannot build a client.
-    Client(BuildError),
-}
-
-impl From<io::Error> for Unready {
-    fn from(error: io::Error) -> Self {
-        Self::Listen(error)
-    }
-}
-
-impl From<InvalidPolicy> for Unready {
-    fn from(invalid: InvalidPolicy) -> Self {
-        Self::Policy(invalid)
-    }
-}
-
-impl From<BuildError> for Unready {
-    fn from(error: BuildError) -> Self {
-        Self::Client(error)
-    }
-}
-
-impl std::fmt::Display for Unready {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Listen(error) => write!(
-                f,
-                "cannot listen on a port of 127.0.0.1: {error}; allow this process to open sockets"
-            ),
-            Self::Policy(invalid) => write!(f, "the policy is refused: {invalid}"),
-            Self::Client(error) => write!(f, "reqwest cannot build its client: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for Unready {}

@@ -10,9 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::ledger::Ledger;
-use super::party::{Party, Unready};
+use super::party::Party;
 use super::server::Service;
-use super::setup::Wire;
+use super::unready::Unready;
+use super::wire::Wire;
 
 /// How long calls may go on after the last arrival; longer ones are cut off.
 pub const DRAIN: Duration = Duration::from_secs(2);

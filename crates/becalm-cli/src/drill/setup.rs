@@ -8,9 +8,9 @@ use becalm::Policy;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
-use super::http_client::SEEN_TWICE;
 use super::ledger::BUCKET;
 use super::tail::Tail;
+use super::wire::Wire;
 
 /// The longest drill.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -71,28 +71,6 @@ pub struct Setup {
     /// Through what the calls go: the subcommand says so.
     #[arg(skip)]
     pub wire: Wire,
-}
-
-/// Through which clients the calls go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub enum Wire {
-    /// The drill's own, which do as little as can be.
-    #[default]
-    #[serde(rename = "own")]
-    Own,
-    /// becalm-reqwest's, as an application has them.
-    #[serde(rename = "becalm-reqwest")]
-    Reqwest,
-}
-
-impl Wire {
-    /// How many attempts may be counted at once beyond those that there are.
-    pub fn seen_twice(self) -> u32 {
-        match self {
-            Self::Own => 0,
-            Self::Reqwest => SEEN_TWICE,
-        }
-    }
 }
 
 const SERVICE: &str = "The service";

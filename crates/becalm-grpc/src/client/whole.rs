@@ -21,7 +21,7 @@ use tonic::body::Body;
 /// It is not: the body, with what was read of it before the rest.
 pub(super) fn read(mut body: Body, limit: usize) -> Result<Bytes, Body> {
     let (mut first, mut more) = (Bytes::new(), BytesMut::new());
-    // Whoever polls it again leaves a waker of their own.
+    // The next who polls it leaves a waker of its own.
     let context = &mut Context::from_waker(Waker::noop());
     let last = loop {
         let data = match Pin::new(&mut body).poll_frame(context) {

@@ -29,7 +29,7 @@ async fn unary(layer: &RetryLayer, does: Does) -> (usize, Result<(), Status>) {
     (server.count(), ended.map(drop))
 }
 
-/// The same of a server-streaming call, of which the first message is read.
+/// What a server-streaming call sees of it, of which the first message is read.
 async fn streaming(layer: &RetryLayer, does: Does) -> (usize, Result<(), Status>) {
     let (server, _deaths) = Raw::start([does; 9]).await;
     let ended = within(async {

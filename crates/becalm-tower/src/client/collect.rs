@@ -17,7 +17,7 @@ use super::transport::Boxed;
 
 /// Collects the body of an answer inside the attempt, so that one that breaks off is an attempt that has failed.
 ///
-/// It goes below [`RetryLayer`](super::RetryLayer), and is for whoever wants bodies whole: without it, what happens after the
+/// It goes below [`RetryLayer`](super::RetryLayer), and is for clients that want bodies whole: without it, what happens after the
 /// head of an answer is the caller's.
 ///
 /// - **A body that breaks off** within the limit is a transient failure that may have taken effect: a GET is repeated, a

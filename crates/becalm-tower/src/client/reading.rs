@@ -123,7 +123,7 @@ impl<B: Body + Unpin> Reading<B> {
                 return polled;
             }
         }
-        // It wakes whoever asked last; others may be waiting as well.
+        // It wakes the one that asked last; others may be waiting as well.
         let waiting = self.waiting.get_or_insert_default();
         waiting.add(context.waker());
         let waker = Waker::from(Arc::clone(waiting));

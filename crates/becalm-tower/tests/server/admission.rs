@@ -203,7 +203,7 @@ async fn when_most_requests_are_retries_known_callers_are_told_not_to_come_back(
     let (me, retry) = (("me", ""), ("becalm-scope", "attempt=2, repeated"));
     let grpc = ("content-type", "application/grpc");
     for _ in 0..1000 {
-        // Whoever is not known is not counted.
+        // A caller that is not known is not counted.
         assert!(!told(&service, &[retry]).await.contains_key("becalm-retry"));
     }
     let headers = told(&service, &[me, retry]).await;

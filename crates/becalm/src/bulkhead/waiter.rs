@@ -42,8 +42,8 @@ impl Waiter {
         Self::of_class(0)
     }
 
-    /// A wait of this class that has not begun; 0 is the most urgent, and what all others are of. Whoever
-    /// waits in a more urgent class is next; where the queue is full, the newest of the least urgent class
+    /// A wait of this class that has not begun; 0 is the most urgent, and what all others are of. A
+    /// call that waits in a more urgent class is next; where the queue is full, the newest of the least urgent class
     /// goes for one of a more urgent class.
     pub const fn of_class(class: u8) -> Self {
         Self { class, seat: None }

@@ -1,4 +1,4 @@
-//! How does one event wake all who wait for it, and how does a future wake them whoever polls it?
+//! How does one event wake all who wait for it, and how does a future wake them, no matter which of them polls it?
 
 use core::task::Waker;
 use std::sync::Arc;

@@ -11,8 +11,8 @@ use becalm::{Hedge, Policy};
 use becalm_report::Colour;
 
 use super::server::Service;
-use super::setup::Wire;
 use super::slow::Slow;
+use super::wire::Wire;
 
 #[cfg(test)]
 pub use outcome::tests;
