@@ -17,10 +17,11 @@ use tokio_tungstenite::connect_async_tls_with_config;
 #[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
 use tokio_tungstenite::connect_async_with_config;
 use tokio_tungstenite::tungstenite::Error;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::client::{IntoClientRequest, uri_mode};
+use tokio_tungstenite::tungstenite::error::UrlError;
 use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{Message, stream::Mode};
 
 use crate::handle::{Order, Shared};
 use crate::open::{Came, Open, Wire};
@@ -443,6 +444,17 @@ async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended>
     let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
     let failed = |error| Ended::Handshake(Box::new(error));
     let request = request.map_err(failed)?;
+    // Before anybody is dialled: no server makes this address a good one.
+    let mode = uri_mode(request.uri()).map_err(failed)?;
+    let is_tls = matches!(mode, Mode::Tls);
+    if is_tls
+        && !cfg!(any(
+            feature = "rustls-native-roots",
+            feature = "rustls-webpki-roots"
+        ))
+    {
+        return Err(failed(UrlError::TlsFeatureNotEnabled.into()));
+    }
     let connected = connected(request, client).await;
     Ok(connected.map_err(failed)?.0)
 }

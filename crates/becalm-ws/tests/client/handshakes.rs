@@ -61,6 +61,24 @@ async fn what_is_no_websocket_is_not_dialled_again() {
 }
 
 #[tokio::test]
+async fn an_address_of_no_websocket_is_dialled_by_nobody() {
+    let tls = cfg!(any(
+        feature = "rustls-native-roots",
+        feature = "rustls-webpki-roots"
+    ));
+    let without_tls = (!tls).then_some("wss://localhost:1/");
+    for address in ["http://localhost:1/", "localhost:1"]
+        .into_iter()
+        .chain(without_tls)
+    {
+        let client = Client::new(address.parse().unwrap()).reconnect(soon());
+        let mut feed = client.open().unwrap();
+        let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+        assert_eq!(gave_up.reason, StopReason::Permanent, "{address}");
+    }
+}
+
+#[tokio::test]
 async fn a_dial_that_is_cut_or_hangs_is_dialled_again() {
     let server = Server::raw(|number, mut stream| async move {
         match number {
