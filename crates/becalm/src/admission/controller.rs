@@ -213,7 +213,8 @@ impl<R: Random> AdmissionController<R> {
         let passed = self.book.settle(now, &mut self.groups);
         // A place that has passed long ago is nobody's.
         self.ahead = (self.ahead - passed).max(-self.most_ahead());
-        if self.pace.is_at_rest(now) {
+        if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
+            // Nobody is late for another.
             self.ahead = self.ahead.min(0);
         }
     }

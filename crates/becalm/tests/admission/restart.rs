@@ -113,7 +113,7 @@ fn two_processes_that_share_keys_honour_each_others_tickets() {
         .into_iter()
         .filter(|it| it.ticket.is_some() && !it.is_liar)
     {
-        let (when, refusals) = (slot(&client), Vec::new());
+        let (when, refusals) = (slot(&client).after(ms(client.group * 7 % 300)), Vec::new());
         fleet.join(when, Client { refusals, ..client });
     }
     let kept = fleet.clients.len();
@@ -129,7 +129,7 @@ fn two_processes_that_share_keys_honour_each_others_tickets() {
     }
     let others = fleet.clients.len();
     for client in all.into_iter().step_by(2) {
-        let (when, refusals) = (slot(&client), Vec::new());
+        let (when, refusals) = (slot(&client).after(ms(client.group * 7 % 300)), Vec::new());
         fleet.join(when, Client { refusals, ..client });
     }
     fleet.run_until(at(100_000));
