@@ -98,6 +98,8 @@ pub(crate) enum Taken {
         is_first: bool,
         /// Sent, and never confirmed.
         unconfirmed: Vec<Message>,
+        /// Taken, and never sent.
+        unsent: Vec<Message>,
     },
     /// It has confirmed something.
     Confirmed,
@@ -273,11 +275,12 @@ impl Resuming {
                 self.had = Some(Had { id, epoch, dial: 1 });
                 self.answered(Peer { longest, window });
                 let given_up = self.given_up.take().filter(|_| why == Cold::New);
-                let ledger = std::mem::take(&mut self.ledger);
+                let (unconfirmed, unsent) = self.take_kept();
                 Ok(Taken::Cold {
                     why: given_up.unwrap_or(why),
                     is_first: std::mem::take(&mut self.is_first),
-                    unconfirmed: ledger.into_kept().0,
+                    unconfirmed,
+                    unsent,
                 })
             }
             (
@@ -333,9 +336,9 @@ impl Resuming {
         last
     }
 
-    /// What was sent and never confirmed, when the socket is at its end.
-    pub fn unconfirmed(&mut self) -> Vec<Message> {
-        std::mem::take(&mut self.ledger).into_kept().0
+    /// What was sent and never confirmed, and what was taken and never sent, where no connection will get it any more.
+    pub fn take_kept(&mut self) -> (Vec<Message>, Vec<Message>) {
+        std::mem::take(&mut self.ledger).into_kept()
     }
 }
 
@@ -431,12 +434,14 @@ mod tests {
     #[test]
     fn a_cold_start_tells_what_was_not_confirmed_and_sends_none_of_it() {
         let mut session = open();
+        session.push("two".into());
         session.connected();
         let _ = said(&mut session);
         let expected = Taken::Cold {
             why: Cold::Epoch,
             is_first: false,
             unconfirmed: vec!["one".into()],
+            unsent: vec!["two".into()],
         };
         assert_eq!(session.take(&cold(Cold::Epoch, 2)), Ok(expected));
         assert_eq!(said(&mut session), Envelope::Ack(0));
@@ -530,11 +535,14 @@ mod tests {
             session.take(&Envelope::Ack(2).write()),
             Ok(Taken::Confirmed)
         );
-        assert_eq!((session.unconfirmed(), session.id()), (vec![], None));
+        assert_eq!(
+            (session.take_kept(), session.id()),
+            ((vec![], vec![]), None)
+        );
         let mut session = open();
         assert_eq!(session.take(&Envelope::End.write()), Ok(Taken::Ended));
         assert_eq!(
-            (session.unconfirmed(), session.id()),
+            (session.take_kept().0, session.id()),
             (vec!["one".into()], None)
         );
     }

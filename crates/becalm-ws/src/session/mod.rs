@@ -58,6 +58,8 @@ mod ledger;
 mod settings;
 mod slot;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod wakers;
 
 pub use client::Resume;

@@ -1,0 +1,1 @@
+//! What does a peer get that keeps no rule?

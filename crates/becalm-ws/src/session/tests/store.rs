@@ -1,0 +1,1 @@
+//! Is a session kept for whom, for how long and at whose cost as promised?
