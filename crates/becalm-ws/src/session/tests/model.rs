@@ -185,7 +185,6 @@ impl World {
         let who = self.draw(self.clients.len());
         match self.draw(100) {
             0..15 => self.client_sends(who),
-            15..30 => self.client_polls(who),
             30..45 => self.server_sends(),
             45..70 => self.network_moves(),
             70..80 => self.dials(who),
