@@ -2,6 +2,7 @@
 
 mod closes;
 mod handshakes;
+mod javascript;
 mod messages;
 mod server;
 mod sessions;

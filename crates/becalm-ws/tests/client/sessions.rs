@@ -16,7 +16,7 @@ use crate::within;
 type Socket = SessionSocket<Peer>;
 
 /// A server that keeps sessions of the user `ada`.
-async fn keeping<F>(
+pub async fn keeping<F>(
     sessions: &Sessions,
     on: impl Fn(usize, Socket) -> F + Clone + Send + Sync + 'static,
 ) -> Server
@@ -129,7 +129,7 @@ async fn cut(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf) {
 }
 
 /// A way to `server` whose connections are cut after so many bytes of each direction, by number.
-async fn cutting(
+pub async fn cutting(
     server: &Server,
     after: impl Fn(usize) -> (usize, usize) + Send + Sync + 'static,
 ) -> Server {
