@@ -2,8 +2,10 @@
 
 mod closes;
 mod handshakes;
+mod javascript;
 mod messages;
 mod server;
+mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;
