@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use becalm::admission::Advice;
@@ -28,7 +29,7 @@ use super::registry::{Counted, Plan};
 #[derive(Debug)]
 pub struct Connection {
     server: Server,
-    held: Option<Held>,
+    held: Mutex<Option<Held>>,
     leaving: Leaving,
     /// The code of the first Close in either direction.
     code: Option<u16>,
@@ -74,7 +75,7 @@ impl Connection {
         drop(coming);
         Self {
             server,
-            held: Some(held),
+            held: Mutex::new(Some(held)),
             leaving: Leaving::Unasked,
             code: None,
             _counted: counted,
@@ -83,8 +84,13 @@ impl Connection {
 
     /// Says that the client is ready, the login and all that is costly done: its permit is another's. One that is dropped
     /// before counts as gone.
-    pub fn ready(&mut self) {
-        if let Some(held) = self.held.take() {
+    pub fn ready(&self) {
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(held) = held {
             held.ready();
         }
     }

@@ -85,7 +85,6 @@ use tokio::net::{TcpListener, TcpSocket, ToSocketAddrs};
 
 pub use accepted::{Accepted, Peer};
 pub use address::{AddressHeader, InvalidNetwork, Proxies};
-pub use admit::SESSION;
 pub use connection::{Connection, Farewell};
 #[cfg(unix)]
 pub use hand_over::{HandOver, Inherited};

@@ -42,8 +42,8 @@ impl<IO> Socket<IO> {
     }
 
     /// Says that the client is ready, the login and all that is costly done: its permit is another's. One that is dropped
-    /// before counts as gone.
-    pub fn ready(&mut self) {
+    /// before counts as gone. Under a [session](crate::session), `SessionSocket::get_ref` leads here.
+    pub fn ready(&self) {
         self.connection.ready();
     }
 
