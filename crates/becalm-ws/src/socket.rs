@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use becalm::Failure;
+use becalm::admission::TICKET_HEADER;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
@@ -38,7 +39,8 @@ use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// connection where there is none. [`Handle::send`] only puts them there.
 pub struct WebSocket {
     client: Client,
-    machine: Reconnector,
+    /// It hands tickets of admission on to the next dial.
+    machine: Reconnector<String>,
     link: Link,
     shared: Arc<Shared>,
     /// Wakes both halves.
@@ -149,7 +151,7 @@ impl WebSocket {
                 }
                 Link::None => match self.machine.next(now) {
                     Next::Dial(dial) => {
-                        self.begin(&dial);
+                        self.begin(dial);
                         continue;
                     }
                     Next::Wait(until) => {
@@ -250,7 +252,7 @@ impl WebSocket {
         self.client.tell(Event::Closed);
     }
 
-    fn begin(&mut self, dial: &Dial<()>) {
+    fn begin(&mut self, dial: Dial<String>) {
         self.set_state(State::Connecting);
         self.client.tell(Event::Dials(dial.number));
         let dialling = Dialling {
@@ -258,7 +260,7 @@ impl WebSocket {
             login_was_refused: self.login_was_refused,
             resumes: self.session.as_ref().and_then(|session| session.id()),
         };
-        let dial_it = dialled(self.client.clone(), dialling);
+        let dial_it = dialled(self.client.clone(), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
     }
@@ -283,6 +285,8 @@ impl WebSocket {
             session.disconnected();
         }
         let mut failure = ended.meaning(&*self.client.closing);
+        let ticket = ended.advice().and_then(|advice| advice.ticket);
+        self.machine.advise(id, None, ticket);
         let wants_login = ended.wants_login();
         if wants_login && !self.login_was_refused {
             failure = Failure::transient().unsent();
@@ -481,14 +485,18 @@ impl fmt::Debug for WebSocket {
 }
 
 /// A dial, from the provider's word to the end of the handshake.
-async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn dialled(
+    client: Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let _permit = match &client.pacer {
         Some(pacer) => Some(pacer.pass().await),
         None => None,
     };
     let sleeper = &client.sleeper;
     let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
-    let mut dial = std::pin::pin!(shake_hands(&client, dialling));
+    let mut dial = std::pin::pin!(shake_hands(&client, dialling, ticket));
     std::future::poll_fn(|context| {
         if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
             return Poll::Ready(dialled);
@@ -498,11 +506,18 @@ async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
     .await
 }
 
-async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn shake_hands(
+    client: &Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let endpoint = (client.provider)(dialling).await;
     let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
     let failed = |error| Ended::Handshake(Box::new(error));
     let mut request = request.map_err(failed)?;
+    if let Some(Ok(ticket)) = ticket.map(HeaderValue::try_from) {
+        request.headers_mut().insert(TICKET_HEADER, ticket);
+    }
     if let Some(id) = dialling.resumes {
         let id = HeaderValue::try_from(id.to_string()).map_err(|error| failed(error.into()))?;
         request.headers_mut().insert(session::HEADER, id);
