@@ -1,10 +1,14 @@
 //! How is another process of the drill started, heard and ended?
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child as Process, ExitCode, Stdio};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::process::{Child as Process, Command, ExitCode, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -33,6 +37,7 @@ impl Child {
     pub fn start<W: Copy + Send + 'static>(
         name: &str,
         brief: &impl Serialize,
+        socket: Option<&TcpListener>,
         from: W,
         inbox: Sender<Heard<W>>,
     ) -> Result<Self, String> {
@@ -61,6 +66,13 @@ impl Child {
         Ok(Self { process })
     }
 
+    /// Asks it to leave.
+    pub fn drain(&self) {
+        if let Ok(id) = i32::try_from(self.process.id()) {
+            let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+        }
+    }
+
     /// Says something to it, once.
     pub fn say(&mut self, what: &impl Serialize) {
         if let (Some(mut stdin), Ok(line)) =
@@ -69,6 +81,30 @@ impl Child {
             let _ = writeln!(stdin, "{line}");
         }
     }
+}
+
+/// The command with a listening socket, by systemd's protocol (`sd_listen_fds(3)`): a shell puts the socket in its
+/// place, and knows the process id before the program runs.
+fn handed(
+    mut itself: Command,
+    name: &str,
+    socket: Option<&TcpListener>,
+) -> std::io::Result<Command> {
+    let Some(socket) = socket else {
+        itself.stdin(Stdio::piped());
+        return Ok(itself);
+    };
+    let mut command = Command::new("/bin/sh");
+    command
+        .args([
+            "-c",
+            r#"export LISTEN_PID=$$; exec "$0" "$@" 3<&0 </dev/null"#,
+        ])
+        .arg(itself.get_program())
+        .arg(name)
+        .env("LISTEN_FDS", "1")
+        .stdin(OwnedFd::from(socket.try_clone()?));
+    Ok(command)
 }
 
 impl Drop for Child {

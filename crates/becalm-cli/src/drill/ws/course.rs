@@ -1,5 +1,6 @@
 //! How is one variant held? A server and its fleet are started, the server is killed, and the fleet is watched.
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,7 +16,7 @@ use super::recording::Recording;
 use super::service;
 use super::setup::{AFTER_ALL, BEFORE, Setup};
 use super::told::{Report, Told};
-use super::variant::Variant;
+use super::variant::{Fault, Variant};
 
 /// The most clients in one process: one thread keeps up with so many.
 const PER_PROCESS: u32 = 5_000;
@@ -88,25 +89,43 @@ pub fn hold(
         .set_len(length)
         .map_err(|error| refused(&error))?;
     let mut course = Course::new(setup, variant, signal, display);
-    let service = service::Brief {
+    let mut service = service::Brief {
         clock: course.clock,
         addresses: ground::choose(seed)?,
         clients: setup.clients,
+        door: variant.door,
         // The fleet has come together over days: it costs nothing here.
-        cost: Duration::ZERO,
+        capacity: None,
+        drain_rate: setup.drain_rate(),
+        patience: setup.patience,
         journal: journal.path().into(),
+        seed,
     };
+    if variant.fault != Fault::Kill {
+        service.addresses.truncate(1);
+        course.socket = Some(ground::listen(&service.addresses)?);
+    }
     let first = course.serve(&service)?;
     let mut fleets = course.gather(&service, journal.path(), seed)?;
     course.wait("the clients were not connected", PATIENCE, Course::is_full)?;
     course.marks.start = course.clock.now();
     course.pass(BEFORE)?;
 
-    course.marks.fault = Some(course.clock.now());
-    drop(first);
-    course.pass(setup.outage)?;
-    let cost = setup.cost();
-    let second = course.serve(&service::Brief { cost, ..service })?;
+    service.capacity = Some(setup.capacity);
+    let second = if variant.fault == Fault::Drain {
+        let second = course.serve(&service)?;
+        course.marks.fault = Some(course.clock.now());
+        course.marks.up = course.marks.fault;
+        first.drain();
+        second
+    } else {
+        course.marks.fault = Some(course.clock.now());
+        drop(first);
+        course.pass(setup.outage)?;
+        let second = course.serve(&service)?;
+        course.marks.up = course.listens;
+        second
+    };
     course.watch(setup.watch())?;
 
     let end = course.clock.now();
@@ -137,7 +156,11 @@ struct Course<'a> {
     clock: Clock,
     inbox: (Sender<Heard<Who>>, Receiver<Heard<Who>>),
     shown: Duration,
+    /// What is handed to every server.
+    socket: Option<TcpListener>,
     servers: usize,
+    /// Servers that have ended.
+    ended: usize,
     /// What each process of clients has told last.
     levels: Vec<u32>,
     recording: Recording,
@@ -161,7 +184,9 @@ impl<'a> Course<'a> {
             clock: Clock::start(),
             inbox: channel(),
             shown: Duration::ZERO,
+            socket: None,
             servers: 0,
+            ended: 0,
             levels: Vec::new(),
             recording: Recording::default(),
             marks: Marks::default(),
@@ -175,13 +200,11 @@ impl<'a> Course<'a> {
         self.servers += 1;
         self.listens = None;
         let from = Who::Server(self.servers);
-        let server = Child::start(service::NAME, brief, from, self.inbox.0.clone())?;
+        let socket = self.socket.as_ref();
+        let server = Child::start(service::NAME, brief, socket, from, self.inbox.0.clone())?;
         self.wait("the server did not listen", PATIENCE, |it| {
             it.listens.is_some()
         })?;
-        if self.marks.fault.is_some() {
-            self.marks.up = self.listens;
-        }
         Ok(server)
     }
 
@@ -205,6 +228,7 @@ impl<'a> Course<'a> {
                 addresses: service.addresses.clone(),
                 clients: part(number)..part(number + 1),
                 schedule: self.variant.schedule,
+                heeds: self.variant.heeds,
                 start: Duration::from_secs(1) * all / GATHERED,
                 patience: self.setup.patience,
                 every: self.setup.every,
@@ -216,6 +240,7 @@ impl<'a> Course<'a> {
             fleets.push(Child::start(
                 fleet::NAME,
                 &brief,
+                None,
                 from,
                 self.inbox.0.clone(),
             )?);
@@ -228,6 +253,11 @@ impl<'a> Course<'a> {
         self.levels.iter().sum::<u32>() == self.setup.clients
     }
 
+    /// Whether all have one to the last server.
+    fn is_back(&self) -> bool {
+        self.is_full() && self.ended + 1 == self.servers
+    }
+
     /// Waits until all clients are back and stay so, for this long at most.
     fn watch(&mut self, most: Duration) -> Result<(), Broken> {
         let until = self.marks.up.unwrap_or_default() + most;
@@ -235,7 +265,7 @@ impl<'a> Course<'a> {
         loop {
             self.hear()?;
             let now = self.clock.now();
-            if !self.is_full() {
+            if !self.is_back() {
                 full_since = None;
             } else if now >= *full_since.get_or_insert(now) + AFTER_ALL {
                 return Ok(());
@@ -304,8 +334,12 @@ impl<'a> Course<'a> {
                 self.recording.add_clients(line);
             }
             (Who::Fleet(_), Some(Told::Report(report))) => self.reports.push(*report),
-            (Who::Server(number), None) if number == self.servers && !self.is_down() => {
-                return Err(String::from("the drill's server has ended before its time").into());
+            (Who::Server(number), None) => {
+                self.ended += 1;
+                if number == self.servers && !self.is_down() {
+                    let words = "the drill's server has ended before its time";
+                    return Err(String::from(words).into());
+                }
             }
             (Who::Fleet(_), None) if self.reports.len() < self.levels.len() => {
                 return Err(

@@ -1,7 +1,7 @@
 //! Who dials in the drill? A process with some thousand clients of becalm-ws, each with a socket of its own.
 
 use std::io::{self, BufRead};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +36,8 @@ pub struct Brief {
     pub addresses: Vec<SocketAddr>,
     pub clients: Range<u32>,
     pub schedule: Schedule,
+    /// Whether they come when the server says.
+    pub heeds: bool,
     /// The first dials are spread over this.
     pub start: Duration,
     pub patience: Duration,
@@ -126,10 +128,17 @@ fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
         let guest = guest.guest();
         async move {
             let address = format!("ws://{address}{guest}").parse()?;
-            Ok(ClientRequestBuilder::new(address))
+            // As a load balancer would say of each.
+            let own = Ipv4Addr::from_bits(u32::from(Ipv4Addr::new(10, 0, 0, 0)) | guest.client);
+            Ok(ClientRequestBuilder::new(address).with_header("x-forwarded-for", own.to_string()))
         }
     })
-    .reconnect(brief.schedule.reconnect().start_spread(brief.start))
+    .reconnect(
+        brief
+            .schedule
+            .reconnect(brief.heeds)
+            .start_spread(brief.start),
+    )
     .patience(brief.patience, Duration::from_secs(1))
     .observer(move |event| observed.observes(&event))
     .seed(Seed::fixed(seed))

@@ -38,6 +38,16 @@ pub fn choose(seed: u64) -> Result<Vec<SocketAddr>, String> {
     ))
 }
 
+/// A socket that listens there and is handed to one server after the other, as a socket unit of systemd does.
+///
+/// # Errors
+///
+/// A sentence.
+pub fn listen(addresses: &[SocketAddr]) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(addresses);
+    listener.map_err(|error| format!("cannot listen on {addresses:?}: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,12 @@ use super::told::Report;
 use super::variant::{Role, Variant};
 use crate::drill::judged::tenths;
 
+/// By how much more than the least time the last client may be late.
+const LATEST: f64 = 1.1;
+
+/// Which share of the clients stays connected in a drain.
+const CONNECTED: f64 = 0.995;
+
 /// The figures of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
@@ -149,16 +155,81 @@ impl Contender {
         }
     }
 
+    /// What stands beside the time in which all were back.
+    fn praise(&self) -> Option<String> {
+        let figures = &self.figures;
+        (self.variant.role == Role::Appointments).then(|| {
+            format!(
+                "at most {} dials of each client, {} handshakes for nobody",
+                figures.most_dials, figures.wasted
+            )
+        })
+    }
+
     /// What it is in the drill to show, and did not: sentences, none if it did.
     pub fn missed(&self, setup: &Setup) -> Vec<String> {
         let figures = &self.figures;
         let mut missed = figures.broken_laws(setup);
-        match self.variant.role {
-            Role::Storm => {
-                if let Some(back) = figures.back {
-                    missed.push(format!("all were back after {}", tenths(back)));
-                }
+        let all = u64::from(setup.clients);
+        let mut asked = |is_so: bool, otherwise: &dyn Fn() -> String| {
+            if !is_so {
+                missed.push(otherwise());
             }
+        };
+        if self.variant.role == Role::Storm {
+            asked(figures.back.is_none(), &|| {
+                format!(
+                    "all were back after {}",
+                    tenths(figures.back.unwrap_or_default())
+                )
+            });
+            return missed;
+        }
+        let wasted = || {
+            format!(
+                "{} handshakes were for clients that had left",
+                figures.wasted
+            )
+        };
+        let bound = setup.floor().mul_f64(LATEST);
+        let back = figures.back;
+        asked(back.is_some(), &|| {
+            format!("{} of {all} clients were back", figures.open)
+        });
+        match self.variant.role {
+            Role::Storm => (),
+            Role::Back => asked(figures.wasted * 100 <= figures.handshakes, &wasted),
+            Role::Appointments | Role::HandOver => {
+                asked(back.is_none_or(|back| back <= bound), &|| {
+                    format!(
+                        "all were back after {} and not within {}",
+                        tenths(back.unwrap_or_default()),
+                        tenths(bound)
+                    )
+                });
+                asked(figures.wasted == 0, &wasted);
+                asked(figures.most_dials <= 2, &|| {
+                    format!("a client dialled {} times", figures.most_dials)
+                });
+            }
+            Role::Drain => {
+                let share = f64::from(figures.least) / f64::from(setup.clients);
+                asked(share >= CONNECTED, &|| {
+                    format!("only {:.2} % were connected throughout", share * 100.0)
+                });
+                asked(figures.wasted == 0, &wasted);
+                asked(figures.dials == all && figures.most_dials == 1, &|| {
+                    format!(
+                        "{} dials, up to {} of one client",
+                        figures.dials, figures.most_dials
+                    )
+                });
+            }
+        }
+        if self.variant.role == Role::HandOver {
+            asked(figures.unconnected == 0, &|| {
+                format!("{} dials found nobody", figures.unconnected)
+            });
         }
         missed
     }
@@ -187,6 +258,17 @@ pub fn judge(contenders: &[Contender], setup: &Setup) -> Judgement {
             plain(best.figures.open.into()),
             plain(setup.clients.into())
         );
+    }
+    for contender in contenders {
+        if let (Some(back), Some(words)) = (contender.figures.back, contender.praise()) {
+            let _ = write!(
+                conclusion,
+                " With {} all were back {} after the server was up, where {} is the least: {words}.",
+                contender.variant.title,
+                tenths(back),
+                tenths(setup.floor()),
+            );
+        }
     }
     let mut as_expected = true;
     for contender in contenders {

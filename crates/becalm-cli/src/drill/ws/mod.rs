@@ -112,7 +112,14 @@ it could not be held; 128 + n when signal n ended it.";
 /// If these are the arguments of one of the drill's processes, does its work; the result is its exit code.
 pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter();
-    match arguments.next()?.to_str()? {
+    // A shell that starts it cannot give it another name: then that is its first argument.
+    let name = arguments.next()?;
+    let name = if name == service::NAME || name == fleet::NAME {
+        name
+    } else {
+        arguments.next()?
+    };
+    match name.to_str()? {
         service::NAME => Some(child::execute(arguments.next(), service::serve)),
         fleet::NAME => Some(child::execute(arguments.next(), |brief| {
             fleet::dial(&brief)

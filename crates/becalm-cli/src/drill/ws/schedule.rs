@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use becalm::hint::HintMode;
 use becalm::reconnect::Reconnect;
 use becalm::{Jitter, Policy};
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,18 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// The schedule as becalm's clients take it.
-    pub fn reconnect(self) -> Reconnect {
+    /// The schedule as becalm's clients take it, who come when the server says, or do not.
+    pub fn reconnect(self, heeds: bool) -> Reconnect {
         let policy = match self {
             Self::Fixed(wait) => Policy::fixed(wait).jitter(Jitter::None),
             Self::Exponential(base, cap) => Policy::exponential(base).cap(cap).jitter(Jitter::None),
             Self::FullJitter(base, cap) => Policy::exponential(base).cap(cap).jitter(Jitter::Full),
         };
-        Reconnect::new(policy.attempts(Policy::UNLIMITED))
+        let hint = if heeds {
+            HintMode::default()
+        } else {
+            HintMode::Ignore
+        };
+        Reconnect::new(policy.attempts(Policy::UNLIMITED).hint(hint))
     }
 }

@@ -77,6 +77,12 @@ impl Setup {
         self.cost().saturating_mul(self.clients)
     }
 
+    /// How many connections a server closes in a second when it drains: a tenth less than its successor can take, which then
+    /// has no queue.
+    pub fn drain_rate(&self) -> u32 {
+        (self.capacity - self.capacity / 10).max(1)
+    }
+
     /// How long a service that does not come back is watched, from the moment at which its server is up again.
     pub fn watch(&self) -> Duration {
         self.watch.unwrap_or(self.floor().saturating_mul(2))

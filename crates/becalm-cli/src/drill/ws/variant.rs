@@ -4,6 +4,7 @@ use becalm::duration::Human;
 use becalm_report::Colour;
 
 use super::schedule::Schedule;
+use super::service::Door;
 use super::setup::Setup;
 
 /// What a variant is in the drill to show.
@@ -11,6 +12,25 @@ use super::setup::Setup;
 pub enum Role {
     /// The server is up again, and the service stays down.
     Storm,
+    /// It comes back, and hardly any work is in vain.
+    Back,
+    /// It comes back as fast as can be, with two dials of each client at most, and no work is in vain.
+    Appointments,
+    /// Hardly anybody notices: one dial each.
+    Drain,
+    /// It comes back as with appointments, and nobody finds nobody.
+    HandOver,
+}
+
+/// How the server goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is killed, and nobody listens for a while.
+    Kill,
+    /// It is killed; its socket is held by another process, and those who dial wait in the kernel.
+    KillBehindSocket,
+    /// Its successor listens on the same socket, and it sends its clients there.
+    Drain,
 }
 
 /// One way to come back.
@@ -24,11 +44,23 @@ pub struct Variant {
     pub description: String,
     pub colour: Colour,
     pub schedule: Schedule,
+    /// Whether the clients come when the server says.
+    pub heeds: bool,
+    pub door: Door,
+    pub fault: Fault,
     pub role: Role,
 }
 
 /// The names of all.
-pub const NAMES: [&str; 3] = ["fixed", "exponential", "full-jitter"];
+pub const NAMES: [&str; 7] = [
+    "fixed",
+    "exponential",
+    "full-jitter",
+    "admission",
+    "appointments",
+    "drain",
+    "hand-over",
+];
 
 /// All variants of a drill.
 pub fn all(setup: &Setup) -> Vec<Variant> {
@@ -40,7 +72,22 @@ pub fn all(setup: &Setup) -> Vec<Variant> {
         description,
         colour,
         schedule,
+        heeds: true,
+        door: Door::Open,
+        fault: Fault::Kill,
         role: Role::Storm,
+    };
+    let full_jitter = Schedule::FullJitter(base, cap);
+    let guarded = |name, title, description: &str, colour, fault, role| Variant {
+        name,
+        title,
+        description: description.into(),
+        colour,
+        schedule: full_jitter,
+        heeds: true,
+        door: Door::Admission,
+        fault,
+        role,
     };
     vec![
         storm(
@@ -62,7 +109,42 @@ pub fn all(setup: &Setup) -> Vec<Variant> {
             "full jitter",
             format!("drawn below {waits}"),
             Colour::Purple,
-            Schedule::FullJitter(base, cap),
+            full_jitter,
+        ),
+        Variant {
+            heeds: false,
+            ..guarded(
+                "admission",
+                "admission",
+                "a bounded queue and 503, clients that hear nothing else",
+                Colour::Sky,
+                Fault::Kill,
+                Role::Back,
+            )
+        },
+        guarded(
+            "appointments",
+            "appointments",
+            "503 with a place of one's own",
+            Colour::Green,
+            Fault::Kill,
+            Role::Appointments,
+        ),
+        guarded(
+            "drain",
+            "drain",
+            "the old server sends its clients on, one by one",
+            Colour::Blue,
+            Fault::Drain,
+            Role::Drain,
+        ),
+        guarded(
+            "hand-over",
+            "hand-over",
+            "the listening socket outlives the kill",
+            Colour::Ink,
+            Fault::KillBehindSocket,
+            Role::HandOver,
         ),
     ]
 }
@@ -78,7 +160,7 @@ mod tests {
         let names: Vec<_> = variants.iter().map(|it| it.name).collect();
         assert_eq!(names, NAMES);
         for variant in variants {
-            assert_eq!(variant.schedule.reconnect().validate(), Ok(()));
+            assert_eq!(variant.schedule.reconnect(variant.heeds).validate(), Ok(()));
         }
     }
 }

@@ -1,0 +1,104 @@
+//! How does a server let in as many as it can take? By becalm's admission, before the costly work.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::admission::{Admission, TicketKeys};
+use becalm_ws::server::{Accepted, Drain, Listener, Proxies, Server, Settings};
+
+use super::conversation::converse;
+use super::{Brief, Hall, small_buffers};
+use crate::drill::ws::numbered::Guest;
+use crate::drill::ws::tally::Count;
+
+/// More handshakes in a second than any machine does.
+const ANY: u32 = 100_000;
+
+/// A server that admits at its capacity. Its tickets are good for its successor.
+pub fn server(brief: &Brief) -> io::Result<Server> {
+    let rate = brief.capacity.unwrap_or(ANY);
+    let admission = Admission::per_second(rate)
+        .patience(brief.patience)
+        .horizon(horizon(brief));
+    let key: Vec<u8> = (0..4)
+        .flat_map(|at| (brief.seed ^ at).to_le_bytes())
+        .collect();
+    let settings = Settings::new(admission)
+        .tickets(TicketKeys::new(0, &key).map_err(io::Error::other)?)
+        // The clients say who they are, as behind a load balancer: on this machine all have one address.
+        .proxies(Proxies::of(["127.0.0.0/8"]).map_err(io::Error::other)?)
+        .limits(small_buffers());
+    settings.server().map_err(io::Error::other)
+}
+
+/// Twice as long as all clients take, so that each may have a place.
+fn horizon(brief: &Brief) -> Duration {
+    let all = Duration::from_secs(brief.clients.into()) / brief.capacity.unwrap_or(ANY);
+    (all * 2)
+        .clamp(brief.patience, Duration::from_secs(150))
+        .max(brief.patience)
+}
+
+/// Listens on the socket that it was handed, or else on all addresses.
+pub async fn listen(
+    server: &Server,
+    addresses: &[SocketAddr],
+    socket: Option<std::net::TcpListener>,
+    hall: &Arc<Hall>,
+) -> io::Result<()> {
+    let mut listeners = Vec::new();
+    match socket {
+        Some(socket) => listeners.push(server.listen_on(socket)?),
+        None => {
+            for address in addresses {
+                listeners.push(server.listen(address).await?);
+            }
+        }
+    }
+    for listener in listeners {
+        tokio::spawn(accept(server.clone(), listener, hall.clone()));
+    }
+    Ok(())
+}
+
+async fn accept(server: Server, mut listener: Listener, hall: Arc<Hall>) {
+    while let Some(connection) = listener.accept().await {
+        tokio::spawn(enter(server.clone(), connection, hall.clone()));
+    }
+}
+
+async fn enter(server: Server, connection: Accepted, hall: Arc<Hall>) {
+    let peer = connection.peer().clone();
+    // Who is told to come later, or has gone, has cost nothing.
+    let Ok(handshake) = server.handshake(connection, &peer).await else {
+        return;
+    };
+    let Some(guest) = Guest::of(handshake.request().uri().path()) else {
+        return;
+    };
+    hall.worker.work().await;
+    hall.tally.add(Count::Handshake);
+    let is_heard = match handshake.accept().await {
+        Ok(mut socket) => {
+            socket.ready();
+            converse(socket, guest, &hall).await
+        }
+        Err(_) => false,
+    };
+    // It had left before, or it would have said something.
+    if !is_heard {
+        hall.tally.add(Count::Wasted);
+    }
+}
+
+/// Drains, and returns when all clients have left.
+pub async fn drain(server: &Server, brief: &Brief) {
+    let rate = brief.drain_rate;
+    let all = Duration::from_secs(brief.clients.into()) / rate.max(1);
+    let deadline = all + Duration::from_secs(10);
+    server
+        .drain(Drain::per_second(rate).deadline(deadline))
+        .await;
+}
