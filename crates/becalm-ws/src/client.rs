@@ -102,9 +102,7 @@ impl Client {
             pacer: None,
             heartbeat: Heartbeat::default(),
             outbox: (1024 * 1024, Overflow::Wait),
-            limits: WebSocketConfig::default()
-                .read_buffer_size(4 * 1024)
-                .write_buffer_size(4 * 1024),
+            limits: small_buffers(),
             dial_patience: Duration::from_secs(10),
             close_patience: Duration::from_secs(5),
             observer: None,
@@ -194,6 +192,14 @@ impl Client {
             observer(event);
         }
     }
+}
+
+/// Idle connections are many, and each holds its buffers.
+pub(crate) fn small_buffers() -> WebSocketConfig {
+    let limits = WebSocketConfig::default();
+    limits
+        .read_buffer_size(4 * 1024)
+        .write_buffer_size(4 * 1024)
 }
 
 impl fmt::Debug for Client {

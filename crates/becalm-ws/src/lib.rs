@@ -41,6 +41,8 @@ mod handle;
 mod heartbeat;
 mod open;
 mod outbox;
+#[cfg(feature = "server")]
+pub mod server;
 mod socket;
 
 pub use becalm::StopReason;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use becalm::Failure;
+use becalm::admission::TICKET_HEADER;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
@@ -20,6 +21,7 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::{IntoClientRequest, uri_mode};
 use tokio_tungstenite::tungstenite::error::UrlError;
 use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
+use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Message, stream::Mode};
 
@@ -36,7 +38,8 @@ use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// connection where there is none. [`Handle::send`] only puts them there.
 pub struct WebSocket {
     client: Client,
-    machine: Reconnector,
+    /// It hands tickets of admission on to the next dial.
+    machine: Reconnector<String>,
     link: Link,
     shared: Arc<Shared>,
     /// Wakes both halves.
@@ -124,7 +127,7 @@ impl WebSocket {
                 }
                 Link::None => match self.machine.next(now) {
                     Next::Dial(dial) => {
-                        self.begin(&dial);
+                        self.begin(dial);
                         continue;
                     }
                     Next::Wait(until) => {
@@ -213,14 +216,14 @@ impl WebSocket {
         self.client.tell(Event::Closed);
     }
 
-    fn begin(&mut self, dial: &Dial<()>) {
+    fn begin(&mut self, dial: Dial<String>) {
         self.set_state(State::Connecting);
         self.client.tell(Event::Dials(dial.number));
         let dialling = Dialling {
             number: dial.number,
             login_was_refused: self.login_was_refused,
         };
-        let dial_it = dialled(self.client.clone(), dialling);
+        let dial_it = dialled(self.client.clone(), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
     }
@@ -239,6 +242,8 @@ impl WebSocket {
     fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
         self.link = Link::None;
         let mut failure = ended.meaning(&*self.client.closing);
+        let ticket = ended.advice().and_then(|advice| advice.ticket);
+        self.machine.advise(id, None, ticket);
         let wants_login = ended.wants_login();
         if wants_login && !self.login_was_refused {
             failure = Failure::transient().unsent();
@@ -422,14 +427,18 @@ impl fmt::Debug for WebSocket {
 }
 
 /// A dial, from the provider's word to the end of the handshake.
-async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn dialled(
+    client: Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let _permit = match &client.pacer {
         Some(pacer) => Some(pacer.pass().await),
         None => None,
     };
     let sleeper = &client.sleeper;
     let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
-    let mut dial = std::pin::pin!(shake_hands(&client, dialling));
+    let mut dial = std::pin::pin!(shake_hands(&client, dialling, ticket));
     std::future::poll_fn(|context| {
         if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
             return Poll::Ready(dialled);
@@ -439,11 +448,18 @@ async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
     .await
 }
 
-async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn shake_hands(
+    client: &Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let endpoint = (client.provider)(dialling).await;
     let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
     let failed = |error| Ended::Handshake(Box::new(error));
-    let request = request.map_err(failed)?;
+    let mut request = request.map_err(failed)?;
+    if let Some(Ok(ticket)) = ticket.map(HeaderValue::try_from) {
+        request.headers_mut().insert(TICKET_HEADER, ticket);
+    }
     // Before anybody is dialled: no server makes this address a good one.
     let mode = uri_mode(request.uri()).map_err(failed)?;
     let is_tls = matches!(mode, Mode::Tls);
