@@ -1,8 +1,10 @@
 //! How is another process of the drill started, heard and ended?
 
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::process::{Child as Process, Command, ExitCode, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -43,11 +45,9 @@ impl Child {
     ) -> Result<Self, String> {
         let refused = |error: &dyn std::fmt::Display| format!("cannot start {name}: {error}");
         let brief = serde_json::to_string(brief).map_err(|error| refused(&error))?;
-        let mut command = crate::run::itself(name).map_err(|error| refused(&error))?;
-        command
-            .arg(brief)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        let command = crate::run::itself(name).and_then(|itself| handed(itself, name, socket));
+        let mut command = command.map_err(|error| refused(&error))?;
+        command.arg(brief).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(|error| refused(&error))?;
         let lines = process.stdout.take().map(BufReader::new);
         thread::spawn(move || {
@@ -83,6 +83,14 @@ impl Child {
     }
 }
 
+impl Drop for Child {
+    /// As SIGKILL does: it is told nothing, and its sockets are closed by the system.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// The command with a listening socket, by systemd's protocol (`sd_listen_fds(3)`): a shell puts the socket in its
 /// place, and knows the process id before the program runs.
 fn handed(
@@ -100,24 +108,29 @@ fn handed(
             "-c",
             r#"export LISTEN_PID=$$; exec "$0" "$@" 3<&0 </dev/null"#,
         ])
-        .arg(itself.get_program())
+        .arg(of_this_process(itself.get_program()))
         .arg(name)
         .env("LISTEN_FDS", "1")
         .stdin(OwnedFd::from(socket.try_clone()?));
     Ok(command)
 }
 
-impl Drop for Child {
-    /// As SIGKILL does: it is told nothing, and its sockets are closed by the system.
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// In the shell `/proc/self` is the shell's own.
+fn of_this_process(program: &OsStr) -> PathBuf {
+    let beyond = Path::new(program).strip_prefix("/proc/self");
+    beyond.map_or_else(
+        |_| program.into(),
+        |beyond| {
+            Path::new("/proc")
+                .join(std::process::id().to_string())
+                .join(beyond)
+        },
+    )
 }
 
 /// Reads what a process is to do, and does it.
 pub fn execute<B: DeserializeOwned>(
-    argument: Option<std::ffi::OsString>,
+    argument: Option<OsString>,
     act: impl FnOnce(B) -> Result<ExitCode, String>,
 ) -> ExitCode {
     let argument = argument

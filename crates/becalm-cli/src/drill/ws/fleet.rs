@@ -90,6 +90,10 @@ async fn dial_all(brief: &Brief) -> io::Result<()> {
         let report = member.report(journal.read(client)?, since);
         all = Some(all.map_or(report, |all| all.and(report)));
     }
+    // The last of them, so that no bucket lacks what others have told of it.
+    for line in tally.take() {
+        tell(&Told::Line(line))?;
+    }
     let report = Report {
         full_since: tally.full_since(),
         ..all.unwrap_or_default()

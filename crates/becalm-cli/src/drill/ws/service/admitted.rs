@@ -87,8 +87,8 @@ async fn enter(server: Server, connection: Accepted, hall: Arc<Hall>) {
         }
         Err(_) => false,
     };
-    // It had left before, or it would have said something.
-    if !is_heard {
+    // It had left before, or it would have said something; one that is sent on may not have come to that.
+    if !is_heard && server.is_ready() {
         hall.tally.add(Count::Wasted);
     }
 }
