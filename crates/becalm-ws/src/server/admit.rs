@@ -1,6 +1,7 @@
 //! May this request be upgraded? What it shows is read, and the core asked.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::Ordering;
 
 use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Refusal, TICKET_HEADER};
 use becalm::rng::Random;
@@ -33,6 +34,10 @@ impl Server {
         headers: &HeaderMap,
         uri: &Uri,
     ) -> Result<Admitted, Advice> {
+        let gone = Gone(self);
+        // Its driver reads on meanwhile, and drops this if the client has hung up already.
+        tokio::task::yield_now().await;
+        std::mem::forget(gone);
         // Those whose address nobody knows share one, of no network (RFC 1122 section 3.2.1.3).
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let address = self.settings().proxies.client(peer, headers);
@@ -76,6 +81,16 @@ impl Server {
     fn sealed(&self, claims: &Claims) -> String {
         let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));
         self.tickets().seal(claims, None, clocks)
+    }
+}
+
+/// Its client has hung up before it was asked about.
+struct Gone<'a>(&'a Server);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let counter = &self.0.counters().peer_gone;
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 }
 

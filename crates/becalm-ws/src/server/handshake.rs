@@ -88,12 +88,10 @@ impl Server {
             }
         };
         let entry = tokio::select! {
+            // In this order, so that it is counted who has gone.
             biased;
-            end = end(&mut io, &mut behind) => {
-                self.counters().gone();
-                return Err(end);
-            }
             entry = self.admit(coming, Some(peer.ip()), request.headers(), request.uri()) => entry,
+            end = end(&mut io, &mut behind) => return Err(end),
         };
         match entry {
             Ok(admitted) => Ok(Handshake {

@@ -86,10 +86,6 @@ where
             return Box::pin(service.call(request));
         }
         Box::pin(async move {
-            let gone = Gone(&server);
-            // hyper reads on meanwhile, and drops this if the client has hung up.
-            tokio::task::yield_now().await;
-            mem::forget(gone);
             let entry = server.admit(coming, peer, request.headers(), request.uri());
             match entry.await {
                 Ok(admitted) => {
@@ -122,15 +118,6 @@ impl Connection {
     /// taken. With axum it is an extractor.
     pub fn of(extensions: &Extensions) -> Option<Self> {
         Place::take(extensions).map(Self::new)
-    }
-}
-
-/// Its client has hung up before it was asked about.
-struct Gone<'a>(&'a Server);
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        self.0.counters().gone();
     }
 }
 

@@ -68,11 +68,6 @@ impl Counters {
         *closes.entry(code).or_default() += 1;
     }
 
-    /// Somebody has hung up before anything was decided.
-    pub fn gone(&self) {
-        self.peer_gone.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// The right to accept a client and send it away, unless too many do.
     pub fn courtesy(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.courtesies).try_acquire_owned().ok()

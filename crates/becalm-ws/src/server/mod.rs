@@ -226,13 +226,22 @@ impl Server {
         }
     }
 
-    /// Ready when a drain has begun and no [`Listener`] has anybody left who waits: the signal for axum's
+    /// Ready when a drain has begun, no [`Listener`] has anybody left who waits, and all requests have come: the signal for axum's
     /// `with_graceful_shutdown`, which drops the listener.
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + 'static {
-        let registry = Arc::clone(self.registry());
+        let (registry, places) = (Arc::clone(self.registry()), self.places().clone());
         async move {
             registry.plan().await;
-            registry.until_listeners_are_empty().await;
+            poll_fn(|context| {
+                // A server that ends closes connections whose request has not come yet.
+                places.wake_when_free(context.waker());
+                let have_none = registry.poll_listeners_are_empty(context).is_ready();
+                if have_none && places.handshakes() == 0 {
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            })
+            .await;
         }
     }
 

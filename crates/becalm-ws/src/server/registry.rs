@@ -1,6 +1,6 @@
 //! Who is here, and how do they leave when the server does? Each at a moment of its own, told when to come back.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -218,17 +218,12 @@ impl Registry {
     }
 
     /// Ready when no listener has anybody who waits.
-    pub async fn until_listeners_are_empty(&self) {
-        poll_fn(|context| {
-            self.wake(context.waker());
-            let left = self.listeners.load(Ordering::Acquire);
-            if left == 0 {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
+    pub fn poll_listeners_are_empty(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.wake(context.waker());
+        if self.listeners.load(Ordering::Acquire) == 0 {
+            return Poll::Ready(());
+        }
+        Poll::Pending
     }
 
     /// Whether nobody is here and nobody can come; otherwise wakes this task when that has changed.

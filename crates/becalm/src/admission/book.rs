@@ -3,13 +3,13 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::group::{Groups, RowId};
+use super::group::{Groups, Rows, Share};
 use crate::time::Instant;
 
 /// Appointments: one after the other, each at a place of its own, and all of them before the place that is free next.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    appointments: VecDeque<(Instant, RowId)>,
+    appointments: VecDeque<(Instant, Rows)>,
     free_from: Instant,
 }
 
@@ -17,8 +17,8 @@ impl Book {
     /// Forgets the places that have passed, and says how many.
     pub fn settle(&mut self, now: Instant, groups: &mut Groups) -> i64 {
         let mut passed = 0;
-        while let Some((_, row)) = self.appointments.front().filter(|(slot, _)| *slot < now) {
-            groups.get(*row).booked -= 1;
+        while let Some((_, rows)) = self.appointments.front().filter(|(slot, _)| *slot < now) {
+            groups.give_back(Share::Booked, *rows);
             self.appointments.pop_front();
             passed += 1;
         }
@@ -48,9 +48,9 @@ impl Book {
     }
 
     /// Gives this place away, which is free, and so are all behind it.
-    pub fn give(&mut self, place: Instant, share: Duration, row: RowId, groups: &mut Groups) {
-        groups.get(row).booked += 1;
-        self.appointments.push_back((place, row));
+    pub fn give(&mut self, place: Instant, share: Duration, rows: Rows, groups: &mut Groups) {
+        groups.take(Share::Booked, rows);
+        self.appointments.push_back((place, rows));
         self.free_from = place.after(share);
     }
 }

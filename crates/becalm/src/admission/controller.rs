@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
 use super::book::Book;
-use super::group::{Groups, RowId};
+use super::group::{Groups, Rows, Share};
 use super::queue::{Class, Queue, Waiter, Waiting};
 use super::settings::{Admission, InvalidAdmission};
 use super::used::UsedTickets;
@@ -23,7 +23,7 @@ use crate::time::Instant;
 /// - over any interval, at most `burst + rate x interval` are admitted (the generic cell rate algorithm, ITU-T I.371);
 /// - a ticket is honoured once, and one that is [brought in time](Self::arrive) goes before everybody without;
 /// - memory is bounded by the settings: those who wait by rate x patience, appointments by rate x horizon (twice that after a
-///   restart), used tickets by rate x patience, addresses by a table of 100 KB.
+///   restart), used tickets by rate x patience, addresses by a table of 96 KB.
 ///
 /// ```
 /// use becalm::admission::{AddressGroup, Admission, AdmissionController, Answer, Arrival};
@@ -105,17 +105,17 @@ impl<R: Random> AdmissionController<R> {
     /// promised their places wait for it no longer than an eighth of the patience; otherwise it is exchanged for an appointment.
     pub fn arrive(&mut self, now: Instant, arrival: &Arrival) -> Answer {
         self.settle(now);
-        let row = self.groups.row(arrival.group);
+        let rows = self.groups.rows(arrival.group);
         let class = if arrival.is_resumption {
             Class::Resumption
         } else {
             Class::Fresh
         };
         let Some(claims) = arrival.ticket else {
-            return self.without_ticket(now, class, row, Refused::Busy);
+            return self.without_ticket(now, class, rows, Refused::Busy);
         };
         match self.standing(&claims, now) {
-            Standing::Due => self.with_ticket(now, row, claims),
+            Standing::Due => self.with_ticket(now, rows, claims),
             Standing::Early => {
                 self.counts.reject_rate += 1;
                 Answer::Later(Refusal {
@@ -124,7 +124,7 @@ impl<R: Random> AdmissionController<R> {
                     reason: Refused::TicketEarly,
                 })
             }
-            Standing::Worthless(reason) => self.without_ticket(now, class, row, reason),
+            Standing::Worthless(reason) => self.without_ticket(now, class, rows, reason),
         }
     }
 
@@ -146,7 +146,7 @@ impl<R: Random> AdmissionController<R> {
                 let waiter = self.queue.remove(waiting, &mut self.groups)?;
                 self.give_back(&waiter);
                 self.counts.reject_age += 1;
-                let refusal = self.appointment(now, waiter.row, Refused::WaitedTooLong);
+                let refusal = self.appointment(now, waiter.rows, Refused::WaitedTooLong);
                 return Some(Turn::Later(waiting, refusal));
             }
             let permit = self.pass(now)?;
@@ -233,35 +233,35 @@ impl<R: Random> AdmissionController<R> {
         Standing::Worthless(worthless)
     }
 
-    fn with_ticket(&mut self, now: Instant, row: RowId, claims: Claims) -> Answer {
+    fn with_ticket(&mut self, now: Instant, rows: Rows, claims: Claims) -> Answer {
         let is_foreign = !self.is_own(&claims) && !self.book.is_empty();
         let is_full = self.queue.tickets() >= self.most_tickets();
         if is_full || is_foreign && (self.is_far_ahead() || self.has_many_used()) {
-            return self.exchange(now, row, &claims);
+            return self.exchange(now, rows, &claims);
         }
         self.used.insert(&claims);
         if let Some(permit) = self.pass_by(Class::Ticket, now) {
             self.count_admitted(true);
             return Answer::Admit(permit);
         }
-        self.wait(now, Class::Ticket, row, Some(claims))
+        self.wait(now, Class::Ticket, rows, Some(claims))
     }
 
-    fn exchange(&mut self, now: Instant, row: RowId, claims: &Claims) -> Answer {
+    fn exchange(&mut self, now: Instant, rows: Rows, claims: &Claims) -> Answer {
         self.counts.reject_rate += 1;
         let place = self.next_place(now);
         if place.since(now) > self.farthest() || self.has_many_used() {
             return Answer::Later(self.drawn());
         }
         self.used.insert(claims);
-        Answer::Later(self.promise(now, place, row, Refused::TicketExchanged))
+        Answer::Later(self.promise(now, place, rows, Refused::TicketExchanged))
     }
 
     fn without_ticket(
         &mut self,
         now: Instant,
         class: Class,
-        row: RowId,
+        rows: Rows,
         reason: Refused,
     ) -> Answer {
         if let Some(permit) = self.pass_by(class, now) {
@@ -272,18 +272,18 @@ impl<R: Random> AdmissionController<R> {
         let untaken = self.settings.most_waiting();
         let untaken = untaken.saturating_sub(self.queue.len() - self.queue.tickets());
         let is_soon = place.since(now) <= self.settings.patience / 2;
-        if is_soon && self.groups.get(row).waiting < untaken {
+        if is_soon && self.groups.taken(Share::Waiting, rows) < untaken {
             let share = self.share();
             self.book.pass_over(place, share);
-            return self.wait(now, class, row, None);
+            return self.wait(now, class, rows, None);
         }
         self.counts.reject_rate += 1;
-        Answer::Later(self.appointment(now, row, reason))
+        Answer::Later(self.appointment(now, rows, reason))
     }
 
-    fn wait(&mut self, now: Instant, class: Class, row: RowId, ticket: Option<Claims>) -> Answer {
+    fn wait(&mut self, now: Instant, class: Class, rows: Rows, ticket: Option<Claims>) -> Answer {
         let waiter = Waiter {
-            row,
+            rows,
             until: now.after(self.settings.patience),
             ticket,
         };
@@ -291,19 +291,19 @@ impl<R: Random> AdmissionController<R> {
     }
 
     /// The next place, unless its group has as many as are left.
-    fn appointment(&mut self, now: Instant, row: RowId, reason: Refused) -> Refusal {
+    fn appointment(&mut self, now: Instant, rows: Rows, reason: Refused) -> Refusal {
         let place = self.next_place(now);
         let end = now.after(self.settings.horizon);
         let left = nanos(end.since(place)) / nanos(self.share()).max(1);
-        if u64::from(self.groups.get(row).booked) >= left {
+        if u64::from(self.groups.taken(Share::Booked, rows)) >= left {
             return self.drawn();
         }
-        self.promise(now, place, row, reason)
+        self.promise(now, place, rows, reason)
     }
 
-    fn promise(&mut self, now: Instant, place: Instant, row: RowId, reason: Refused) -> Refusal {
+    fn promise(&mut self, now: Instant, place: Instant, rows: Rows, reason: Refused) -> Refusal {
         let share = self.share();
-        self.book.give(place, share, row, &mut self.groups);
+        self.book.give(place, share, rows, &mut self.groups);
         self.issued = self.issued.wrapping_add(1);
         let number = u64::from(self.issuer) << 32 | u64::from(self.issued);
         Refusal {

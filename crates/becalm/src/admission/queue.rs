@@ -6,11 +6,11 @@
 use alloc::collections::BTreeMap;
 
 use super::answer::Claims;
-use super::group::{Groups, RowId};
+use super::group::{Groups, Rows, Share};
 use crate::time::Instant;
 
 /// One who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Waiting {
     class: Class,
     /// Tickets: the slot. Others: the turn of the group.
@@ -20,7 +20,7 @@ pub struct Waiting {
 }
 
 /// In the order in which they are admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Class {
     Ticket,
     Resumption,
@@ -30,7 +30,7 @@ pub(super) enum Class {
 /// What is known of one who waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter {
-    pub row: RowId,
+    pub rows: Rows,
     pub until: Instant,
     pub ticket: Option<Claims>,
 }
@@ -74,17 +74,14 @@ impl Queue {
     }
 
     pub fn push(&mut self, class: Class, waiter: Waiter, groups: &mut Groups) -> Waiting {
-        let row = groups.get(waiter.row);
         let turn = match class.column() {
             None => {
                 self.tickets += 1;
                 waiter.ticket.map_or(0, |claims| claims.slot.as_nanos())
             }
             Some(column) => {
-                row.waiting += 1;
-                let turn = row.turn[column].max(self.turn[column]);
-                row.turn[column] = turn + 1;
-                turn
+                groups.take(Share::Waiting, waiter.rows);
+                groups.next_turn(column, waiter.rows, self.turn[column])
             }
         };
         self.arrived += 1;
@@ -123,7 +120,7 @@ impl Queue {
         self.by_age.remove(&waiting.number);
         match waiting.class {
             Class::Ticket => self.tickets -= 1,
-            _ => groups.get(waiter.row).waiting -= 1,
+            _ => groups.give_back(Share::Waiting, waiter.rows),
         }
         Some(waiter)
     }
