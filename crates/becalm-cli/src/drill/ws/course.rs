@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::child::{Child, Heard};
 use super::clock::Clock;
 use super::fleet;
-use super::ground;
+use super::ground::Ground;
 use super::journal;
 use super::live::{Display, View};
 use super::recording::Recording;
@@ -89,9 +89,13 @@ pub fn hold(
         .set_len(length)
         .map_err(|error| refused(&error))?;
     let mut course = Course::new(setup, variant, signal, display);
+    let mut ground = Ground::take()?;
+    if variant.fault != Fault::Kill {
+        course.socket = Some(ground.listen()?);
+    }
     let mut service = service::Brief {
         clock: course.clock,
-        addresses: ground::choose(seed)?,
+        addresses: ground.addresses.clone(),
         clients: setup.clients,
         door: variant.door,
         // The fleet has come together over days: it costs nothing here.
@@ -101,10 +105,6 @@ pub fn hold(
         journal: journal.path().into(),
         seed,
     };
-    if variant.fault != Fault::Kill {
-        service.addresses.truncate(1);
-        course.socket = Some(ground::listen(&service.addresses)?);
-    }
     let first = course.serve(&service)?;
     let mut fleets = course.gather(&service, journal.path(), seed)?;
     course.wait("the clients were not connected", PATIENCE, Course::is_full)?;
@@ -126,7 +126,11 @@ pub fn hold(
         course.marks.up = course.listens;
         second
     };
-    course.watch(setup.watch())?;
+    let leaving = match variant.fault {
+        Fault::Drain => Duration::from_secs(setup.clients.into()) / setup.drain_rate(),
+        Fault::Kill | Fault::KillBehindSocket => Duration::ZERO,
+    };
+    course.watch(leaving + setup.watch())?;
 
     let end = course.clock.now();
     course.marks.end = Some(end);

@@ -1,6 +1,9 @@
 //! Where does the drill's server listen, so that it can listen there again?
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+use tokio::net::TcpSocket;
 
 /// The ports below those that Linux and the BSDs give to clients. A client that dials a port of theirs while nobody
 /// listens may be given just that port, and then be connected with itself.
@@ -13,39 +16,64 @@ const TRIES: u16 = 200;
 /// addresses, where the system has them (Linux has all of 127.0.0.0/8).
 const ADDRESSES: u8 = 4;
 
-/// Addresses of the loopback interface with one port, on which nobody listens.
-///
-/// # Errors
-///
-/// A sentence.
-pub fn choose(seed: u64) -> Result<Vec<SocketAddr>, String> {
-    let all = u64::from(PORTS.end - PORTS.start);
-    let first = u16::try_from(seed % all).unwrap_or(0);
-    for step in 0..TRIES {
-        let port = PORTS.start + (first + step * 97) % (PORTS.end - PORTS.start);
-        let addresses =
-            (1..=ADDRESSES).map(|last| SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), port)));
-        let free: Vec<_> = addresses
-            .filter(|it| TcpListener::bind(it).is_ok())
-            .collect();
-        if free.contains(&(Ipv4Addr::LOCALHOST, port).into()) {
-            return Ok(free);
-        }
-    }
-    Err(format!(
-        "no port of 127.0.0.1 from {} to {} is free; allow this process to open sockets",
-        PORTS.start, PORTS.end
-    ))
+/// Addresses of the loopback interface with one port, which is nobody else's while this is there.
+#[derive(Debug)]
+pub struct Ground {
+    pub addresses: Vec<SocketAddr>,
+    /// Bound, and not listening: who dials them is refused.
+    _held: Vec<TcpSocket>,
 }
 
-/// A socket that listens there and is handed to one server after the other, as a socket unit of systemd does.
-///
-/// # Errors
-///
-/// A sentence.
-pub fn listen(addresses: &[SocketAddr]) -> Result<TcpListener, String> {
-    let listener = TcpListener::bind(addresses);
-    listener.map_err(|error| format!("cannot listen on {addresses:?}: {error}"))
+impl Ground {
+    /// Takes a free port.
+    ///
+    /// # Errors
+    ///
+    /// A sentence.
+    pub fn take() -> Result<Self, String> {
+        let all = PORTS.end - PORTS.start;
+        let first = u16::try_from(std::process::id() % u32::from(all)).unwrap_or(0);
+        for step in 0..TRIES {
+            let port = PORTS.start + (first + step * 97) % all;
+            let addresses =
+                (1..=ADDRESSES).map(|last| (Ipv4Addr::new(127, 0, 0, last), port).into());
+            let held = addresses.filter_map(|address| Some((address, hold(address).ok()?)));
+            let (addresses, held): (Vec<SocketAddr>, _) = held.unzip();
+            if addresses
+                .first()
+                .is_some_and(|it| it.ip() == Ipv4Addr::LOCALHOST)
+            {
+                return Ok(Self {
+                    addresses,
+                    _held: held,
+                });
+            }
+        }
+        Err(format!(
+            "no port of 127.0.0.1 from {} to {} is free; allow this process to open sockets",
+            PORTS.start, PORTS.end
+        ))
+    }
+
+    /// A socket that listens on the first address and is handed to one server after the other, as a socket unit of systemd
+    /// is.
+    ///
+    /// # Errors
+    ///
+    /// A sentence.
+    pub fn listen(&mut self) -> Result<TcpListener, String> {
+        self.addresses.truncate(1);
+        let listener = TcpListener::bind(&*self.addresses);
+        listener.map_err(|error| format!("cannot listen on {:?}: {error}", self.addresses))
+    }
+}
+
+/// Nobody else has it; from then on a server may listen there.
+fn hold(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(address)?;
+    socket.set_reuseaddr(true)?;
+    Ok(socket)
 }
 
 #[cfg(test)]
@@ -53,15 +81,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_is_taken_is_passed_over() {
-        let first = choose(7).unwrap();
+    fn a_port_that_is_taken_is_passed_over_and_its_server_can_listen() {
+        let mut first = Ground::take().unwrap();
+        let second = Ground::take().unwrap();
         assert!(
             first
+                .addresses
                 .iter()
                 .all(|it| it.ip().is_loopback() && PORTS.contains(&it.port()))
         );
-        let _taken = TcpListener::bind(first[0]).unwrap();
-        let second = choose(7).unwrap();
-        assert_ne!(first[0].port(), second[0].port());
+        assert_ne!(first.addresses[0].port(), second.addresses[0].port());
+        drop(first.listen().unwrap());
+        let socket = first.listen().unwrap();
+        assert_eq!(socket.local_addr().unwrap(), first.addresses[0]);
     }
 }

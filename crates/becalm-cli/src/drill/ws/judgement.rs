@@ -414,23 +414,48 @@ pub mod tests {
         );
     }
 
+    type Change = fn(&mut Figures);
+
     #[test]
     fn each_protection_is_held_to_its_promise() {
         let setup = usual();
         let (contenders, judgement) = judged();
         let words = "all were back 20.5 s after the server was up, where 20.0 s is the least";
-        assert!(judgement.conclusion.contains(words), "{}", judgement.conclusion);
-        type Change = fn(&mut Figures);
+        assert!(
+            judgement.conclusion.contains(words),
+            "{}",
+            judgement.conclusion
+        );
         let changes: [(&str, Change, &str); 9] = [
-            ("admission", |it| it.back = None, "2000 of 2000 clients were back"),
-            ("admission", |it| it.wasted = 100, "for clients that had left"),
-            ("appointments", |it| it.back = Some(Duration::from_secs(23)), "not within 22.0 s"),
-            ("appointments", |it| it.wasted = 1, "1 handshakes were for clients"),
+            (
+                "admission",
+                |it| it.back = None,
+                "2000 of 2000 clients were back",
+            ),
+            (
+                "admission",
+                |it| it.wasted = 100,
+                "for clients that had left",
+            ),
+            (
+                "appointments",
+                |it| it.back = Some(Duration::from_secs(23)),
+                "not within 22.0 s",
+            ),
+            (
+                "appointments",
+                |it| it.wasted = 1,
+                "1 handshakes were for clients",
+            ),
             ("appointments", |it| it.most_dials = 3, "dialled 3 times"),
             ("drain", |it| it.least = 1_980, "only 99.00 %"),
             ("drain", |it| it.dials = 2_001, "2001 dials"),
             ("hand-over", |it| it.unconnected = 1, "1 dials found nobody"),
-            ("hand-over", |it| it.wasted = 100, "for clients that had left"),
+            (
+                "hand-over",
+                |it| it.wasted = 100,
+                "for clients that had left",
+            ),
         ];
         for (name, change, words) in changes {
             let found = contenders.iter().find(|it| it.variant.name == name);
@@ -438,14 +463,16 @@ pub mod tests {
             assert_eq!(contender.missed(&setup), [""; 0], "{name}");
             change(&mut contender.figures);
             let missed = contender.missed(&setup);
-            assert!(missed.iter().any(|it| it.contains(words)), "{name}: {missed:?}");
+            assert!(
+                missed.iter().any(|it| it.contains(words)),
+                "{name}: {missed:?}"
+            );
         }
     }
 
     #[test]
     fn no_law_is_broken_in_silence() {
-        type Break = fn(&mut Figures);
-        let breaks: [(Break, &str); 5] = [
+        let breaks: [(Change, &str); 5] = [
             (|it| it.lost = 1, "1 messages were lost"),
             (|it| it.doubled = 2, "2 messages came twice"),
             (|it| it.two_live = 3, "two connections"),
