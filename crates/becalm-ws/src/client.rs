@@ -17,6 +17,7 @@ use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
 
+use crate::session::{Resume, SessionId};
 use crate::{Event, Heartbeat, Overflow, WebSocket};
 
 /// The settings of a [`WebSocket`].
@@ -28,6 +29,7 @@ use crate::{Event, Heartbeat, Overflow, WebSocket};
 /// | [`outbox`](Self::outbox) | 1 MiB; who sends more waits |
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
 /// | [`patience`](Self::patience) | 10 s for a dial, 5 s for the end of a close |
+/// | [`resume`](Self::resume) | no sessions |
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
 pub struct Client {
@@ -42,6 +44,7 @@ pub struct Client {
     pub(crate) limits: WebSocketConfig,
     pub(crate) dial_patience: Duration,
     pub(crate) close_patience: Duration,
+    pub(crate) resume: Option<Resume>,
     pub(crate) observer: Option<Arc<Observer>>,
     pub(crate) sleeper: Arc<dyn Sleeper>,
     pub(crate) seed: Arc<Seed>,
@@ -61,6 +64,8 @@ pub struct Dialling {
     pub number: u32,
     /// The last login was refused (401 or 407): renew it. A second refusal in a row is the end.
     pub login_was_refused: bool,
+    /// The session that the connection will ask for; the header [`session::HEADER`](crate::session::HEADER) names it, too.
+    pub resumes: Option<SessionId>,
 }
 
 impl Client {
@@ -105,6 +110,7 @@ impl Client {
             limits: small_buffers(),
             dial_patience: Duration::from_secs(10),
             close_patience: Duration::from_secs(5),
+            resume: None,
             observer: None,
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
@@ -156,6 +162,12 @@ impl Client {
     /// Sets how long a dial may take, provider, TLS and handshake together, and how long the end of a close.
     pub fn patience(mut self, dial: Duration, close: Duration) -> Self {
         (self.dial_patience, self.close_patience) = (dial, close);
+        self
+    }
+
+    /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.
+    pub fn resume(mut self, resume: Resume) -> Self {
+        self.resume = Some(resume);
         self
     }
 

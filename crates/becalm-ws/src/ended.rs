@@ -10,6 +10,8 @@ use becalm::classify::{Class, connect};
 use becalm::{Failure, StopReason, http};
 use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
 
+use crate::session::ProtocolError;
+
 /// Why a connection has ended, or has not come about.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -26,6 +28,8 @@ pub enum Ended {
     Broken(Option<Box<Error>>),
     /// Nothing came any more, not even an answer to a ping.
     Silent,
+    /// The peer has broken the rules of the session, or knows of none.
+    Session(ProtocolError),
 }
 
 /// It does not dial again by itself: [`dial_now`](crate::Handle::dial_now) does.
@@ -77,6 +81,7 @@ impl Ended {
             Self::Closed(None) => closing(1005, ""),
             // What the peer has sent would be refused again.
             Self::Broken(Some(error)) if is_its_fault(error) => closing(1002, ""),
+            Self::Session(_) => closing(1002, ""),
             Self::Broken(_) | Self::Silent => closing(1006, ""),
         }
     }
@@ -137,6 +142,7 @@ impl fmt::Display for Ended {
             Self::Broken(Some(error)) => write!(f, "it broke: {error}"),
             Self::Broken(None) => f.write_str("it ended without a word"),
             Self::Silent => f.write_str("nothing came any more"),
+            Self::Session(error) => write!(f, "the session broke: {error}"),
         }
     }
 }

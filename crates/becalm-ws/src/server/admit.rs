@@ -11,9 +11,7 @@ use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 use super::Server;
 use super::door::Held;
 use super::registry::Counted;
-
-/// The header, and the query parameter, by which a request says which session it resumes.
-pub const SESSION: &str = "becalm-session";
+use crate::session;
 
 /// Somebody who was let in and is no connection yet.
 #[derive(Debug)]
@@ -42,8 +40,9 @@ impl Server {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let address = self.settings().proxies.client(peer, headers);
         let mut arrival = Arrival::of(AddressGroup::from(address));
-        let is_known = |session: &str| (self.settings().resumptions)(session);
-        if shown(headers, uri, SESSION).is_some_and(is_known) {
+        let sessions = self.settings().sessions.as_ref();
+        let session = shown(headers, uri, session::HEADER).and_then(|id| id.parse().ok());
+        if session.is_some_and(|id| sessions.is_some_and(|sessions| sessions.holds(id))) {
             arrival = arrival.resumption();
         }
         let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));

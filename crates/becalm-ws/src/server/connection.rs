@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use becalm::admission::Advice;
@@ -28,10 +29,12 @@ use super::registry::{Counted, Plan};
 #[derive(Debug)]
 pub struct Connection {
     server: Server,
-    held: Option<Held>,
+    held: Mutex<Option<Held>>,
     leaving: Leaving,
     /// The code of the first Close in either direction.
     code: Option<u16>,
+    /// Where an HTTP server writes the 101: until it has.
+    coming: Option<Counted>,
     _counted: Counted,
 }
 
@@ -71,31 +74,38 @@ impl Connection {
             coming,
         } = admitted;
         let counted = server.registry().active();
-        drop(coming);
         Self {
             server,
-            held: Some(held),
+            held: Mutex::new(Some(held)),
             leaving: Leaving::Unasked,
             code: None,
+            coming: Some(coming),
             _counted: counted,
         }
     }
 
     /// Says that the client is ready, the login and all that is costly done: its permit is another's. One that is dropped
     /// before counts as gone.
-    pub fn ready(&mut self) {
-        if let Some(held) = self.held.take() {
+    pub fn ready(&self) {
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(held) = held {
             held.ready();
         }
     }
 
-    /// Ready, once, when the server drains and it is this connection's turn. It can be dropped and called again.
+    /// Ready, once, when the server drains and it is this connection's turn. Wait for it from the 101 on. It can be dropped and
+    /// called again.
     pub async fn farewell(&mut self) -> Farewell {
         poll_fn(|context| self.poll_farewell(context)).await
     }
 
     /// What [`farewell`](Self::farewell) polls.
     pub fn poll_farewell(&mut self, context: &mut Context<'_>) -> Poll<Farewell> {
+        self.has_come();
         loop {
             match &mut self.leaving {
                 Leaving::Unasked => {
@@ -142,6 +152,11 @@ impl Connection {
     /// counts as 1006.
     pub fn closed_with(&mut self, code: u16) {
         self.code.get_or_insert(code);
+    }
+
+    /// It is open.
+    pub(crate) fn has_come(&mut self) {
+        self.coming = None;
     }
 
     pub(crate) fn server(&self) -> &Server {

@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -126,8 +126,13 @@ impl Listener {
                 Poll::Ready(Ok((stream, address))) => {
                     let _ = stream.set_nodelay(true);
                     let group = self.group(address);
-                    let went = self.queue.push((stream, address, open), group, now);
-                    self.count(&self.server.counters().reject_rate, went);
+                    if self
+                        .queue
+                        .push((stream, address, open), group, now)
+                        .is_some()
+                    {
+                        count(&self.server.counters().reject_rate);
+                    }
                 }
                 // It left while it waited in the kernel.
                 Poll::Ready(Err(error)) if is_of_one(&error) => {}
@@ -142,15 +147,15 @@ impl Listener {
 
     /// Who is next, past those who have waited too long or have gone.
     fn next(&mut self, now: Instant) -> Option<Accepted> {
-        while let Some(expired) = self.queue.pop_expired(now) {
-            self.count(&self.server.counters().reject_age, Some(expired));
+        while self.queue.pop_expired(now).is_some() {
+            count(&self.server.counters().reject_age);
         }
         let places = self.server.places().clone();
         while !places.is_full() {
             let next = self.queue.pop(|group| places.handshake(group))?;
             let ((stream, address, open), handshake): (_, Handshake) = next;
             if has_hung_up(&stream) {
-                self.count(&self.server.counters().peer_gone, Some(stream));
+                count(&self.server.counters().peer_gone);
                 continue;
             }
             let peer = Peer::new(address, handshake);
@@ -166,12 +171,6 @@ impl Listener {
         let address = address.ip().to_canonical();
         let is_many = address.is_loopback() || self.server.settings().proxies.has(address);
         (!is_many).then(|| address.into())
-    }
-
-    fn count<T>(&self, counter: &std::sync::atomic::AtomicU64, dropped: Option<T>) {
-        if dropped.is_some() {
-            counter.fetch_add(1, Ordering::Relaxed);
-        }
     }
 
     fn tell(&mut self) {
@@ -228,6 +227,10 @@ impl axum::extract::connect_info::Connected<axum::serve::IncomingStream<'_, List
     fn connect_info(stream: axum::serve::IncomingStream<'_, Listener>) -> Self {
         stream.io().peer().clone()
     }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Whether an error is of the connection, and the next can be accepted at once (accept(2)).

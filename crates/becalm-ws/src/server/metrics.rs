@@ -9,6 +9,7 @@ use becalm::admission::Counts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Server;
+use crate::session::{self, Cold, Sessions};
 
 /// What a [`Server`] has counted, as of one moment. `Display` writes it as Prometheus reads it (text format 0.0.4).
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Metrics {
     pub handshake_goodput_ratio: f64,
     /// `ws_close_total`: connections by their close code, 1006 where there was none. Codes of applications count as 3000 and 4000.
     pub closes: BTreeMap<u16, u64>,
+    /// `ws_resume_total`, by its result: of the [sessions](super::Settings::sessions), if they are known.
+    pub sessions: Option<session::Counts>,
     /// `ws_drain_remaining`: connections that a drain waits for; 0 while the server does not drain.
     pub drain_remaining: usize,
 }
@@ -103,6 +106,7 @@ impl Server {
             admission,
             handshake_goodput_ratio: goodput,
             closes: closes.clone(),
+            sessions: self.settings().sessions.as_ref().map(Sessions::counts),
             drain_remaining: if self.registry().is_draining() {
                 active
             } else {
@@ -114,38 +118,46 @@ impl Server {
 
 impl fmt::Display for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
+        gauge(f, "ws_connections_active", self.connections_active)?;
+        gauge(f, "ws_handshakes_in_flight", self.handshakes_in_flight)?;
+        gauge(f, "ws_accept_queue_depth", self.accept_queue_depth)?;
+        counter(
             f,
-            "# TYPE ws_connections_active gauge\nws_connections_active {}",
-            self.connections_active
+            "ws_admission_total",
+            "decision",
+            self.admission.labelled(),
         )?;
-        writeln!(
+        gauge(
             f,
-            "# TYPE ws_handshakes_in_flight gauge\nws_handshakes_in_flight {}",
-            self.handshakes_in_flight
+            "ws_handshake_goodput_ratio",
+            self.handshake_goodput_ratio,
         )?;
-        writeln!(
-            f,
-            "# TYPE ws_accept_queue_depth gauge\nws_accept_queue_depth {}",
-            self.accept_queue_depth
-        )?;
-        writeln!(f, "# TYPE ws_admission_total counter")?;
-        for (label, count) in self.admission.labelled() {
-            writeln!(f, "ws_admission_total{{decision=\"{label}\"}} {count}")?;
+        counter(f, "ws_close_total", "code", self.closes.clone())?;
+        if let Some(sessions) = &self.sessions {
+            // Who asked for a new session has resumed none.
+            let reasons = (1..=Cold::Protocol.code()).map(Cold::from_code);
+            let cold = reasons.map(|why| (format!("{why:?}").to_lowercase(), sessions.cold(why)));
+            let all = [("ok".to_owned(), sessions.resumed)]
+                .into_iter()
+                .chain(cold);
+            counter(f, "ws_resume_total", "result", all)?;
         }
-        writeln!(
-            f,
-            "# TYPE ws_handshake_goodput_ratio gauge\nws_handshake_goodput_ratio {}",
-            self.handshake_goodput_ratio
-        )?;
-        writeln!(f, "# TYPE ws_close_total counter")?;
-        for (code, count) in &self.closes {
-            writeln!(f, "ws_close_total{{code=\"{code}\"}} {count}")?;
-        }
-        writeln!(
-            f,
-            "# TYPE ws_drain_remaining gauge\nws_drain_remaining {}",
-            self.drain_remaining
-        )
+        gauge(f, "ws_drain_remaining", self.drain_remaining)
     }
+}
+
+fn gauge(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "# TYPE {name} gauge\n{name} {value}")
+}
+
+fn counter<L: fmt::Display>(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    label: &str,
+    values: impl IntoIterator<Item = (L, u64)>,
+) -> fmt::Result {
+    writeln!(f, "# TYPE {name} counter")?;
+    values
+        .into_iter()
+        .try_for_each(|(value, count)| writeln!(f, "{name}{{{label}=\"{value}\"}} {count}"))
 }

@@ -10,6 +10,7 @@ use becalm::time::{Sleeper, TokioSleeper};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::{Proxies, Server};
+use crate::session::Sessions;
 
 /// The settings of a [`Server`].
 ///
@@ -20,7 +21,7 @@ use super::{Proxies, Server};
 /// | [`handshakes`](Self::handshakes) | 256 at once, 64 of them of one address, 10 s for each |
 /// | [`connections`](Self::connections) | as many as the process has descriptors for, but for a reserve of 64 |
 /// | [`proxies`](Self::proxies) | none: addresses are those of the connections |
-/// | [`resumptions`](Self::resumptions) | none: all arrivals are fresh |
+/// | [`sessions`](Self::sessions) | none: all arrivals are fresh |
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
 #[derive(Clone)]
 #[must_use = "settings do nothing until a server is made of them"]
@@ -32,14 +33,11 @@ pub struct Settings {
     pub(crate) handshake_deadline: Duration,
     pub(crate) connections: Option<usize>,
     pub(crate) proxies: Proxies,
-    pub(crate) resumptions: Arc<Resumptions>,
+    pub(crate) sessions: Option<Sessions>,
     pub(crate) limits: WebSocketConfig,
     pub(crate) sleeper: Arc<dyn Sleeper>,
     pub(crate) seed: Arc<Seed>,
 }
-
-/// Whether the server knows the session of this id.
-type Resumptions = dyn Fn(&str) -> bool + Send + Sync;
 
 impl Settings {
     /// Lets in as many as these settings of admission say.
@@ -52,7 +50,7 @@ impl Settings {
             handshake_deadline: Duration::from_secs(10),
             connections: None,
             proxies: Proxies::default(),
-            resumptions: Arc::new(|_| false),
+            sessions: None,
             limits: crate::client::small_buffers(),
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
@@ -89,10 +87,9 @@ impl Settings {
         self
     }
 
-    /// Sets which sessions are known, by the text of the header or query parameter [`SESSION`](super::SESSION): who resumes one goes before
-    /// those who begin.
-    pub fn resumptions(mut self, is_known: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.resumptions = Arc::new(is_known);
+    /// Sets where sessions are kept: whoever resumes one of them goes before those who begin, and their counts are in the metrics.
+    pub fn sessions(mut self, sessions: &Sessions) -> Self {
+        self.sessions = Some(sessions.clone());
         self
     }
 

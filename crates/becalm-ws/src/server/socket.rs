@@ -31,7 +31,8 @@ pub struct Socket<IO> {
 struct Until(Sleep);
 
 impl<IO> Socket<IO> {
-    pub(crate) fn new(wire: WebSocketStream<IO>, connection: Connection) -> Self {
+    pub(crate) fn new(wire: WebSocketStream<IO>, mut connection: Connection) -> Self {
+        connection.has_come();
         Self {
             wire,
             connection,
@@ -42,8 +43,8 @@ impl<IO> Socket<IO> {
     }
 
     /// Says that the client is ready, the login and all that is costly done: its permit is another's. One that is dropped
-    /// before counts as gone.
-    pub fn ready(&mut self) {
+    /// before counts as gone. Under a [session](crate::session), `SessionSocket::get_ref` leads here.
+    pub fn ready(&self) {
         self.connection.ready();
     }
 

@@ -43,7 +43,7 @@ pub type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
 #[must_use = "an upgrade that is dropped gives its permit back"]
 pub struct Upgrade {
     admitted: Admitted,
-    on_upgrade: OnUpgrade,
+    upgraded: OnUpgrade,
     headers: HeaderMap,
     protocol: Option<HeaderValue>,
     limits: WebSocketConfig,
@@ -93,15 +93,15 @@ impl Upgrade {
         {
             return Err(NoUpgrade::NoWebSocket);
         }
-        let on_upgrade = head.extensions.remove::<OnUpgrade>();
-        let on_upgrade = on_upgrade.ok_or(NoUpgrade::NoWebSocket)?;
+        let upgraded = head.extensions.remove::<OnUpgrade>();
+        let upgraded = upgraded.ok_or(NoUpgrade::NoWebSocket)?;
         let admitted = Place::take(&head.extensions).ok_or(NoUpgrade::NotAdmitted)?;
         Ok(Self {
             limits: admitted.server.settings().limits,
             headers: head.headers.clone(),
             protocol: None,
             admitted,
-            on_upgrade,
+            upgraded,
         })
     }
 
@@ -136,13 +136,13 @@ impl Upgrade {
     {
         let Self {
             admitted,
-            on_upgrade,
+            upgraded,
             headers,
             protocol,
             limits,
         } = self;
         tokio::spawn(async move {
-            if let Ok(upgraded) = on_upgrade.await {
+            if let Ok(upgraded) = upgraded.await {
                 let io = TokioIo::new(upgraded);
                 let wire = WebSocketStream::from_raw_socket(io, Role::Server, Some(limits)).await;
                 serve(Socket::new(wire, Connection::new(admitted))).await;

@@ -4,6 +4,7 @@ mod closes;
 mod handshakes;
 mod messages;
 mod server;
+mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;

@@ -352,13 +352,16 @@ async fn a_server() {
     let mut command = program(hand_over.command(this).expect("a descriptor"), &role);
     command.env(GENERATION, "2");
     if role == "spawn" {
-        command.spawn().expect("it starts");
+        let successor = command.spawn().expect("it starts");
+        // It outlives this process.
+        std::mem::forget(successor);
     }
     let drained = server.drain(Drain::per_second(1000)).await;
     assert_eq!(drained.left, 0);
     serving.await.expect("no panic");
     if role == "exec" {
-        panic!("{}", command.exec());
+        let error = command.exec();
+        panic!("{error}");
     }
     std::process::exit(0);
 }

@@ -5,11 +5,16 @@ use std::time::Duration;
 
 use becalm::admission::{Admission, TicketKeys};
 use becalm_ws::server::Settings;
+use becalm_ws::session::{Resume, SessionSettings};
 use becalm_ws::{Client, ClientRequestBuilder, Event};
 use futures_util::StreamExt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
-use crate::servers::{KINDS, Kind, Running, closed, open};
+use crate::servers::{KINDS, Kind, Running, closed, request};
 use crate::within;
+
+const LONG: Duration = Duration::from_secs(100);
 
 /// One in a second, and who does not come in now comes by appointment.
 fn slow() -> Settings {
@@ -98,56 +103,67 @@ async fn a_ticket_of_the_process_before_is_honoured_by_shared_keys() {
 
 #[tokio::test]
 async fn who_resumes_a_known_session_goes_first() {
-    let one = Admission::per_second(100_000)
-        .in_flight(1)
-        .patience(Duration::from_secs(60));
-    let settings = Settings::new(one).resumptions(|session| session == "known");
-    let running = Running::start(Kind::Plain, settings).await;
-    // It has the permit until it says that it is ready, which it does when it is let go.
-    let held = running.server.clone();
-    let (io, mut client) = tokio::io::duplex(4096);
-    let request = crate::servers::request("/", "");
-    tokio::io::AsyncWriteExt::write_all(&mut client, request.as_bytes())
-        .await
-        .unwrap();
-    let peer = peer().await;
-    let first = within(held.handshake(io, &peer)).await.unwrap();
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let mut asking = tokio::task::JoinSet::new();
-    for (place, (name, line)) in [
-        ("fresh", ""),
-        ("liar", "becalm-session: unknown\r\n"),
-        ("known", "becalm-session: known\r\n"),
+    let sessions = SessionSettings::default().open();
+    let one = Admission::per_second(100_000).in_flight(1);
+    let one = one.patience(LONG).horizon(LONG);
+    let server = Settings::new(one).sessions(&sessions).server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (told, mut admitted) = tokio::sync::mpsc::unbounded_channel();
+    let kept = sessions.clone();
+    let counted = server.clone();
+    let serving = tokio::spawn(async move {
+        while let Some(connection) = listener.accept().await {
+            let (server, sessions, told) = (server.clone(), kept.clone(), told.clone());
+            tokio::spawn(async move {
+                let peer = connection.peer().clone();
+                let Ok(handshake) = server.handshake(connection, &peer).await else {
+                    return;
+                };
+                let target = handshake.request().uri().to_string();
+                let socket = handshake.accept().await.unwrap();
+                if target == "/" {
+                    let socket = sessions.accept(socket, "ada").await.unwrap();
+                    let _ = told.send((socket.id().to_string(), Some(socket)));
+                } else {
+                    // The permit is another's when this socket has gone.
+                    let _ = told.send((target, None));
+                }
+            });
+        }
+    });
+    let first = Client::new(format!("ws://{address}/").parse().unwrap());
+    let mut first = first.resume(Resume::default()).open().unwrap();
+    let polled = tokio::spawn(async move { first.next().await });
+    let (id, held) = within(admitted.recv()).await.unwrap();
+    let mut asking = Vec::new();
+    for (place, (target, line)) in [
+        ("/fresh", String::new()),
+        (
+            "/liar",
+            format!("becalm-session: {}\r\n", id.replace(|_| true, "1")),
+        ),
+        ("/known", format!("becalm-session: {id}\r\n")),
     ]
     .into_iter()
     .enumerate()
     {
-        let (order, address) = (Arc::clone(&order), running.address);
-        asking.spawn(async move {
-            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-            let request = crate::servers::request("/", line);
-            tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes())
-                .await
-                .unwrap();
-            tokio::io::AsyncReadExt::read_u8(&mut stream).await.unwrap();
-            order.lock().unwrap().push(name);
-            stream
-        });
-        crate::until(|| running.server.metrics().accept_queue_depth == place + 1).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = request(target, &line);
+        stream.write_all(request.as_bytes()).await.unwrap();
+        asking.push(stream);
+        crate::until(|| counted.metrics().accept_queue_depth == place + 1).await;
     }
-    drop(first);
-    let _streams = within(asking.join_all()).await;
-    assert_eq!(running.costly(), 3);
-    assert_eq!(order.lock().unwrap()[0], "known");
-}
-
-/// The other end of a connection that does not matter.
-async fn peer() -> becalm_ws::server::Peer {
-    let server = open().server().unwrap();
-    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let _client = tokio::net::TcpStream::connect(address).await.unwrap();
-    within(listener.accept()).await.unwrap().peer().clone()
+    held.as_ref().unwrap().get_ref().ready();
+    let (next, _) = within(admitted.recv()).await.unwrap();
+    assert_eq!(next, "/known");
+    let text = counted.metrics().to_string();
+    assert!(
+        text.contains("ws_resume_total{result=\"gap\"} 0\n"),
+        "{text}"
+    );
+    polled.abort();
+    serving.abort();
 }
 
 #[tokio::test]
@@ -158,15 +174,13 @@ async fn a_permit_is_held_until_the_client_is_ready_and_comes_back_from_who_has_
     let mut listener = server.listen("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     for (is_ready, ratio) in [(true, 1.0), (false, 0.5)] {
-        let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
-        let request = crate::servers::request("/", "");
-        tokio::io::AsyncWriteExt::write_all(&mut client, request.as_bytes())
-            .await
-            .unwrap();
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let request = request("/", "");
+        client.write_all(request.as_bytes()).await.unwrap();
         let connection = within(listener.accept()).await.unwrap();
         let peer = connection.peer().clone();
         let handshake = within(server.handshake(connection, &peer)).await.unwrap();
-        let mut socket = within(handshake.accept()).await.unwrap();
+        let socket = within(handshake.accept()).await.unwrap();
         assert_eq!(
             server.metrics().handshakes_in_flight,
             1,

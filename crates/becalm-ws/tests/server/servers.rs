@@ -138,15 +138,15 @@ async fn axum(server: Server, listener: Listener, costly: Arc<AtomicUsize>) {
         .layer(server.layer())
         .route("/health", any(async || "well"));
     let routes = routes.into_make_service_with_connect_info::<Peer>();
-    let serves = axum::serve(listener, routes).with_graceful_shutdown(server.stopped());
-    serves.await.expect("it serves");
+    let ends = axum::serve(listener, routes).with_graceful_shutdown(server.stopped());
+    ends.await.expect("it serves");
 }
 
 async fn upgraded(State(costly): State<Arc<AtomicUsize>>, upgrade: Upgrade) -> Response {
     costly.fetch_add(1, Ordering::SeqCst);
     upgrade
         .protocols(["chat.v2"])
-        .on_upgrade(|mut socket| async move {
+        .on_upgrade(|socket| async move {
             socket.ready();
             echo(socket).await;
         })
@@ -189,7 +189,7 @@ async fn plain(server: Server, mut listener: Listener, costly: Arc<AtomicUsize>)
                 return;
             };
             costly.fetch_add(1, Ordering::SeqCst);
-            let Ok(mut socket) = handshake.accept().await else {
+            let Ok(socket) = handshake.accept().await else {
                 return;
             };
             socket.ready();
