@@ -69,7 +69,8 @@ fn no_message_is_lost_or_comes_twice_and_no_client_has_two_connections_or_gives_
             "admission",
             "appointments",
             "drain",
-            "hand-over"
+            "hand-over",
+            "sessions"
         ]
     );
     for variant in variants {
@@ -83,6 +84,10 @@ fn no_message_is_lost_or_comes_twice_and_no_client_has_two_connections_or_gives_
         match variant["name"].as_str().unwrap() {
             "drain" | "hand-over" => {
                 assert_eq!(count("unconnected"), 0, "the socket is there: {variant}");
+            }
+            "sessions" => {
+                assert!((1..=CLIENTS).contains(&count("resumed")), "{variant}");
+                assert_eq!(count("cold"), 0, "the server is there: {variant}");
             }
             _ => assert_eq!(count("least_open"), 0, "all see the kill: {variant}"),
         }

@@ -66,10 +66,10 @@ impl Child {
         Ok(Self { process })
     }
 
-    /// Asks it to leave.
-    pub fn drain(&self) {
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
         if let Ok(id) = i32::try_from(self.process.id()) {
-            let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+            let _ = kill(Pid::from_raw(id), signal);
         }
     }
 

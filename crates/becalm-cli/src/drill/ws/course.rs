@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+
 use super::child::{Child, Heard};
 use super::clock::Clock;
 use super::fleet;
@@ -90,7 +92,7 @@ pub fn hold(
         .map_err(|error| refused(&error))?;
     let mut course = Course::new(setup, variant, signal, display);
     let mut ground = Ground::take()?;
-    if variant.fault != Fault::Kill {
+    if matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket) {
         course.socket = Some(ground.listen()?);
     }
     let mut service = service::Brief {
@@ -98,8 +100,8 @@ pub fn hold(
         addresses: ground.addresses.clone(),
         clients: setup.clients,
         door: variant.door,
-        // The fleet has come together over days: it costs nothing here.
-        capacity: None,
+        // The fleet has come together over days: it costs nothing here, unless the server goes on.
+        capacity: (variant.fault == Fault::Cut).then_some(setup.capacity),
         drain_rate: setup.drain_rate(),
         patience: setup.patience,
         journal: journal.path().into(),
@@ -107,28 +109,41 @@ pub fn hold(
     };
     let first = course.serve(&service)?;
     let mut fleets = course.gather(&service, journal.path(), seed)?;
-    course.wait("the clients were not connected", PATIENCE, Course::is_full)?;
+    let gathering = PATIENCE + setup.floor() * 2;
+    course.wait("the clients were not connected", gathering, Course::is_full)?;
     course.marks.start = course.clock.now();
     course.pass(BEFORE)?;
 
     service.capacity = Some(setup.capacity);
-    let second = if variant.fault == Fault::Drain {
-        let second = course.serve(&service)?;
-        course.marks.fault = Some(course.clock.now());
-        course.marks.up = course.marks.fault;
-        first.drain();
-        second
-    } else {
-        course.marks.fault = Some(course.clock.now());
-        drop(first);
-        course.pass(setup.outage)?;
-        let second = course.serve(&service)?;
-        course.marks.up = course.listens;
-        second
+    let last = match variant.fault {
+        Fault::Kill | Fault::KillBehindSocket => {
+            course.marks.fault = Some(course.clock.now());
+            drop(first);
+            course.pass(setup.outage)?;
+            let second = course.serve(&service)?;
+            course.marks.up = course.listens;
+            second
+        }
+        Fault::Drain => {
+            let second = course.serve(&service)?;
+            course.marks.fault = Some(course.clock.now());
+            course.marks.up = course.marks.fault;
+            first.signal(Signal::SIGTERM);
+            // It ends by itself.
+            course.leaves.push(first);
+            second
+        }
+        Fault::Cut => {
+            course.marks.fault = Some(course.clock.now());
+            course.marks.up = course.marks.fault;
+            first.signal(Signal::SIGUSR1);
+            course.wait("nobody has lost a connection", PATIENCE, |it| !it.is_full())?;
+            first
+        }
     };
     let leaving = match variant.fault {
         Fault::Drain => Duration::from_secs(setup.clients.into()) / setup.drain_rate(),
-        Fault::Kill | Fault::KillBehindSocket => Duration::ZERO,
+        _ => Duration::ZERO,
     };
     course.watch(leaving + setup.watch())?;
 
@@ -142,7 +157,7 @@ pub fn hold(
     course.wait("the clients did not report", PATIENCE, |it| {
         it.reports.len() == all
     })?;
-    drop((fleets, second));
+    drop((fleets, last));
     let reports = course.reports.iter().copied();
     Ok(Held {
         report: reports.reduce(Report::and).unwrap_or_default(),
@@ -165,6 +180,8 @@ struct Course<'a> {
     servers: usize,
     /// Servers that have ended.
     ended: usize,
+    /// Those that end by themselves.
+    leaves: Vec<Child>,
     /// What each process of clients has told last.
     levels: Vec<u32>,
     recording: Recording,
@@ -191,6 +208,7 @@ impl<'a> Course<'a> {
             socket: None,
             servers: 0,
             ended: 0,
+            leaves: Vec::new(),
             levels: Vec::new(),
             recording: Recording::default(),
             marks: Marks::default(),
@@ -233,6 +251,7 @@ impl<'a> Course<'a> {
                 clients: part(number)..part(number + 1),
                 schedule: self.variant.schedule,
                 heeds: self.variant.heeds,
+                resumes: self.variant.door == service::Door::Admission,
                 start: Duration::from_secs(1) * all / GATHERED,
                 patience: self.setup.patience,
                 every: self.setup.every,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::rng::Seed;
+use becalm_ws::session::Resume;
 use becalm_ws::{Client, ClientRequestBuilder};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub struct Brief {
     pub schedule: Schedule,
     /// Whether they come when the server says.
     pub heeds: bool,
+    /// Whether they keep sessions.
+    pub resumes: bool,
     /// The first dials are spread over this.
     pub start: Duration,
     pub patience: Duration,
@@ -68,7 +71,7 @@ async fn dial_all(brief: &Brief) -> io::Result<()> {
     let (settle, settles) = watch::channel(false);
     let mut members = Vec::new();
     for client in brief.clients.clone() {
-        let member = Arc::new(Member::new(client, tally.clone()));
+        let member = Arc::new(Member::new(client, brief.resumes, tally.clone()));
         members.push(member.clone());
         tokio::spawn(live(member, brief.clone(), client, settles.clone()));
     }
@@ -128,7 +131,7 @@ fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
     let guest = member.clone();
     let observed = member.clone();
     let seed = brief.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(client);
-    Client::with_provider(move |_| {
+    let client = Client::with_provider(move |_| {
         let guest = guest.guest();
         async move {
             let address = format!("ws://{address}{guest}").parse()?;
@@ -145,7 +148,12 @@ fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
     )
     .patience(brief.patience, Duration::from_secs(1))
     .observer(move |event| observed.observes(&event))
-    .seed(Seed::fixed(seed))
+    .seed(Seed::fixed(seed));
+    if brief.resumes {
+        client.resume(Resume::default())
+    } else {
+        client
+    }
 }
 
 /// Where in the time between two numbers a client sends: in another place than its neighbours.

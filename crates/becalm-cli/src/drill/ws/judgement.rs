@@ -44,6 +44,9 @@ pub struct Figures {
     pub handshakes: u64,
     pub wasted: u64,
     pub gave_up: u64,
+    /// Connections since the fault that went on with their session, and that had to begin anew.
+    pub resumed: u64,
+    pub cold: u64,
     /// Messages that were sent and answered, that were lost, and that came twice.
     pub messages: u64,
     pub lost: u64,
@@ -90,6 +93,8 @@ impl Figures {
             handshakes: since_up(Count::Handshake),
             wasted: since_up(Count::Wasted),
             gave_up: since_fault(Count::GaveUp),
+            resumed: since_fault(Count::Resumed),
+            cold: since_fault(Count::Cold),
             messages,
             lost,
             doubled,
@@ -200,7 +205,7 @@ impl Contender {
         match self.variant.role {
             Role::Storm => (),
             Role::Back => asked(is_little, &wasted),
-            Role::Appointments | Role::HandOver => {
+            Role::Appointments | Role::HandOver | Role::Sessions => {
                 asked(back.is_none_or(|back| back <= bound), &|| {
                     format!(
                         "all were back after {} and not within {}",
@@ -209,7 +214,7 @@ impl Contender {
                     )
                 });
                 // Those who have dialled during the outage lose their patience soon after it, some of them in the work.
-                let is_bound = self.variant.role == Role::Appointments;
+                let is_bound = self.variant.role != Role::HandOver;
                 asked(figures.wasted == 0 || is_little && !is_bound, &wasted);
                 asked(figures.most_dials <= 2, &|| {
                     format!("a client dialled {} times", figures.most_dials)
@@ -228,6 +233,14 @@ impl Contender {
                     )
                 });
             }
+        }
+        if self.variant.role == Role::Sessions {
+            asked(figures.resumed == all && figures.cold == 0, &|| {
+                format!(
+                    "{} sessions went on, and {} began anew",
+                    figures.resumed, figures.cold
+                )
+            });
         }
         if self.variant.role == Role::HandOver {
             asked(figures.unconnected == 0, &|| {
@@ -350,6 +363,7 @@ pub mod tests {
             let is_up = bucket >= 40;
             counts[Count::Dial as usize] = if is_up { 33 } else { 0 };
             counts[Count::Handshake as usize] = if is_up { 33 } else { 0 };
+            counts[Count::Resumed as usize] = if bucket == 50 { 2_000 } else { 0 };
             let line = Line {
                 bucket,
                 level: 2_000,
@@ -426,7 +440,7 @@ pub mod tests {
             "{}",
             judgement.conclusion
         );
-        let changes: [(&str, Change, &str); 9] = [
+        let changes: [(&str, Change, &str); 11] = [
             (
                 "admission",
                 |it| it.back = None,
@@ -451,6 +465,8 @@ pub mod tests {
             ("drain", |it| it.least = 1_980, "only 99.00 %"),
             ("drain", |it| it.dials = 2_001, "2001 dials"),
             ("hand-over", |it| it.unconnected = 1, "1 dials found nobody"),
+            ("sessions", |it| it.resumed = 1_999, "1999 sessions went on"),
+            ("sessions", |it| it.cold = 1, "1 began anew"),
             (
                 "hand-over",
                 |it| it.wasted = 100,

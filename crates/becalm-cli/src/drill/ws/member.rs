@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use becalm_ws::session::Cold;
 use becalm_ws::tungstenite::Error;
 use becalm_ws::{Ended, Event, Handle, Message};
 
@@ -18,6 +19,7 @@ const WINDOW: u64 = 32;
 #[derive(Debug)]
 pub struct Member {
     client: u32,
+    resumes: bool,
     tally: Arc<Tally>,
     state: Mutex<State>,
 }
@@ -27,7 +29,7 @@ struct State {
     link: Link,
     /// When it dialled.
     dials: Vec<Duration>,
-    /// The server has said what it has, on the connection that there is.
+    /// The server has said what it has, on the connection that there is or in the session.
     is_welcome: bool,
     sent: u64,
     answered: u64,
@@ -52,9 +54,11 @@ impl State {
 }
 
 impl Member {
-    pub fn new(client: u32, tally: Arc<Tally>) -> Self {
+    /// One that keeps a session, or none.
+    pub fn new(client: u32, resumes: bool, tally: Arc<Tally>) -> Self {
         Self {
             client,
+            resumes,
             tally,
             state: Mutex::default(),
         }
@@ -88,7 +92,8 @@ impl Member {
                 self.tally.enters();
             }
             Event::Ended(ended) => {
-                state.is_welcome = false;
+                // A session takes what is sent meanwhile.
+                state.is_welcome &= self.resumes;
                 if std::mem::take(&mut state.link) == Link::Open {
                     self.tally.leaves();
                     self.tally.add(Count::Lost);
@@ -97,6 +102,13 @@ impl Member {
                 }
             }
             Event::GaveUp(_) => self.tally.add(Count::GaveUp),
+            Event::Resumed => self.tally.add(Count::Resumed),
+            Event::Cold(Cold::New) => (),
+            // What waited is dropped. The server's welcome says what it has.
+            Event::Cold(_) => {
+                state.is_welcome = false;
+                self.tally.add(Count::Cold);
+            }
             _ => (),
         }
     }

@@ -1,8 +1,9 @@
 //! What do clients and servers of the drill say to each other? Numbers, so that each that is missing or comes twice is seen.
 //!
-//! A client sends 1, 2, 3 and so on; the server applies each, and answers with the same number. Nothing of a connection outlives it but
-//! the numbers: a new one begins with what each side has (the client tells in its address, the server in its welcome), and
-//! each sends what the other lacks. That is what a real application does when a session cannot be resumed.
+//! A client sends 1, 2, 3 and so on; the server applies each, and answers with the same number. While a session of becalm-ws goes on,
+//! that is all. Where none does, since the server keeps none or has forgotten it, nothing outlives a connection but the numbers: the
+//! new one begins with what each side has (the client tells in its address, the server in its welcome), and each sends what the
+//! other lacks, as a real application does.
 
 use std::fmt;
 
@@ -10,7 +11,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guest {
     pub client: u32,
-    /// The number of its dial. What it sends bears it, so that nothing that was meant for another connection counts on this one.
+    /// The number of its dial. Without a session what it sends bears it, so that nothing that was meant for another connection counts
+    /// on this one.
     pub dial: u32,
     /// The last answer that it has.
     pub answered: u64,
@@ -38,7 +40,7 @@ impl fmt::Display for Guest {
 /// What the server sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The first on a connection: the last number that it has applied.
+    /// The first on a connection without a session, or of a new one: the last number that it has applied.
     Welcome(u64),
     /// This number is applied.
     Applied(u64),

@@ -26,6 +26,10 @@ pub enum Count {
     Lost,
     /// A client does not dial any more.
     GaveUp,
+    /// A connection goes on with its session.
+    Resumed,
+    /// A connection begins a new session, since the server does not know the one before.
+    Cold,
     /// The server has done the costly work of a handshake.
     Handshake,
     /// It has done so for a client that had left.
@@ -33,7 +37,7 @@ pub enum Count {
 }
 
 /// How many kinds there are.
-pub const KINDS: usize = 10;
+pub const KINDS: usize = 12;
 
 /// One number for each kind.
 pub type Counts = [u32; KINDS];

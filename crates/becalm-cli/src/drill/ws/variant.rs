@@ -20,6 +20,8 @@ pub enum Role {
     Drain,
     /// It comes back as with appointments, and nobody finds nobody.
     HandOver,
+    /// It comes back as with appointments, and every session goes on.
+    Sessions,
 }
 
 /// How the server goes.
@@ -31,6 +33,8 @@ pub enum Fault {
     KillBehindSocket,
     /// Its successor listens on the same socket, and it sends its clients there.
     Drain,
+    /// It goes on, and all of its connections are cut.
+    Cut,
 }
 
 /// One way to come back.
@@ -52,7 +56,7 @@ pub struct Variant {
 }
 
 /// The names of all.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "fixed",
     "exponential",
     "full-jitter",
@@ -60,6 +64,7 @@ pub const NAMES: [&str; 7] = [
     "appointments",
     "drain",
     "hand-over",
+    "sessions",
 ];
 
 /// All variants of a drill.
@@ -145,6 +150,14 @@ pub fn all(setup: &Setup) -> Vec<Variant> {
             Colour::Ink,
             Fault::KillBehindSocket,
             Role::HandOver,
+        ),
+        guarded(
+            "sessions",
+            "sessions",
+            "all connections are cut, the server goes on",
+            Colour::Muted,
+            Fault::Cut,
+            Role::Sessions,
         ),
     ]
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use becalm::admission::{Admission, TicketKeys};
 use becalm_ws::server::{Accepted, Drain, Listener, Proxies, Server, Settings};
+use becalm_ws::session::{Began, Sessions};
 
-use super::conversation::converse;
+use super::conversation::{Begin, converse};
 use super::{Brief, Hall, small_buffers};
 use crate::drill::ws::numbered::Guest;
 use crate::drill::ws::tally::Count;
@@ -17,7 +18,7 @@ use crate::drill::ws::tally::Count;
 const ANY: u32 = 100_000;
 
 /// A server that admits at its capacity. Its tickets are good for its successor.
-pub fn server(brief: &Brief) -> io::Result<Server> {
+pub fn server(brief: &Brief, sessions: &Sessions) -> io::Result<Server> {
     let rate = brief.capacity.unwrap_or(ANY);
     let admission = Admission::per_second(rate)
         .patience(brief.patience)
@@ -29,6 +30,7 @@ pub fn server(brief: &Brief) -> io::Result<Server> {
         .tickets(TicketKeys::new(0, &key).map_err(io::Error::other)?)
         // The clients say who they are, as behind a load balancer: on this machine all have one address.
         .proxies(Proxies::of(["127.0.0.0/8"]).map_err(io::Error::other)?)
+        .sessions(sessions)
         .limits(small_buffers());
     settings.server().map_err(io::Error::other)
 }
@@ -46,6 +48,7 @@ pub async fn listen(
     server: &Server,
     addresses: &[SocketAddr],
     socket: Option<std::net::TcpListener>,
+    sessions: &Sessions,
     hall: &Arc<Hall>,
 ) -> io::Result<()> {
     let mut listeners = Vec::new();
@@ -58,18 +61,20 @@ pub async fn listen(
         }
     }
     for listener in listeners {
-        tokio::spawn(accept(server.clone(), listener, hall.clone()));
+        let (server, sessions) = (server.clone(), sessions.clone());
+        tokio::spawn(accept(server, listener, sessions, hall.clone()));
     }
     Ok(())
 }
 
-async fn accept(server: Server, mut listener: Listener, hall: Arc<Hall>) {
+async fn accept(server: Server, mut listener: Listener, sessions: Sessions, hall: Arc<Hall>) {
     while let Some(connection) = listener.accept().await {
-        tokio::spawn(enter(server.clone(), connection, hall.clone()));
+        let (server, sessions) = (server.clone(), sessions.clone());
+        tokio::spawn(enter(server, connection, sessions, hall.clone()));
     }
 }
 
-async fn enter(server: Server, connection: Accepted, hall: Arc<Hall>) {
+async fn enter(server: Server, connection: Accepted, sessions: Sessions, hall: Arc<Hall>) {
     let peer = connection.peer().clone();
     // Who is told to come later, or has gone, has cost nothing.
     let Ok(handshake) = server.handshake(connection, &peer).await else {
@@ -81,13 +86,25 @@ async fn enter(server: Server, connection: Accepted, hall: Arc<Hall>) {
     hall.worker.work().await;
     hall.tally.add(Count::Handshake);
     let is_heard = match handshake.accept().await {
-        Ok(mut socket) => {
-            socket.ready();
-            converse(socket, guest, &hall).await
+        Ok(socket) => {
+            // Its first word is which session it resumes.
+            match sessions.accept(socket, &guest.client.to_string()).await {
+                Ok(socket) => {
+                    // The session is there: now it is the turn of another.
+                    socket.get_ref().ready();
+                    let begin = match socket.began() {
+                        Began::Resumed => Begin::Resumed,
+                        _ => Begin::New,
+                    };
+                    converse(socket, guest, begin, &hall).await;
+                    true
+                }
+                Err(_) => false,
+            }
         }
         Err(_) => false,
     };
-    // It had left before, or it would have said something; one that is sent on may not have come to that.
+    // It had left before.
     if !is_heard && server.is_ready() {
         hall.tally.add(Count::Wasted);
     }

@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use becalm_ws::WebSocketConfig;
 use becalm_ws::server::Inherited;
+use becalm_ws::session::SessionSettings;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::SIGTERM;
+use signal_hook::consts::{SIGTERM, SIGUSR1};
+use tokio::sync::watch;
 
 use super::clock::Clock;
 use super::journal::Journal;
@@ -54,17 +56,20 @@ pub enum Door {
     Admission,
 }
 
-/// Serves until it is killed, or nobody reads what it tells. SIGTERM drains it, where its door can.
+/// Serves until it is killed, or nobody reads what it tells. SIGTERM drains it and
+/// SIGUSR1 cuts its connections, where its door can.
 pub fn serve(brief: Brief) -> Result<ExitCode, String> {
     descriptors::raise_all();
     let mut inherited = Inherited::sockets();
     let drains = Arc::new(AtomicBool::new(false));
+    let cuts = Arc::new(AtomicBool::new(false));
     let watched = signal_hook::flag::register(SIGTERM, drains.clone());
+    let watched = watched.and_then(|_| signal_hook::flag::register(SIGUSR1, cuts.clone()));
     let served = watched.and_then(|_| {
         let socket = inherited.take(0)?;
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build()?;
-        runtime.block_on(serve_all(brief, socket, drains))
+        runtime.block_on(serve_all(brief, socket, drains, cuts))
     });
     served.map_err(|error| format!("the drill's server: {error}"))?;
     Ok(ExitCode::SUCCESS)
@@ -74,6 +79,7 @@ async fn serve_all(
     brief: Brief,
     socket: Option<std::net::TcpListener>,
     drains: Arc<AtomicBool>,
+    cuts: Arc<AtomicBool>,
 ) -> io::Result<()> {
     let tally = Arc::new(Tally::new(brief.clock, brief.clients));
     let capacity = brief.capacity;
@@ -82,6 +88,7 @@ async fn serve_all(
         journal: Journal::open(&brief.journal)?,
         worker: Worker::new(cost),
         tally: tally.clone(),
+        cut: watch::Sender::new(()),
     });
     let listens = || tell(&Told::Listens(brief.clock.now()));
     match brief.door {
@@ -92,11 +99,13 @@ async fn serve_all(
             let _ = tell_all(tally).await;
         }
         Door::Admission => {
-            let server = admitted::server(&brief)?;
-            admitted::listen(&server, &brief.addresses, socket, &hall).await?;
+            let sessions = SessionSettings::default().open();
+            let server = admitted::server(&brief, &sessions)?;
+            admitted::listen(&server, &brief.addresses, socket, &sessions, &hall).await?;
             listens()?;
             tokio::select! {
                 () = asked(&drains) => (),
+                () = cut_when_asked(&cuts, &hall) => (),
                 _ = tell_all(tally.clone()) => return Ok(()),
             }
             tokio::select! {
@@ -114,6 +123,17 @@ struct Hall {
     journal: Journal,
     worker: Worker,
     tally: Arc<Tally>,
+    /// Cuts all connections that there are.
+    cut: watch::Sender<()>,
+}
+
+/// Cuts all connections whenever the signal comes, as a load balancer does that is started again.
+async fn cut_when_asked(cuts: &AtomicBool, hall: &Hall) {
+    loop {
+        asked(cuts).await;
+        cuts.store(false, Ordering::Relaxed);
+        hall.cut.send_replace(());
+    }
 }
 
 /// Ready when the signal has come.

@@ -10,7 +10,7 @@ use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 
-use super::conversation::converse;
+use super::conversation::{Begin, converse};
 use super::{Hall, small_buffers};
 use crate::drill::ws::numbered::Guest;
 use crate::drill::ws::tally::Count;
@@ -63,7 +63,7 @@ async fn enter(stream: TcpStream, hall: Arc<Hall>) {
     let accepted = tokio_tungstenite::accept_hdr_async_with_config(stream, read, config).await;
     // An error is a client that left: the drill's daily bread.
     if let (Ok(wire), Some(guest)) = (accepted, guest) {
-        converse(wire, guest, &hall).await;
+        converse(wire, guest, Begin::Alone, &hall).await;
     }
 }
 
