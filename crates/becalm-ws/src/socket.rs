@@ -33,7 +33,7 @@ use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// [closed](Handle::close). An error says that it [gave up](GaveUp); after that it waits for [`Handle::dial_now`].
 ///
 /// As a `Sink` it puts messages into the outbox; a flush is over when the connection has taken all of them, and waits for a
-/// connection where there is none. [`Handle::send`] only puts them there.
+/// connection where there is none, unless it gave up: its stream says so. [`Handle::send`] only puts them there.
 pub struct WebSocket {
     client: Client,
     machine: Reconnector,
@@ -323,6 +323,17 @@ impl WebSocket {
         matches!(&self.link, Link::Open(open) if open.is_flushed())
     }
 
+    fn gave_up(&self) -> bool {
+        self.shared.lock().state == State::GaveUp
+    }
+
+    /// What the outbox could not take waits for nothing where it gave up.
+    fn give_back(&mut self) -> Result<(), Refused> {
+        self.unsent
+            .take()
+            .map_or(Ok(()), |message| Err(Refused::Full(message)))
+    }
+
     /// Whether the outbox has taken what the sink was given.
     fn is_taken(&mut self) -> Result<bool, Refused> {
         let Some(message) = self.unsent.take() else {
@@ -349,6 +360,9 @@ impl Sink<Message> for WebSocket {
         while !this.is_taken()? {
             let before = this.shared.lock().outbox.bytes();
             this.drive_to_send(context);
+            if this.gave_up() {
+                return Poll::Ready(this.give_back());
+            }
             if this.shared.lock().outbox.bytes() == before {
                 return Poll::Pending;
             }
@@ -378,6 +392,9 @@ impl Sink<Message> for WebSocket {
             let left = this.shared.lock().outbox.bytes();
             if this.has_ended || (is_taken && left == 0 && this.is_flushed()) {
                 return Poll::Ready(Ok(()));
+            }
+            if this.gave_up() {
+                return Poll::Ready(this.give_back());
             }
             if is_taken || left == before {
                 return Poll::Pending;

@@ -20,6 +20,8 @@ mod tower_service;
 mod trace;
 mod upstream;
 mod websocket_feed;
+mod websockets_behind_nginx;
+mod websockets_of_others;
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::reconnect::{Healthy, Reconnect};
 use becalm::{Failure, Policy, StopReason};
-use becalm_ws::{CloseCode, CloseFrame, Ended, Event, Message, State};
+use becalm_ws::{CloseCode, CloseFrame, Ended, Event, Message, Overflow, Refused, State};
 use futures_util::{SinkExt, StreamExt};
 
 use crate::server::{Peer, Server};
@@ -124,6 +124,18 @@ async fn it_gives_up_once_and_a_person_has_it_dial_again() {
     }
     assert!(within(feed.next()).await.unwrap().is_ok());
     assert_eq!(server.dials(), 3);
+}
+
+/// A program that sends first and reads then would never read that it was refused.
+#[tokio::test]
+async fn who_sends_to_a_socket_that_gave_up_waits_for_nothing() {
+    let server = Server::answering(|_| "HTTP/1.1 403 A\r\n\r\n".into()).await;
+    let mut feed = server.client().outbox(10, Overflow::Wait).open().unwrap();
+    within(feed.send("nine byte".into())).await.unwrap();
+    let full = within(feed.send("more".into())).await.unwrap_err();
+    assert_eq!(full, Refused::Full("more".into()));
+    let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::Permanent);
 }
 
 #[tokio::test]
