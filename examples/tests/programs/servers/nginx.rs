@@ -27,8 +27,8 @@ impl Nginx {
         Self::start_with(4, |ports| for_http(upstream, ports)).await
     }
 
-    /// In front of WebSockets; its second port gives a connection up on which nothing comes for 300 ms. It waits so
-    /// long for the connections of a worker that is to end, too.
+    /// In front of WebSockets; its second port gives a connection up on which nothing comes for a second. It waits 300 ms
+    /// for the connections of a worker that is to end.
     pub async fn for_websockets(upstream: u16) -> Option<Self> {
         Self::start_with(2, |ports| for_websockets(upstream, ports)).await
     }
@@ -165,7 +165,7 @@ fn for_websockets(upstream: u16, ports: &[u16]) -> String {
             }}
             server {{
                 listen 127.0.0.1:{impatient};
-                location / {{ proxy_pass http://127.0.0.1:{upstream}; proxy_read_timeout 300ms; }}
+                location / {{ proxy_pass http://127.0.0.1:{upstream}; proxy_read_timeout 1s; }}
             }}
         }}"
     )
