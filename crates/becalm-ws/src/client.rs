@@ -33,7 +33,7 @@ use crate::{Event, Heartbeat, Overflow, WebSocket};
 pub struct Client {
     pub(crate) provider: Arc<Provider>,
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-    pub(crate) connector: Option<Connector>,
+    pub(crate) tls: crate::tls::Tls,
     pub(crate) closing: Arc<Closing>,
     pub(crate) reconnect: Reconnect,
     pub(crate) pacer: Option<Pacer>,
@@ -96,7 +96,7 @@ impl Client {
         Self {
             provider: Arc::new(move |dialling| Box::pin(provider(dialling))),
             #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-            connector: None,
+            tls: crate::tls::Tls::default(),
             closing: Arc::new(|code, _| classify_close(code)),
             reconnect: Reconnect::default(),
             pacer: None,
@@ -164,7 +164,7 @@ impl Client {
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
     /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default: by the features of this crate.
     pub fn connector(mut self, connector: Connector) -> Self {
-        self.connector = Some(connector);
+        self.tls.choose(connector);
         self
     }
 

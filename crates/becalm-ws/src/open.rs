@@ -94,6 +94,10 @@ impl Open {
         if let Err(error) = self.flush(context) {
             return Came::Ended(self.ended_with(Some(error)));
         }
+        if !is_to_read {
+            // What has come and is not read says that it is alive, and nobody has looked.
+            self.pulse.heard(now);
+        }
         self.wait(now, context)
     }
 

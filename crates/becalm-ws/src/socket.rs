@@ -479,12 +479,10 @@ async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended>
 /// Nagle's algorithm is off: a message is a whole, and has nothing to wait for.
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
-    use rustls::crypto::{CryptoProvider, ring};
-    if CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster, and then it is theirs.
-        let _ = ring::default_provider().install_default();
-    }
-    let connector = client.connector.clone();
+    let connector = match uri_mode(request.uri())? {
+        Mode::Tls => Some(client.tls.connector()?),
+        Mode::Plain => None,
+    };
     connect_async_tls_with_config(request, Some(client.limits), true, connector).await
 }
 
