@@ -11,6 +11,7 @@ mod load;
 mod postgres_orders;
 mod recorder;
 mod redis_counter;
+mod redis_herd;
 mod reqwest_client;
 mod servers;
 mod smol_client;
