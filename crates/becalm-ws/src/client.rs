@@ -17,6 +17,7 @@ use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
 
+use crate::session::{Resume, SessionId};
 use crate::{Event, Heartbeat, Overflow, WebSocket};
 
 /// The settings of a [`WebSocket`].
@@ -28,6 +29,7 @@ use crate::{Event, Heartbeat, Overflow, WebSocket};
 /// | [`outbox`](Self::outbox) | 1 MiB; who sends more waits |
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
 /// | [`patience`](Self::patience) | 10 s for a dial, 5 s for the end of a close |
+/// | [`resume`](Self::resume) | no sessions |
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
 pub struct Client {
@@ -42,6 +44,7 @@ pub struct Client {
     pub(crate) limits: WebSocketConfig,
     pub(crate) dial_patience: Duration,
     pub(crate) close_patience: Duration,
+    pub(crate) resume: Option<Resume>,
     pub(crate) observer: Option<Arc<Observer>>,
     pub(crate) sleeper: Arc<dyn Sleeper>,
     pub(crate) seed: Arc<Seed>,
@@ -61,6 +64,8 @@ pub struct Dialling {
     pub number: u32,
     /// The last login was refused (401 or 407): renew it. A second refusal in a row is the end.
     pub login_was_refused: bool,
+    /// The session that the connection will ask for; the header [`session::HEADER`](crate::session::HEADER) names it, too.
+    pub resumes: Option<SessionId>,
 }
 
 impl Client {
@@ -102,11 +107,10 @@ impl Client {
             pacer: None,
             heartbeat: Heartbeat::default(),
             outbox: (1024 * 1024, Overflow::Wait),
-            limits: WebSocketConfig::default()
-                .read_buffer_size(4 * 1024)
-                .write_buffer_size(4 * 1024),
+            limits: small_buffers(),
             dial_patience: Duration::from_secs(10),
             close_patience: Duration::from_secs(5),
+            resume: None,
             observer: None,
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
@@ -161,6 +165,12 @@ impl Client {
         self
     }
 
+    /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.
+    pub fn resume(mut self, resume: Resume) -> Self {
+        self.resume = Some(resume);
+        self
+    }
+
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
     /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default: by the features of this crate.
     pub fn connector(mut self, connector: Connector) -> Self {
@@ -194,6 +204,14 @@ impl Client {
             observer(event);
         }
     }
+}
+
+/// Idle connections are many, and each holds its buffers.
+pub(crate) fn small_buffers() -> WebSocketConfig {
+    let limits = WebSocketConfig::default();
+    limits
+        .read_buffer_size(4 * 1024)
+        .write_buffer_size(4 * 1024)
 }
 
 impl fmt::Debug for Client {

@@ -137,10 +137,10 @@ impl Handle {
 }
 
 impl Shared {
-    pub fn new(bound: usize, overflow: Overflow) -> Self {
+    pub fn new(bound: usize, longest: usize, overflow: Overflow) -> Self {
         Self {
             inner: Mutex::new(Inner {
-                outbox: Outbox::new(bound, overflow),
+                outbox: Outbox::new(bound, longest, overflow),
                 orders: Vec::new(),
                 state: State::Connecting,
                 reader: None,

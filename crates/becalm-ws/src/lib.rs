@@ -22,6 +22,8 @@
 //! - **At most once**: a message is handed to one connection. What that connection has taken may be lost with it. What
 //!   waits for a connection stays, within a [bound of bytes](Client::outbox), and what is dropped there is
 //!   [told](Event::Dropped).
+//! - **Exactly once**, with [`Client::resume`] and a server that keeps [sessions](session): what a connection has lost is sent
+//!   again with the next. Where a session cannot go on, [`Event::Cold`] says why, before any message.
 //! - **Half-open connections** are found: where nothing comes for a while it pings, and where nothing comes then the
 //!   connection is [lost](Ended::Silent).
 //! - **Nothing runs by itself**: as with any stream, it dials, reads and answers pings while it is polled. Give it to a task, and
@@ -42,6 +44,9 @@ mod handle;
 mod heartbeat;
 mod open;
 mod outbox;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod session;
 mod socket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;

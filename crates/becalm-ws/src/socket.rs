@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use becalm::Failure;
+use becalm::admission::TICKET_HEADER;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
@@ -20,11 +21,13 @@ use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::{IntoClientRequest, uri_mode};
 use tokio_tungstenite::tungstenite::error::UrlError;
 use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
+use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Message, stream::Mode};
 
 use crate::handle::{Order, Shared};
 use crate::open::{Came, Open, Wire};
+use crate::session::{self, Resuming};
 use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 
 /// A WebSocket that outlives its connections.
@@ -36,12 +39,15 @@ use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// connection where there is none, unless it gave up: its stream says so. [`Handle::send`] only puts them there.
 pub struct WebSocket {
     client: Client,
-    machine: Reconnector,
+    /// It hands tickets of admission on to the next dial.
+    machine: Reconnector<String>,
     link: Link,
     shared: Arc<Shared>,
     /// Wakes both halves.
     waker: Waker,
     inbox: Option<Message>,
+    /// What outlives connections, where sessions are kept.
+    session: Option<Box<Resuming>>,
     timer: Option<(Instant, Sleep)>,
     /// How the last connection ended.
     ended: Option<Ended>,
@@ -66,7 +72,11 @@ impl WebSocket {
         let random = client.seed.stream();
         let now = client.sleeper.now();
         let (bound, overflow) = client.outbox;
-        let shared = Arc::new(Shared::new(bound, overflow));
+        let longest = client.resume.map_or(usize::MAX, |resume| resume.longest());
+        let shared = Arc::new(Shared::new(bound, longest, overflow));
+        let session = client
+            .resume
+            .map(|resume| Box::new(Resuming::new(resume, &client.limits)));
         Ok(Self {
             machine: Reconnector::new(client.reconnect.clone(), random, now)?,
             client,
@@ -74,6 +84,7 @@ impl WebSocket {
             waker: Waker::from(Arc::clone(&shared)),
             shared,
             inbox: None,
+            session,
             timer: None,
             ended: None,
             login_was_refused: false,
@@ -89,8 +100,8 @@ impl WebSocket {
     }
 
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
-    /// something will wake the task.
-    fn drive(&mut self) -> Poll<Option<GaveUp>> {
+    /// something will wake the task. For the sink a session reads ahead.
+    fn drive(&mut self, is_for_sink: bool) -> Poll<Option<GaveUp>> {
         let waker = self.waker.clone();
         let context = &mut Context::from_waker(&waker);
         loop {
@@ -107,11 +118,27 @@ impl WebSocket {
                     continue;
                 }
                 Link::Open(open) => {
-                    let is_to_read = self.inbox.is_none();
-                    match open.poll(&self.client, &self.shared, is_to_read, now, context) {
+                    let session = self.session.as_deref_mut();
+                    let is_to_read = match &session {
+                        None => self.inbox.is_none(),
+                        Some(session) => session.reads(is_for_sink),
+                    };
+                    let came = open.poll(
+                        &self.client,
+                        &self.shared,
+                        session,
+                        is_to_read,
+                        now,
+                        context,
+                    );
+                    match came {
                         Came::Message(message) => {
                             self.machine.message(open.id);
-                            self.inbox = Some(message);
+                            let is_ahead = is_for_sink && message.is_none();
+                            self.inbox = message;
+                            if is_ahead {
+                                continue;
+                            }
                             return Poll::Pending;
                         }
                         Came::Ended(ended) => {
@@ -124,7 +151,7 @@ impl WebSocket {
                 }
                 Link::None => match self.machine.next(now) {
                     Next::Dial(dial) => {
-                        self.begin(&dial);
+                        self.begin(dial);
                         continue;
                     }
                     Next::Wait(until) => {
@@ -189,7 +216,10 @@ impl WebSocket {
         self.machine.close();
         let until = now.after(self.client.close_patience);
         match &mut self.link {
-            Link::Open(open) => open.close(frame, until, &self.shared),
+            Link::Open(open) => {
+                let session = self.session.as_deref_mut();
+                open.close(frame, until, &self.shared, session);
+            }
             Link::Dialling(..) | Link::None => self.link = Link::None,
         }
         self.set_state(State::Closed);
@@ -202,6 +232,10 @@ impl WebSocket {
             return;
         }
         self.set_state(State::Closed);
+        let unconfirmed = self.session.as_mut().map(|session| session.unconfirmed());
+        for message in unconfirmed.iter().flatten() {
+            self.client.tell(Event::Unconfirmed(message));
+        }
         for message in mem::take(&mut self.shared.lock().outbox.dropped) {
             self.client.tell(Event::Dropped(&message));
         }
@@ -213,14 +247,15 @@ impl WebSocket {
         self.client.tell(Event::Closed);
     }
 
-    fn begin(&mut self, dial: &Dial<()>) {
+    fn begin(&mut self, dial: Dial<String>) {
         self.set_state(State::Connecting);
         self.client.tell(Event::Dials(dial.number));
         let dialling = Dialling {
             number: dial.number,
             login_was_refused: self.login_was_refused,
+            resumes: self.session.as_ref().and_then(|session| session.id()),
         };
-        let dial_it = dialled(self.client.clone(), dialling);
+        let dial_it = dialled(self.client.clone(), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
     }
@@ -231,14 +266,22 @@ impl WebSocket {
             self.login_was_refused = false;
             self.set_state(State::Open);
             self.client.tell(Event::Opened);
-            let open = Open::new(id, wire, self.client.heartbeat, now);
+            if let Some(session) = &mut self.session {
+                session.connected();
+            }
+            let open = Open::new(id, wire, &self.client, now);
             self.link = Link::Open(Box::new(open));
         }
     }
 
     fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
         self.link = Link::None;
+        if let Some(session) = &mut self.session {
+            session.disconnected();
+        }
         let mut failure = ended.meaning(&*self.client.closing);
+        let ticket = ended.advice().and_then(|advice| advice.ticket);
+        self.machine.advise(id, None, ticket);
         let wants_login = ended.wants_login();
         if wants_login && !self.login_was_refused {
             failure = Failure::transient().unsent();
@@ -278,8 +321,8 @@ impl Stream for WebSocket {
     ) -> Poll<Option<Result<Message, GaveUp>>> {
         let this = &mut *self;
         this.shared.wake_reader(context.waker());
-        if this.inbox.is_none() && !this.has_ended {
-            if let Poll::Ready(Some(gave_up)) = this.drive() {
+        if !this.has_message() && !this.has_ended {
+            if let Poll::Ready(Some(gave_up)) = this.drive(false) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 return Poll::Ready(Some(Err(gave_up)));
             }
@@ -287,7 +330,7 @@ impl Stream for WebSocket {
                 this.shared.wake_sink();
             }
         }
-        match this.inbox.take() {
+        match this.fetch() {
             Some(message) => Poll::Ready(Some(Ok(message))),
             None if this.has_ended => Poll::Ready(None),
             None => Poll::Pending,
@@ -297,19 +340,32 @@ impl Stream for WebSocket {
 
 impl FusedStream for WebSocket {
     fn is_terminated(&self) -> bool {
-        self.has_ended && self.inbox.is_none()
+        self.has_ended && !self.has_message()
     }
 }
 
 impl WebSocket {
+    fn has_message(&self) -> bool {
+        let session = self.session.as_ref();
+        self.inbox.is_some() || session.is_some_and(|session| session.has_arrived())
+    }
+
+    /// What waits for the stream.
+    fn fetch(&mut self) -> Option<Message> {
+        let Some(session) = &mut self.session else {
+            return self.inbox.take();
+        };
+        session.hand_over(self.client.sleeper.now())
+    }
+
     /// Drives it for the sink: that it gave up is for the stream to say.
     fn drive_to_send(&mut self, context: &mut Context<'_>) {
         self.shared.wake_writer(context.waker());
         if self.has_ended {
             return;
         }
-        let driven = self.drive();
-        let is_for_stream = driven.is_ready() || self.inbox.is_some();
+        let driven = self.drive(true);
+        let is_for_stream = driven.is_ready() || self.has_message();
         if let Poll::Ready(Some(gave_up)) = driven {
             self.ended = Some(gave_up.ended);
         }
@@ -320,7 +376,9 @@ impl WebSocket {
 
     /// Whether a connection has taken all that it was given.
     fn is_flushed(&self) -> bool {
+        let session = self.session.as_ref();
         matches!(&self.link, Link::Open(open) if open.is_flushed())
+            && session.is_none_or(|session| session.is_given())
     }
 
     fn gave_up(&self) -> bool {
@@ -413,7 +471,7 @@ impl Sink<Message> for WebSocket {
         }
         this.drive_to_send(context);
         // What comes on the way to the end nobody wants any more.
-        while this.inbox.take().is_some() {
+        while this.fetch().is_some() {
             this.drive_to_send(context);
         }
         if this.has_ended {
@@ -439,14 +497,18 @@ impl fmt::Debug for WebSocket {
 }
 
 /// A dial, from the provider's word to the end of the handshake.
-async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn dialled(
+    client: Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let _permit = match &client.pacer {
         Some(pacer) => Some(pacer.pass().await),
         None => None,
     };
     let sleeper = &client.sleeper;
     let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
-    let mut dial = std::pin::pin!(shake_hands(&client, dialling));
+    let mut dial = std::pin::pin!(shake_hands(&client, dialling, ticket));
     std::future::poll_fn(|context| {
         if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
             return Poll::Ready(dialled);
@@ -456,11 +518,22 @@ async fn dialled(client: Client, dialling: Dialling) -> Result<Wire, Ended> {
     .await
 }
 
-async fn shake_hands(client: &Client, dialling: Dialling) -> Result<Wire, Ended> {
+async fn shake_hands(
+    client: &Client,
+    dialling: Dialling,
+    ticket: Option<String>,
+) -> Result<Wire, Ended> {
     let endpoint = (client.provider)(dialling).await;
     let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
     let failed = |error| Ended::Handshake(Box::new(error));
-    let request = request.map_err(failed)?;
+    let mut request = request.map_err(failed)?;
+    if let Some(Ok(ticket)) = ticket.map(HeaderValue::try_from) {
+        request.headers_mut().insert(TICKET_HEADER, ticket);
+    }
+    if let Some(id) = dialling.resumes {
+        let id = HeaderValue::try_from(id.to_string()).map_err(|error| failed(error.into()))?;
+        request.headers_mut().insert(session::HEADER, id);
+    }
     // Before anybody is dialled: no server makes this address a good one.
     let mode = uri_mode(request.uri()).map_err(failed)?;
     let is_tls = matches!(mode, Mode::Tls);

@@ -5,6 +5,7 @@ mod faults;
 mod handshakes;
 mod messages;
 mod server;
+mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;
