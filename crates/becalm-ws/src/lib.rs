@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod dial;
 mod ended;
 mod event;
 mod handle;
