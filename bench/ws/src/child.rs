@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 
 use tokio::net::TcpSocket;
 use tokio::sync::mpsc;
 
-use crate::clients::{Becalm, Client, Default, Fast, Tuned};
+use crate::clients::{At, Becalm, Client, Default, Fast, Tuned};
 use crate::servers::Kind;
 
 /// This program again. It ends with its input.
@@ -129,6 +130,7 @@ pub fn open(kind: &str, port: &str) {
 fn open_of<C: Client>(server: SocketAddr) {
     // At once, so that no queue of the kernel overflows.
     const BATCH: usize = 50;
+    let at = Arc::new(At::new(server));
     let (orders, mut ordered) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
@@ -146,9 +148,9 @@ fn open_of<C: Client>(server: SocketAddr) {
                 let batch = left.min(BATCH);
                 let (ready, mut are_ready) = mpsc::channel(batch);
                 for _ in 0..batch {
-                    let ready = ready.clone();
+                    let (ready, at) = (ready.clone(), Arc::clone(&at));
                     tokio::spawn(async move {
-                        let mut socket = C::open(server).await;
+                        let mut socket = C::open(&at).await;
                         socket.echo().await;
                         let _ = ready.send(()).await;
                         drop(ready);

@@ -16,11 +16,27 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 
 pub const TEXT: &str = "a price, and another one, 17.25";
 
+/// Where there is a server, and what all sockets of a program share that dial it.
+pub struct At {
+    server: SocketAddr,
+    becalm: Settings,
+}
+
+impl At {
+    pub fn new(server: SocketAddr) -> Self {
+        let address = format!("ws://{server}/").parse().expect("an address");
+        Self {
+            server,
+            becalm: Settings::new(address),
+        }
+    }
+}
+
 /// A socket of some library.
 pub trait Client: Sized + Send + 'static {
     const NAME: &'static str;
 
-    fn open(server: SocketAddr) -> impl Future<Output = Self> + Send;
+    fn open(at: &At) -> impl Future<Output = Self> + Send;
 
     /// Sends a text and reads its echo.
     fn echo(&mut self) -> impl Future<Output = ()> + Send;
@@ -46,8 +62,8 @@ pub struct Fast(FragmentCollector<TokioIo<Upgraded>>);
 impl Client for Default {
     const NAME: &'static str = "tokio-tungstenite";
 
-    async fn open(server: SocketAddr) -> Self {
-        Self(tungstenite(server, WebSocketConfig::default()).await)
+    async fn open(at: &At) -> Self {
+        Self(tungstenite(at.server, WebSocketConfig::default()).await)
     }
 
     async fn echo(&mut self) {
@@ -62,8 +78,8 @@ impl Client for Default {
 impl Client for Tuned {
     const NAME: &'static str = "tokio-tungstenite, buffers of 4 KiB";
 
-    async fn open(server: SocketAddr) -> Self {
-        Self(tungstenite(server, tuned()).await)
+    async fn open(at: &At) -> Self {
+        Self(tungstenite(at.server, tuned()).await)
     }
 
     async fn echo(&mut self) {
@@ -91,9 +107,8 @@ async fn echo(socket: &mut Tungstenite) {
 impl Client for Becalm {
     const NAME: &'static str = "becalm-ws";
 
-    async fn open(server: SocketAddr) -> Self {
-        let address = format!("ws://{server}/").parse().expect("an address");
-        let mut socket = Settings::new(address).open().expect("valid");
+    async fn open(at: &At) -> Self {
+        let mut socket = at.becalm.open().expect("valid");
         // It dials when it is polled.
         socket.flush().await.expect("it is open");
         Self(socket)
@@ -113,7 +128,8 @@ impl Client for Becalm {
 impl Client for Fast {
     const NAME: &'static str = "fastwebsockets";
 
-    async fn open(server: SocketAddr) -> Self {
+    async fn open(at: &At) -> Self {
+        let server = at.server;
         let connect = Box::pin(async move {
             let stream = TcpStream::connect(server).await.expect("it listens");
             stream.set_nodelay(true).expect("a socket");

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use crate::child::Process;
-use crate::clients::{Becalm, Client, Default, Fast, Tuned};
+use crate::clients::{At, Becalm, Client, Default, Fast, Tuned};
 use crate::median;
 use crate::messages::{beside, one_thread};
 use crate::promises::Promises;
@@ -96,13 +96,13 @@ async fn shake_hands(server: SocketAddr) {
 fn clients() {
     const ROUNDS: usize = 101;
     let runtime = one_thread();
-    let server = beside(&runtime, Kind::Tuned);
+    let server = At::new(beside(&runtime, Kind::Tuned));
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
-        times[0].push(dials::<Default>(&runtime, server));
-        times[1].push(dials::<Tuned>(&runtime, server));
-        times[2].push(dials::<Fast>(&runtime, server));
-        times[3].push(dials::<Becalm>(&runtime, server));
+        times[0].push(dials::<Default>(&runtime, &server));
+        times[1].push(dials::<Tuned>(&runtime, &server));
+        times[2].push(dials::<Fast>(&runtime, &server));
+        times[3].push(dials::<Becalm>(&runtime, &server));
     }
     println!("| client | µs for a dial, the server's part with it |");
     println!("|---|--:|");
@@ -113,12 +113,12 @@ fn clients() {
     println!();
 }
 
-fn dials<C: Client>(runtime: &Runtime, server: SocketAddr) -> f64 {
+fn dials<C: Client>(runtime: &Runtime, at: &At) -> f64 {
     const DIALS: u32 = 20;
     let began = Instant::now();
     runtime.block_on(async {
         for _ in 0..DIALS {
-            drop(C::open(server).await);
+            drop(C::open(at).await);
         }
     });
     began.elapsed().as_secs_f64() / f64::from(DIALS)

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::clients::{Becalm, Client, Default, Fast, Tuned};
+use crate::clients::{At, Becalm, Client, Default, Fast, Tuned};
 use crate::median;
 use crate::promises::Promises;
 use crate::servers::Kind;
@@ -31,11 +31,11 @@ pub fn beside(runtime: &Runtime, kind: Kind) -> SocketAddr {
 
 pub fn print(promises: &mut Promises) {
     let runtime = one_thread();
-    let server = beside(&runtime, Kind::Tuned);
-    let mut default = runtime.block_on(Default::open(server));
-    let mut tuned = runtime.block_on(Tuned::open(server));
-    let mut fast = runtime.block_on(Fast::open(server));
-    let mut becalm = runtime.block_on(Becalm::open(server));
+    let server = At::new(beside(&runtime, Kind::Tuned));
+    let mut default = runtime.block_on(Default::open(&server));
+    let mut tuned = runtime.block_on(Tuned::open(&server));
+    let mut fast = runtime.block_on(Fast::open(&server));
+    let mut becalm = runtime.block_on(Becalm::open(&server));
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         times[0].push(round(&runtime, &mut default));
@@ -63,7 +63,8 @@ pub fn print(promises: &mut Promises) {
 
     println!("\n| server | µs there and back |");
     println!("|---|--:|");
-    let mut sockets = Kind::ALL.map(|kind| runtime.block_on(Tuned::open(beside(&runtime, kind))));
+    let mut sockets =
+        Kind::ALL.map(|kind| runtime.block_on(Tuned::open(&At::new(beside(&runtime, kind)))));
     let mut times = Kind::ALL.map(|_| Vec::new());
     for _ in 0..ROUNDS {
         for (socket, times) in sockets.iter_mut().zip(&mut times) {
