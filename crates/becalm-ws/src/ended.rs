@@ -4,10 +4,13 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::SystemTime;
 
-use becalm::classify::connect;
+use becalm::admission::{Advice, TICKET_HEADER};
 use becalm::classify::websocket::{classify_close, classify_handshake};
+use becalm::classify::{Class, connect};
 use becalm::{Failure, StopReason, http};
-use tokio_tungstenite::tungstenite::{Error, protocol::CloseFrame};
+use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
+
+use crate::session::ProtocolError;
 
 /// Why a connection has ended, or has not come about.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub enum Ended {
     Broken(Option<Box<Error>>),
     /// Nothing came any more, not even an answer to a ping.
     Silent,
+    /// The peer has broken the rules of the session, or knows of none.
+    Session(ProtocolError),
 }
 
 /// It does not dial again by itself: [`dial_now`](crate::Handle::dial_now) does.
@@ -40,6 +45,28 @@ pub struct GaveUp {
 impl Ended {
     /// What that means, by the tables of [`becalm::classify`] but for the close codes, which are judged so.
     pub(crate) fn meaning(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
+        let mut failure = self.class(closing);
+        if let Some(advice) = self.advice() {
+            if failure.class != Class::Permanent {
+                failure.hint = Some(advice.hint());
+            }
+        }
+        failure
+    }
+
+    /// When to come back, and with which ticket, by the word of a server that admits by appointment.
+    pub(crate) fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::Closed(Some(frame)) => frame.reason.parse().ok(),
+            Self::Handshake(error) => match &**error {
+                Error::Http(answer) => advised(answer.headers()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn class(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
         match self {
             Self::NoEndpoint(_) | Self::TooLate => Failure::transient().unsent(),
             Self::Handshake(error) => handshake(error),
@@ -54,6 +81,7 @@ impl Ended {
             Self::Closed(None) => closing(1005, ""),
             // What the peer has sent would be refused again.
             Self::Broken(Some(error)) if is_its_fault(error) => closing(1002, ""),
+            Self::Session(_) => closing(1002, ""),
             Self::Broken(_) | Self::Silent => closing(1006, ""),
         }
     }
@@ -70,9 +98,24 @@ impl Ended {
     }
 }
 
+/// Read as the reason of a close is, so that a ticket is what one may be.
+fn advised(headers: &HeaderMap) -> Option<Advice> {
+    let field = |name| headers.get(name)?.to_str().ok();
+    let (wait, ticket) = (field("retry-after-ms")?, field(TICKET_HEADER)?);
+    format!("retry-after-ms={wait}; ticket={ticket}")
+        .parse()
+        .ok()
+}
+
 fn handshake(error: &Error) -> Failure {
     match error {
-        Error::Io(error) => connect::classify(error),
+        Error::Io(error) => {
+            #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+            if let Some(failure) = crate::tls::classify(error) {
+                return failure.unsent();
+            }
+            connect::classify(error)
+        }
         Error::Http(answer) => {
             let mut failure = classify_handshake(answer.status().as_u16());
             failure.hint = http::hint(answer.headers(), SystemTime::now);
@@ -105,6 +148,7 @@ impl fmt::Display for Ended {
             Self::Broken(Some(error)) => write!(f, "it broke: {error}"),
             Self::Broken(None) => f.write_str("it ended without a word"),
             Self::Silent => f.write_str("nothing came any more"),
+            Self::Session(error) => write!(f, "the session broke: {error}"),
         }
     }
 }

@@ -6,6 +6,7 @@ use becalm::StopReason;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::Ended;
+use crate::session::Cold;
 
 /// A thing that has happened to a socket.
 #[derive(Debug)]
@@ -23,6 +24,13 @@ pub enum Event<'a> {
     GaveUp(StopReason),
     /// This message is not sent: newer ones have driven it out, or it is longer than a message may be.
     Dropped(&'a Message),
+    /// The connection goes on with the [session](crate::session): nothing was lost, nothing comes twice.
+    Resumed,
+    /// The connection begins a new session. What waited for the one before is [dropped](Self::Dropped) and what it had sent may be
+    /// [unconfirmed](Self::Unconfirmed): that was told just before. Send again what is still wanted.
+    Cold(Cold),
+    /// This message was sent, and its receipt was never confirmed: the peer has it or not, and it is not sent again.
+    Unconfirmed(&'a Message),
     /// It is closed.
     Closed,
 }

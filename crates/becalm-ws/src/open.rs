@@ -8,13 +8,15 @@ use becalm::time::Instant;
 use futures_core::Stream;
 use futures_sink::Sink;
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
+use crate::client::Settings;
 use crate::handle::Shared;
 use crate::heartbeat::{Beat, Pulse};
-use crate::{Client, Ended, Event, Heartbeat};
+use crate::session::{HEAD, ProtocolError, Resuming, Taken};
+use crate::{Ended, Event};
 
 pub(crate) type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -25,6 +27,8 @@ pub(crate) struct Open {
     wire: Wire,
     pulse: Pulse,
     closing: Option<Closing>,
+    /// When a session has its answer at the latest.
+    answer_by: Instant,
     /// Something was written that the wire may still hold.
     is_unflushed: bool,
 }
@@ -38,33 +42,59 @@ enum Closing {
 
 /// What an open connection has come to.
 pub(crate) enum Came {
-    Message(Message),
+    /// A message; one of a session is with the session.
+    Message(Option<Message>),
     Ended(Ended),
     /// Nothing before this moment, unless the wire wakes the task.
     Nothing(Instant),
 }
 
+/// What was read.
+enum Read {
+    Came(Came),
+    /// Something of the session, which may have more to send now.
+    Session,
+}
+
 impl Open {
-    pub fn new(id: DialId, wire: Wire, heartbeat: Heartbeat, now: Instant) -> Self {
+    pub fn new(id: DialId, wire: Wire, client: &Settings, now: Instant) -> Self {
         Self {
             id,
             wire,
-            pulse: Pulse::new(heartbeat, now),
+            pulse: Pulse::new(client.heartbeat, now),
             closing: None,
+            answer_by: now.after(client.dial_patience),
             is_unflushed: false,
         }
     }
 
     /// Begins to close: what waits is sent first, the frame after it.
-    pub fn close(&mut self, frame: Option<CloseFrame>, until: Instant, shared: &Shared) {
-        if self.closing.is_none() {
-            while let Some(message) = shared.lock().outbox.pop() {
-                let _ = Pin::new(&mut self.wire).start_send(message);
-            }
-            let _ = Pin::new(&mut self.wire).start_send(Message::Close(frame));
-            self.is_unflushed = true;
-            self.closing = Some(Closing::ByUs(until));
+    pub fn close(
+        &mut self,
+        frame: Option<CloseFrame>,
+        until: Instant,
+        shared: &Shared,
+        session: Option<&mut Resuming>,
+    ) {
+        if self.closing.is_some() {
+            return;
         }
+        let take = || shared.lock().outbox.pop();
+        let last: Vec<Message> = match session {
+            None => std::iter::from_fn(take).collect(),
+            Some(session) => {
+                // What a session that is not open never sends is told of.
+                if session.is_open() {
+                    std::iter::from_fn(take).for_each(|message| session.push(message));
+                }
+                session.end()
+            }
+        };
+        for message in last.into_iter().chain([Message::Close(frame)]) {
+            let _ = Pin::new(&mut self.wire).start_send(message);
+        }
+        self.is_unflushed = true;
+        self.closing = Some(Closing::ByUs(until));
     }
 
     /// Asks the peer whether it is there.
@@ -77,24 +107,42 @@ impl Open {
     /// Sends what waits; reads unless there is a message already that nobody has fetched.
     pub fn poll(
         &mut self,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
+        mut session: Option<&mut Resuming>,
         is_to_read: bool,
         now: Instant,
         context: &mut Context<'_>,
     ) -> Came {
-        if let Err(error) = self.send(client, shared, context) {
-            return Came::Ended(broken(error));
-        }
-        if is_to_read {
-            if let Some(came) = self.read(client, now, context) {
-                return came;
+        loop {
+            let sent = match session.as_deref_mut() {
+                None => self.send(client, shared, context),
+                Some(session) => self.send_for(session, client, shared, now, context),
+            };
+            if let Err(error) = sent {
+                return Came::Ended(broken(error));
+            }
+            if !is_to_read {
+                break;
+            }
+            match self.read(client, shared, session.as_deref_mut(), now, context) {
+                Some(Read::Came(came)) => return came,
+                // It may be time to send.
+                Some(Read::Session) => (),
+                None => break,
             }
         }
         if let Err(error) = self.flush(context) {
             return Came::Ended(self.ended_with(Some(error)));
         }
-        self.wait(now, context)
+        if !is_to_read {
+            // What has come and is not read says that it is alive, and nobody has looked.
+            self.pulse.heard(now);
+        }
+        match (self.wait(now, context), session) {
+            (Came::Nothing(until), Some(session)) => self.wait_for(session, until, now),
+            (came, _) => came,
+        }
     }
 
     /// Whether all that was given to it has been written.
@@ -102,29 +150,110 @@ impl Open {
         !self.is_unflushed
     }
 
-    fn read(&mut self, client: &Client, now: Instant, context: &mut Context<'_>) -> Option<Came> {
+    fn read(
+        &mut self,
+        client: &Settings,
+        shared: &Shared,
+        mut session: Option<&mut Resuming>,
+        now: Instant,
+        context: &mut Context<'_>,
+    ) -> Option<Read> {
         loop {
             let read = match Pin::new(&mut self.wire).poll_next(context) {
                 Poll::Ready(Some(Ok(read))) => read,
                 Poll::Ready(Some(Err(error))) => {
-                    return Some(Came::Ended(self.ended_with(Some(error))));
+                    return Some(Read::Came(Came::Ended(self.ended_with(Some(error)))));
                 }
-                Poll::Ready(None) => return Some(Came::Ended(self.ended_with(None))),
+                Poll::Ready(None) => return Some(Read::Came(Came::Ended(self.ended_with(None)))),
                 Poll::Pending => return None,
             };
             self.pulse.heard(now);
             match read {
-                Message::Text(_) | Message::Binary(_) => return Some(Came::Message(read)),
+                Message::Text(_) | Message::Binary(_) => {
+                    let Some(session) = session.as_deref_mut() else {
+                        return Some(Read::Came(Came::Message(Some(read))));
+                    };
+                    let taken = session.take(&read);
+                    return Some(self.taken(taken, client, shared, now, context));
+                }
                 Message::Close(frame) => {
                     let until = now.after(client.close_patience);
-                    let closing = Closing::ByPeer(frame, until);
-                    self.closing.get_or_insert(closing);
+                    if !matches!(self.closing, Some(Closing::ByUs(_))) {
+                        self.closing = Some(Closing::ByPeer(frame, until));
+                    }
                 }
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => (),
             }
             // tungstenite has written an answer, which waits to be flushed.
             self.is_unflushed = true;
         }
+    }
+
+    /// Does what a message of the session asks for.
+    fn taken(
+        &mut self,
+        taken: Result<Taken, ProtocolError>,
+        client: &Settings,
+        shared: &Shared,
+        now: Instant,
+        context: &mut Context<'_>,
+    ) -> Read {
+        match taken {
+            Ok(Taken::Arrived) => return Read::Came(Came::Message(None)),
+            Ok(Taken::Confirmed) => (),
+            Ok(Taken::Resumed) => client.tell(Event::Resumed),
+            Ok(Taken::Cold {
+                why,
+                is_first,
+                unconfirmed,
+                unsent,
+            }) => {
+                for message in &unconfirmed {
+                    client.tell(Event::Unconfirmed(message));
+                }
+                for message in &unsent {
+                    client.tell(Event::Dropped(message));
+                }
+                if !is_first {
+                    while let Some(message) = { shared.lock().outbox.pop() } {
+                        client.tell(Event::Dropped(&message));
+                    }
+                    shared.has_room();
+                }
+                client.tell(Event::Cold(why));
+            }
+            Ok(Taken::Ended) => {
+                let until = now.after(client.close_patience);
+                self.closing.get_or_insert(Closing::ByPeer(None, until));
+            }
+            Err(error) => {
+                let frame = CloseFrame {
+                    code: CloseCode::Protocol,
+                    reason: "the rules of the session are broken".into(),
+                };
+                let _ = Pin::new(&mut self.wire).start_send(Message::Close(Some(frame)));
+                let _ = Pin::new(&mut self.wire).poll_flush(context);
+                return Read::Came(Came::Ended(Ended::Session(error)));
+            }
+        }
+        Read::Session
+    }
+
+    /// What the session waits for, besides the connection.
+    fn wait_for(&mut self, session: &Resuming, until: Instant, now: Instant) -> Came {
+        if self.closing.is_some() {
+            return Came::Nothing(until);
+        }
+        if session.awaits_answer() {
+            return if now < self.answer_by {
+                Came::Nothing(until.min(self.answer_by))
+            } else {
+                Came::Ended(Ended::TooLate)
+            };
+        }
+        // What is due and was not written waits for the wire.
+        let wakes_at = session.wakes_at().filter(|at| now < *at);
+        Came::Nothing(wakes_at.map_or(until, |at| at.min(until)))
     }
 
     fn wait(&mut self, now: Instant, context: &mut Context<'_>) -> Came {
@@ -156,7 +285,7 @@ impl Open {
 
     fn send(
         &mut self,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -181,6 +310,57 @@ impl Open {
                 continue;
             }
             Pin::new(&mut self.wire).start_send(message)?;
+        }
+        if has_room {
+            shared.has_room();
+        }
+        Ok(())
+    }
+
+    /// Sends what the session has to send, and gives it what waits as far as its window goes.
+    fn send_for(
+        &mut self,
+        session: &mut Resuming,
+        client: &Settings,
+        shared: &Shared,
+        now: Instant,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let longest = client.limits.max_message_size.unwrap_or(usize::MAX);
+        let mut has_room = false;
+        while self.closing.is_none() {
+            match Pin::new(&mut self.wire).poll_ready(context) {
+                Poll::Ready(ready) => ready?,
+                Poll::Pending => break,
+            }
+            let waiting = {
+                shared
+                    .lock()
+                    .outbox
+                    .pop_if(|message| session.has_room(message))
+            };
+            has_room |= waiting.is_some();
+            let next = match waiting {
+                Some(message) if message.is_text() || message.is_binary() => {
+                    // It would be too long for every connection.
+                    if !session.is_accepted(&message)
+                        || message.len().saturating_add(HEAD) > longest
+                    {
+                        client.tell(Event::Dropped(&message));
+                        continue;
+                    }
+                    session.push(message);
+                    session.next(now)
+                }
+                // A ping is the connection's.
+                Some(message) => Some(message),
+                None => session.next(now),
+            };
+            let Some(next) = next else {
+                break;
+            };
+            self.is_unflushed = true;
+            Pin::new(&mut self.wire).start_send(next)?;
         }
         if has_room {
             shared.has_room();

@@ -24,7 +24,7 @@ pub enum Overflow {
 pub enum Refused {
     /// There is no room for it.
     Full(Message),
-    /// It alone is more than the outbox may hold.
+    /// It alone is more than the outbox, or the window of the session, may hold, or than the peer accepts.
     TooLong(Message),
     /// The socket is closed.
     Closed(Message),
@@ -42,7 +42,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full(_) => "the outbox is full: send later, or raise its bound",
-            Self::TooLong(_) => "the message is longer than the outbox: raise its bound",
+            Self::TooLong(_) => "the message is longer than one may be: raise the bound of the outbox, or the window of the session",
             Self::Closed(_) => "the socket is closed",
         })
     }
@@ -58,16 +58,19 @@ pub(crate) struct Outbox {
     pub dropped: Vec<Message>,
     bytes: usize,
     bound: usize,
+    /// The longest message that can be sent at all.
+    longest: usize,
     overflow: Overflow,
 }
 
 impl Outbox {
-    pub fn new(bound: usize, overflow: Overflow) -> Self {
+    pub fn new(bound: usize, longest: usize, overflow: Overflow) -> Self {
         Self {
             waiting: VecDeque::new(),
             dropped: Vec::new(),
             bytes: 0,
             bound,
+            longest: longest.min(bound),
             overflow,
         }
     }
@@ -75,7 +78,7 @@ impl Outbox {
     /// Takes a message.
     pub fn push(&mut self, message: Message) -> Result<(), Refused> {
         let length = cost(&message);
-        if length > self.bound {
+        if length > self.longest {
             return Err(Refused::TooLong(message));
         }
         while self.bytes + length > self.bound {
@@ -96,6 +99,12 @@ impl Outbox {
         let message = self.waiting.pop_front()?;
         self.bytes -= cost(&message);
         Some(message)
+    }
+
+    /// The oldest, if it can go now.
+    pub fn pop_if(&mut self, can_go: impl FnOnce(&Message) -> bool) -> Option<Message> {
+        self.waiting.front().filter(|oldest| can_go(oldest))?;
+        self.pop()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -121,7 +130,7 @@ mod tests {
     use super::*;
 
     fn outbox(overflow: Overflow) -> Outbox {
-        let mut outbox = Outbox::new(10, overflow);
+        let mut outbox = Outbox::new(10, usize::MAX, overflow);
         for text in ["one", "two", "six"] {
             assert_eq!(outbox.push(text.into()), Ok(()));
         }

@@ -1,9 +1,12 @@
 //! Does a WebSocket come back, once at a time, and does nothing go silently? Against real servers on loopback.
 
 mod closes;
+mod faults;
 mod handshakes;
+mod javascript;
 mod messages;
 mod server;
+mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;

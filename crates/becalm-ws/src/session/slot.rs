@@ -1,0 +1,309 @@
+//! What does a server keep of one session, and who sends to it?
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use becalm::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::directory::Shared;
+use super::envelope::Hello;
+use super::ledger::{Ledger, Peer, cost};
+use super::settings::SessionSettings;
+use super::wakers::Wakers;
+use super::{Cold, ProtocolError, SessionId};
+use crate::Refused;
+
+/// After so many connections on which nothing came through that was to come through, a session is stuck.
+const MOST_FRUITLESS: u8 = 8;
+
+/// A session, with a connection or without.
+pub(super) struct Slot {
+    pub id: SessionId,
+    pub user: Arc<str>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub ledger: Ledger,
+    pub peer: Peer,
+    /// Which connection it has, or had last: what comes by another is not heard.
+    pub connection: u64,
+    /// The same, as the client counts.
+    pub dial: u32,
+    /// Its place among those that wait for a connection.
+    pub ticket: Option<u64>,
+    /// The client knows of this session.
+    pub is_known: bool,
+    pub over: Option<Cold>,
+    pub wakers: Option<Arc<Wakers>>,
+    /// Those who wait for room.
+    waiting: Vec<Waker>,
+    progress: Progress,
+}
+
+/// Why a connection may not go on with its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fenced {
+    /// Another connection has it.
+    TakenOver,
+    Over(Cold),
+}
+
+/// Whether anything comes through, in each direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    /// The client has confirmed the connection, so that messages could come through.
+    was_confirmed: bool,
+    received: u64,
+    confirmed: u64,
+    fruitless_in: u8,
+    fruitless_out: u8,
+}
+
+impl Slot {
+    pub fn new(id: SessionId, user: Arc<str>, hello: &Hello, wakers: Arc<Wakers>) -> Self {
+        let inner = Inner {
+            peer: hello.peer(),
+            dial: 1,
+            wakers: Some(wakers),
+            ..Inner::default()
+        };
+        let inner = Mutex::new(inner);
+        Self { id, user, inner }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For this connection, if the session is still its own.
+    pub fn of(&self, connection: u64) -> Result<MutexGuard<'_, Inner>, Fenced> {
+        let inner = self.lock();
+        match inner.over {
+            Some(why) => Err(Fenced::Over(why)),
+            None if inner.connection != connection => Err(Fenced::TakenOver),
+            None => Ok(inner),
+        }
+    }
+}
+
+impl Inner {
+    /// Whether this connection may go on with the session, and why not.
+    pub fn judge(&self, hello: &Hello) -> Result<(), Cold> {
+        if hello.dial <= self.dial {
+            return Err(Cold::Superseded);
+        }
+        if !self
+            .ledger
+            .meets(hello.received, hello.confirmed, hello.sent)
+        {
+            return Err(Cold::Gap);
+        }
+        let progress = self.progressed(hello);
+        if progress.fruitless_in.max(progress.fruitless_out) >= MOST_FRUITLESS {
+            return Err(Cold::Stuck);
+        }
+        Ok(())
+    }
+
+    /// Goes on with this connection: the bytes that are free now, and who has to know that it is not theirs any more.
+    pub fn resume(&mut self, hello: &Hello, wakers: Arc<Wakers>) -> (usize, Option<Arc<Wakers>>) {
+        self.progress = self.progressed(hello);
+        self.is_known = true;
+        self.connection += 1;
+        self.dial = hello.dial;
+        self.peer = hello.peer();
+        let freed = self.ledger.resume(hello.received);
+        (freed, self.wakers.replace(wakers))
+    }
+
+    fn progressed(&self, hello: &Hello) -> Progress {
+        let before = self.progress;
+        let received = self.ledger.received();
+        let count = |fruitless: u8, is_same: bool, lacks: bool| match (
+            is_same && lacks,
+            before.was_confirmed,
+        ) {
+            (true, true) => fruitless.saturating_add(1),
+            (true, false) => fruitless,
+            (false, _) => 0,
+        };
+        let is_same = before.received == received;
+        let fruitless_in = count(before.fruitless_in, is_same, hello.sent > received);
+        let is_same = before.confirmed == hello.received;
+        let lacks = self.ledger.sent() > hello.received;
+        Progress {
+            was_confirmed: false,
+            received,
+            confirmed: hello.received,
+            fruitless_in,
+            fruitless_out: count(before.fruitless_out, is_same, lacks),
+        }
+    }
+
+    /// The client has received up to this: the bytes that are free now.
+    pub fn hear(&mut self, received: u64) -> Result<usize, ProtocolError> {
+        (self.is_known, self.progress.was_confirmed) = (true, true);
+        self.ledger.hear(received)
+    }
+
+    /// When to confirm alone what has come.
+    pub fn confirms_at(&self, settings: &SessionSettings) -> Option<Instant> {
+        let window = self.peer.window(settings.window);
+        self.ledger.confirms_at(settings.confirm_after, window)
+    }
+
+    fn has_room(&self, cost: usize, window: usize) -> bool {
+        self.ledger.has_room(cost, self.peer.window(window))
+    }
+
+    fn wait(&mut self, waker: Option<&Waker>) {
+        let new = waker.filter(|waker| !self.waiting.iter().any(|waits| waits.will_wake(waker)));
+        self.waiting.extend(new.cloned());
+    }
+
+    /// Those who wait for room.
+    pub fn take_waiting(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.waiting)
+    }
+}
+
+impl Hello {
+    fn peer(&self) -> Peer {
+        Peer {
+            longest: self.longest,
+            window: self.window,
+        }
+    }
+}
+
+/// A session from elsewhere: another task, another connection's task. It outlives connections; clones are one handle.
+#[derive(Clone)]
+pub struct SessionHandle {
+    pub(super) shared: Arc<Shared>,
+    pub(super) slot: Arc<Slot>,
+}
+
+impl SessionHandle {
+    /// The name of the session.
+    pub fn id(&self) -> SessionId {
+        self.slot.id
+    }
+
+    /// The user that it is bound to.
+    pub fn user(&self) -> &str {
+        &self.slot.user
+    }
+
+    /// Whether it has a connection now, as far as anybody knows.
+    pub fn is_attached(&self) -> bool {
+        let inner = self.slot.lock();
+        inner.over.is_none() && inner.ticket.is_none()
+    }
+
+    /// Why it is over; `None` while it is not.
+    pub fn over(&self) -> Option<Cold> {
+        self.slot.lock().over
+    }
+
+    /// How many bytes of messages it keeps that the client has not confirmed.
+    pub fn unconfirmed_bytes(&self) -> usize {
+        self.slot.lock().ledger.bytes()
+    }
+
+    /// Sends a message, over this connection or a later one, and waits for room in the window. Pings, pongs and closes are
+    /// a connection's, and are left out.
+    ///
+    /// # Errors
+    ///
+    /// The message was not taken, and comes back: it is longer than the window or than the client accepts, or the session is over.
+    pub async fn send(&self, message: impl Into<Message>) -> Result<(), Refused> {
+        let mut message = Some(message.into());
+        poll_fn(|context| {
+            let Some(next) = message.take() else {
+                return Poll::Ready(Ok(()));
+            };
+            match self.push(next, Some(context.waker())) {
+                Err(Refused::Full(back)) => {
+                    message = Some(back);
+                    Poll::Pending
+                }
+                ended => Poll::Ready(ended),
+            }
+        })
+        .await
+    }
+
+    /// Sends a message, and waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// The message was not taken, and comes back.
+    pub fn try_send(&self, message: impl Into<Message>) -> Result<(), Refused> {
+        self.push(message.into(), None)
+    }
+
+    /// Ends the session for good, as at a logout: the client is told, and begins cold if it comes back.
+    pub fn end(&self) {
+        self.shared.end(&self.slot, Cold::Ended);
+    }
+
+    /// Takes a message, or lets this task know when there is room.
+    pub(super) fn push(&self, message: Message, waker: Option<&Waker>) -> Result<(), Refused> {
+        if !message.is_text() && !message.is_binary() {
+            return Ok(());
+        }
+        let cost = cost(&message);
+        let window = self.shared.settings.window;
+        if cost > window || !self.slot.lock().peer.accepts(&message) {
+            return Err(Refused::TooLong(message));
+        }
+        if !self.has_room(cost, waker) {
+            return Err(Refused::Full(message));
+        }
+        if !self.shared.reserve(cost, waker) {
+            return Err(Refused::Full(message));
+        }
+        let mut inner = self.slot.lock();
+        let refused = match inner.over {
+            Some(_) => Refused::Closed(message),
+            None if inner.has_room(cost, window) => {
+                inner.ledger.push(message);
+                let wakers = inner.wakers.clone();
+                drop(inner);
+                wakers.inspect(|wakers| wakers.wake_all());
+                return Ok(());
+            }
+            None => {
+                inner.wait(waker);
+                Refused::Full(message)
+            }
+        };
+        drop(inner);
+        self.shared.free(cost);
+        Err(refused)
+    }
+
+    /// Whether there is room for it, or none to wait for.
+    fn has_room(&self, cost: usize, waker: Option<&Waker>) -> bool {
+        let mut inner = self.slot.lock();
+        let has_room = inner.over.is_some() || inner.has_room(cost, self.shared.settings.window);
+        if !has_room {
+            inner.wait(waker);
+        }
+        has_room
+    }
+}
+
+impl fmt::Debug for SessionHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionHandle")
+            .field("id", &self.id())
+            .field("user", &self.user())
+            .finish_non_exhaustive()
+    }
+}
