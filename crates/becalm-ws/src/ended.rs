@@ -4,10 +4,11 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::SystemTime;
 
-use becalm::classify::connect;
+use becalm::admission::{Advice, TICKET_HEADER};
 use becalm::classify::websocket::{classify_close, classify_handshake};
+use becalm::classify::{Class, connect};
 use becalm::{Failure, StopReason, http};
-use tokio_tungstenite::tungstenite::{Error, protocol::CloseFrame};
+use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
 
 use crate::session::ProtocolError;
 
@@ -44,6 +45,28 @@ pub struct GaveUp {
 impl Ended {
     /// What that means, by the tables of [`becalm::classify`] but for the close codes, which are judged so.
     pub(crate) fn meaning(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
+        let mut failure = self.class(closing);
+        if let Some(advice) = self.advice() {
+            if failure.class != Class::Permanent {
+                failure.hint = Some(advice.hint());
+            }
+        }
+        failure
+    }
+
+    /// When to come back, and with which ticket, by the word of a server that admits by appointment.
+    pub(crate) fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::Closed(Some(frame)) => frame.reason.parse().ok(),
+            Self::Handshake(error) => match &**error {
+                Error::Http(answer) => advised(answer.headers()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn class(&self, closing: impl Fn(u16, &str) -> Failure) -> Failure {
         match self {
             Self::NoEndpoint(_) | Self::TooLate => Failure::transient().unsent(),
             Self::Handshake(error) => handshake(error),
@@ -75,9 +98,24 @@ impl Ended {
     }
 }
 
+/// Read as the reason of a close is, so that a ticket is what one may be.
+fn advised(headers: &HeaderMap) -> Option<Advice> {
+    let field = |name| headers.get(name)?.to_str().ok();
+    let (wait, ticket) = (field("retry-after-ms")?, field(TICKET_HEADER)?);
+    format!("retry-after-ms={wait}; ticket={ticket}")
+        .parse()
+        .ok()
+}
+
 fn handshake(error: &Error) -> Failure {
     match error {
-        Error::Io(error) => connect::classify(error),
+        Error::Io(error) => {
+            #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+            if let Some(failure) = crate::tls::classify(error) {
+                return failure.unsent();
+            }
+            connect::classify(error)
+        }
         Error::Http(answer) => {
             let mut failure = classify_handshake(answer.status().as_u16());
             failure.hint = http::hint(answer.headers(), SystemTime::now);

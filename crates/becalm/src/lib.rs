@@ -36,14 +36,15 @@
 //!
 //! `std` and `tokio` are on by default; without any the crate is `no_std` with `alloc`: policies,
 //! delays, budgets, the sans-IO call. `serde`: policies as data. `http`: statuses, methods,
-//! headers. `tracing`, `metrics`: observers. `anyhow`: `GaveUp::into_anyhow`. `portable-atomic`:
-//! 64-bit atomics where the target has none.
+//! headers. `tracing`, `metrics`: observers. `anyhow`: `GaveUp::into_anyhow`. `tickets`:
+//! sealed tickets of admission. `portable-atomic`: 64-bit atomics where the target has none.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 extern crate alloc;
 
+pub mod admission;
 mod attempt;
 pub mod backoff;
 pub mod breaker;

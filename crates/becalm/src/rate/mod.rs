@@ -5,6 +5,7 @@
 //! throttle and lets grow again, bounded by twice the rate that is measured.
 
 mod bucket;
+mod cell;
 mod config;
 mod cubic;
 mod limiter;
@@ -12,5 +13,6 @@ mod measure;
 
 #[doc(hidden)]
 pub use bucket::Place;
+pub(crate) use cell::CellRate;
 pub use config::{AdaptiveRate, InvalidAdaptiveRate};
 pub use limiter::{RateLimited, RateLimiter};

@@ -3,9 +3,10 @@
 use core::fmt;
 use core::time::Duration;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bulkhead::{Bulkhead, Semaphore, Waiter};
+use crate::rate::CellRate;
 use crate::time::{Instant, Sleeper, default_sleeper};
 
 /// Delays dials to a rate with a burst, and bounds how many run at once.
@@ -35,21 +36,13 @@ pub struct Pacer {
 
 #[derive(Debug, Clone)]
 struct Core {
-    rate: Rate,
-    /// When the last dial's share of the rate is over.
-    paid_until: Arc<Mutex<Instant>>,
+    rate: Arc<Mutex<CellRate>>,
+    /// One dial's share of the time.
+    share: Duration,
     /// One place: whose turn it is to begin.
     turn: Semaphore,
     running: Semaphore,
     sleeper: Arc<dyn Sleeper>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Rate {
-    /// One dial's share of the time.
-    share: Duration,
-    /// How far ahead of the time may be paid.
-    ahead: Duration,
 }
 
 /// A dial that may run; the next may when it is dropped.
@@ -90,24 +83,17 @@ impl Pacer {
     ///
     /// A zero is refused, and a rate of more than one dial a nanosecond.
     pub fn new(dials: u32, per: Duration, burst: u32) -> Result<Self, InvalidPacer> {
-        // Rounded up, so that the rate is never exceeded.
-        let share = per
-            .as_nanos()
-            .checked_add(u128::from(dials.saturating_sub(1)));
-        let share = share.and_then(|nanos| nanos.checked_div(u128::from(dials)));
-        let share = u64::try_from(share.ok_or(InvalidPacer::Dials)?).unwrap_or(u64::MAX);
-        if share == 0 {
+        let share = CellRate::share_of(dials, per).ok_or(InvalidPacer::Dials)?;
+        if share.is_zero() {
             return Err(InvalidPacer::Per);
         }
-        let ahead = burst.checked_sub(1).ok_or(InvalidPacer::Burst)?;
-        let share = Duration::from_nanos(share);
+        if burst == 0 {
+            return Err(InvalidPacer::Burst);
+        }
         Ok(Self {
             core: Arc::new(Core {
-                rate: Rate {
-                    share,
-                    ahead: share.saturating_mul(ahead),
-                },
-                paid_until: Arc::default(),
+                rate: Arc::new(Mutex::new(CellRate::new(share, burst))),
+                share,
                 turn: queue(1),
                 running: queue(u32::MAX),
                 sleeper: default_sleeper(),
@@ -157,7 +143,7 @@ impl Pacer {
         let now = self.core.sleeper.now();
         let places = self.core.running.clone();
         if !places.try_acquire() {
-            return Err(now.after(self.core.rate.share));
+            return Err(now.after(self.core.share));
         }
         let permit = Permit { places };
         self.core.try_pay(now)?;
@@ -167,20 +153,8 @@ impl Pacer {
 
 impl Core {
     fn try_pay(&self, now: Instant) -> Result<(), Instant> {
-        let mut paid_until = self.paid_until();
-        let Rate { share, ahead } = self.rate;
-        let ahead_of_now = paid_until.since(now);
-        if ahead_of_now > ahead {
-            return Err(now.after(ahead_of_now.saturating_sub(ahead)));
-        }
-        *paid_until = (*paid_until).max(now).after(share);
-        Ok(())
-    }
-
-    fn paid_until(&self) -> MutexGuard<'_, Instant> {
-        self.paid_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let rate = self.rate.lock();
+        rate.unwrap_or_else(PoisonError::into_inner).pass(now)
     }
 }
 

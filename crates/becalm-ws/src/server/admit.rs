@@ -1,0 +1,103 @@
+//! May this request be upgraded? What it shows is read, and the core asked.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::Ordering;
+
+use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Refusal, TICKET_HEADER};
+use becalm::rng::Random;
+use becalm::time::{Instant, UnixTime};
+use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
+
+use super::Server;
+use super::door::Held;
+use super::registry::Counted;
+use crate::session;
+
+/// Somebody who was let in and is no connection yet.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    pub server: Server,
+    pub held: Held,
+    /// Counted until it is a connection.
+    pub coming: Counted,
+}
+
+impl Server {
+    /// Lets in a request for an upgrade from this address, now or after a wait, or says when to come back. Dropped before, the
+    /// client has hung up.
+    pub(crate) async fn admit(
+        &self,
+        coming: Counted,
+        peer: Option<IpAddr>,
+        headers: &HeaderMap,
+        uri: &Uri,
+    ) -> Result<Admitted, Advice> {
+        let gone = Gone(self);
+        // Its driver reads on meanwhile, and drops this if the client has hung up already.
+        tokio::task::yield_now().await;
+        std::mem::forget(gone);
+        // Those whose address nobody knows share one, of no network (RFC 1122 section 3.2.1.3).
+        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let address = self.settings().proxies.client(peer, headers);
+        let mut arrival = Arrival::of(AddressGroup::from(address));
+        let sessions = self.settings().sessions.as_ref();
+        let session = shown(headers, uri, session::HEADER).and_then(|id| id.parse().ok());
+        if session.is_some_and(|id| sessions.is_some_and(|sessions| sessions.holds(id))) {
+            arrival = arrival.resumption();
+        }
+        let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));
+        let ticket = shown(headers, uri, TICKET_HEADER);
+        // What is no ticket of ours gets its bearer nothing.
+        let claims = ticket.and_then(|ticket| self.tickets().open(ticket, None, clocks).ok());
+        if let Some(claims) = claims {
+            arrival = arrival.ticket(claims);
+        }
+        match self.door().enter(&arrival).await {
+            Ok(held) => Ok(Admitted {
+                server: self.clone(),
+                held,
+                coming,
+            }),
+            Err(refusal) => Err(self.advice(&refusal)),
+        }
+    }
+
+    fn advice(&self, refusal: &Refusal) -> Advice {
+        let advice = Advice::new(refusal.delay);
+        match &refusal.ticket {
+            Some(claims) => advice.ticket(self.sealed(claims)),
+            None => advice,
+        }
+    }
+
+    /// A ticket for a place that the core has not given away: of somebody who is sent away at this moment.
+    pub(crate) fn ticket_at(&self, slot: Instant) -> String {
+        let number = self.settings().seed.stream().next_u64();
+        let good = self.settings().admission.patience / 2;
+        self.sealed(&Claims::new(number, slot, slot.after(good)))
+    }
+
+    fn sealed(&self, claims: &Claims) -> String {
+        let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));
+        self.tickets().seal(claims, None, clocks)
+    }
+}
+
+/// Its client has hung up before it was asked about.
+struct Gone<'a>(&'a Server);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let counter = &self.0.counters().peer_gone;
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What a header holds, or else the query parameter of that name.
+fn shown<'a>(headers: &'a HeaderMap, uri: &'a Uri, name: &str) -> Option<&'a str> {
+    let header = headers.get(name).and_then(|value| value.to_str().ok());
+    header.or_else(|| {
+        let mut pairs = uri.query()?.split('&');
+        pairs.find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    })
+}

@@ -1,0 +1,176 @@
+//! Which requests for an upgrade reach the handler of an HTTP server? Those that are admitted.
+
+use std::mem;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use becalm::admission::Advice;
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::tungstenite::http::header::UPGRADE;
+use tokio_tungstenite::tungstenite::http::{
+    Extensions, HeaderValue, Method, Request, Response, Version,
+};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::admit::Admitted;
+use super::refusal::{any_protocol, is_of_browser, switching, unavailable};
+use super::{Connection, Peer, Server};
+
+/// Admits requests for an upgrade before the service inside sees them; others pass. See [`Server::layer`].
+///
+/// It stands outside of everything costly, logins too. The service finds what was admitted as an [`Upgrade`](super::Upgrade) or, for a
+/// WebSocket of another library, as a [`Connection`]; a request that is answered without either gives its permit back.
+///
+/// It looks for the [`Peer`] of a [`Listener`](super::Listener) in the request's extensions (with axum:
+/// `into_make_service_with_connect_info::<Peer>()`), or for a `SocketAddr`, axum's `ConnectInfo` of either included. Behind a
+/// `Listener` the `Peer` is needed: without it nobody says that a request has come, and its connection is cut at the
+/// handshake's deadline.
+///
+/// An extended CONNECT of HTTP/2 (RFC 8441) is admitted, too, and refused with 503 alone.
+#[derive(Debug, Clone)]
+#[must_use = "a layer does nothing until it is around a service"]
+pub struct AdmissionLayer {
+    server: Server,
+}
+
+/// A service that gets only what is admitted: see [`AdmissionLayer`].
+#[derive(Debug, Clone)]
+pub struct AdmissionService<S> {
+    service: S,
+    server: Server,
+}
+
+impl AdmissionLayer {
+    pub(crate) fn new(server: Server) -> Self {
+        Self { server }
+    }
+}
+
+impl<S> Layer<S> for AdmissionLayer {
+    type Service = AdmissionService<S>;
+
+    fn layer(&self, service: S) -> AdmissionService<S> {
+        AdmissionService {
+            service,
+            server: self.server.clone(),
+        }
+    }
+}
+
+impl<S, B, D> Service<Request<B>> for AdmissionService<S>
+where
+    S: Service<Request<B>, Response = Response<D>> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Send + 'static,
+    D: Default,
+{
+    type Response = Response<D>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<D>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        // The one that is ready goes, and its clone stays.
+        let clone = self.service.clone();
+        let mut service = mem::replace(&mut self.service, clone);
+        let server = self.server.clone();
+        let coming = server.registry().coming();
+        let peer = peer(request.extensions());
+        if !is_upgrade(&request) {
+            return Box::pin(service.call(request));
+        }
+        Box::pin(async move {
+            let entry = server.admit(coming, peer, request.headers(), request.uri());
+            match entry.await {
+                Ok(admitted) => {
+                    request.extensions_mut().insert(Place::of(admitted));
+                    service.call(request).await
+                }
+                Err(advice) => Ok(refused(&server, &mut request, advice)),
+            }
+        })
+    }
+}
+
+/// What was admitted, until the handler takes it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place(Arc<Mutex<Option<Admitted>>>);
+
+impl Place {
+    fn of(admitted: Admitted) -> Self {
+        Self(Arc::new(Mutex::new(Some(admitted))))
+    }
+
+    pub fn take(extensions: &Extensions) -> Option<Admitted> {
+        let Self(place) = extensions.get()?;
+        place.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Connection {
+    /// The connection of a request that was admitted, to be kept beside a WebSocket of another library; `None` if it was not, or was
+    /// taken. With axum it is an extractor.
+    pub fn of(extensions: &Extensions) -> Option<Self> {
+        Place::take(extensions).map(Self::new)
+    }
+}
+
+fn is_upgrade<B>(request: &Request<B>) -> bool {
+    let mut upgrades = request.headers().get_all(UPGRADE).iter();
+    let is_websocket = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
+    let is_extended = request.version() == Version::HTTP_2 && request.method() == Method::CONNECT;
+    is_extended || upgrades.any(is_websocket)
+}
+
+/// The address of the connection, whose request has come.
+fn peer(extensions: &Extensions) -> Option<IpAddr> {
+    let peer = extensions.get::<Peer>();
+    #[cfg(feature = "axum")]
+    let peer = peer.or_else(|| {
+        let info = extensions.get::<axum::extract::ConnectInfo<Peer>>();
+        info.map(|info| &info.0)
+    });
+    if let Some(peer) = peer {
+        peer.request_has_come();
+        return Some(peer.ip());
+    }
+    let address = extensions.get::<SocketAddr>();
+    #[cfg(feature = "axum")]
+    let address = address.or_else(|| {
+        let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
+        info.map(|info| &info.0)
+    });
+    address.map(SocketAddr::ip)
+}
+
+fn refused<B, D: Default>(
+    server: &Server,
+    request: &mut Request<B>,
+    advice: Advice,
+) -> Response<D> {
+    let headers = request.headers();
+    let switching = is_of_browser(headers)
+        .then(|| switching(headers, any_protocol(headers)))
+        .flatten();
+    let courtesy = switching
+        .as_ref()
+        .and_then(|_| server.counters().courtesy());
+    let (Some(switching), Some(courtesy)) = (switching, courtesy) else {
+        return unavailable(&advice);
+    };
+    let upgrade = hyper::upgrade::on(request);
+    let (server, coming) = (server.clone(), server.registry().coming());
+    tokio::spawn(async move {
+        if let Ok(upgraded) = upgrade.await {
+            server.send_away(TokioIo::new(upgraded), &advice).await;
+        }
+        drop((courtesy, coming));
+    });
+    switching
+}

@@ -1,0 +1,161 @@
+//! How many connections may be open, how many in a handshake, and how many of those of one address?
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use becalm::admission::AddressGroup;
+
+/// The places of a server's connections, shared by its listeners.
+#[derive(Debug, Clone)]
+pub(crate) struct Places(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    open: usize,
+    most_open: usize,
+    handshakes: usize,
+    most_handshakes: usize,
+    /// Of one address.
+    most_of_one: usize,
+    of_one: HashMap<AddressGroup, usize>,
+    /// Listeners that wait for a place.
+    wakers: Vec<Waker>,
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Open(Places);
+
+/// A handshake that goes on. `None`: it counts for no address.
+#[derive(Debug)]
+pub(crate) struct Handshake(Places, Option<AddressGroup>);
+
+impl Places {
+    pub fn new(most_open: usize, most_handshakes: usize, most_of_one: usize) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            open: 0,
+            most_open,
+            handshakes: 0,
+            most_handshakes,
+            most_of_one,
+            of_one: HashMap::new(),
+            wakers: Vec::new(),
+        })))
+    }
+
+    /// Whether one more connection may be open.
+    pub fn have_room(&self) -> bool {
+        let state = self.lock();
+        state.open < state.most_open
+    }
+
+    /// Takes the place of a connection that was accepted. Two listeners that looked at once may be one above the bound; a place that is
+    /// taken before the accept and given back after would wake the other for ever.
+    pub fn open(&self) -> Open {
+        self.lock().open += 1;
+        Open(self.clone())
+    }
+
+    /// Whether another handshake of this address may begin.
+    pub fn handshake(&self, group: Option<AddressGroup>) -> Option<Handshake> {
+        let mut state = self.lock();
+        if state.handshakes >= state.most_handshakes {
+            return None;
+        }
+        let most_of_one = state.most_of_one;
+        if let Some(group) = group {
+            let of_one = state.of_one.entry(group).or_default();
+            if *of_one >= most_of_one {
+                return None;
+            }
+            *of_one += 1;
+        }
+        state.handshakes += 1;
+        Some(Handshake(self.clone(), group))
+    }
+
+    /// Whether every handshake's place is taken.
+    pub fn is_full(&self) -> bool {
+        let state = self.lock();
+        state.handshakes >= state.most_handshakes
+    }
+
+    pub fn handshakes(&self) -> usize {
+        self.lock().handshakes
+    }
+
+    /// Wakes this task when a place falls free, once.
+    pub fn wake_when_free(&self, waker: &Waker) {
+        let wakers = &mut self.lock().wakers;
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+    }
+
+    fn free(&self, take_back: impl FnOnce(&mut State)) {
+        let wakers = {
+            let mut state = self.lock();
+            take_back(&mut state);
+            std::mem::take(&mut state.wakers)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.free(|state| state.open -= 1);
+    }
+}
+
+impl Drop for Handshake {
+    fn drop(&mut self) {
+        let Self(places, group) = self;
+        places.free(|state| {
+            state.handshakes -= 1;
+            let Some(group) = group else {
+                return;
+            };
+            if let Some(of_one) = state.of_one.get_mut(group) {
+                *of_one -= 1;
+                if *of_one == 0 {
+                    state.of_one.remove(group);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_all_and_no_more_of_one_than_its_share() {
+        let places = Places::new(2, 3, 2);
+        let one = places.open();
+        assert!(places.have_room());
+        let _two = places.open();
+        assert!(!places.have_room());
+        drop(one);
+        assert!(places.have_room());
+
+        let [greedy, other] = [7, 8].map(|key| Some(AddressGroup::new(key)));
+        let first = places.handshake(greedy);
+        let second = places.handshake(greedy);
+        assert!(first.is_some() && second.is_some());
+        assert!(places.handshake(greedy).is_none() && !places.is_full());
+        let third = places.handshake(other);
+        assert!(third.is_some() && places.handshake(None).is_none() && places.is_full());
+        drop(first);
+        assert_eq!(places.handshakes(), 2);
+        assert!(places.handshake(greedy).is_some());
+        drop((second, third));
+        assert!(places.lock().of_one.is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! Who of a crowd costs something? Not who is slow, has left, or has no descriptor to come in by.
+
+use std::time::Duration;
+
+use becalm::admission::Admission;
+use becalm_ws::server::Settings;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::servers::{KINDS, Kind, Running, open, request};
+use crate::{until, within};
+
+const LONG: Duration = Duration::from_secs(100);
+
+#[tokio::test]
+async fn a_slow_loris_is_cut_at_its_deadline_and_keeps_nobody_out() {
+    for kind in KINDS {
+        let settings = open().handshakes(1, 1, Duration::from_millis(200));
+        let running = Running::start(kind, settings).await;
+        let mut loris = running.connect().await;
+        let cut = tokio::spawn(async move {
+            let head = b"GET / HTTP/1.1\r\nhost: x\r\ny: ".iter().copied();
+            for byte in head.chain(std::iter::repeat(b'y')) {
+                if loris.write_all(&[byte]).await.is_err() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        // It has the only place.
+        until(|| running.server.metrics().handshakes_in_flight == 1).await;
+        let _other = within(running.socket("/")).await;
+        within(cut).await.unwrap();
+        assert_eq!(running.costly(), 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_upgraded_has_no_deadline() {
+    for kind in KINDS {
+        let running =
+            Running::start(kind, open().handshakes(9, 9, Duration::from_millis(50))).await;
+        let mut socket = running.socket("/").await;
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        futures_util::SinkExt::send(&mut socket, "still here".into())
+            .await
+            .unwrap();
+        let echo = within(futures_util::StreamExt::next(&mut socket)).await;
+        assert_eq!(echo.unwrap().unwrap().to_string(), "still here", "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_hung_up_before_its_turn_costs_nothing() {
+    for kind in KINDS {
+        let admission = Admission::per_second(100_000).patience(LONG).horizon(LONG);
+        let running = Running::start(kind, Settings::new(admission).handshakes(1, 1, LONG)).await;
+        let occupant = running.connect().await;
+        until(|| running.server.metrics().handshakes_in_flight == 1).await;
+        let mut leaving = Vec::new();
+        for _ in 0..5 {
+            let mut stream = running.connect().await;
+            stream.write_all(request("/", "").as_bytes()).await.unwrap();
+            leaving.push(stream);
+        }
+        until(|| running.server.metrics().accept_queue_depth == 5).await;
+        drop(leaving);
+        let stays = running.socket("/");
+        drop(occupant);
+        let _stays = within(stays).await;
+        assert_eq!(running.costly(), 1, "{kind:?}");
+        assert_eq!(running.server.metrics().admission.peer_gone, 5, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_hangs_up_while_it_waits_for_admission_costs_nothing() {
+    for kind in KINDS {
+        let one = Admission::per_second(1).per(LONG / 10).burst(1);
+        let settings = Settings::new(one.patience(LONG).horizon(LONG));
+        let running = Running::start(kind, settings).await;
+        let _first = running.socket("/").await;
+        let mut leaves = running.connect().await;
+        let request = request("/", "");
+        leaves.write_all(request.as_bytes()).await.unwrap();
+        until(|| running.server.metrics().accept_queue_depth == 1).await;
+        drop(leaves);
+        until(|| running.server.metrics().admission.peer_gone == 1).await;
+        assert_eq!(running.server.metrics().accept_queue_depth, 0, "{kind:?}");
+        assert_eq!(running.costly(), 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_longer_than_clients_do_is_dropped() {
+    for kind in KINDS {
+        let admission = Admission::per_second(100_000).patience(Duration::from_millis(50));
+        let running = Running::start(kind, Settings::new(admission).handshakes(1, 1, LONG)).await;
+        let _occupant = running.connect().await;
+        until(|| running.server.metrics().handshakes_in_flight == 1).await;
+        let mut waits = running.connect().await;
+        waits.write_all(request("/", "").as_bytes()).await.unwrap();
+        assert!(within(waits.read_u8()).await.is_err());
+        assert_eq!(running.server.metrics().admission.reject_age, 1);
+        assert_eq!(running.costly(), 0);
+    }
+}
+
+#[tokio::test]
+async fn no_more_are_open_than_may_be_and_the_next_comes_in_when_one_ends() {
+    let running = Running::start(Kind::Plain, open().connections(2)).await;
+    let (first, _second) = (running.socket("/").await, running.socket("/").await);
+    let third = running.socket("/");
+    let mut third = std::pin::pin!(third);
+    let waits = tokio::time::timeout(Duration::from_millis(50), third.as_mut()).await;
+    assert!(waits.is_err());
+    drop(first);
+    let _third = within(third).await;
+    assert_eq!(running.costly(), 3);
+}

@@ -1,0 +1,56 @@
+//! Which places of the future are given away, and to whom?
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use super::group::{Groups, Rows, Share};
+use crate::time::Instant;
+
+/// Appointments: one after the other, each at a place of its own, and all of them before the place that is free next.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    appointments: VecDeque<(Instant, Rows)>,
+    free_from: Instant,
+}
+
+impl Book {
+    /// Forgets the places that have passed, and says how many.
+    pub fn settle(&mut self, now: Instant, groups: &mut Groups) -> i64 {
+        let mut passed = 0;
+        while let Some((_, rows)) = self.appointments.front().filter(|(slot, _)| *slot < now) {
+            groups.give_back(Share::Booked, *rows);
+            self.appointments.pop_front();
+            passed += 1;
+        }
+        passed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.appointments.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.appointments.len()
+    }
+
+    /// The first place that nobody has, from this moment on.
+    pub fn free_from(&self, earliest: Instant) -> Instant {
+        // What those who wait have moved is theirs only until they are gone.
+        if self.is_empty() {
+            return earliest;
+        }
+        self.free_from.max(earliest)
+    }
+
+    /// Somebody waits for this place.
+    pub fn pass_over(&mut self, place: Instant, share: Duration) {
+        self.free_from = place.after(share);
+    }
+
+    /// Gives this place away, which is free, and so are all behind it.
+    pub fn give(&mut self, place: Instant, share: Duration, rows: Rows, groups: &mut Groups) {
+        groups.take(Share::Booked, rows);
+        self.appointments.push_back((place, rows));
+        self.free_from = place.after(share);
+    }
+}

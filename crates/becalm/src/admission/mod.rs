@@ -1,0 +1,39 @@
+//! Who of a herd may come in now, who waits, and who is told when to come again?
+//!
+//! This is of costly arrivals: a connection with its TLS handshake, its login, its state that is restored. A
+//! herd of them brings a server down that admits each: its queue grows older than its clients' patience, so that all of the work is
+//! done for those who have left. The `AdmissionLayer` of becalm-tower is another thing: it sheds *requests* on connections that
+//! there are, by their priority, and a request that is shed costs nothing more than its answer.
+//!
+//! [`Admission`] is the settings; an [`AdmissionController`] decides, without IO, of each [`Arrival`]:
+//!
+//! - [admit](Answer::Admit) it, at an exact rate. Its [`Permit`] is held until the application says that the client is ready.
+//! - let it [wait](Answer::Wait), as many as are served within the patience of clients. Who has waited for too long, or has hung
+//!   up, is dropped before the costly work.
+//! - tell it to [come later](Answer::Later): at an *appointment*, a place of its own, with a ticket that is honoured once; beyond
+//!   the horizon at a moment that is drawn.
+//!
+//! Tickets go first, then resumptions, then fresh arrivals. Among the latter two, address groups take turns, and one group takes
+//! at most as many places as it leaves (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+//!
+//! [`Advice`] is how a refusal is told. The seal of a ticket is apart from all this: `TicketKeys`, with the feature `tickets`.
+
+mod advice;
+mod answer;
+mod book;
+mod controller;
+mod group;
+mod queue;
+mod settings;
+#[cfg(feature = "tickets")]
+mod ticket;
+mod used;
+
+pub use advice::{Advice, InvalidAdvice, TICKET_HEADER};
+pub use answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
+pub use controller::AdmissionController;
+pub use group::AddressGroup;
+pub use queue::Waiting;
+pub use settings::{Admission, InvalidAdmission};
+#[cfg(feature = "tickets")]
+pub use ticket::{Clocks, InvalidKey, InvalidTicket, TicketKeys};

@@ -1,0 +1,182 @@
+//! Is a ticket worth what it says?
+
+use std::time::Duration;
+
+use becalm::admission::{
+    AddressGroup, Admission, AdmissionController, Answer, Arrival, Claims, Refused,
+};
+use becalm::rng::SplitMix64;
+use becalm::time::Instant;
+use proptest::prelude::*;
+
+use super::fleet::{Client, Fleet, at, ms};
+
+fn door(settings: Admission) -> AdmissionController {
+    AdmissionController::new(settings, SplitMix64::new(7)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Bearers come at any moment of the time in which their tickets are good, while others crowd in without.
+    #[test]
+    fn who_comes_in_time_is_admitted_within_the_patience(
+        rate in 20..200_u32,
+        lateness in proptest::collection::vec(0..=1000_u64, 1..20),
+        late_together: bool,
+        crowd in 0..400_u64,
+    ) {
+        let patience = ms(2000);
+        let settings = Admission::per_second(rate).burst(1).patience(patience);
+        let mut fleet = Fleet::at(door(settings));
+        for client in 0..u64::from(rate) * 10 {
+            let late = if late_together {
+                // Those of half a second come all at its end.
+                ms(1000 - client * 1000 / u64::from(rate) % 500)
+            } else {
+                ms(lateness[usize::try_from(client).unwrap() % lateness.len()])
+            };
+            fleet.join(at(0), Client { late, ..Client::of(client) });
+        }
+        let herd = fleet.clients.len();
+        for client in 0..crowd {
+            fleet.join(at(1000 + client * 17), Client::of(client));
+        }
+        fleet.run_until(at(60_000));
+        for client in &fleet.clients[..herd] {
+            prop_assert!(client.in_at.is_some());
+            prop_assert!(client.waited < patience, "{:?}", client.waited);
+            prop_assert!(client.refusals.len() <= 1, "{:?}", client.refusals);
+        }
+    }
+}
+
+/// A door whose one burst is taken, and a ticket of it.
+fn with_ticket() -> (AdmissionController, Claims) {
+    // Half of the patience holds ten.
+    let mut door = door(Admission::per_second(10).burst(1).patience(ms(2000)));
+    for group in 0..100 {
+        match door.arrive(at(0), &Arrival::of(AddressGroup::new(group))) {
+            Answer::Admit(permit) => door.release(permit, at(0)),
+            Answer::Later(refusal) => return (door, refusal.ticket.unwrap()),
+            _ => {}
+        }
+    }
+    unreachable!()
+}
+
+/// What is said to this ticket at this moment, when nobody else waits.
+fn answer(door: &mut AdmissionController, now: Instant, claims: Claims) -> Result<bool, Refused> {
+    while door.turn(now, |_| true).is_some() {}
+    let before = door.counts().ticket;
+    match door.arrive(now, &Arrival::of(AddressGroup::new(1)).ticket(claims)) {
+        Answer::Admit(permit) => {
+            door.release(permit, now);
+            Ok(door.counts().ticket > before)
+        }
+        Answer::Later(refusal) => Err(refusal.reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_ticket_is_good_from_shortly_before_its_slot_until_it_expires() {
+    let (mut door, claims) = with_ticket();
+    let early = at(0);
+    let Answer::Later(refusal) =
+        door.arrive(early, &Arrival::of(AddressGroup::new(1)).ticket(claims))
+    else {
+        panic!()
+    };
+    // It is told its time again, and keeps what it has.
+    assert_eq!(
+        (refusal.reason, refusal.ticket),
+        (Refused::TicketEarly, Some(claims))
+    );
+    assert_eq!(answer(&mut door, claims.slot, claims), Ok(true));
+
+    let (mut door, claims) = with_ticket();
+    assert_eq!(answer(&mut door, claims.expires, claims), Ok(true));
+
+    let (mut door, claims) = with_ticket();
+    let late = claims.expires.after(Duration::from_nanos(1));
+    // Nobody is there: it comes in as anybody would.
+    assert_eq!(answer(&mut door, late, claims), Ok(false));
+}
+
+#[test]
+fn what_is_wrong_with_a_ticket_is_said_to_its_bearer() {
+    let (mut door, claims) = with_ticket();
+    assert_eq!(answer(&mut door, claims.slot, claims), Ok(true));
+    // A crowd, so that there is something to refuse.
+    for group in 100..200 {
+        drop(door.arrive(claims.slot, &Arrival::of(AddressGroup::new(group))));
+    }
+    let mut said = |claims: Claims, now: Instant| match door
+        .arrive(now, &Arrival::of(AddressGroup::new(1)).ticket(claims))
+    {
+        Answer::Later(refusal) => refusal.reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(said(claims, claims.slot), Refused::TicketUsed);
+    let expired = Claims::new(9, at(0), at(1));
+    assert_eq!(said(expired, claims.slot), Refused::TicketLate);
+    let far = at(3_600_000);
+    assert_eq!(
+        said(Claims::new(9, far, far), claims.slot),
+        Refused::TicketBeyondHorizon
+    );
+}
+
+#[test]
+fn who_hangs_up_while_waiting_keeps_the_ticket() {
+    let (mut door, claims) = with_ticket();
+    // Its place is taken by somebody who came before.
+    while door.turn(claims.slot, |_| true).is_some() {}
+    let other = door.arrive(claims.slot, &Arrival::of(AddressGroup::new(5)));
+    assert!(matches!(other, Answer::Admit(_)));
+    let arrival = Arrival::of(AddressGroup::new(1)).ticket(claims);
+    let Answer::Wait(waiting) = door.arrive(claims.slot, &arrival) else {
+        panic!()
+    };
+    // While it waits nobody else has it.
+    let again = door.arrive(claims.slot, &arrival);
+    assert!(!matches!(again, Answer::Admit(_)));
+    door.gone(waiting);
+    if let Answer::Wait(twin) = again {
+        door.gone(twin);
+    }
+    assert_eq!(
+        answer(&mut door, claims.slot.after(ms(500)), claims),
+        Ok(true)
+    );
+}
+
+#[test]
+fn appointments_follow_how_long_permits_are_held() {
+    // 100 a second by the rate, but two at once that take 100 ms each: 20 a second.
+    let settings = Admission::per_second(100)
+        .burst(1)
+        .in_flight(2)
+        .patience(ms(400));
+    let mut door = door(settings);
+    let mut now = at(0);
+    for _ in 0..200 {
+        let Answer::Admit(permit) = door.arrive(now, &Arrival::of(AddressGroup::new(1))) else {
+            panic!()
+        };
+        now = now.after(ms(100));
+        door.release(permit, now);
+    }
+    let mut slots: Vec<Instant> = Vec::new();
+    for group in 0..100 {
+        if let Answer::Later(refusal) = door.arrive(now, &Arrival::of(AddressGroup::new(group))) {
+            slots.extend(refusal.ticket.map(|claims| claims.slot));
+        }
+    }
+    let steps = slots.windows(2).map(|pair| pair[1].since(pair[0]));
+    let steps: Vec<Duration> = steps.collect();
+    assert!(steps.len() > 20);
+    let is_near = |step: &Duration| (ms(48)..=ms(50)).contains(step);
+    assert!(steps.iter().all(is_near), "{steps:?}");
+}
