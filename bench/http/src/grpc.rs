@@ -1,23 +1,28 @@
 //! What does a call of tonic's channel cost, with becalm's layer and without?
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use becalm::Policy;
 use becalm_grpc::client::RetryLayer;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as HttpBody, Bytes, Incoming};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::uri::PathAndQuery;
 use hyper::service::service_fn as answering;
-use hyper::{HeaderMap, Request, Response};
+use hyper::{HeaderMap, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tonic::body::Body;
+use tonic::client::{Grpc, GrpcService};
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
 use tower::service_fn;
 use tower_layer::Layer;
-use tower_service::Service;
 
 const ROUNDS: usize = 305;
 const CALLS: u32 = 100;
@@ -34,7 +39,8 @@ pub fn print(runtime: &Runtime) {
     println!("\nbecalm-grpc around a channel that answers at once: {alone:.1?} for each call.");
     let (mut bare, mut repeated) = {
         let _entered = runtime.enter();
-        (channel(address), layer.layer(channel(address)))
+        let [bare, below] = [channel(address), channel(address)];
+        (Grpc::new(bare), Grpc::new(layer.layer(below)))
     };
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
@@ -59,9 +65,12 @@ pub fn print(runtime: &Runtime) {
 
 /// What the layer adds around a channel that answers at once.
 fn alone(runtime: &Runtime, layer: &RetryLayer) -> Duration {
-    let answer = |_| std::future::ready(Ok::<_, Infallible>(Response::new(Body::empty())));
-    let mut at_once = service_fn(answer);
-    let mut repeated = layer.layer(at_once);
+    let at_once = service_fn(|_: hyper::Request<Body>| {
+        let message = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(ok()))));
+        std::future::ready(Ok::<_, Infallible>(Response::new(Body::new(message))))
+    });
+    let mut repeated = Grpc::new(layer.layer(at_once));
+    let mut at_once = Grpc::new(at_once);
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         times[0].push(round(runtime, &mut at_once));
@@ -83,27 +92,58 @@ fn allocations(mut run: impl FnMut() -> Duration) -> u64 {
     counted.count_total / u64::from(CALLS)
 }
 
-/// The time of each of some calls in a row.
-fn round<S>(runtime: &Runtime, channel: &mut S) -> Duration
+/// The time of each of some calls in a row, as generated clients call: with tonic's own way of encoding.
+fn round<S>(runtime: &Runtime, client: &mut Grpc<S>) -> Duration
 where
-    S: Service<Request<Body>, Response = Response<Body>>,
-    S::Error: std::fmt::Debug,
+    S: GrpcService<Body>,
+    S::ResponseBody: HttpBody<Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
 {
     let began = Instant::now();
     runtime.block_on(async {
         for _ in 0..CALLS {
-            std::future::poll_fn(|context| channel.poll_ready(context))
-                .await
-                .expect("it is ready");
-            let request = Request::post("/shop.v1.Orders/Get")
-                .header("te", "trailers")
-                .header("content-type", "application/grpc");
-            let request = request.body(Body::new(Full::new(MESSAGE))).expect("valid");
-            let answer = channel.call(request).await.expect("an answer");
-            answer.into_body().collect().await.expect("a message");
+            client.ready().await.ok().expect("it is ready");
+            let path = PathAndQuery::from_static("/shop.v1.Orders/Get");
+            let answer = client.unary(Request::new(()), path, Empty).await;
+            answer.expect("an answer");
         }
     });
     began.elapsed() / CALLS
+}
+
+/// Messages of no fields.
+struct Empty;
+
+impl Codec for Empty {
+    type Encode = ();
+    type Decode = ();
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Empty {
+    type Item = ();
+    type Error = Status;
+
+    fn encode(&mut self, (): (), _: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+impl Decoder for Empty {
+    type Item = ();
+    type Error = Status;
+
+    fn decode(&mut self, _: &mut DecodeBuf<'_>) -> Result<Option<()>, Status> {
+        Ok(Some(()))
+    }
 }
 
 fn channel(address: SocketAddr) -> Channel {
@@ -134,14 +174,15 @@ async fn serve(listener: std::net::TcpListener) {
 }
 
 async fn answer(
-    request: Request<Incoming>,
+    request: hyper::Request<Incoming>,
 ) -> hyper::Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>> {
     request.into_body().collect().await?;
-    let status = HeaderMap::from_iter([(
-        "grpc-status".parse().expect("a name"),
-        "0".parse().expect("a value"),
-    )]);
-    let body = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(status))));
+    let body = Full::new(MESSAGE).with_trailers(std::future::ready(Some(Ok(ok()))));
     let answer = Response::builder().header("content-type", "application/grpc");
     Ok(answer.body(body).expect("valid"))
+}
+
+fn ok() -> HeaderMap {
+    let name = HeaderName::from_static("grpc-status");
+    HeaderMap::from_iter([(name, HeaderValue::from_static("0"))])
 }

@@ -25,12 +25,15 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
-    let server = Server::start();
     let names = PACKAGES.map(|name| format!("{name} {}", version(name)));
     println!("Versions: {}.\n", names.join(", "));
-    behaviours::print(&runtime, &server);
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, outage::print(&server));
+    let only_costs = std::env::args().any(|argument| argument == "--costs");
+    if !only_costs {
+        let server = Server::start();
+        behaviours::print(&runtime, &server);
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, outage::print(&server));
+    }
     costs::print(&runtime);
     grpc::print(&runtime);
 }

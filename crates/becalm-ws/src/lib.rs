@@ -38,11 +38,13 @@
 //! # TLS
 //!
 //! `wss://` needs a feature: `rustls-native-roots` or `rustls-webpki-roots`. Where the program has chosen no cryptography for
-//! rustls, ring's is taken. Your own certificate authorities come with `Client::connector`.
+//! rustls, ring's is taken. Your own certificate authorities come with `Client::connector`. All sockets of one [`Client`] share
+//! their authorities and what they remember of TLS, so that a dial resumes what an earlier one has negotiated.
 
 #![forbid(unsafe_code)]
 
 mod client;
+mod dial;
 mod ended;
 mod event;
 mod handle;
@@ -53,6 +55,8 @@ mod outbox;
 pub mod server;
 pub mod session;
 mod socket;
+#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+mod tls;
 
 pub use becalm::StopReason;
 pub use client::{Client, Dialling};

@@ -12,6 +12,7 @@ mod load;
 mod postgres_orders;
 mod recorder;
 mod redis_counter;
+mod redis_herd;
 mod reqwest_client;
 mod servers;
 mod smol_client;
@@ -21,6 +22,8 @@ mod tower_service;
 mod trace;
 mod upstream;
 mod websocket_feed;
+mod websockets_behind_nginx;
+mod websockets_of_others;
 
 use std::time::Duration;
 

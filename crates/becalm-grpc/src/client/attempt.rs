@@ -9,7 +9,7 @@ use becalm::{Attempt, Retrier};
 use becalm_tower::client::ReplayBody;
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
+use http_body_util::{Empty, Full};
 use tonic::body::Body;
 use tower_service::Service;
 
@@ -17,17 +17,18 @@ use super::transport::ByStatus;
 use super::whole::Unmeasured;
 use super::{answer, headers};
 
-/// The messages of a call.
-pub(super) type Messages = Full<Bytes>;
+/// What a call is for becalm-tower's driver, which does not need to keep what is kept here.
+pub(super) type NoBody = Empty<Bytes>;
 
-/// A channel that sends attempts and judges their answers.
+/// A channel that sends the messages of a call and judges the answers.
 #[derive(Debug, Clone)]
 pub(super) struct Attempts<S> {
     pub channel: S,
+    pub messages: Bytes,
     pub retrier: Retrier<ByStatus>,
 }
 
-impl<S, D> Service<Request<ReplayBody<Messages>>> for Attempts<S>
+impl<S, D> Service<Request<ReplayBody<NoBody>>> for Attempts<S>
 where
     S: Service<Request<Body>, Response = Response<D>>,
 {
@@ -39,12 +40,14 @@ where
         self.channel.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<ReplayBody<Messages>>) -> Judged<S::Future> {
-        let (mut head, body) = request.into_parts();
+    fn call(&mut self, request: Request<ReplayBody<NoBody>>) -> Judged<S::Future> {
+        let (mut head, _) = request.into_parts();
         if let Some(attempt) = head.extensions.get::<Attempt>() {
             headers::write(&mut head.headers, *attempt);
         }
-        let body = Body::new(Unmeasured { body });
+        let body = Body::new(Unmeasured {
+            body: Full::new(self.messages.clone()),
+        });
         Judged {
             future: self.channel.call(Request::from_parts(head, body)),
             retrier: self.retrier.clone(),

@@ -12,14 +12,13 @@ use becalm_tower::client as tower;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body as HttpBody;
-use http_body_util::Full;
 use tonic::Status;
 use tonic::body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::RetryOptions;
-use super::attempt::{Attempts, Messages};
+use super::attempt::{Attempts, NoBody};
 use super::methods::Methods;
 use super::transport::ByStatus;
 use super::{status, whole};
@@ -102,8 +101,12 @@ where
         };
         let options = settings.options(method, &head);
         let retrier = method.retrier.clone();
-        let repeats = method.layer.layer(Attempts { channel, retrier });
-        let future = repeats.send(Request::from_parts(head, Full::new(messages)), options);
+        let repeats = method.layer.layer(Attempts {
+            channel,
+            messages,
+            retrier,
+        });
+        let future = repeats.send(Request::from_parts(head, NoBody::new()), options);
         RetryFuture {
             stage: Stage::Repeated { future },
         }
@@ -115,7 +118,7 @@ pin_project_lite::pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct RetryFuture<S: Service<Request<Body>>, D>
     where
-        Attempts<S>: Service<Request<tower::ReplayBody<Messages>>>,
+        Attempts<S>: Service<Request<tower::ReplayBody<NoBody>>>,
     {
         #[pin]
         stage: Stage<S, D>,
@@ -126,9 +129,9 @@ pin_project_lite::pin_project! {
     #[project = StageProjection]
     enum Stage<S: Service<Request<Body>>, D>
     where
-        Attempts<S>: Service<Request<tower::ReplayBody<Messages>>>,
+        Attempts<S>: Service<Request<tower::ReplayBody<NoBody>>>,
     {
-        Repeated { #[pin] future: tower::RetryFuture<Attempts<S>, Messages, D, ByStatus> },
+        Repeated { #[pin] future: tower::RetryFuture<Attempts<S>, NoBody, D, ByStatus> },
         // Untouched, until the channel is ready.
         Waits { channel: S, request: Option<Request<Body>> },
         Called { #[pin] future: S::Future },

@@ -38,6 +38,8 @@ pin_project_lite::pin_project! {
     pub(super) enum Stage<S: Service<Request<ReplayBody<B>>>, B> {
         Waits { service: S, request: Option<Request<ReplayBody<B>>> },
         Called { #[pin] future: S::Future },
+        // It did not become ready when the attempt began.
+        NotReady { error: Option<S::Error> },
         // There is nothing to send: an earlier attempt has used up the body.
         BodyGone,
     }
@@ -95,6 +97,11 @@ where
             let future = match self.as_mut().project() {
                 StageProjection::Called { future } => {
                     return future.poll(context).map(Ended::Called);
+                }
+                StageProjection::NotReady { error } => {
+                    return error
+                        .take()
+                        .map_or(Poll::Pending, |error| Poll::Ready(Ended::NotReady(error)));
                 }
                 StageProjection::BodyGone => return Poll::Ready(Ended::BodyGone),
                 StageProjection::Waits { service, request } => {

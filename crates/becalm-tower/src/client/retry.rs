@@ -4,7 +4,7 @@
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use becalm::call::CallOptions;
 use becalm::classify::{ByTrait, Classifier};
@@ -167,8 +167,15 @@ where
         let (retrier, options) = (&*this.retrier, *this.options);
         let begin = || retrier.engine().options(options).begin();
         let engine = this.engine.get_or_insert_with(begin);
+        let waker = context.waker();
         let start = |attempt: Attempt| Try {
-            stage: stage(this.service, this.head, this.source.as_ref(), attempt),
+            stage: stage(
+                this.service,
+                this.head,
+                this.source.as_ref(),
+                attempt,
+                waker,
+            ),
             attempt,
             operation: options.operation,
             retrier: retrier.clone(),
@@ -206,12 +213,14 @@ where
     }
 }
 
-/// The attempt as it begins.
+/// The attempt as it begins. A service that is ready is called at once; one that is not goes with the attempt, since what
+/// it has reserved for who waits is lost with it, and a clone takes its place.
 fn stage<S, B>(
-    service: &S,
+    service: &mut S,
     head: &Parts,
     source: Option<&Arc<Source<B>>>,
     attempt: Attempt,
+    waker: &Waker,
 ) -> Stage<S, B>
 where
     S: Service<Request<ReplayBody<B>>> + Clone,
@@ -231,9 +240,19 @@ where
     let mut head = head.clone();
     head.extensions.insert(attempt);
     let body = ReplayBody::of(source.cloned(), attempt.number());
-    Stage::Waits {
-        service: service.clone(),
-        request: Some(Request::from_parts(head, body)),
+    let request = Request::from_parts(head, body);
+    match service.poll_ready(&mut Context::from_waker(waker)) {
+        Poll::Ready(Ok(())) => Stage::Called {
+            future: service.call(request),
+        },
+        Poll::Ready(Err(error)) => Stage::NotReady { error: Some(error) },
+        Poll::Pending => {
+            let another = service.clone();
+            Stage::Waits {
+                service: mem::replace(service, another),
+                request: Some(request),
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod connections;
 mod hyper;
 mod made_up;
 mod options;
+mod readiness;
 mod redirects;
 #[cfg(feature = "h2")]
 mod refused;

@@ -1,0 +1,119 @@
+//! What does the client hold of a service that makes callers wait? Nothing that others wait for, and no more clones than
+//! calls.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use becalm_http_faults::quick;
+use becalm_tower::client::{ReplayBody, RetryLayer};
+use http::{Request, Response};
+use http_body_util::Empty;
+use hyper::body::Bytes;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tower::util::BoxCloneService;
+use tower::{Layer, Service, ServiceBuilder, ServiceExt};
+
+type Body = Empty<Bytes>;
+type Waited = BoxCloneService<Request<ReplayBody<Body>>, Response<Body>, io::Error>;
+
+/// Of six calls made at once by clones of one client, whose service fails every other request.
+async fn all_are_answered(service: Waited) {
+    let retrier = quick().retrier().expect("a valid policy");
+    let client = RetryLayer::new(&retrier).layer(service);
+    let mut calls = JoinSet::new();
+    for _ in 0..6 {
+        let mut client = client.clone();
+        calls.spawn(async move { client.call(Request::new(Body::new())).await });
+    }
+    let ended = timeout(Duration::from_secs(60), calls.join_all()).await;
+    for answer in ended.expect("nobody waits for a place that nobody uses") {
+        assert_eq!(answer.expect("an answer").status(), 200);
+    }
+}
+
+/// Takes a while, and fails every other request.
+async fn every_other(count: Arc<AtomicUsize>) -> io::Result<Response<Body>> {
+    let fails = count.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+    sleep(Duration::from_millis(10)).await;
+    let mut answer = Response::new(Body::new());
+    if fails {
+        *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(answer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_was_waited_for_is_used_or_given_back() {
+    let count = Arc::<AtomicUsize>::default();
+    let limited = ServiceBuilder::new()
+        .concurrency_limit(1)
+        .service_fn(move |_| every_other(Arc::clone(&count)));
+    all_are_answered(limited.boxed_clone()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_in_a_buffer_is_used_or_given_back() {
+    let count = Arc::<AtomicUsize>::default();
+    let buffered = ServiceBuilder::new()
+        .buffer(1)
+        .service_fn(move |_| every_other(Arc::clone(&count)));
+    all_are_answered(buffered.map_err(io::Error::other).boxed_clone()).await;
+}
+
+/// Answers at once, 503 so often, and counts its clones.
+#[derive(Debug, Default)]
+struct Counted {
+    clones: Arc<AtomicUsize>,
+    fails: Arc<AtomicUsize>,
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        self.clones.fetch_add(1, Ordering::SeqCst);
+        Self {
+            clones: Arc::clone(&self.clones),
+            fails: Arc::clone(&self.fails),
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for Counted {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        let mut answer = Response::new(Body::new());
+        let count = |left: usize| left.checked_sub(1);
+        let (order, fails) = (Ordering::SeqCst, &self.fails);
+        if fails.fetch_update(order, order, count).is_ok() {
+            *answer.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+        }
+        ready(Ok(answer))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_ready_is_cloned_once_for_a_call_however_often_it_is_repeated() {
+    let retrier = quick().retrier().expect("a valid policy");
+    let service = Counted::default();
+    let (clones, fails) = (Arc::clone(&service.clones), Arc::clone(&service.fails));
+    let mut client = RetryLayer::new(&retrier).layer(service);
+    for failures in [0, 2] {
+        fails.store(failures, Ordering::SeqCst);
+        clones.store(0, Ordering::SeqCst);
+        let answer = client.call(Request::new(Body::new())).await;
+        assert_eq!(answer.expect("an answer").status(), 200);
+        assert_eq!(clones.load(Ordering::SeqCst), 1);
+    }
+}
