@@ -9,7 +9,7 @@ use std::time::Duration;
 use becalm::Failure;
 use becalm::classify::websocket::classify_close;
 use becalm::policy::InvalidPolicy;
-use becalm::reconnect::{Pacer, Reconnect};
+use becalm::reconnect::{Pacer, Plan, Reconnect};
 use becalm::rng::Seed;
 use becalm::time::{Sleeper, TokioSleeper};
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
@@ -33,11 +33,18 @@ use crate::{Event, Heartbeat, Overflow, WebSocket};
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
 pub struct Client {
+    settings: Arc<Settings>,
+}
+
+/// What all sockets of a client share.
+#[derive(Clone)]
+pub(crate) struct Settings {
     pub(crate) provider: Arc<Provider>,
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-    pub(crate) connector: Option<Connector>,
+    pub(crate) tls: crate::tls::Tls,
     pub(crate) closing: Arc<Closing>,
-    pub(crate) reconnect: Reconnect,
+    /// An invalid policy is told when a socket is opened.
+    pub(crate) plan: Result<Plan, InvalidPolicy>,
     pub(crate) pacer: Option<Pacer>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) outbox: (usize, Overflow),
@@ -98,12 +105,12 @@ impl Client {
     where
         F: Future<Output = Result<ClientRequestBuilder, BoxError>> + Send + 'static,
     {
-        Self {
+        let settings = Settings {
             provider: Arc::new(move |dialling| Box::pin(provider(dialling))),
             #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-            connector: None,
+            tls: crate::tls::Tls::default(),
             closing: Arc::new(|code, _| classify_close(code)),
-            reconnect: Reconnect::default(),
+            plan: Reconnect::default().plan(),
             pacer: None,
             heartbeat: Heartbeat::default(),
             outbox: (1024 * 1024, Overflow::Wait),
@@ -114,80 +121,74 @@ impl Client {
             observer: None,
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
+        };
+        Self {
+            settings: Arc::new(settings),
         }
     }
 
-    /// Sets when it dials again, and what proves a connection healthy.
-    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
-        self.reconnect = reconnect;
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.settings));
         self
     }
 
+    /// Sets when it dials again, and what proves a connection healthy.
+    pub fn reconnect(self, reconnect: Reconnect) -> Self {
+        self.with(|settings| settings.plan = reconnect.plan())
+    }
+
     /// Sets the pacer that its dials share with those of other sockets. Default: none.
-    pub fn pacer(mut self, pacer: Pacer) -> Self {
-        self.pacer = Some(pacer);
-        self
+    pub fn pacer(self, pacer: Pacer) -> Self {
+        self.with(|settings| settings.pacer = Some(pacer))
     }
 
     /// Sets what the peer's close codes mean: code, reason. Default:
     /// [`classify_close`], the table of RFC 6455 and of IANA. `becalm::classify::websocket` has those of
     /// Centrifugo, Pusher, Discord and graphql-ws.
-    pub fn closing(
-        mut self,
-        meaning: impl Fn(u16, &str) -> Failure + Send + Sync + 'static,
-    ) -> Self {
-        self.closing = Arc::new(meaning);
-        self
+    pub fn closing(self, meaning: impl Fn(u16, &str) -> Failure + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.closing = Arc::new(meaning))
     }
 
     /// Sets how a half-open connection is found.
-    pub fn heartbeat(mut self, heartbeat: Heartbeat) -> Self {
-        self.heartbeat = heartbeat;
-        self
+    pub fn heartbeat(self, heartbeat: Heartbeat) -> Self {
+        self.with(|settings| settings.heartbeat = heartbeat)
     }
 
     /// Sets how many bytes of messages may wait to be sent, and what happens to those beyond.
-    pub fn outbox(mut self, bytes: usize, overflow: Overflow) -> Self {
-        self.outbox = (bytes, overflow);
-        self
+    pub fn outbox(self, bytes: usize, overflow: Overflow) -> Self {
+        self.with(|settings| settings.outbox = (bytes, overflow))
     }
 
     /// Sets the bounds of messages and frames, and the sizes of buffers. A larger read buffer is faster where much comes, and
     /// is held by every connection.
-    pub fn limits(mut self, limits: WebSocketConfig) -> Self {
-        self.limits = limits;
-        self
+    pub fn limits(self, limits: WebSocketConfig) -> Self {
+        self.with(|settings| settings.limits = limits)
     }
 
     /// Sets how long a dial may take, provider, TLS and handshake together, and how long the end of a close.
-    pub fn patience(mut self, dial: Duration, close: Duration) -> Self {
-        (self.dial_patience, self.close_patience) = (dial, close);
-        self
+    pub fn patience(self, dial: Duration, close: Duration) -> Self {
+        self.with(|settings| (settings.dial_patience, settings.close_patience) = (dial, close))
     }
 
     /// Keeps a [session](crate::session), with a server that does so too: what a connection loses is sent again with the next.
-    pub fn resume(mut self, resume: Resume) -> Self {
-        self.resume = Some(resume);
-        self
+    pub fn resume(self, resume: Resume) -> Self {
+        self.with(|settings| settings.resume = Some(resume))
     }
 
     #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
     /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default: by the features of this crate.
-    pub fn connector(mut self, connector: Connector) -> Self {
-        self.connector = Some(connector);
-        self
+    pub fn connector(self, connector: Connector) -> Self {
+        self.with(|settings| settings.tls.choose(connector))
     }
 
     /// Is told of everything that happens.
-    pub fn observer(mut self, observer: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
-        self.observer = Some(Arc::new(observer));
-        self
+    pub fn observer(self, observer: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
+        self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }
 
     /// Sets where the draws of its delays come from. Default: the operating system's entropy.
-    pub fn seed(mut self, seed: Seed) -> Self {
-        self.seed = Arc::new(seed);
-        self
+    pub fn seed(self, seed: Seed) -> Self {
+        self.with(|settings| settings.seed = Arc::new(seed))
     }
 
     /// The socket. It dials when it is first polled. Each that is opened from one client has state of its own.
@@ -196,9 +197,11 @@ impl Client {
     ///
     /// The policy of [`reconnect`](Self::reconnect) is invalid.
     pub fn open(&self) -> Result<WebSocket, InvalidPolicy> {
-        WebSocket::new(self.clone())
+        WebSocket::new(Arc::clone(&self.settings))
     }
+}
 
+impl Settings {
     pub(crate) fn tell(&self, event: Event<'_>) {
         if let Some(observer) = &self.observer {
             observer(event);
@@ -217,10 +220,10 @@ pub(crate) fn small_buffers() -> WebSocketConfig {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("reconnect", &self.reconnect)
-            .field("heartbeat", &self.heartbeat)
-            .field("outbox", &self.outbox)
-            .field("limits", &self.limits)
+            .field("plan", &self.settings.plan)
+            .field("heartbeat", &self.settings.heartbeat)
+            .field("outbox", &self.settings.outbox)
+            .field("limits", &self.settings.limits)
             .finish_non_exhaustive()
     }
 }

@@ -109,7 +109,13 @@ fn advised(headers: &HeaderMap) -> Option<Advice> {
 
 fn handshake(error: &Error) -> Failure {
     match error {
-        Error::Io(error) => connect::classify(error),
+        Error::Io(error) => {
+            #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+            if let Some(failure) = crate::tls::classify(error) {
+                return failure.unsent();
+            }
+            connect::classify(error)
+        }
         Error::Http(answer) => {
             let mut failure = classify_handshake(answer.status().as_u16());
             failure.hint = http::hint(answer.headers(), SystemTime::now);

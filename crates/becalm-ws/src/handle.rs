@@ -1,5 +1,6 @@
 //! How does the rest of a program talk to a socket that a task owns?
 
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -47,8 +48,37 @@ pub(crate) struct Inner {
     pub orders: Vec<Order>,
     pub state: State,
     /// The tasks that poll the socket as a stream and as a sink: two, where it is split.
-    reader: Option<Waker>,
-    writer: Option<Waker>,
+    reader: Half,
+    writer: Half,
+    /// The sink waits for room in the outbox.
+    wants_room: bool,
+}
+
+/// One that polls the socket. Its waker stays when it waits no longer: most often it is the one of the next time.
+#[derive(Debug, Default)]
+struct Half {
+    waker: Option<Waker>,
+    is_waiting: bool,
+}
+
+impl Half {
+    /// It waits; what is returned is to be dropped without the lock.
+    fn wait(&mut self, waker: &Waker) -> Option<Waker> {
+        self.is_waiting = true;
+        let is_known = |known: &Waker| known.will_wake(waker);
+        if self.waker.as_ref().is_some_and(is_known) {
+            return None;
+        }
+        self.waker.replace(waker.clone())
+    }
+
+    /// Who is to be woken, if it waits.
+    fn take(&mut self) -> Option<Waker> {
+        if !mem::take(&mut self.is_waiting) {
+            return None;
+        }
+        self.waker.clone()
+    }
 }
 
 /// What is asked of a socket.
@@ -143,23 +173,29 @@ impl Shared {
                 outbox: Outbox::new(bound, longest, overflow),
                 orders: Vec::new(),
                 state: State::Connecting,
-                reader: None,
-                writer: None,
+                reader: Half::default(),
+                writer: Half::default(),
+                wants_room: false,
             }),
             room: Notify::new(),
         }
     }
 
-    /// Takes a message; those that it has driven out are told by the socket.
+    /// Takes a message, and wakes who sends it.
     pub fn push(&self, message: Message) -> Result<(), Refused> {
+        self.put(message)?;
+        self.wake_all();
+        Ok(())
+    }
+
+    /// Takes a message, which is sent when the socket is polled next; those that it has driven out are told by the
+    /// socket.
+    pub fn put(&self, message: Message) -> Result<(), Refused> {
         let mut inner = self.lock();
         if inner.state == State::Closed {
             return Err(Refused::Closed(message));
         }
-        inner.outbox.push(message)?;
-        drop(inner);
-        self.wake_all();
-        Ok(())
+        inner.outbox.push(message)
     }
 
     fn order(&self, order: Order) {
@@ -169,27 +205,51 @@ impl Shared {
 
     /// From here on this task is woken when there is something for the stream.
     pub fn wake_reader(&self, waker: &Waker) {
-        let waker = waker.clone();
-        let old = self.lock().reader.replace(waker);
+        let old = self.lock().reader.wait(waker);
         drop(old);
     }
 
     /// From here on this task is woken when there is something for the sink.
     pub fn wake_writer(&self, waker: &Waker) {
-        let waker = waker.clone();
-        let old = self.lock().writer.replace(waker);
+        let old = self.lock().writer.wait(waker);
         drop(old);
+    }
+
+    /// The stream has what it waited for.
+    pub fn reader_is_served(&self) {
+        self.lock().reader.is_waiting = false;
+    }
+
+    /// The sink has what it waited for.
+    pub fn writer_is_served(&self) {
+        self.lock().writer.is_waiting = false;
+    }
+
+    /// The sink waits for room, if only for that.
+    pub fn want_room(&self) {
+        self.lock().wants_room = true;
     }
 
     /// There is room in the outbox.
     pub fn has_room(&self) {
         self.room.notify_waiters();
+        if mem::take(&mut self.lock().wants_room) {
+            self.wake_sink();
+        }
+    }
+
+    /// Nothing is taken any more.
+    pub fn is_over(&self) {
+        self.room.notify_waiters();
         self.wake_all();
     }
 
     pub fn wake_all(&self) {
-        self.wake_stream();
-        self.wake_sink();
+        let (reader, writer) = {
+            let mut inner = self.lock();
+            (inner.reader.take(), inner.writer.take())
+        };
+        reader.into_iter().chain(writer).for_each(Waker::wake);
     }
 
     pub fn wake_stream(&self) {

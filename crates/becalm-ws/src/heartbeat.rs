@@ -103,4 +103,17 @@ mod tests {
         assert_eq!(pulse.beat(at(60)), Beat::Ping);
         assert_eq!(pulse.beat(at(70)), Beat::Dead);
     }
+
+    #[test]
+    fn a_clock_that_jumps_kills_nobody_unasked() {
+        let at = |secs| Instant::ZERO.after(Duration::from_secs(secs));
+        let mut pulse = Pulse::new(Heartbeat::default(), at(1_000_000));
+        // Back by days: it waits until then at the latest.
+        assert_eq!(pulse.beat(at(0)), Beat::Wait(at(1_000_020)));
+        pulse.heard(at(0));
+        assert_eq!(pulse.beat(at(0)), Beat::Wait(at(20)));
+        // Ahead by days: it asks first.
+        assert_eq!(pulse.beat(at(9_000_000)), Beat::Ping);
+        assert_eq!(pulse.beat(at(9_000_001)), Beat::Wait(at(9_000_010)));
+    }
 }

@@ -29,14 +29,22 @@
 //! - **Nothing runs by itself**: as with any stream, it dials, reads and answers pings while it is polled. Give it to a task, and
 //!   talk to it through a [`Handle`].
 //!
+//! # Servers
+//!
+//! `server` (feature `server`; `tower` and `axum` for HTTP servers) lets a herd in at the rate that it can take, and leaves without
+//! making one. Where such a server, or another that speaks as it does, tells this client when to come back and with which
+//! ticket, the client does so.
+//!
 //! # TLS
 //!
 //! `wss://` needs a feature: `rustls-native-roots` or `rustls-webpki-roots`. Where the program has chosen no cryptography for
-//! rustls, ring's is taken. Your own certificate authorities come with `Client::connector`.
+//! rustls, ring's is taken. Your own certificate authorities come with `Client::connector`. All sockets of one [`Client`] share
+//! their authorities and what they remember of TLS, so that a dial resumes what an earlier one has negotiated.
 
 #![forbid(unsafe_code)]
 
 mod client;
+mod dial;
 mod ended;
 mod event;
 mod handle;
@@ -47,6 +55,8 @@ mod outbox;
 pub mod server;
 pub mod session;
 mod socket;
+#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
+mod tls;
 
 pub use becalm::StopReason;
 pub use client::{Client, Dialling};

@@ -12,10 +12,11 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseC
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
+use crate::client::Settings;
 use crate::handle::Shared;
 use crate::heartbeat::{Beat, Pulse};
 use crate::session::{HEAD, ProtocolError, Resuming, Taken};
-use crate::{Client, Ended, Event};
+use crate::{Ended, Event};
 
 pub(crate) type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -56,7 +57,7 @@ enum Read {
 }
 
 impl Open {
-    pub fn new(id: DialId, wire: Wire, client: &Client, now: Instant) -> Self {
+    pub fn new(id: DialId, wire: Wire, client: &Settings, now: Instant) -> Self {
         Self {
             id,
             wire,
@@ -106,7 +107,7 @@ impl Open {
     /// Sends what waits; reads unless there is a message already that nobody has fetched.
     pub fn poll(
         &mut self,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         mut session: Option<&mut Resuming>,
         is_to_read: bool,
@@ -134,6 +135,10 @@ impl Open {
         if let Err(error) = self.flush(context) {
             return Came::Ended(self.ended_with(Some(error)));
         }
+        if !is_to_read {
+            // What has come and is not read says that it is alive, and nobody has looked.
+            self.pulse.heard(now);
+        }
         match (self.wait(now, context), session) {
             (Came::Nothing(until), Some(session)) => self.wait_for(session, until, now),
             (came, _) => came,
@@ -147,7 +152,7 @@ impl Open {
 
     fn read(
         &mut self,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         mut session: Option<&mut Resuming>,
         now: Instant,
@@ -188,7 +193,7 @@ impl Open {
     fn taken(
         &mut self,
         taken: Result<Taken, ProtocolError>,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         now: Instant,
         context: &mut Context<'_>,
@@ -201,9 +206,13 @@ impl Open {
                 why,
                 is_first,
                 unconfirmed,
+                unsent,
             }) => {
                 for message in &unconfirmed {
                     client.tell(Event::Unconfirmed(message));
+                }
+                for message in &unsent {
+                    client.tell(Event::Dropped(message));
                 }
                 if !is_first {
                     while let Some(message) = { shared.lock().outbox.pop() } {
@@ -276,7 +285,7 @@ impl Open {
 
     fn send(
         &mut self,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -312,7 +321,7 @@ impl Open {
     fn send_for(
         &mut self,
         session: &mut Resuming,
-        client: &Client,
+        client: &Settings,
         shared: &Shared,
         now: Instant,
         context: &mut Context<'_>,

@@ -7,28 +7,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use becalm::Failure;
-use becalm::admission::TICKET_HEADER;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
 use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
-#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-use tokio_tungstenite::connect_async_tls_with_config;
-#[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
-use tokio_tungstenite::connect_async_with_config;
-use tokio_tungstenite::tungstenite::Error;
-use tokio_tungstenite::tungstenite::client::{IntoClientRequest, uri_mode};
-use tokio_tungstenite::tungstenite::error::UrlError;
-use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
-use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::{Message, stream::Mode};
 
+use crate::client::Settings;
+use crate::dial::dialled;
 use crate::handle::{Order, Shared};
 use crate::open::{Came, Open, Wire};
-use crate::session::{self, Resuming};
-use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
+use crate::session::Resuming;
+use crate::{Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 
 /// A WebSocket that outlives its connections.
 ///
@@ -36,9 +28,12 @@ use crate::{Client, Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// [closed](Handle::close). An error says that it [gave up](GaveUp); after that it waits for [`Handle::dial_now`].
 ///
 /// As a `Sink` it puts messages into the outbox; a flush is over when the connection has taken all of them, and waits for a
-/// connection where there is none. [`Handle::send`] only puts them there.
-pub struct WebSocket {
-    client: Client,
+/// connection where there is none, unless it gave up: its stream says so. [`Handle::send`] only puts them there.
+pub struct WebSocket(Box<Socket>);
+
+/// On the heap: whoever holds a socket, and hands it on, holds and moves one word.
+struct Socket {
+    client: Arc<Settings>,
     /// It hands tickets of admission on to the next dial.
     machine: Reconnector<String>,
     link: Link,
@@ -68,17 +63,17 @@ enum Link {
 }
 
 impl WebSocket {
-    pub(crate) fn new(client: Client) -> Result<Self, InvalidPolicy> {
-        let random = client.seed.stream();
-        let now = client.sleeper.now();
+    pub(crate) fn new(client: Arc<Settings>) -> Result<Self, InvalidPolicy> {
+        let plan = client.plan.as_ref().map_err(Clone::clone)?;
+        let machine = Reconnector::of(plan, client.seed.stream(), client.sleeper.now());
         let (bound, overflow) = client.outbox;
         let longest = client.resume.map_or(usize::MAX, |resume| resume.longest());
         let shared = Arc::new(Shared::new(bound, longest, overflow));
         let session = client
             .resume
             .map(|resume| Box::new(Resuming::new(resume, &client.limits)));
-        Ok(Self {
-            machine: Reconnector::new(client.reconnect.clone(), random, now)?,
+        Ok(Self(Box::new(Socket {
+            machine,
             client,
             link: Link::None,
             waker: Waker::from(Arc::clone(&shared)),
@@ -91,14 +86,16 @@ impl WebSocket {
             waits_until: None,
             unsent: None,
             has_ended: false,
-        })
+        })))
     }
 
     /// A handle on it, for other tasks.
     pub fn handle(&self) -> Handle {
-        Handle::new(Arc::clone(&self.shared))
+        Handle::new(Arc::clone(&self.0.shared))
     }
+}
 
+impl Socket {
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
     fn drive(&mut self, is_for_sink: bool) -> Poll<Option<GaveUp>> {
@@ -223,7 +220,7 @@ impl WebSocket {
             Link::Dialling(..) | Link::None => self.link = Link::None,
         }
         self.set_state(State::Closed);
-        self.shared.has_room();
+        self.shared.is_over();
     }
 
     /// Nothing is sent any more: what waits is told of.
@@ -232,9 +229,14 @@ impl WebSocket {
             return;
         }
         self.set_state(State::Closed);
-        let unconfirmed = self.session.as_mut().map(|session| session.unconfirmed());
-        for message in unconfirmed.iter().flatten() {
-            self.client.tell(Event::Unconfirmed(message));
+        if let Some(session) = &mut self.session {
+            let (unconfirmed, unsent) = session.take_kept();
+            for message in &unconfirmed {
+                self.client.tell(Event::Unconfirmed(message));
+            }
+            for message in &unsent {
+                self.client.tell(Event::Dropped(message));
+            }
         }
         for message in mem::take(&mut self.shared.lock().outbox.dropped) {
             self.client.tell(Event::Dropped(&message));
@@ -243,7 +245,7 @@ impl WebSocket {
         while let Some(message) = left(&self.shared).or_else(|| self.unsent.take()) {
             self.client.tell(Event::Dropped(&message));
         }
-        self.shared.has_room();
+        self.shared.is_over();
         self.client.tell(Event::Closed);
     }
 
@@ -255,7 +257,7 @@ impl WebSocket {
             login_was_refused: self.login_was_refused,
             resumes: self.session.as_ref().and_then(|session| session.id()),
         };
-        let dial_it = dialled(self.client.clone(), dialling, dial.handed);
+        let dial_it = dialled(Arc::clone(&self.client), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
     }
@@ -319,11 +321,12 @@ impl Stream for WebSocket {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Message, GaveUp>>> {
-        let this = &mut *self;
+        let this = &mut *self.0;
         this.shared.wake_reader(context.waker());
         if !this.has_message() && !this.has_ended {
             if let Poll::Ready(Some(gave_up)) = this.drive(false) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
+                this.shared.wake_sink();
                 return Poll::Ready(Some(Err(gave_up)));
             }
             if this.is_flushed() || this.has_ended {
@@ -331,7 +334,10 @@ impl Stream for WebSocket {
             }
         }
         match this.fetch() {
-            Some(message) => Poll::Ready(Some(Ok(message))),
+            Some(message) => {
+                this.shared.reader_is_served();
+                Poll::Ready(Some(Ok(message)))
+            }
             None if this.has_ended => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -340,11 +346,11 @@ impl Stream for WebSocket {
 
 impl FusedStream for WebSocket {
     fn is_terminated(&self) -> bool {
-        self.has_ended && !self.has_message()
+        self.0.has_ended && !self.0.has_message()
     }
 }
 
-impl WebSocket {
+impl Socket {
     fn has_message(&self) -> bool {
         let session = self.session.as_ref();
         self.inbox.is_some() || session.is_some_and(|session| session.has_arrived())
@@ -381,12 +387,25 @@ impl WebSocket {
             && session.is_none_or(|session| session.is_given())
     }
 
+    /// How many bytes wait, and whether they do so for nothing, since it gave up.
+    fn waiting(&self) -> (usize, bool) {
+        let inner = self.shared.lock();
+        (inner.outbox.bytes(), inner.state == State::GaveUp)
+    }
+
+    /// What the outbox could not take waits for nothing where it gave up.
+    fn give_back(&mut self) -> Result<(), Refused> {
+        self.unsent
+            .take()
+            .map_or(Ok(()), |message| Err(Refused::Full(message)))
+    }
+
     /// Whether the outbox has taken what the sink was given.
     fn is_taken(&mut self) -> Result<bool, Refused> {
         let Some(message) = self.unsent.take() else {
             return Ok(true);
         };
-        match self.shared.push(message) {
+        match self.shared.put(message) {
             Err(Refused::Full(message)) => {
                 self.unsent = Some(message);
                 Ok(false)
@@ -403,11 +422,16 @@ impl Sink<Message> for WebSocket {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self;
+        let this = &mut *self.0;
         while !this.is_taken()? {
-            let before = this.shared.lock().outbox.bytes();
+            let before = this.waiting().0;
+            this.shared.want_room();
             this.drive_to_send(context);
-            if this.shared.lock().outbox.bytes() == before {
+            let (left, gave_up) = this.waiting();
+            if gave_up {
+                return Poll::Ready(this.give_back());
+            }
+            if left == before {
                 return Poll::Pending;
             }
         }
@@ -415,9 +439,10 @@ impl Sink<Message> for WebSocket {
     }
 
     fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Refused> {
-        match self.shared.push(message) {
-            Err(Refused::Full(message)) if self.shared.lock().outbox.waits_when_full() => {
-                self.unsent = Some(message);
+        let this = &mut *self.0;
+        match this.shared.put(message) {
+            Err(Refused::Full(message)) if this.shared.lock().outbox.waits_when_full() => {
+                this.unsent = Some(message);
                 Ok(())
             }
             taken => taken,
@@ -428,14 +453,21 @@ impl Sink<Message> for WebSocket {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self;
+        let this = &mut *self.0;
         loop {
             let is_taken = this.is_taken()?;
-            let before = this.shared.lock().outbox.bytes();
+            if !is_taken {
+                this.shared.want_room();
+            }
+            let before = this.waiting().0;
             this.drive_to_send(context);
-            let left = this.shared.lock().outbox.bytes();
+            let (left, gave_up) = this.waiting();
             if this.has_ended || (is_taken && left == 0 && this.is_flushed()) {
+                this.shared.writer_is_served();
                 return Poll::Ready(Ok(()));
+            }
+            if gave_up {
+                return Poll::Ready(this.give_back());
             }
             if is_taken || left == before {
                 return Poll::Pending;
@@ -448,9 +480,9 @@ impl Sink<Message> for WebSocket {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self;
+        let this = &mut *self.0;
         if this.shared.lock().state != State::Closed {
-            this.handle().close(None);
+            Handle::new(Arc::clone(&this.shared)).close(None);
         }
         this.drive_to_send(context);
         // What comes on the way to the end nobody wants any more.
@@ -464,7 +496,7 @@ impl Sink<Message> for WebSocket {
     }
 }
 
-impl Drop for WebSocket {
+impl Drop for Socket {
     fn drop(&mut self) {
         self.end();
     }
@@ -472,79 +504,9 @@ impl Drop for WebSocket {
 
 impl fmt::Debug for WebSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.shared.lock().state;
+        let state = self.0.shared.lock().state;
         f.debug_struct("WebSocket")
             .field("state", &state)
             .finish_non_exhaustive()
     }
-}
-
-/// A dial, from the provider's word to the end of the handshake.
-async fn dialled(
-    client: Client,
-    dialling: Dialling,
-    ticket: Option<String>,
-) -> Result<Wire, Ended> {
-    let _permit = match &client.pacer {
-        Some(pacer) => Some(pacer.pass().await),
-        None => None,
-    };
-    let sleeper = &client.sleeper;
-    let mut cut = sleeper.sleep_until(sleeper.now().after(client.dial_patience));
-    let mut dial = std::pin::pin!(shake_hands(&client, dialling, ticket));
-    std::future::poll_fn(|context| {
-        if let Poll::Ready(dialled) = dial.as_mut().poll(context) {
-            return Poll::Ready(dialled);
-        }
-        cut.as_mut().poll(context).map(|()| Err(Ended::TooLate))
-    })
-    .await
-}
-
-async fn shake_hands(
-    client: &Client,
-    dialling: Dialling,
-    ticket: Option<String>,
-) -> Result<Wire, Ended> {
-    let endpoint = (client.provider)(dialling).await;
-    let request = endpoint.map_err(Ended::NoEndpoint)?.into_client_request();
-    let failed = |error| Ended::Handshake(Box::new(error));
-    let mut request = request.map_err(failed)?;
-    if let Some(Ok(ticket)) = ticket.map(HeaderValue::try_from) {
-        request.headers_mut().insert(TICKET_HEADER, ticket);
-    }
-    if let Some(id) = dialling.resumes {
-        let id = HeaderValue::try_from(id.to_string()).map_err(|error| failed(error.into()))?;
-        request.headers_mut().insert(session::HEADER, id);
-    }
-    // Before anybody is dialled: no server makes this address a good one.
-    let mode = uri_mode(request.uri()).map_err(failed)?;
-    let is_tls = matches!(mode, Mode::Tls);
-    if is_tls
-        && !cfg!(any(
-            feature = "rustls-native-roots",
-            feature = "rustls-webpki-roots"
-        ))
-    {
-        return Err(failed(UrlError::TlsFeatureNotEnabled.into()));
-    }
-    let connected = connected(request, client).await;
-    Ok(connected.map_err(failed)?.0)
-}
-
-/// Nagle's algorithm is off: a message is a whole, and has nothing to wait for.
-#[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
-    use rustls::crypto::{CryptoProvider, ring};
-    if CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster, and then it is theirs.
-        let _ = ring::default_provider().install_default();
-    }
-    let connector = client.connector.clone();
-    connect_async_tls_with_config(request, Some(client.limits), true, connector).await
-}
-
-#[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]
-async fn connected(request: Request, client: &Client) -> Result<(Wire, Response), Error> {
-    connect_async_with_config(request, Some(client.limits), true).await
 }

@@ -1,6 +1,7 @@
 //! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
 //! events; [`within`] only bounds them.
 
+mod axum_chat;
 mod axum_payments;
 mod behind_envoy;
 mod behind_nginx;
@@ -11,6 +12,7 @@ mod load;
 mod postgres_orders;
 mod recorder;
 mod redis_counter;
+mod redis_herd;
 mod reqwest_client;
 mod servers;
 mod smol_client;
@@ -20,6 +22,8 @@ mod tower_service;
 mod trace;
 mod upstream;
 mod websocket_feed;
+mod websockets_behind_nginx;
+mod websockets_of_others;
 
 use std::time::Duration;
 

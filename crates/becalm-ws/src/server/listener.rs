@@ -118,14 +118,12 @@ impl Listener {
             return;
         }
         self.pause = None;
-        while self.queue.takes_more() {
-            let Some(open) = self.server.places().open() else {
-                return;
-            };
+        while self.queue.takes_more() && self.server.places().have_room() {
             match self.tcp.poll_accept(context) {
                 Poll::Ready(Ok((stream, address))) => {
                     let _ = stream.set_nodelay(true);
                     let group = self.group(address);
+                    let open = self.server.places().open();
                     if self
                         .queue
                         .push((stream, address, open), group, now)

@@ -113,6 +113,7 @@ impl Inner {
     /// Goes on with this connection: the bytes that are free now, and who has to know that it is not theirs any more.
     pub fn resume(&mut self, hello: &Hello, wakers: Arc<Wakers>) -> (usize, Option<Arc<Wakers>>) {
         self.progress = self.progressed(hello);
+        self.is_known = true;
         self.connection += 1;
         self.dial = hello.dial;
         self.peer = hello.peer();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::reconnect::{Healthy, Reconnect};
 use becalm::{Failure, Policy, StopReason};
-use becalm_ws::{CloseCode, CloseFrame, Ended, Event, Message, State};
+use becalm_ws::{CloseCode, CloseFrame, Ended, Event, Message, Overflow, Refused, State};
 use futures_util::{SinkExt, StreamExt};
 
 use crate::server::{Peer, Server};
@@ -126,6 +126,18 @@ async fn it_gives_up_once_and_a_person_has_it_dial_again() {
     assert_eq!(server.dials(), 3);
 }
 
+/// A program that sends first and reads then would never read that it was refused.
+#[tokio::test]
+async fn who_sends_to_a_socket_that_gave_up_waits_for_nothing() {
+    let server = Server::answering(|_| "HTTP/1.1 403 A\r\n\r\n".into()).await;
+    let mut feed = server.client().outbox(10, Overflow::Wait).open().unwrap();
+    within(feed.send("nine byte".into())).await.unwrap();
+    let full = within(feed.send("more".into())).await.unwrap_err();
+    assert_eq!(full, Refused::Full("more".into()));
+    let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+    assert_eq!(gave_up.reason, StopReason::Permanent);
+}
+
 #[tokio::test]
 async fn a_close_of_ours_reaches_the_peer_after_what_was_sent() {
     let (done, ended) = tokio::sync::oneshot::channel();
@@ -157,7 +169,50 @@ async fn a_close_of_ours_reaches_the_peer_after_what_was_sent() {
 }
 
 #[tokio::test]
-async fn accepting_and_closing_gets_no_more_dials_than_refusing() {
+async fn each_code_from_1000_to_4999_reaches_the_table_or_is_one_that_no_peer_may_send() {
+    const EACH: u16 = 250;
+    let ends = (1_000..5_000)
+        .step_by(usize::from(EACH))
+        .map(|first| async move {
+            let server = Server::new(move |number, peer| async move {
+                let number = u16::try_from(number).unwrap_or(u16::MAX);
+                if number <= EACH {
+                    close(peer, first + number - 1).await;
+                } else {
+                    std::future::pending::<()>().await;
+                }
+            })
+            .await;
+            let judged = Arc::new(Mutex::new(Vec::new()));
+            let seen = Arc::clone(&judged);
+            let again = Policy::fixed(Duration::from_millis(1)).attempts(Policy::UNLIMITED);
+            let client = server.client().reconnect(Reconnect::new(again));
+            let mut feed = client
+                .closing(move |code, _| {
+                    seen.lock().unwrap().push(code);
+                    Failure::transient()
+                })
+                .open()
+                .unwrap();
+            within(feed.flush()).await.unwrap();
+            let all = async {
+                while server.dials() <= usize::from(EACH) {
+                    let nothing = tokio::time::timeout(Duration::from_millis(5), feed.next());
+                    assert!(nothing.await.is_err(), "it never gives up");
+                }
+            };
+            within(all).await;
+            judged.lock().unwrap().clone()
+        });
+    let judged = futures_util::future::join_all(ends).await.concat();
+    // The others come out of tungstenite as a 1002 that its peer never sent, and pass as 1014 does.
+    let may_be_sent = |code: &u16| matches!(*code, 1000..=1003 | 1007..=1013 | 3000..=4999);
+    let expected: Vec<u16> = (1_000..5_000).filter(may_be_sent).collect();
+    assert_eq!(judged, expected);
+}
+
+#[tokio::test]
+async fn two_hundred_get_no_more_dials_from_accepting_and_closing_than_from_refusing() {
     let dials = |accepts: bool, healthy: Healthy| async move {
         let server = Server::raw(move |_, stream| async move {
             if accepts {
@@ -167,18 +222,32 @@ async fn accepting_and_closing_gets_no_more_dials_than_refusing() {
             }
         })
         .await;
-        let policy = Policy::fixed(Duration::from_millis(1)).attempts(20);
+        let policy = Policy::fixed(Duration::from_millis(1)).attempts(5);
         let settings = Reconnect::new(policy).healthy(healthy);
-        let mut feed = server.client().reconnect(settings).open().unwrap();
-        let told = tokio::time::timeout(Duration::from_millis(500), feed.next()).await;
-        (server.dials(), told.is_ok())
+        let client = server.client().reconnect(settings);
+        let all = (0..200).map(|_| {
+            let mut feed = client.open().unwrap();
+            async move { feed.next().await }
+        });
+        let all = async {
+            tokio::select! {
+                told = futures_util::future::join_all(all) => told.len(),
+                () = async {
+                    while server.dials() < 2_000 {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                } => 0,
+            }
+        };
+        let gave_up = within(all).await;
+        (server.dials(), gave_up)
     };
-    let lasting = Healthy::After(Duration::from_secs(5));
-    assert_eq!(dials(false, lasting).await, (20, true));
-    assert_eq!(dials(true, lasting).await, (20, true));
+    let lasting = Healthy::After(Duration::from_secs(60));
+    assert_eq!(dials(false, lasting).await, (1_000, 200));
+    assert_eq!(dials(true, lasting).await, (1_000, 200));
     // What counts anew on open never ends.
     let (hammered, gave_up) = dials(true, Healthy::After(Duration::ZERO)).await;
-    assert!(hammered > 20 && !gave_up, "{hammered}");
+    assert!(hammered >= 2_000 && gave_up == 0, "{hammered}");
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Does a WebSocket come back, once at a time, and does nothing go silently? Against real servers on loopback.
 
 mod closes;
+mod faults;
 mod handshakes;
+mod javascript;
 mod messages;
 mod server;
 mod sessions;

@@ -89,6 +89,13 @@ impl Server {
         self.address.parse().expect("an address")
     }
 
+    /// By the name `localhost`.
+    #[cfg(feature = "rustls-webpki-roots")]
+    pub fn tls_uri(&self) -> Uri {
+        let address = self.address.replace("ws://127.0.0.1", "wss://localhost");
+        address.parse().expect("an address")
+    }
+
     pub fn dials(&self) -> usize {
         self.dials.load(Ordering::SeqCst)
     }
@@ -110,12 +117,13 @@ impl Drop for Server {
 }
 
 /// Up to the end of its head.
-pub async fn read_request(stream: &mut TcpStream) {
+pub async fn read_request(stream: &mut TcpStream) -> Vec<u8> {
     let mut read = Vec::new();
     while !read.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
             Ok(byte) => read.push(byte),
-            Err(_) => return,
+            Err(_) => break,
         }
     }
+    read
 }

@@ -60,3 +60,25 @@ async fn who_has_slept_asks_at_once() {
     within(feed.next()).await.unwrap().unwrap();
     assert_eq!(server.dials(), 2);
 }
+
+#[tokio::test]
+async fn who_is_slow_to_read_does_not_take_the_peer_for_dead() {
+    let server = Server::new(|_, mut peer| async move {
+        for text in ["one", "two"] {
+            let _ = peer.send(text.into()).await;
+        }
+        while let Some(Ok(_)) = peer.next().await {}
+    })
+    .await;
+    let heartbeat = Heartbeat::new(Duration::from_millis(20), Duration::from_millis(20));
+    let socket = server.client().heartbeat(heartbeat).open().unwrap();
+    let (mut sink, mut stream) = socket.split();
+    within(stream.next()).await.unwrap().unwrap();
+    // Meanwhile the other half goes on to send.
+    for _ in 0..60 {
+        within(sink.send("work".into())).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let second = within(stream.next()).await.unwrap().unwrap();
+    assert_eq!((second.to_text().unwrap(), server.dials()), ("two", 1));
+}

@@ -411,3 +411,32 @@ impl<R: Random> AdmissionController<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::AddressGroup;
+
+    /// Each of a flood is of a process that shares the keys, and each is in time.
+    #[test]
+    fn a_flood_of_tickets_of_other_processes_takes_no_memory_without_bound() {
+        let settings = Admission::per_second(10).patience(Duration::from_secs(2));
+        let mut door = AdmissionController::new(settings, SplitMix64::new(7)).unwrap();
+        let now = Instant::ZERO;
+        for group in 0..100 {
+            let _ = door.arrive(now, &Arrival::of(AddressGroup::new(group)));
+        }
+        assert!(!door.book.is_empty());
+        for number in 0..100_000_u64 {
+            let expires = now.after(Duration::from_secs(1));
+            let claims = Claims::new(number << 32, now, expires);
+            let _ = door.arrive(now, &Arrival::of(AddressGroup::new(number)).ticket(claims));
+        }
+        // Ten in half of the patience.
+        assert!(door.used.len() <= 42, "{}", door.used.len());
+        assert!(door.waiting() <= 30, "{}", door.waiting());
+        assert!(door.book.len() <= 1200, "{}", door.book.len());
+        door.settle(now.after(Duration::from_secs(2)));
+        assert_eq!(door.used.len(), 0);
+    }
+}

@@ -19,13 +19,13 @@ use crate::call::Decision;
 use crate::classify::Failure;
 use crate::duration::nanos;
 use crate::hint::{Hint, HintMode};
-use crate::lone::{Lone, Position};
+use crate::lone::Position;
 use crate::policy::InvalidPolicy;
 use crate::rng::{Random, SplitMix64, uniform};
 use crate::stop::StopReason;
 use crate::time::Instant;
 
-use super::{Healthy, Reconnect};
+use super::{Healthy, Plan, Reconnect};
 
 /// One connection that comes back, without IO.
 ///
@@ -49,8 +49,7 @@ use super::{Healthy, Reconnect};
 /// ```
 #[derive(Debug)]
 pub struct Reconnector<T = (), R = SplitMix64> {
-    dials: Lone,
-    healthy: Healthy,
+    plan: Plan,
     random: R,
     state: State,
     /// Where the count and the backoff stand since the last healthy connection.
@@ -117,13 +116,16 @@ impl<T, R: Random> Reconnector<T, R> {
     /// # Errors
     ///
     /// The policy is invalid.
-    pub fn new(reconnect: Reconnect, mut random: R, now: Instant) -> Result<Self, InvalidPolicy> {
-        let spread = uniform(&mut random, 0, nanos(reconnect.start_spread));
-        let dials = Lone::new(reconnect.policy, Duration::ZERO)?;
-        Ok(Self {
-            deadline: dials.deadline(now),
-            dials,
-            healthy: reconnect.healthy,
+    pub fn new(reconnect: Reconnect, random: R, now: Instant) -> Result<Self, InvalidPolicy> {
+        Ok(Self::of(&reconnect.plan()?, random, now))
+    }
+
+    /// As [`new`](Self::new), one of many with the same plan.
+    pub fn of(plan: &Plan, mut random: R, now: Instant) -> Self {
+        let spread = uniform(&mut random, 0, nanos(plan.valid().start_spread));
+        Self {
+            deadline: plan.valid().dials.deadline(now),
+            plan: plan.clone(),
             random,
             state: State::Waiting {
                 until: now.after(Duration::from_nanos(spread)),
@@ -134,7 +136,7 @@ impl<T, R: Random> Reconnector<T, R> {
             is_offline: false,
             advised: None,
             handed: None,
-        })
+        }
     }
 
     /// What the driver is to do next.
@@ -164,7 +166,7 @@ impl<T, R: Random> Reconnector<T, R> {
     pub fn opened(&mut self, id: DialId, now: Instant) -> bool {
         let is_wanted = id == self.last && self.state == State::Connecting;
         if is_wanted {
-            let is_healthy = self.healthy == Healthy::After(Duration::ZERO);
+            let is_healthy = self.plan.valid().healthy == Healthy::After(Duration::ZERO);
             self.state = State::Open {
                 since: now,
                 is_healthy,
@@ -175,7 +177,7 @@ impl<T, R: Random> Reconnector<T, R> {
 
     /// Reports that a message has come over a connection.
     pub fn message(&mut self, id: DialId) {
-        if self.healthy == Healthy::FirstMessage {
+        if self.plan.valid().healthy == Healthy::FirstMessage {
             self.healthy(id);
         }
     }
@@ -205,7 +207,7 @@ impl<T, R: Random> Reconnector<T, R> {
         }
         let mut failure = *failure;
         failure.hint = failure.hint.or(self.advised.take());
-        let decision = self.dials.on_failure(
+        let decision = self.plan.valid().dials.on_failure(
             &mut self.position,
             now,
             self.deadline,
@@ -285,16 +287,16 @@ impl<T, R: Random> Reconnector<T, R> {
     }
 
     fn has_lasted(&self, since: Instant, now: Instant) -> bool {
-        matches!(self.healthy, Healthy::After(least) if now.since(since) >= least)
+        matches!(self.plan.valid().healthy, Healthy::After(least) if now.since(since) >= least)
     }
 
     fn ignores_hints(&self) -> bool {
-        self.dials.policy().hint == HintMode::Ignore
+        self.plan.valid().dials.policy().hint == HintMode::Ignore
     }
 
     fn count_anew(&mut self, now: Instant) {
         self.position = Position::FIRST_TRY;
-        self.deadline = self.dials.deadline(now);
+        self.deadline = self.plan.valid().dials.deadline(now);
     }
 
     fn come_soon(&mut self, now: Instant) {
@@ -303,7 +305,7 @@ impl<T, R: Random> Reconnector<T, R> {
             as_asked: false,
         } = &mut self.state
         {
-            let policy = self.dials.policy();
+            let policy = self.plan.valid().dials.policy();
             let spread = nanos(policy.base.min(policy.cap));
             let soon = now.after(Duration::from_nanos(uniform(&mut self.random, 0, spread)));
             *until = soon.min(*until);

@@ -21,4 +21,4 @@ pub use connection::{Builder, Get, Held, NoConnection, SharedConnection};
 pub use machine::{Dial, DialId, Next, Reconnector};
 #[cfg(feature = "std")]
 pub use pacer::{InvalidPacer, Pacer, Permit};
-pub use settings::{Healthy, Reconnect};
+pub use settings::{Healthy, Plan, Reconnect};

@@ -28,6 +28,8 @@ fn event() -> impl Strategy<Value = Event> {
     let dial = || prop_oneof![4 => Just(0_usize), 1 => 0..4_usize];
     prop_oneof![
         8 => (0..20_000_u64).prop_map(Event::Passes),
+        // A machine that slept for days.
+        1 => (0..1_000_000_000_u64).prop_map(Event::Passes),
         6 => dial().prop_map(Event::Opened),
         6 => (dial(), 0..10_u8).prop_map(|(dial, kind)| Event::Failed(dial, kind)),
         1 => dial().prop_map(Event::Message),

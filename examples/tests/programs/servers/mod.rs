@@ -6,6 +6,7 @@ pub mod lines;
 pub mod nginx;
 pub mod postgres;
 pub mod redis;
+pub mod websockets;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -45,20 +46,28 @@ pub fn terminate(process: &mut Option<Child>) {
 /// Whether this program runs. Where everything is checked, that it does not is a failure.
 pub fn is_installed(program: &str, from: &str) -> bool {
     let mut version = Command::new(program);
-    version
-        .arg("-v")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let is_there = version.status().is_ok();
+    let output = version.arg("-v").stdout(Stdio::null());
+    // Some say it with a status of their own.
+    is_found(output.stderr(Stdio::null()).status().is_ok(), program, from)
+}
+
+/// Whether this command succeeds, as [`is_installed`].
+pub fn is_there(command: &mut Command, from: &str) -> bool {
+    let ended = command.stderr(Stdio::null()).status();
+    let is_there = ended.is_ok_and(|status| status.success());
+    is_found(is_there, &command.get_program().to_string_lossy(), from)
+}
+
+fn is_found(is_found: bool, program: &str, from: &str) -> bool {
     let is_all_checked = std::env::var_os("CI").is_some();
     assert!(
-        is_there || !is_all_checked,
+        is_found || !is_all_checked,
         "install {from}: `{program}` does not run"
     );
-    if !is_there {
+    if !is_found {
         eprintln!("left out: `{program}` does not run; it comes from {from}");
     }
-    is_there
+    is_found
 }
 
 /// Comes back when the server accepts connections here.

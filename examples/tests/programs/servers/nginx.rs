@@ -14,8 +14,8 @@ pub struct Nginx {
     directory: TempDir,
     process: Option<Child>,
     /// Over HTTP/1, and over HTTP/2 in clear; the latter two close a connection after seven requests, or
-    /// as soon as nothing has come for some milliseconds.
-    pub ports: [u16; 4],
+    /// as soon as nothing has come for some milliseconds. Or for WebSockets.
+    pub ports: Vec<u16>,
 }
 
 impl Nginx {
@@ -24,15 +24,28 @@ impl Nginx {
     /// Under `/limited` a second request within a second is rejected, and so it is under `/limited-with-hint`, with
     /// `Retry-After: 1`.
     pub async fn start(upstream: u16) -> Option<Self> {
+        Self::start_with(4, |ports| for_http(upstream, ports)).await
+    }
+
+    /// In front of WebSockets; its second port gives a connection up on which nothing comes for a second. It waits 300 ms
+    /// for the connections of a worker that is to end.
+    pub async fn for_websockets(upstream: u16) -> Option<Self> {
+        Self::start_with(2, |ports| for_websockets(upstream, ports)).await
+    }
+
+    async fn start_with(
+        ports: usize,
+        configuration: impl FnOnce(&[u16]) -> String,
+    ) -> Option<Self> {
         if !is_installed("nginx", "Debian's package nginx-light") {
             return None;
         }
         let mut server = Self {
             directory: TempDir::new().expect("a directory"),
             process: None,
-            ports: std::array::from_fn(|_| free_port()),
+            ports: (0..ports).map(|_| free_port()).collect(),
         };
-        fs::write(server.path("nginx.conf"), server.configuration(upstream)).expect("a file");
+        fs::write(server.path("nginx.conf"), configuration(&server.ports)).expect("a file");
         server.start_again().await;
         Some(server)
     }
@@ -44,14 +57,26 @@ impl Nginx {
         nginx.arg("-e").arg(self.path("error.log"));
         let process = nginx.stderr(Stdio::null()).spawn().expect("nginx runs");
         let process = self.process.insert(process);
-        for port in self.ports {
-            listens(process, port).await;
+        for port in &self.ports {
+            listens(process, *port).await;
         }
     }
 
     /// Starts a new worker; the old one ends its requests, closes idle connections and goes.
     pub fn reload(&self) {
         signal(self.process.as_ref().expect("it runs"), "HUP");
+    }
+
+    /// Its worker reads nothing more and answers nothing, or goes on.
+    pub fn stall(&self, is_stalled: bool) {
+        let master = self.process.as_ref().expect("it runs").id();
+        let workers = fs::read_to_string(format!("/proc/{master}/task/{master}/children"));
+        let workers = workers.expect("Linux tells of children");
+        let sent = Command::new("kill")
+            .arg(if is_stalled { "-STOP" } else { "-CONT" })
+            .args(workers.split_whitespace())
+            .status();
+        assert!(sent.expect("kill runs").success());
     }
 
     /// Closes all connections, in the middle of their requests.
@@ -75,44 +100,73 @@ impl Nginx {
     fn path(&self, file: &str) -> std::path::PathBuf {
         self.directory.path().join(file)
     }
-
-    fn configuration(&self, upstream: u16) -> String {
-        let [http1, http2, closing1, closing2] = self.ports;
-        format!(
-            "daemon off; worker_processes 1; pid nginx.pid; user root;
-            events {{ worker_connections 512; }}
-            http {{
-                log_format status $status;
-                access_log access.log status;
-                client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-                uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-                limit_req_zone $server_addr zone=slow:1m rate=1r/s;
-                upstream shop {{ server 127.0.0.1:{upstream}; keepalive 16; }}
-                proxy_http_version 1.1;
-                proxy_set_header Connection '';
-                server {{
-                    listen 127.0.0.1:{http1};
-                    listen 127.0.0.1:{http2} http2;
-                    location / {{ proxy_pass http://shop; }}
-                    location /limited {{ limit_req zone=slow; proxy_pass http://shop; }}
-                    location /limited-with-hint {{
-                        limit_req zone=slow; add_header Retry-After 1 always; proxy_pass http://shop;
-                    }}
-                }}
-                server {{
-                    listen 127.0.0.1:{closing1};
-                    listen 127.0.0.1:{closing2} http2;
-                    keepalive_requests 7;
-                    keepalive_timeout 10ms;
-                    location / {{ proxy_pass http://shop; }}
-                }}
-            }}"
-        )
-    }
 }
 
 impl Drop for Nginx {
     fn drop(&mut self) {
         self.stop_at_once();
     }
+}
+
+fn for_http(upstream: u16, ports: &[u16]) -> String {
+    let [http1, http2, closing1, closing2] = ports else {
+        panic!("four ports")
+    };
+    format!(
+        "daemon off; worker_processes 1; pid nginx.pid; user root;
+        events {{ worker_connections 512; }}
+        http {{
+            log_format status $status;
+            access_log access.log status;
+            client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+            limit_req_zone $server_addr zone=slow:1m rate=1r/s;
+            upstream shop {{ server 127.0.0.1:{upstream}; keepalive 16; }}
+            proxy_http_version 1.1;
+            proxy_set_header Connection '';
+            server {{
+                listen 127.0.0.1:{http1};
+                listen 127.0.0.1:{http2} http2;
+                location / {{ proxy_pass http://shop; }}
+                location /limited {{ limit_req zone=slow; proxy_pass http://shop; }}
+                location /limited-with-hint {{
+                    limit_req zone=slow; add_header Retry-After 1 always; proxy_pass http://shop;
+                }}
+            }}
+            server {{
+                listen 127.0.0.1:{closing1};
+                listen 127.0.0.1:{closing2} http2;
+                keepalive_requests 7;
+                keepalive_timeout 10ms;
+                location / {{ proxy_pass http://shop; }}
+            }}
+        }}"
+    )
+}
+
+fn for_websockets(upstream: u16, ports: &[u16]) -> String {
+    let [patient, impatient] = ports else {
+        panic!("two ports")
+    };
+    format!(
+        "daemon off; worker_processes 1; pid nginx.pid; user root;
+        worker_shutdown_timeout 300ms;
+        events {{ worker_connections 512; }}
+        http {{
+            access_log off;
+            client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+            proxy_http_version 1.1;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection upgrade;
+            server {{
+                listen 127.0.0.1:{patient};
+                location / {{ proxy_pass http://127.0.0.1:{upstream}; }}
+            }}
+            server {{
+                listen 127.0.0.1:{impatient};
+                location / {{ proxy_pass http://127.0.0.1:{upstream}; proxy_read_timeout 1s; }}
+            }}
+        }}"
+    )
 }

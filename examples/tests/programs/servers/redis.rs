@@ -27,6 +27,10 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    pub fn address(&self) -> (&'static str, u16) {
+        ("127.0.0.1", self.port)
+    }
+
     pub fn start(&mut self) {
         let mut server = Command::new("redis-server");
         server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
