@@ -15,13 +15,13 @@ pub async fn chat(
     let mut is_over = false;
     loop {
         tokio::select! {
-            line = says.recv(), if !is_over => match line {
-                Some(line) => handle.send(line).await?,
-                None => {
-                    is_over = true;
-                    handle.close(None);
+            line = says.recv(), if !is_over => {
+                is_over = line.is_none();
+                match line {
+                    Some(line) => handle.send(line).await?,
+                    None => handle.close(None),
                 }
-            },
+            }
             line = room.next() => match line {
                 Some(line) => hears(line?.to_text()?),
                 None => return Ok(()),
