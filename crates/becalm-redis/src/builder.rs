@@ -77,8 +77,8 @@ impl Builder {
         E: Into<BoxError>,
     {
         self.provider = Some(Arc::new(move |renew| {
-            let provided = provider(renew);
-            Box::pin(async { provided.await.map_err(Into::into) })
+            let login = provider(renew);
+            Box::pin(async { login.await.map_err(Into::into) })
         }));
         self
     }

@@ -114,7 +114,7 @@ impl Dialler {
         });
         if let Some(provider) = &self.provider {
             let provided = provider(renew).await;
-            credentials = Some(provided.map_err(|error| io::Error::other(error))?);
+            credentials = Some(provided.map_err(io::Error::other)?);
         }
         let counts = Arc::<Counts>::default();
         let stream = Counted::new(self.stream().await?, Arc::clone(&counts));

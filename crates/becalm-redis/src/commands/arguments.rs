@@ -152,7 +152,7 @@ pub(super) fn hash_fields(words: Arguments<'_>) -> Repeat {
 pub(super) fn msetex(words: Arguments<'_>) -> Repeat {
     let pairs = words
         .get(1)
-        .and_then(|count| str::from_utf8(count).ok()?.parse().ok());
+        .and_then(|count| std::str::from_utf8(count).ok()?.parse().ok());
     let options = pairs.and_then(|pairs: usize| pairs.checked_mul(2)?.checked_add(2));
     once_if(options.is_none_or(|first| words.has(first, &["NX", "XX"])))
 }

@@ -34,8 +34,8 @@ pub enum Repeat {
 /// ```
 pub fn repeat(command: &Cmd) -> Repeat {
     let arguments = Arguments::of(command);
-    match table::row(&arguments) {
-        Some(row) => row.rule.repeat(&arguments),
+    match table::row(arguments) {
+        Some(row) => row.rule.repeat(arguments),
         None => Repeat::Once,
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn repeat_all(pipeline: &Pipeline) -> Repeat {
 /// The name of a command, as it was given.
 pub(crate) fn name(command: &Cmd) -> &str {
     match command.args_iter().next() {
-        Some(Arg::Simple(name)) => str::from_utf8(name).unwrap_or_default(),
+        Some(Arg::Simple(name)) => std::str::from_utf8(name).unwrap_or_default(),
         _ => "",
     }
 }

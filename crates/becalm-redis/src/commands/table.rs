@@ -24,10 +24,10 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub fn repeat(self, arguments: &Arguments<'_>) -> Repeat {
+    pub fn repeat(self, arguments: Arguments<'_>) -> Repeat {
         match self {
             Self::Is(repeat) => repeat,
-            Self::By(decide) => decide(*arguments),
+            Self::By(decide) => decide(arguments),
         }
     }
 }
@@ -36,7 +36,7 @@ impl Rule {
 const LONGEST: usize = 32;
 
 /// The row of this command; that of its subcommand, where it has such.
-pub(super) fn row(arguments: &Arguments<'_>) -> Option<Row> {
+pub(super) fn row(arguments: Arguments<'_>) -> Option<Row> {
     let mut words = arguments.from(0);
     let (first, second) = (words.next()?, words.next());
     let mut name = [0; LONGEST];
