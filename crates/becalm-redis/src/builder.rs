@@ -18,7 +18,8 @@ use crate::dial::{BoxError, Credentials, Dialler, Provider};
 ///
 /// | setting | default |
 /// |---|---|
-/// | [`commands`](Self::commands) | 4 attempts, full jitter under 50 ms x 2, 15 s in all, a budget of 10 % retries |
+/// | [`commands`](Self::commands) | 4 attempts, full jitter under 50 ms x 2, a budget of 10 % retries |
+/// | [`patience`](Self::patience) | a command waits 15 s for a connection |
 /// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
 /// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
 /// | [`response_timeout`](Self::response_timeout) | 1 s |
@@ -32,6 +33,7 @@ pub struct Builder {
     commands: Option<Retrier>,
     reconnect: Reconnect,
     pacer: Option<Pacer>,
+    patience: Duration,
     response_timeout: Duration,
     idle: Duration,
 }
@@ -58,6 +60,7 @@ impl Builder {
             commands: None,
             reconnect: Reconnect::for_commands(),
             pacer: None,
+            patience: Duration::from_secs(15),
             response_timeout: Duration::from_secs(1),
             idle: Duration::from_secs(30),
         };
@@ -83,8 +86,8 @@ impl Builder {
         self
     }
 
-    /// Sets how commands are repeated: their policy, budget, observer. What its deadline leaves, a command waits for a connection,
-    /// without an attempt.
+    /// Sets how commands are repeated: their policy, budget, observer. A policy with a deadline bounds a command with all of its
+    /// waits, and costs each some 0.5 µs; without one the default bounds each attempt.
     pub fn commands(mut self, commands: Retrier) -> Self {
         self.commands = Some(commands);
         self
@@ -99,6 +102,13 @@ impl Builder {
     /// Sets the pacer of its dials, which connections to one server may share.
     pub fn pacer(mut self, pacer: Pacer) -> Self {
         self.pacer = Some(pacer);
+        self
+    }
+
+    /// Sets how long a command waits for a connection, if no deadline leaves less. It burns no attempt, and the end of it is the end of the
+    /// command.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -123,7 +133,6 @@ impl Builder {
         let commands = match self.commands {
             Some(commands) => commands,
             None => Policy::exponential(Duration::from_millis(50))
-                .deadline(Duration::from_secs(15))
                 .builder()
                 .name("redis")
                 .build()?,
@@ -157,6 +166,7 @@ impl Builder {
             dialler,
             commands,
             pacer,
+            patience: self.patience,
             response_timeout,
         }))
     }

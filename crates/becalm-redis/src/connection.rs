@@ -30,6 +30,7 @@ pub(crate) struct Core {
     pub dialler: Arc<Dialler>,
     pub commands: Retrier,
     pub pacer: Pacer,
+    pub patience: Duration,
     pub response_timeout: Duration,
 }
 
@@ -124,7 +125,8 @@ impl Connection {
         attempt: Attempt,
     ) -> Result<R::Answer, Failed<R::Answer>> {
         let within = attempt.timeout();
-        let held = self.core.shared.get(within).await;
+        let patience = within.map_or(self.core.patience, |within| within.min(self.core.patience));
+        let held = self.core.shared.get(Some(patience)).await;
         let mut held = held.map_err(Failed::NoConnection)?;
         if let Some(within) = within.filter(|within| *within < self.core.response_timeout) {
             held.redis.set_response_timeout(within);

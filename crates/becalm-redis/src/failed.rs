@@ -186,7 +186,8 @@ impl<T> Failed<T> {
 impl<T> Classify for Failed<T> {
     fn classify(&self) -> Failure {
         match self {
-            Self::NoConnection(none) => none.classify(),
+            // It has waited for as long as it may, or there is nothing to wait for.
+            Self::NoConnection(_) => Failure::permanent().unsent(),
             Self::Broken(failure, _) | Self::Refused(failure, _) => *failure,
         }
     }

@@ -3,8 +3,9 @@
 //! The names and flags are those of `COMMAND` of Redis 7.0 to 8.8 (redis.io, "Commands"); what a repetition does was read from
 //! their pages and run twice against once, as `tests/commands` does it again.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use super::Repeat::{self, Dedicated, Freely, Once};
 use super::arguments::{self, Arguments};
@@ -66,7 +67,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
         .flat_map(|group| group.commands.split_whitespace())
 }
 
-static ROWS: LazyLock<HashMap<&'static [u8], Row>> = LazyLock::new(|| {
+static ROWS: LazyLock<FxHashMap<&'static [u8], Row>> = LazyLock::new(|| {
     let rows = TABLE.iter().flat_map(|group| {
         let Group { rule, why, .. } = *group;
         let names = group.commands.split_whitespace();
