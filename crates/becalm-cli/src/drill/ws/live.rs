@@ -247,7 +247,10 @@ mod tests {
             setup: &setup,
             variant: &storm.variant,
             recording: &storm.held.recording,
-            marks: storm.held.marks,
+            marks: Marks {
+                start: BUCKET,
+                ..storm.held.marks
+            },
             now: Duration::from_secs(9),
         };
         let line = line(&view, 8);
