@@ -78,7 +78,7 @@ export class Session {
   }
 
   #take(data) {
-    if (!(data instanceof ArrayBuffer)) return this.#socket.close(4000, "no envelope");
+    if (!(data instanceof ArrayBuffer)) return this.#breaks("no envelope");
     const view = new DataView(data);
     const u64 = (at) => Number(view.getBigUint64(at));
     const kind = view.getUint8(0);
@@ -97,7 +97,7 @@ export class Session {
       this.#answered();
       this.#on.cold?.(view.getUint8(1), lost);
     } else if (kind === 4 || kind === 5) {
-      if (u64(1) !== this.#received + 1) return this.#socket.close(4000, "a message is missing");
+      if (u64(1) !== this.#received + 1) return this.#breaks("a message is missing");
       this.#hear(u64(9));
       this.#received += 1;
       this.#owed += data.byteLength - HEAD + EACH;
@@ -113,6 +113,13 @@ export class Session {
       this.#name.fill(0);
     }
     this.#flush();
+  }
+
+  /** The session is of no use: the next connection begins a new one. */
+  #breaks(reason) {
+    this.#name.fill(0);
+    this.#open = false;
+    this.#socket.close(4000, reason);
   }
 
   #answered() {

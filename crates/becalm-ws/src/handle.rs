@@ -1,6 +1,7 @@
 //! How does the rest of a program talk to a socket that a task owns?
 
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     inner: Mutex<Inner>,
     /// Notified when there is room in the outbox.
     room: Notify,
+    /// By the wire or a timer, since it was asked last.
+    was_woken: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -50,8 +53,8 @@ pub(crate) struct Inner {
     /// The tasks that poll the socket as a stream and as a sink: two, where it is split.
     reader: Half,
     writer: Half,
-    /// The sink waits for room in the outbox.
-    wants_room: bool,
+    /// Somebody may wait for room in the outbox.
+    was_full: bool,
 }
 
 /// One that polls the socket. Its waker stays when it waits no longer: most often it is the one of the next time.
@@ -79,6 +82,23 @@ impl Half {
         }
         self.waker.clone()
     }
+}
+
+/// A half of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Stream,
+    Sink,
+}
+
+/// What one who drives a socket finds.
+pub(crate) struct Look {
+    pub orders: Vec<Order>,
+    pub dropped: Vec<Message>,
+    /// There are messages to be sent.
+    pub has_waiting: bool,
+    /// Dropped without the lock: it may run anything.
+    _old: Option<Waker>,
 }
 
 /// What is asked of a socket.
@@ -175,9 +195,10 @@ impl Shared {
                 state: State::Connecting,
                 reader: Half::default(),
                 writer: Half::default(),
-                wants_room: false,
+                was_full: false,
             }),
             room: Notify::new(),
+            was_woken: AtomicBool::new(true),
         }
     }
 
@@ -195,7 +216,9 @@ impl Shared {
         if inner.state == State::Closed {
             return Err(Refused::Closed(message));
         }
-        inner.outbox.push(message)
+        let pushed = inner.outbox.push(message);
+        inner.was_full |= matches!(pushed, Err(Refused::Full(_)));
+        pushed
     }
 
     fn order(&self, order: Order) {
@@ -203,37 +226,51 @@ impl Shared {
         self.wake_all();
     }
 
-    /// From here on this task is woken when there is something for the stream.
-    pub fn wake_reader(&self, waker: &Waker) {
-        let old = self.lock().reader.wait(waker);
-        drop(old);
+    /// From here on this task is woken when there is something for its half. What the handles have asked for.
+    pub fn look(&self, side: Side, waker: &Waker) -> Look {
+        let mut inner = self.lock();
+        let half = match side {
+            Side::Stream => &mut inner.reader,
+            Side::Sink => &mut inner.writer,
+        };
+        let old = half.wait(waker);
+        Look {
+            orders: mem::take(&mut inner.orders),
+            dropped: mem::take(&mut inner.outbox.dropped),
+            has_waiting: !inner.outbox.is_empty(),
+            _old: old,
+        }
     }
 
-    /// From here on this task is woken when there is something for the sink.
-    pub fn wake_writer(&self, waker: &Waker) {
-        let old = self.lock().writer.wait(waker);
-        drop(old);
+    /// Whether the wire or a timer has woken it since it was asked last.
+    pub fn was_woken(&self) -> bool {
+        self.was_woken.swap(false, Ordering::AcqRel)
     }
 
-    /// The stream has what it waited for.
-    pub fn reader_is_served(&self) {
-        self.lock().reader.is_waiting = false;
+    pub fn is_woken(&self) -> bool {
+        self.was_woken.load(Ordering::Acquire)
     }
 
-    /// The sink has what it waited for.
-    pub fn writer_is_served(&self) {
-        self.lock().writer.is_waiting = false;
+    /// What is left for the sink: how many bytes wait, and whether they do so for nothing, since it gave up. Where
+    /// all is done it waits no longer.
+    pub fn left(&self, is_flushed: bool) -> (usize, bool) {
+        let mut inner = self.lock();
+        let left = inner.outbox.bytes();
+        inner.writer.is_waiting &= !is_flushed || left > 0;
+        (left, inner.state == State::GaveUp)
     }
 
-    /// The sink waits for room, if only for that.
-    pub fn want_room(&self) {
-        self.lock().wants_room = true;
+    /// The oldest message, and whether it is the last one.
+    pub fn pop(&self) -> Option<(Message, bool)> {
+        let mut inner = self.lock();
+        let message = inner.outbox.pop()?;
+        Some((message, inner.outbox.is_empty()))
     }
 
     /// There is room in the outbox.
     pub fn has_room(&self) {
-        self.room.notify_waiters();
-        if mem::take(&mut self.lock().wants_room) {
+        if mem::take(&mut self.lock().was_full) {
+            self.room.notify_waiters();
             self.wake_sink();
         }
     }
@@ -270,10 +307,11 @@ impl Shared {
 /// What the wire and the timers wake, whichever half of a split socket has polled them.
 impl Wake for Shared {
     fn wake(self: Arc<Self>) {
-        self.wake_all();
+        self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        self.was_woken.store(true, Ordering::Release);
         self.wake_all();
     }
 }

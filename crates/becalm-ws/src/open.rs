@@ -31,6 +31,8 @@ pub(crate) struct Open {
     answer_by: Instant,
     /// Something was written that the wire may still hold.
     is_unflushed: bool,
+    /// Nothing was left to read, and nothing has woken it since.
+    is_drained: bool,
 }
 
 /// A close that has begun: by whom, and when it is over at the latest.
@@ -65,7 +67,13 @@ impl Open {
             closing: None,
             answer_by: now.after(client.dial_patience),
             is_unflushed: false,
+            is_drained: false,
         }
+    }
+
+    /// Something may have come.
+    pub fn wake(&mut self) {
+        self.is_drained = false;
     }
 
     /// Begins to close: what waits is sent first, the frame after it.
@@ -110,19 +118,20 @@ impl Open {
         client: &Settings,
         shared: &Shared,
         mut session: Option<&mut Resuming>,
-        is_to_read: bool,
+        (has_waiting, is_to_read): (bool, bool),
         now: Instant,
         context: &mut Context<'_>,
     ) -> Came {
         loop {
             let sent = match session.as_deref_mut() {
-                None => self.send(client, shared, context),
+                None if has_waiting => self.send(client, shared, context),
+                None => Ok(()),
                 Some(session) => self.send_for(session, client, shared, now, context),
             };
             if let Err(error) = sent {
                 return Came::Ended(broken(error));
             }
-            if !is_to_read {
+            if !is_to_read || self.is_drained {
                 break;
             }
             match self.read(client, shared, session.as_deref_mut(), now, context) {
@@ -165,7 +174,10 @@ impl Open {
                     return Some(Read::Came(Came::Ended(self.ended_with(Some(error)))));
                 }
                 Poll::Ready(None) => return Some(Read::Came(Came::Ended(self.ended_with(None)))),
-                Poll::Pending => return None,
+                Poll::Pending => {
+                    self.is_drained = true;
+                    return None;
+                }
             };
             self.pulse.heard(now);
             match read {
@@ -289,16 +301,16 @@ impl Open {
         shared: &Shared,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let mut has_room = false;
-        while self.closing.is_none() && !shared.lock().outbox.is_empty() {
+        let (mut has_room, mut is_last) = (false, false);
+        while self.closing.is_none() && !is_last {
             match Pin::new(&mut self.wire).poll_ready(context) {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => break,
             }
-            let Some(message) = shared.lock().outbox.pop() else {
+            let Some((message, is_now_empty)) = shared.pop() else {
                 break;
             };
-            has_room = true;
+            (has_room, is_last) = (true, is_now_empty);
             self.is_unflushed = true;
             // It would be too long for every connection.
             if client

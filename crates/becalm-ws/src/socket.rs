@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use crate::client::Settings;
 use crate::dial::dialled;
-use crate::handle::{Order, Shared};
+use crate::handle::{Look, Order, Shared, Side};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
 use crate::{Dialling, Ended, Event, GaveUp, Handle, Refused, State};
@@ -43,14 +43,23 @@ struct Socket {
     inbox: Option<Message>,
     /// What outlives connections, where sessions are kept.
     session: Option<Box<Resuming>>,
-    timer: Option<(Instant, Sleep)>,
+    timer: Option<Timer>,
     /// How the last connection ended.
     ended: Option<Ended>,
     login_was_refused: bool,
     waits_until: Option<Instant>,
     /// What the sink could not put into a full outbox.
     unsent: Option<Message>,
+    /// Until all that it was given has been written.
+    sink_waits: bool,
     has_ended: bool,
+}
+
+struct Timer {
+    at: Instant,
+    sleep: Sleep,
+    /// It wakes the socket by itself.
+    is_set: bool,
 }
 
 enum Link {
@@ -85,6 +94,7 @@ impl WebSocket {
             login_was_refused: false,
             waits_until: None,
             unsent: None,
+            sink_waits: false,
             has_ended: false,
         })))
     }
@@ -98,12 +108,13 @@ impl WebSocket {
 impl Socket {
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
-    fn drive(&mut self, is_for_sink: bool) -> Poll<Option<GaveUp>> {
+    fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
+        let is_for_sink = side == Side::Sink;
         let waker = self.waker.clone();
         let context = &mut Context::from_waker(&waker);
         loop {
             let now = self.client.sleeper.now();
-            self.obey(now);
+            let has_waiting = self.obey(self.shared.look(side, task), now);
             let until = match &mut self.link {
                 Link::Dialling(id, dial) => {
                     let id = *id;
@@ -120,11 +131,14 @@ impl Socket {
                         None => self.inbox.is_none(),
                         Some(session) => session.reads(is_for_sink),
                     };
+                    if self.shared.was_woken() {
+                        open.wake();
+                    }
                     let came = open.poll(
                         &self.client,
                         &self.shared,
                         session,
-                        is_to_read,
+                        (has_waiting, is_to_read),
                         now,
                         context,
                     );
@@ -177,23 +191,18 @@ impl Socket {
                     }
                 },
             };
-            if self.poll_timer(until, context).is_pending() {
+            if self.poll_timer(until, now, context).is_pending() {
                 return Poll::Pending;
             }
         }
     }
 
-    /// Does what the handles have asked for.
-    fn obey(&mut self, now: Instant) {
-        let (orders, dropped) = {
-            let mut inner = self.shared.lock();
-            let dropped = mem::take(&mut inner.outbox.dropped);
-            (mem::take(&mut inner.orders), dropped)
-        };
-        for message in &dropped {
+    /// Does what the handles have asked for, and tells whether messages wait to be sent.
+    fn obey(&mut self, look: Look, now: Instant) -> bool {
+        for message in &look.dropped {
             self.client.tell(Event::Dropped(message));
         }
-        for order in orders {
+        for order in look.orders {
             match order {
                 Order::Close(frame) => self.close(frame, now),
                 Order::DialNow => self.machine.dial_now(now),
@@ -207,6 +216,7 @@ impl Socket {
                 }
             }
         }
+        look.has_waiting
     }
 
     fn close(&mut self, frame: Option<CloseFrame>, now: Instant) {
@@ -300,16 +310,25 @@ impl Socket {
 
     /// Whether the moment has come. A timer that is set too early is set again when it fires, so that a message that comes does not
     /// set one.
-    fn poll_timer(&mut self, until: Instant, context: &mut Context<'_>) -> Poll<()> {
-        let sleeper = &self.client.sleeper;
+    fn poll_timer(&mut self, until: Instant, now: Instant, context: &mut Context<'_>) -> Poll<()> {
         let timer = match &mut self.timer {
-            Some(timer) if timer.0 <= until => timer,
-            timer => timer.insert((until, sleeper.sleep_until(until))),
+            // Its waker is the one of always.
+            Some(timer) if timer.at <= until && timer.is_set && now < timer.at => {
+                return Poll::Pending;
+            }
+            Some(timer) if timer.at <= until => timer,
+            timer => timer.insert(Timer {
+                at: until,
+                sleep: self.client.sleeper.sleep_until(until),
+                is_set: false,
+            }),
         };
-        if timer.1.as_mut().poll(context).is_ready() {
+        if timer.sleep.as_mut().poll(context).is_ready() {
             self.timer = None;
             return Poll::Ready(());
         }
+        // Where a runtime puts a task off, it wakes it at once and sets no timer.
+        timer.is_set = !self.shared.is_woken();
         Poll::Pending
     }
 }
@@ -322,22 +341,19 @@ impl Stream for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Message, GaveUp>>> {
         let this = &mut *self.0;
-        this.shared.wake_reader(context.waker());
         if !this.has_message() && !this.has_ended {
-            if let Poll::Ready(Some(gave_up)) = this.drive(false) {
+            if let Poll::Ready(Some(gave_up)) = this.drive(Side::Stream, context.waker()) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 this.shared.wake_sink();
                 return Poll::Ready(Some(Err(gave_up)));
             }
-            if this.is_flushed() || this.has_ended {
+            if this.sink_waits && (this.is_flushed() || this.has_ended) {
+                this.sink_waits = false;
                 this.shared.wake_sink();
             }
         }
         match this.fetch() {
-            Some(message) => {
-                this.shared.reader_is_served();
-                Poll::Ready(Some(Ok(message)))
-            }
+            Some(message) => Poll::Ready(Some(Ok(message))),
             None if this.has_ended => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -366,11 +382,10 @@ impl Socket {
 
     /// Drives it for the sink: that it gave up is for the stream to say.
     fn drive_to_send(&mut self, context: &mut Context<'_>) {
-        self.shared.wake_writer(context.waker());
         if self.has_ended {
             return;
         }
-        let driven = self.drive(true);
+        let driven = self.drive(Side::Sink, context.waker());
         let is_for_stream = driven.is_ready() || self.has_message();
         if let Poll::Ready(Some(gave_up)) = driven {
             self.ended = Some(gave_up.ended);
@@ -385,12 +400,6 @@ impl Socket {
         let session = self.session.as_ref();
         matches!(&self.link, Link::Open(open) if open.is_flushed())
             && session.is_none_or(|session| session.is_given())
-    }
-
-    /// How many bytes wait, and whether they do so for nothing, since it gave up.
-    fn waiting(&self) -> (usize, bool) {
-        let inner = self.shared.lock();
-        (inner.outbox.bytes(), inner.state == State::GaveUp)
     }
 
     /// What the outbox could not take waits for nothing where it gave up.
@@ -424,10 +433,9 @@ impl Sink<Message> for WebSocket {
     ) -> Poll<Result<(), Refused>> {
         let this = &mut *self.0;
         while !this.is_taken()? {
-            let before = this.waiting().0;
-            this.shared.want_room();
+            let before = this.shared.left(false).0;
             this.drive_to_send(context);
-            let (left, gave_up) = this.waiting();
+            let (left, gave_up) = this.shared.left(false);
             if gave_up {
                 return Poll::Ready(this.give_back());
             }
@@ -456,20 +464,18 @@ impl Sink<Message> for WebSocket {
         let this = &mut *self.0;
         loop {
             let is_taken = this.is_taken()?;
-            if !is_taken {
-                this.shared.want_room();
-            }
-            let before = this.waiting().0;
+            let before = (!is_taken).then(|| this.shared.left(false).0);
             this.drive_to_send(context);
-            let (left, gave_up) = this.waiting();
-            if this.has_ended || (is_taken && left == 0 && this.is_flushed()) {
-                this.shared.writer_is_served();
+            let is_flushed = is_taken && this.is_flushed();
+            let (left, gave_up) = this.shared.left(is_flushed);
+            if this.has_ended || (is_flushed && left == 0) {
                 return Poll::Ready(Ok(()));
             }
             if gave_up {
                 return Poll::Ready(this.give_back());
             }
-            if is_taken || left == before {
+            if before.is_none_or(|before| before == left) {
+                this.sink_waits = true;
                 return Poll::Pending;
             }
         }

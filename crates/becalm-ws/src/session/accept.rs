@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseC
 
 use super::directory::{Attached, Shared};
 use super::envelope::{Envelope, Hello};
-use super::{Began, Lost, ProtocolError, SessionSocket, Sessions};
+use super::{Began, Cold, Lost, ProtocolError, SessionSocket, Sessions};
 
 impl Sessions {
     /// Waits for the client's first word, and answers it: with the session that it names, or a new one. `user` is who has
@@ -89,7 +89,12 @@ where
         )),
         Lost::Over(why) => {
             words.push(Envelope::End.write());
-            words.push(frame(CloseCode::Normal, why.to_string()));
+            // After a new epoch a client is to come back; after a logout it is not.
+            let code = match why {
+                Cold::Ended => CloseCode::Normal,
+                _ => CloseCode::Away,
+            };
+            words.push(frame(code, why.to_string()));
         }
         _ => return,
     }

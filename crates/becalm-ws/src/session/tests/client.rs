@@ -204,3 +204,28 @@ fn an_end_is_the_last_word() {
         (vec!["one".into()], None)
     );
 }
+
+#[test]
+fn what_was_not_fetched_before_a_cut_comes_again() {
+    let mut session = open();
+    let data = Envelope::Data {
+        number: 1,
+        received: 0,
+        message: "x".into(),
+    };
+    let resumed = Envelope::Resumed {
+        longest: 9,
+        window: 9,
+        received: 1,
+    };
+    assert_eq!(session.take(&data.write()), Ok(Taken::Arrived));
+    session.disconnected();
+    // It is nobody's while it is not known how the next connection begins.
+    assert!(!session.has_arrived());
+    session.connected();
+    let hello = said(&mut session);
+    assert!(matches!(hello, Envelope::Hello(Hello { received: 0, .. })));
+    assert_eq!(session.take(&resumed.write()), Ok(Taken::Resumed));
+    assert_eq!(session.take(&data.write()), Ok(Taken::Arrived));
+    assert_eq!(session.hand_over(NOW), Some("x".into()));
+}

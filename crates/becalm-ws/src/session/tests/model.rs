@@ -563,7 +563,7 @@ impl World {
                     "{:?} went, and {oldest:?} was the oldest",
                     truth.detached
                 ),
-                Cold::Unknown => assert!(truth.up.given == 0),
+                Cold::Unknown => assert!(!truth.is_known && truth.up.given == 0),
                 Cold::Ended | Cold::Epoch | Cold::Stuck => (),
                 why => panic!("{why:?}"),
             }

@@ -128,7 +128,11 @@ impl Task {
 
     /// The next message, or how it ended; `None` while there is nothing.
     pub fn poll(&mut self) -> Option<Result<Message, Option<Lost<Cut>>>> {
-        let context = &mut Context::from_waker(Waker::noop());
+        self.poll_with(Waker::noop())
+    }
+
+    pub fn poll_with(&mut self, waker: &Waker) -> Option<Result<Message, Option<Lost<Cut>>>> {
+        let context = &mut Context::from_waker(waker);
         if let Self::Accepts(accepts) = self {
             *self = match accepts.as_mut().poll(context) {
                 Poll::Ready(Ok(socket)) => Self::Serves(Box::new(socket)),

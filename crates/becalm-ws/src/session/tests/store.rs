@@ -79,6 +79,13 @@ impl Line {
         Envelope::read(&said).ok()
     }
 
+    fn closed_with(&self) -> Option<u16> {
+        match self.pipe.lock().down.pop_front()? {
+            Message::Close(frame) => frame.map(|frame| frame.code.into()),
+            _ => None,
+        }
+    }
+
     fn began(&self) -> Began {
         self.task.socket().expect("an answer").began()
     }
@@ -209,6 +216,9 @@ fn a_later_connection_takes_over_and_the_first_gives_nothing_more() {
     let sessions = settings(&FakeSleeper::new()).open();
     let (mut first, known) = Line::fresh(&sessions, "ada");
     assert_eq!(first.sends(1), Some("1".into()));
+    let flag = Arc::<Flag>::default();
+    let waker = Waker::from(Arc::clone(&flag));
+    assert!(first.task.poll_with(&waker).is_none());
     // Read by nobody yet.
     let late = Envelope::Data {
         number: 2,
@@ -222,6 +232,7 @@ fn a_later_connection_takes_over_and_the_first_gives_nothing_more() {
     };
     let mut second = Line::new(&sessions, "ada", hello);
     assert_eq!(second.began(), Began::Resumed);
+    assert!(flag.0.load(Ordering::SeqCst), "the first was woken");
     assert!(matches!(
         second.hear(),
         Some(Envelope::Resumed { received: 1, .. })
@@ -424,6 +435,7 @@ fn a_new_epoch_ends_them_all() {
         Some(Err(Some(Lost::Over(Cold::Epoch))))
     ));
     assert_eq!(line.hear(), Some(Envelope::End));
+    assert_eq!(line.closed_with(), Some(1001));
     for (user, known) in [("ada", known), ("bob", waiting)] {
         assert_eq!(
             Line::new(&sessions, user, known.again(2)).began(),
@@ -449,6 +461,7 @@ fn an_end_by_either_side_is_the_end() {
         Some(Err(Some(Lost::Over(Cold::Ended))))
     ));
     assert_eq!(line.hear(), Some(Envelope::End));
+    assert_eq!(line.closed_with(), Some(1000));
     let again = Line::new(&sessions, "ada", known.again(2));
     assert_eq!(again.began(), Began::Cold(Cold::Ended));
 }
