@@ -21,9 +21,9 @@ pub fn chat(server: &Server) -> Router {
     Router::new()
         .route("/chat", any(join))
         .with_state(Sender::new(256))
-        .layer(server.layer())
         .route("/ready", get(async move || is_ready(&ready)))
         .route("/metrics", get(async move || metrics.metrics().to_string()))
+        .layer(server.layer())
 }
 
 /// Serves until `stop`, then closes the connections, 500 in a second, each told when to come back.

@@ -81,19 +81,32 @@ impl Open {
         &mut self,
         frame: Option<CloseFrame>,
         until: Instant,
+        client: &Settings,
         shared: &Shared,
         session: Option<&mut Resuming>,
     ) {
         if self.closing.is_some() {
             return;
         }
+        let longest = client.limits.max_message_size.unwrap_or(usize::MAX);
         let take = || shared.lock().outbox.pop();
         let last: Vec<Message> = match session {
             None => std::iter::from_fn(take).collect(),
             Some(session) => {
                 // What a session that is not open never sends is told of.
                 if session.is_open() {
-                    std::iter::from_fn(take).for_each(|message| session.push(message));
+                    let is_sent = |message: &Message| {
+                        is_data(message)
+                            && session.is_accepted(message)
+                            && message.len().saturating_add(HEAD) <= longest
+                    };
+                    let (sent, dropped): (Vec<_>, Vec<_>) =
+                        std::iter::from_fn(take).partition(is_sent);
+                    dropped
+                        .iter()
+                        .filter(|message| is_data(message))
+                        .for_each(|message| client.tell(Event::Dropped(message)));
+                    sent.into_iter().for_each(|message| session.push(message));
                 }
                 session.end()
             }
@@ -353,7 +366,7 @@ impl Open {
             };
             has_room |= waiting.is_some();
             let next = match waiting {
-                Some(message) if message.is_text() || message.is_binary() => {
+                Some(message) if is_data(&message) => {
                     // It would be too long for every connection.
                     if !session.is_accepted(&message)
                         || message.len().saturating_add(HEAD) > longest
@@ -402,6 +415,11 @@ impl Open {
             (None, None) => Ended::Broken(None),
         }
     }
+}
+
+/// Whether it is the application's, and no control frame of the connection.
+fn is_data(message: &Message) -> bool {
+    message.is_text() || message.is_binary()
 }
 
 fn broken(error: Error) -> Ended {

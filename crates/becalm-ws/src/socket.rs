@@ -225,7 +225,7 @@ impl Socket {
         match &mut self.link {
             Link::Open(open) => {
                 let session = self.session.as_deref_mut();
-                open.close(frame, until, &self.shared, session);
+                open.close(frame, until, &self.client, &self.shared, session);
             }
             Link::Dialling(..) | Link::None => self.link = Link::None,
         }

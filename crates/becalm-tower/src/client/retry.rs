@@ -245,7 +245,11 @@ where
         Poll::Ready(Ok(())) => Stage::Called {
             future: service.call(request),
         },
-        Poll::Ready(Err(error)) => Stage::NotReady { error: Some(error) },
+        Poll::Ready(Err(error)) => {
+            // What it has reserved meanwhile goes with it.
+            *service = service.clone();
+            Stage::NotReady { error: Some(error) }
+        }
         Poll::Pending => {
             let another = service.clone();
             Stage::Waits {

@@ -66,6 +66,53 @@ async fn a_place_in_a_buffer_is_used_or_given_back() {
     all_are_answered(buffered.map_err(io::Error::other).boxed_clone()).await;
 }
 
+/// Cannot be made ready once.
+#[derive(Debug, Clone)]
+struct Unready(Arc<AtomicUsize>);
+
+impl<B> Service<Request<B>> for Unready {
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Ready<io::Result<Response<Body>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.0.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        ready(Ok(Response::new(Body::new())))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_in_front_of_what_cannot_be_made_ready_is_not_held_while_its_call_waits() {
+    let limited = ServiceBuilder::new()
+        .concurrency_limit(1)
+        .service(Unready(Arc::default()));
+    let hour = Duration::from_secs(3600);
+    let policy = becalm::Policy::exponential(hour).jitter(becalm::Jitter::None);
+    let retrier = policy.retrier().expect("a valid policy");
+    let mut client = RetryLayer::new(&retrier).layer(limited);
+    let waiting = tokio::spawn(client.call(Request::new(Body::new())));
+    sleep(Duration::from_secs(1)).await;
+    let other = timeout(
+        Duration::from_secs(1),
+        client.call(Request::new(Body::new())),
+    )
+    .await;
+    assert_eq!(
+        other
+            .expect("nobody holds the place")
+            .expect("an answer")
+            .status(),
+        200
+    );
+    waiting.abort();
+}
+
 /// Answers at once, 503 so often, and counts its clones.
 #[derive(Debug, Default)]
 struct Counted {

@@ -32,6 +32,15 @@ struct State {
 
 type Entry = Result<Held, Refusal>;
 
+/// The task that tells is gone, and with it perhaps its runtime: the next who waits begins another.
+struct Untimed<'a>(&'a Door);
+
+impl Drop for Untimed<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_timed = false;
+    }
+}
+
 /// A permit, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -106,6 +115,7 @@ impl Door {
 
     /// Lets in whose turn has come, for as long as anybody waits.
     async fn time(self: Arc<Self>) {
+        let unless_it_is_dropped = Untimed(&self);
         loop {
             // Registered before it looks.
             let sooner = self.sooner.notified();
@@ -114,6 +124,7 @@ impl Door {
                 let mut state = self.lock();
                 let Some(until) = state.core.wake_at(self.sleeper.now()) else {
                     state.is_timed = false;
+                    std::mem::forget(unless_it_is_dropped);
                     return;
                 };
                 until

@@ -63,6 +63,7 @@ impl HandOver {
             .arg(program)
             .env("LISTEN_FDS", "1")
             .env_remove("LISTEN_FDNAMES")
+            .env_remove("LISTEN_FDS_FIRST_FD")
             .stdin(Stdio::from(self.socket.try_clone()?));
         Ok(command)
     }

@@ -21,7 +21,6 @@ use super::{Connection, Peer, Server, Socket};
 const LONGEST: usize = 16 * 1024;
 
 /// A request for a WebSocket that was admitted and has no answer yet: the place for a login.
-#[derive(Debug)]
 #[must_use = "a handshake that is dropped hangs up"]
 pub struct Handshake<IO> {
     io: IO,
@@ -30,6 +29,13 @@ pub struct Handshake<IO> {
     /// What came behind the request.
     behind: Vec<u8>,
     admitted: Admitted,
+}
+
+/// Without the request, which holds the login.
+impl<IO> fmt::Debug for Handshake<IO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handshake").finish_non_exhaustive()
+    }
 }
 
 /// Why there is no handshake to go on with. The client has had its answer.

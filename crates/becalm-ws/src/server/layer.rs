@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 
 use becalm::admission::Advice;
 use hyper_util::rt::TokioIo;
-use tokio_tungstenite::tungstenite::http::header::UPGRADE;
+use tokio_tungstenite::tungstenite::http::header::{CONNECTION, UPGRADE};
 use tokio_tungstenite::tungstenite::http::{
-    Extensions, HeaderValue, Method, Request, Response, Version,
+    Extensions, HeaderValue, Method, Request, Response, StatusCode, Version,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -29,6 +29,8 @@ use super::{Connection, Peer, Server};
 /// `into_make_service_with_connect_info::<Peer>()`), or for a `SocketAddr`, axum's `ConnectInfo` of either included. Behind a
 /// `Listener` the `Peer` is needed: without it nobody says that a request has come, and its connection is cut at the
 /// handshake's deadline.
+///
+/// Put it around all routes of such a listener: other requests pass it, and over HTTP/1 their answer is the last of its connection.
 ///
 /// An extended CONNECT of HTTP/2 (RFC 8441) is admitted, too, and refused with 503 alone.
 #[derive(Debug, Clone)]
@@ -82,9 +84,12 @@ where
         let mut service = mem::replace(&mut self.service, clone);
         let server = self.server.clone();
         let coming = server.registry().coming();
-        let peer = peer(request.extensions());
+        let (peer, is_ours) = peer(request.extensions());
+        // A connection of HTTP that stays would hold its place, and no deadline is left to it.
+        let ends = is_ours && request.version() <= Version::HTTP_11;
         if !is_upgrade(&request) {
-            return Box::pin(service.call(request));
+            let answer = service.call(request);
+            return Box::pin(async move { Ok(last(ends, answer.await?)) });
         }
         let asking = Asking::new(&server, coming);
         Box::pin(async move {
@@ -92,9 +97,9 @@ where
             match entry.await {
                 Ok(admitted) => {
                     request.extensions_mut().insert(Place::of(admitted));
-                    service.call(request).await
+                    Ok(last(ends, service.call(request).await?))
                 }
-                Err(advice) => Ok(refused(&server, &mut request, advice)),
+                Err(advice) => Ok(last(ends, refused(&server, &mut request, advice))),
             }
         })
     }
@@ -130,8 +135,17 @@ fn is_upgrade<B>(request: &Request<B>) -> bool {
     is_extended || upgrades.any(is_websocket)
 }
 
-/// The address of the connection, whose request has come.
-fn peer(extensions: &Extensions) -> Option<IpAddr> {
+/// An answer that is no switch is the last of its connection, if it ends.
+fn last<D>(ends: bool, mut answer: Response<D>) -> Response<D> {
+    if ends && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+    }
+    answer
+}
+
+/// The address of the connection, whose request has come, and whether it is one of a listener's own.
+fn peer(extensions: &Extensions) -> (Option<IpAddr>, bool) {
     let peer = extensions.get::<Peer>();
     #[cfg(feature = "axum")]
     let peer = peer.or_else(|| {
@@ -140,7 +154,7 @@ fn peer(extensions: &Extensions) -> Option<IpAddr> {
     });
     if let Some(peer) = peer {
         peer.request_has_come();
-        return Some(peer.ip());
+        return (Some(peer.ip()), true);
     }
     let address = extensions.get::<SocketAddr>();
     #[cfg(feature = "axum")]
@@ -148,7 +162,7 @@ fn peer(extensions: &Extensions) -> Option<IpAddr> {
         let info = extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
         info.map(|info| &info.0)
     });
-    address.map(SocketAddr::ip)
+    (address.map(SocketAddr::ip), false)
 }
 
 fn refused<B, D: Default>(

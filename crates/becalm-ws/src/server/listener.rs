@@ -20,7 +20,7 @@ use super::places::{Handshake, Open};
 use super::queue::Queue;
 use super::registry::{Counted, Stops};
 
-/// How long it leaves the kernel alone when that has no descriptor for it, unless a connection ends before.
+/// How long it leaves the kernel alone when that has no descriptor for it.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A TCP listener that begins no more handshakes than the server can take, and none for those who have gone.
@@ -90,7 +90,9 @@ impl Listener {
             // First, so that what falls free from here on wakes it.
             self.server.places().wake_when_free(context.waker());
             let stops = self.stops.poll(context).is_ready();
-            if !stops {
+            if stops {
+                self.pause = None; // it accepts nothing more
+            } else {
                 self.fill(now, context);
             }
             let next = self.next(now);

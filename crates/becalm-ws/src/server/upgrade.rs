@@ -43,7 +43,6 @@ pub type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
 /// # let _ = axum::Router::<()>::new().route("/", axum::routing::any(echo));
 /// # }
 /// ```
-#[derive(Debug)]
 #[must_use = "an upgrade that is dropped gives its permit back"]
 pub struct Upgrade {
     admitted: Admitted,
@@ -51,6 +50,13 @@ pub struct Upgrade {
     headers: HeaderMap,
     protocol: Option<HeaderValue>,
     limits: WebSocketConfig,
+}
+
+/// Without the headers, which hold the login.
+impl std::fmt::Debug for Upgrade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Upgrade").finish_non_exhaustive()
+    }
 }
 
 /// Why a request cannot be upgraded.
@@ -204,23 +210,4 @@ mod extractors {
             Self::of(&head.extensions).ok_or(NoUpgrade::NotAdmitted)
         }
     }
-}
-
-/// The 101 to a request with these headers; `None` if it has no key.
-pub(crate) fn switching<D: Default>(
-    headers: &HeaderMap,
-    protocol: Option<HeaderValue>,
-) -> Option<Response<D>> {
-    let key = headers.get(SEC_WEBSOCKET_KEY)?;
-    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
-    let mut response = Response::new(D::default());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
-    if let Some(protocol) = protocol {
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
-    }
-    Some(response)
 }

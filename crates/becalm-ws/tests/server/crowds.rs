@@ -36,6 +36,23 @@ async fn a_slow_loris_is_cut_at_its_deadline_and_keeps_nobody_out() {
 }
 
 #[tokio::test]
+async fn a_connection_of_plain_http_keeps_no_place() {
+    let running = Running::start(Kind::Axum, open()).await;
+    let mut stream = running.connect().await;
+    stream
+        .write_all(b"GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    let mut answer = String::new();
+    within(stream.read_to_string(&mut answer)).await.unwrap(); // up to its end
+    assert!(
+        answer.to_ascii_lowercase().contains("connection: close"),
+        "{answer}"
+    );
+    until(|| running.server.metrics().handshakes_in_flight == 0).await;
+}
+
+#[tokio::test]
 async fn a_connection_that_is_upgraded_has_no_deadline() {
     for kind in KINDS {
         let running =
