@@ -24,10 +24,10 @@ fn start(socket: &std::net::TcpListener) -> Running {
     let socket = socket.try_clone().expect("a descriptor");
     let listener = server.listen_on(socket).expect("a listener");
     let (stop, stopped) = oneshot::channel();
-    let served = server.clone();
+    let at_work = server.clone();
     let ended = tokio::spawn(async move {
         let stopped = async { drop(stopped.await) };
-        axum_chat::serve(&served, listener, stopped).await
+        axum_chat::serve(&at_work, listener, stopped).await
     });
     Running {
         server,
@@ -100,7 +100,7 @@ async fn a_chat_goes_on_through_a_restart_that_refuses_nobody() {
     let drained = within(before.ended)
         .await
         .expect("no panic")
-        .expect("it served");
+        .expect("it at_work");
     assert_eq!((drained.ended, drained.left), (2, 0));
     assert!(!before.server.is_ready());
     let after = start(&socket);

@@ -79,7 +79,7 @@ impl Connection {
             held: Mutex::new(Some(held)),
             leaving: Leaving::Unasked,
             code: None,
-            coming: Some(coming),
+            coming,
             _counted: counted,
         }
     }

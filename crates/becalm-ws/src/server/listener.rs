@@ -157,9 +157,7 @@ impl Listener {
                 continue;
             }
             let peer = Peer::new(address, handshake);
-            let deadline = now.after(self.server.settings().handshake_deadline);
-            let deadline = self.server.sleeper().sleep_until(deadline);
-            return Some(Accepted::new(stream, peer, open, deadline));
+            return Some(Accepted::new(&self.server, stream, peer, open));
         }
         None
     }

@@ -205,3 +205,18 @@ fn who_waits_for_too_long_is_told_when_to_come_and_who_hung_up_is_dropped() {
         (0, 0, None)
     );
 }
+
+#[test]
+fn places_of_those_who_hung_up_while_waiting_are_free() {
+    let mut door = door(Admission::per_second(10).burst(1).patience(ms(2000)), 7);
+    for _ in 0..5 {
+        for group in 0..9 {
+            let answer = door.arrive(at(0), &Arrival::of(AddressGroup::new(group)));
+            match answer {
+                Answer::Admit(permit) => door.release(permit, at(0)),
+                Answer::Wait(who) => door.gone(who),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

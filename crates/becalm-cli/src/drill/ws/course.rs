@@ -153,12 +153,11 @@ pub fn hold(
     for fleet in &mut fleets {
         fleet.say(&since);
     }
-    let all = fleets.len();
     course.wait("the clients did not report", PATIENCE, |it| {
-        it.reports.len() == all
+        it.reports.iter().all(Option::is_some)
     })?;
     drop((fleets, last));
-    let reports = course.reports.iter().copied();
+    let reports = course.reports.iter().copied().flatten();
     Ok(Held {
         report: reports.reduce(Report::and).unwrap_or_default(),
         recording: course.recording,
@@ -187,7 +186,7 @@ struct Course<'a> {
     recording: Recording,
     marks: Marks,
     listens: Option<Duration>,
-    reports: Vec<Report>,
+    reports: Vec<Option<Report>>,
 }
 
 impl<'a> Course<'a> {
@@ -260,6 +259,7 @@ impl<'a> Course<'a> {
             };
             let from = Who::Fleet(self.levels.len());
             self.levels.push(0);
+            self.reports.push(None);
             fleets.push(Child::start(
                 fleet::NAME,
                 &brief,
@@ -356,7 +356,9 @@ impl<'a> Course<'a> {
                 self.levels[number] = line.level;
                 self.recording.add_clients(line);
             }
-            (Who::Fleet(_), Some(Told::Report(report))) => self.reports.push(*report),
+            (Who::Fleet(number), Some(Told::Report(report))) => {
+                self.reports[number] = Some(*report);
+            }
             (Who::Server(number), None) => {
                 self.ended += 1;
                 if number == self.servers && !self.is_down() {
@@ -364,7 +366,7 @@ impl<'a> Course<'a> {
                     return Err(String::from(words).into());
                 }
             }
-            (Who::Fleet(_), None) if self.reports.len() < self.levels.len() => {
+            (Who::Fleet(number), None) if self.reports[number].is_none() => {
                 return Err(
                     String::from("the drill's clients have ended before their time").into(),
                 );

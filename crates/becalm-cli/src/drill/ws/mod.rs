@@ -4,6 +4,7 @@ mod child;
 mod clock;
 mod course;
 mod document;
+mod figures;
 mod fleet;
 mod ground;
 mod journal;
@@ -42,13 +43,18 @@ use setup::{COURSE, Setup};
 ///
 /// A server process has many clients of becalm-ws, each with a socket of its own. It is killed, and started again a
 /// moment later. Each handshake costs the time of a worker that does one after the other, as a login that asks a database
-/// does. So it is held once for each way to come back.
+/// does.
 ///
-/// Throughout, each client and the server exchange numbered messages. A server that is killed forgets who was connected, as a
-/// real one does; what its application has stored, it finds again, and both sides go on from there. So none may be lost,
-/// and none may come twice.
+/// Eight times, each with another way to come back. Where the server lets in whoever comes: a fixed delay, exponential backoff
+/// without jitter, full jitter. Behind becalm's admission: clients that hear no more than 503, and clients that come
+/// at the time that it names; a drain in place of a kill; a listening socket that outlives the kill; and connections that
+/// are cut while the server, and with it every session, goes on.
 ///
-/// It takes about a minute for each way. Everything is measured; nothing is scripted.
+/// Throughout, each client and the server exchange numbered messages. Behind admission they keep sessions. A server that is killed
+/// forgets these, and its successor never had them: then both sides go on from what the server's application has stored, by the
+/// numbers. So none may be lost, and none may come twice.
+///
+/// It takes about five minutes. Everything is measured; nothing is scripted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
@@ -102,7 +108,7 @@ null), open (clients connected at the end), least_open (the fewest since the fau
 (connections of the servers at once), dials and most_dials (since the server listens again: of all clients, and of the one \
 that dialled most), peak_dials_per_bucket, unconnected (nobody listened), refused (status 503), \
 timed_out (the client lost its patience), broken, handshakes (the costly work, since the server listens again), for_nobody (those of \
-them whose client had left), gave_up, messages, lost, doubled, two_live (times a client had two connections \
+them whose client had left), gave_up, resumed and cold (sessions since the fault that went on, and that began anew), messages, lost, doubled, two_live (times a client had two connections \
 or dials at once), fault_ms and up_ms (from the begin of the arrays) and per_bucket (arrays with one number for every setup.bucket_ms). \
 Names and units are stable; new ones may be added.
 

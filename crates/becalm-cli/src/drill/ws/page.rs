@@ -28,7 +28,7 @@ pub fn page(
     .conclusion(colour, &judgement.conclusion)
     .paragraph(&format!(
         "Measured on this machine by becalm drill ws: a server process that is killed and started again \
-         {} later, and clients of becalm-ws in processes of their own, on the loopback interface. Nothing is \
+         {} later, or drained, and clients of becalm-ws in processes of their own, on the loopback interface. Nothing is \
          simulated and nothing is scripted.",
         Human(setup.outage)
     ))
@@ -60,6 +60,18 @@ pub fn page(
          dial again, and stand in the same queue again. Jitter moves dials to other moments; it does not make \
          them fewer, and the queue is as old as before.",
     )
+    .paragraph(
+        "Admission stands before the costly work. It lets in as many as the server can take, lets few wait, and tells the \
+         others at once to come later, so that no work is done for somebody who has left. With an appointment it also says when: \
+         each client gets a place of its own and a ticket for it, and comes once more. Without one clients guess, come too \
+         often and at last too seldom.",
+    )
+    .paragraph(
+        "A drain is a kill that is announced: the old server sends its clients to the new one at a rate that this can take, and \
+         hardly anybody is missed. A listening socket that outlives the kill refuses nobody: those who dial wait in the \
+         kernel, some of them for so long that they leave soon after. Where only the connections are lost, sessions go on, and \
+         both sides send again just what the other has not confirmed.",
+    )
     .heading("How it was set up")
     .definitions(parameters(setup, seed, contenders))
     .heading("Run it again")
@@ -85,8 +97,8 @@ const WORDS: [(&str, &str); 7] = [
     (
         "lost, twice",
         "Numbered messages, of both directions, that never arrived though there was a connection, and that arrived \
-         twice. A server that is killed forgets its sessions: the clients then send again what the \
-         server's application has not stored.",
+         twice. Within a session becalm-ws sees to that. A server that is killed forgets its sessions: both sides then send \
+         again what the other has not, by the numbers that the server's application has stored.",
     ),
     (
         "verdict",
@@ -131,11 +143,14 @@ fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String
         parameters.push((
             contender.variant.title.into(),
             format!(
-                "{}; since the fault {} dials found nobody, {} took too long, {} ended in another way; {} messages",
+                "{}; since the fault {} dials found nobody, {} took too long, {} ended in another way; {} sessions went on, {} \
+                 began anew; {} messages",
                 contender.variant.description,
                 figures.unconnected,
                 figures.timed_out,
                 figures.broken,
+                figures.resumed,
+                figures.cold,
                 figures.messages
             ),
         ));

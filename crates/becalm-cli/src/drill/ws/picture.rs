@@ -9,13 +9,15 @@ use super::clock::{BUCKET, bucket};
 use super::judgement::Contender;
 use super::setup::Setup;
 use super::tally::Count;
+use super::variant::Fault;
 
 /// The connections of the servers under every variant, in one chart.
 pub fn connections(contenders: &[Contender], setup: &Setup) -> LineChart {
     let chart = LineChart::new("ws_connections_active")
         .y_label("connections")
         .y_reaches(f64::from(setup.clients));
-    let chart = with_course(chart, contenders);
+    let killed = contenders.iter().find(|it| it.variant.fault == Fault::Kill);
+    let chart = with_course(chart, contenders, killed);
     let lines = contenders.iter().map(|contender| {
         let recording = &contender.held.recording;
         let from = bucket(contender.held.marks.start);
@@ -41,7 +43,7 @@ pub fn dials(contenders: &[Contender]) -> Grid<LineChart> {
             .y_label("dials per 100 ms")
             .y_reaches(f64::from(peak.unwrap_or(0)))
             .without_legend();
-        with_course(chart, contenders)
+        with_course(chart, contenders, Some(contender))
             .series(Series::bars(
                 "dials",
                 variant.colour,
@@ -61,7 +63,7 @@ pub fn handshakes(contenders: &[Contender], setup: &Setup) -> Grid<LineChart> {
         let chart = LineChart::new(contender.variant.title)
             .y_label("handshakes per second")
             .y_reaches(capacity * 1.2);
-        with_course(chart, contenders)
+        with_course(chart, contenders, Some(contender))
             .rule(Rule::new(capacity, format!("capacity {}", plain(capacity))))
             .series(Series::line("all", Colour::Green, all).filled())
             .series(Series::line("for clients that had left", Colour::Red, wasted).filled())
@@ -70,15 +72,18 @@ pub fn handshakes(contenders: &[Contender], setup: &Setup) -> Grid<LineChart> {
     charts.fold(Grid::new("", 2), Grid::figure)
 }
 
-/// The axis of time, with the outage on it.
-fn with_course(chart: LineChart, contenders: &[Contender]) -> LineChart {
-    let length = contenders.iter().map(buckets).max().unwrap_or(0);
+/// The axis of time, with the outage of one variant on it, if it has one.
+fn with_course(chart: LineChart, all: &[Contender], one: Option<&Contender>) -> LineChart {
+    let length = all.iter().map(buckets).max().unwrap_or(0);
     let length = middle(u32::try_from(length).unwrap_or(u32::MAX));
     let chart = chart.x_label("seconds").x_range(0.0, length);
-    let marks = contenders.first().map(|it| it.held.marks);
+    let marks = one.map(|it| it.held.marks);
     let Some((start, fault, up)) = marks.and_then(|it| Some((it.start, it.fault?, it.up?))) else {
         return chart;
     };
+    if fault == up {
+        return chart;
+    }
     let since = |at: Duration| at.saturating_sub(start).as_secs_f64();
     chart.band(Band::new(since(fault), since(up), "server down"))
 }
