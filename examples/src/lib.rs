@@ -3,8 +3,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod axum_chat;
 pub mod axum_payments;
 pub mod boxed_service;
+pub mod chat_client;
 pub mod grpc_orders;
 pub mod hyper_client;
 pub mod orders_service;

@@ -47,7 +47,8 @@ the library's default.
 Exit code of a refused command line: 2, but 125 for \"becalm run\".";
 
 fn main() -> ExitCode {
-    if let Some(code) = run::stand_in(std::env::args_os()) {
+    let stood_in = run::stand_in(std::env::args_os());
+    if let Some(code) = stood_in.or_else(|| drill::stand_in(std::env::args_os())) {
         return code;
     }
     let cli = match Cli::try_parse() {

@@ -140,6 +140,7 @@ fn the_manual_has_a_page_for_every_command() {
         "becalm-plan",
         "becalm-drill",
         "becalm-drill-http",
+        "becalm-drill-ws",
         "becalm-man",
     ] {
         assert!(manual.contains(&format!(".TH {page} 1")), "{page}");

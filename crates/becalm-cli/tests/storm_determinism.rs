@@ -60,6 +60,7 @@ is_the_same! {
     occ: "occ",
     herd: "herd",
     clipped: "clipped",
+    appointments: "appointments",
     moments: "moments",
     flaky: "flaky",
     layers: "layers",

@@ -99,6 +99,8 @@ pub mod world;
 // How it is done, and the closed forms that it is held against: for the tests, the bench and the
 // drill of this repository, and no promise to anybody else.
 #[doc(hidden)]
+pub mod admission;
+#[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
 pub mod herd;

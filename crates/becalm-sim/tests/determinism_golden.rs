@@ -90,6 +90,7 @@ agrees! {
     occ: "occ",
     herd: "herd",
     clipped: "clipped",
+    appointments: "appointments",
     moments: "moments",
     flaky: "flaky",
     layers: "layers",

@@ -31,6 +31,11 @@ fn clipped_jitter_is_what_pen_and_paper_say() {
 }
 
 #[test]
+fn a_herd_before_a_door_is_what_pen_and_paper_say() {
+    holds("appointments");
+}
+
+#[test]
 fn the_moments_are_what_pen_and_paper_say() {
     holds("moments");
 }
@@ -56,11 +61,12 @@ fn study(entry: &'static Entry, settings: &[(&str, &str)], plan: &Plan<'_>) -> S
 }
 
 /// Small settings of each.
-const SMALL: [(&str, &[(&str, &str)]); 4] = [
+const SMALL: [(&str, &[(&str, &str)]); 5] = [
     ("herd", &[("clients", "300"), ("outage", "20s")]),
     ("clipped", &[("clients", "300"), ("outage", "70s")]),
     ("moments", &[("calls", "300")]),
     ("occ", &[("clients", "20")]),
+    ("appointments", &[("clients", "300"), ("capacity", "15")]),
 ];
 
 #[test]
@@ -179,6 +185,54 @@ fn a_fleet_that_is_let_in_slowly_comes_back_slowly_and_its_first_peak_is_the_hig
 }
 
 #[test]
+fn a_herd_comes_in_by_appointment_and_not_at_all_without_admission() {
+    let entry = find("appointments").expect("an entry");
+    let settings = [
+        ("clients", "5000"),
+        ("capacity", "100"),
+        ("backlog", "1000"),
+        ("ahead", "1m"),
+    ];
+    let study = study(entry, &settings, &plan(1));
+    let of = |contender: &str, id: &str| {
+        let contender = study.contenders.iter().find(|it| it.name == contender);
+        let figures = &contender.expect("a contender").figures;
+        figures.iter().find(|it| it.id == id).expect(id).value
+    };
+    assert_eq!(of("full", "floor_s"), Some(50.0));
+    let last = of("full", "reconnect_last_s").expect("all are back");
+    assert!((50.0..51.0).contains(&last), "{last}");
+    assert_eq!(
+        (of("full", "wasted_share"), of("full", "most_dials")),
+        (Some(0.0), Some(2.0))
+    );
+    // Even a fleet in step comes in by appointment, and no faster than the rest without.
+    let in_step = of("none", "reconnect_last_s").expect("all are back");
+    assert!((50.0..51.0).contains(&in_step), "{in_step}");
+    let open = of("full, no admission", "connected").expect("a share");
+    assert!(open < 20.0, "{open}");
+    assert!(of("full, no admission", "wasted_share") > Some(80.0));
+    assert_eq!(of("full, 503", "wasted_share"), Some(0.0));
+    assert!(of("full, 503", "reconnect_last_s") > Some(60.0));
+    assert!(study.answer.contains("at least 50.0 s"), "{}", study.answer);
+}
+
+#[test]
+fn who_takes_no_hint_as_long_as_appointments_are_is_told() {
+    let entry = find("appointments").expect("an entry");
+    let mut parameters = Parameters::of(entry.parameters);
+    for (name, value) in [("clients", "300"), ("capacity", "5"), ("ahead", "2m")] {
+        parameters.set(name, value).expect("a parameter");
+    }
+    let policy = (entry.policy)(&parameters).max_hint(std::time::Duration::from_secs(10));
+    let asked = Candidate::new("short", policy);
+    let study = (entry.study)(&parameters, &[asked], &plan(1)).expect("a study");
+    let short = study.contenders.iter().find(|it| it.name == "short");
+    let evidence = &short.expect("a contender").evidence;
+    assert!(evidence.contains("further ahead than 10s"), "{evidence}");
+}
+
+#[test]
 fn equal_seeds_give_equal_studies_and_other_seeds_others() {
     for (name, settings) in SMALL {
         let entry = find(name).expect("an entry");
@@ -199,6 +253,10 @@ fn what_cannot_be_simulated_is_refused_by_name() {
         ("moments", "calls", "100000000"),
         ("occ", "clients", "10001"),
         ("occ", "hop", "0s"),
+        ("appointments", "clients", "5000000000"),
+        ("appointments", "patience", "2h"),
+        ("appointments", "ahead", "1s"),
+        ("appointments", "bucket", "0s"),
     ] {
         let entry = find(name).expect("an entry");
         let mut parameters = Parameters::of(entry.parameters);

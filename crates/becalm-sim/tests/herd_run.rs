@@ -5,9 +5,11 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use becalm::lone::{Lone, Position};
+use becalm::reconnect::{Next, Reconnect, Reconnector};
 use becalm::{Budget, Failure, Jitter, Policy, call::Decision, time::Instant};
 use becalm_sim::engine::Stream;
 use becalm_sim::herd::{Formula, Herd, Reconnects, run};
+use becalm_sim::oracle::herd as oracle;
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
@@ -214,5 +216,87 @@ fn the_formula_of_others_loses_its_jitter_at_the_cap() {
     }
     for retry in [5, 6, 63, 64, 65, u32::MAX] {
         assert!((0..100).all(|_| formula.delay(retry, &mut random) == 32 * SECOND));
+    }
+}
+
+/// When each of these dials in each 100 ms, and when it is back, if the server refuses for so long: the machine
+/// that ships, one for each client.
+fn machines(settings: &Reconnect, clients: u64, outage: Duration) -> (Vec<u32>, Vec<f64>) {
+    let (mut dials, mut back) = (Vec::new(), Vec::new());
+    let lost = Instant::ZERO.after(Duration::from_secs(100));
+    let up = lost.after(outage);
+    for client in 0..clients {
+        let random = Stream::of(77, client);
+        let mut machine = Reconnector::<(), _>::new(settings.clone(), random, Instant::ZERO)
+            .expect("valid settings");
+        let Next::Dial(first) = machine.next(Instant::ZERO) else {
+            panic!("it waits for nothing")
+        };
+        assert!(machine.opened(first.id, Instant::ZERO));
+        let mut now = lost;
+        machine.failed(first.id, now, &Failure::transient());
+        loop {
+            match machine.next(now) {
+                Next::Wait(until) => now = until,
+                Next::Dial(dial) => {
+                    let bucket = (now.since(lost).as_millis() / 100) as usize;
+                    dials.resize(dials.len().max(bucket + 1), 0);
+                    dials[bucket] += 1;
+                    if now >= up {
+                        back.push(now.since(up).as_secs_f64());
+                        break;
+                    }
+                    machine.failed(dial.id, now, &Failure::transient().unsent());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    back.sort_by(f64::total_cmp);
+    (dials, back)
+}
+
+/// What is drawn is what is shown: the machine of real connections, the storm and the closed form agree.
+#[test]
+fn reconnectors_come_back_as_the_herd_and_pen_and_paper_say() {
+    let (clients, outage) = (20_000_u32, Duration::from_secs(90));
+    let settings = Reconnect::default();
+    let (dials, back) = machines(&settings, clients.into(), outage);
+    let mut herd = Herd::of(clients);
+    herd.outage = outage;
+    let lone = Lone::new(settings.policy, Duration::ZERO).expect("a valid policy");
+    let record = run(&herd, &lone, 1).expect("a valid herd");
+
+    let near = |got: f64, expected: f64, most: f64| {
+        assert!(
+            (got / expected - 1.0).abs() <= most,
+            "{got}, not {expected}"
+        );
+    };
+    let peak = f64::from(dials.iter().copied().max().unwrap());
+    near(peak, f64::from(record.peak_from(Duration::ZERO).1), 0.2);
+    // The fullest 100 ms are the last before the base.
+    let share = oracle::full_jitter_before_base(1.0, 0.9, 1.0);
+    near(peak, f64::from(clients) * share, 0.2);
+    near(peak, f64::from(dials[9]), 0.2);
+    // At the cap of 30 s, from a minute on, in each of many tenths of a second.
+    let late = &dials[600..900];
+    let late_peak = f64::from(late.iter().copied().max().unwrap());
+    near(
+        late_peak,
+        f64::from(record.peak_from(Duration::from_secs(60)).1),
+        0.2,
+    );
+    let mean = f64::from(late.iter().sum::<u32>()) / 300.0;
+    near(
+        mean,
+        f64::from(clients) * oracle::steady_rate(15.0) / 10.0,
+        0.05,
+    );
+    for (share, rank) in [(0.5, 10_000), (0.99, 19_800)] {
+        let at = back[rank];
+        near(at, oracle::reconnected_full(30.0, share), 0.05);
+        let storm = record.after_outage.quantile(share).expect("all are back");
+        near(at, Duration::from_nanos(storm).as_secs_f64(), 0.05);
     }
 }

@@ -261,7 +261,7 @@ type Small = (
     &'static str,
 );
 
-const SWEEPS: [Small; 5] = [
+const SWEEPS: [Small; 6] = [
     (
         "clipped",
         &[("clients", "200"), ("outage", "70s"), ("horizon", "3m")],
@@ -293,6 +293,11 @@ const SWEEPS: [Small; 5] = [
         &[("load", "2"), ("outage", "5s"), ("horizon", "20s")],
         "attempts=1|3",
     ),
+    (
+        "appointments",
+        &[("clients", "300"), ("capacity", "15")],
+        "base=500ms|1s",
+    ),
 ];
 
 #[test]
@@ -303,6 +308,7 @@ fn what_a_scenario_is_about_is_what_its_sweep_shows() {
         "first_tries_per_s",
         "sent_per_s",
         "at_bottom",
+        "reconnect_p99_s",
     ];
     for ((name, settings, text), id) in SWEEPS.into_iter().zip(about) {
         let swept = swept(name, settings, text);

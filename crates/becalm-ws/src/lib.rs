@@ -29,6 +29,12 @@
 //! - **Nothing runs by itself**: as with any stream, it dials, reads and answers pings while it is polled. Give it to a task, and
 //!   talk to it through a [`Handle`].
 //!
+//! # Servers
+//!
+//! `server` (feature `server`; `tower` and `axum` for HTTP servers) lets a herd in at the rate that it can take, and leaves without
+//! making one. Where such a server, or another that speaks as it does, tells this client when to come back and with which
+//! ticket, the client does so.
+//!
 //! # TLS
 //!
 //! `wss://` needs a feature: `rustls-native-roots` or `rustls-webpki-roots`. Where the program has chosen no cryptography for

@@ -222,9 +222,13 @@ impl Open {
                 why,
                 is_first,
                 unconfirmed,
+                unsent,
             }) => {
                 for message in &unconfirmed {
                     client.tell(Event::Unconfirmed(message));
+                }
+                for message in &unsent {
+                    client.tell(Event::Dropped(message));
                 }
                 if !is_first {
                     while let Some(message) = { shared.lock().outbox.pop() } {

@@ -271,9 +271,14 @@ impl Socket {
             return;
         }
         self.set_state(State::Closed);
-        let unconfirmed = self.session.as_mut().map(|session| session.unconfirmed());
-        for message in unconfirmed.iter().flatten() {
-            self.client.tell(Event::Unconfirmed(message));
+        if let Some(session) = &mut self.session {
+            let (unconfirmed, unsent) = session.take_kept();
+            for message in &unconfirmed {
+                self.client.tell(Event::Unconfirmed(message));
+            }
+            for message in &unsent {
+                self.client.tell(Event::Dropped(message));
+            }
         }
         for message in mem::take(&mut self.shared.lock().outbox.dropped) {
             self.client.tell(Event::Dropped(&message));

@@ -1,6 +1,7 @@
 //! Do the programs do what they say? Each runs against the real thing on loopback. Waits end with
 //! events; [`within`] only bounds them.
 
+mod axum_chat;
 mod axum_payments;
 mod behind_envoy;
 mod behind_nginx;

@@ -40,6 +40,15 @@ pub fn raise(connections: f64) -> Result<Option<String>, TooFew> {
     }
 }
 
+/// Raises the limit as far as this system allows, and returns it.
+pub fn raise_all() -> u64 {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((USUAL, USUAL));
+    match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+        Ok(()) => hard,
+        Err(_) => soft,
+    }
+}
+
 /// Descriptors for so many connections.
 fn bound(connections: f64) -> u64 {
     let all = (2.0 * connections + OTHERS).ceil();

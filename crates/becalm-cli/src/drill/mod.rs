@@ -26,6 +26,7 @@ mod twin;
 mod unready;
 mod variant;
 mod wire;
+mod ws;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ use reports::Reports;
 use setup::Setup;
 use tail::TailOutcome;
 use wire::Wire;
+
+pub use ws::stand_in;
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///
@@ -85,6 +88,8 @@ enum Through {
     /// connections, and becalm-reqwest repeats the requests.
     #[command(after_long_help = AFTER_HELP)]
     Http(Box<Flags>),
+
+    Ws(Box<ws::Args>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -170,6 +175,7 @@ it could not be held; 128 + n when signal n ended it.";
 pub fn execute(args: Args) -> ExitCode {
     let held = match args.through {
         Some(Through::Http(flags)) => hold(*flags, Wire::Reqwest),
+        Some(Through::Ws(args)) => ws::hold(&args),
         None => hold(args.flags, Wire::Own),
     };
     held.unwrap_or_else(|sentence| usage::refuse(&sentence))
@@ -202,11 +208,7 @@ fn hold(mut args: Flags, wire: Wire) -> Result<ExitCode, String> {
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
 
     let stage = Stage::new(&signal, seed)?;
-    let ended = || {
-        let signal = signal.load(Ordering::Relaxed);
-        eprintln!("drill ended by signal {signal} before its time; no report is written");
-        ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
-    };
+    let ended = || ended_by(signal.load(Ordering::Relaxed));
     let display = Display::on(stream, args.quiet);
     let Some((contenders, played)) = stage.storm(setup, variants, display)? else {
         return Ok(ended());
@@ -262,6 +264,11 @@ fn hold(mut args: Flags, wire: Wire) -> Result<ExitCode, String> {
 fn tell(stream: Stream, table: &str, legend: &str, conclusion: &str) {
     let (legend, conclusion) = (stream.wrapped(legend), stream.wrapped(conclusion));
     stream.write(&format!("{table}\n{legend}\n\n{conclusion}\n\n"));
+}
+
+fn ended_by(signal: usize) -> ExitCode {
+    eprintln!("drill ended by signal {signal} before its time; no report is written");
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 
 /// A signal that asks to end is stored, and read before each frame.

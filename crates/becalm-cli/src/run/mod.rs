@@ -48,7 +48,7 @@ use becalm::time::{Sleeper, StdSleeper};
 use becalm::{Budget, Policy, Retrier};
 
 pub use args::Args;
-pub use itself::stand_in;
+pub use itself::{stand_in, under as itself};
 pub use layers::refuse_above;
 
 use crate::wording::protection;

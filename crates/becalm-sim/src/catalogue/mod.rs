@@ -1,5 +1,6 @@
 //! Which storms are known? Scenarios by name, each with its parameters, sources and right answer.
 
+mod appointments;
 mod asked;
 mod cache;
 mod cascade;
@@ -135,6 +136,7 @@ pub const ENTRIES: &[&Entry] = &[
     &occ::OCC,
     &herd::HERD,
     &clipped::CLIPPED,
+    &appointments::APPOINTMENTS,
     &moments::MOMENTS,
     &flaky::FLAKY,
     &layers::LAYERS,

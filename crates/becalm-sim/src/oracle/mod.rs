@@ -4,6 +4,7 @@
 //! argument that is out of its range makes the answer NaN, unless the function names a limit. None
 //! of them looks at a simulation, so that each can judge one.
 
+pub mod appointments;
 pub mod cache;
 pub mod cascade;
 pub mod deadline;

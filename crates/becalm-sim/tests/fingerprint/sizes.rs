@@ -6,6 +6,12 @@ pub fn of(scenario: &str) -> &'static [(&'static str, &'static str)] {
         "occ" => &[("clients", "20"), ("step", "10")],
         "herd" => &[("clients", "300"), ("outage", "20s"), ("horizon", "1m")],
         "clipped" => &[("clients", "200"), ("outage", "2m"), ("horizon", "3m")],
+        "appointments" => &[
+            ("clients", "300"),
+            ("capacity", "15"),
+            ("backlog", "200"),
+            ("horizon", "1m"),
+        ],
         "moments" => &[("calls", "300")],
         "flaky" => &[("load", "50"), ("horizon", "8s")],
         "layers" => &[("load", "2"), ("outage", "5s"), ("horizon", "20s")],

@@ -11,6 +11,7 @@ use becalm::time::Sleep;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::Server;
 use super::places::{Handshake, Open};
 
 /// A connection of a [`Listener`](super::Listener), to be read, written and wrapped in TLS as any other.
@@ -21,7 +22,9 @@ use super::places::{Handshake, Open};
 pub struct Accepted {
     stream: TcpStream,
     deadline: Option<Deadline>,
+    is_late: bool,
     peer: Peer,
+    server: Server,
     _open: Open,
 }
 
@@ -79,11 +82,15 @@ impl Peer {
 }
 
 impl Accepted {
-    pub(crate) fn new(stream: TcpStream, peer: Peer, open: Open, deadline: Sleep) -> Self {
+    pub(crate) fn new(server: &Server, stream: TcpStream, peer: Peer, open: Open) -> Self {
+        let sleeper = server.sleeper();
+        let deadline = sleeper.now().after(server.settings().handshake_deadline);
         Self {
             stream,
-            deadline: Some(Deadline(deadline)),
+            deadline: Some(Deadline(sleeper.sleep_until(deadline))),
+            is_late: false,
             peer,
+            server: server.clone(),
             _open: open,
         }
     }
@@ -100,6 +107,7 @@ impl Accepted {
         if self.peer.shared.has_come.load(Ordering::Acquire) {
             self.deadline = None;
         } else if deadline.as_mut().poll(context).is_ready() {
+            self.is_late = true;
             let sentence = "the handshake took longer than its deadline";
             return Err(io::Error::new(io::ErrorKind::TimedOut, sentence));
         }
@@ -109,6 +117,15 @@ impl Accepted {
 
 impl Drop for Accepted {
     fn drop(&mut self) {
+        if !self.peer.shared.has_come.load(Ordering::Acquire) {
+            let counters = self.server.counters();
+            let counter = if self.is_late {
+                &counters.reject_age
+            } else {
+                &counters.peer_gone
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
         self.peer.request_has_come();
     }
 }

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
 
-use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Refusal, TICKET_HEADER};
+use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Clocks, Refusal, TICKET_HEADER};
 use becalm::rng::Random;
-use becalm::time::{Instant, UnixTime};
+use becalm::time::Instant;
 use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 
 use super::Server;
@@ -19,49 +19,72 @@ pub(crate) struct Admitted {
     pub server: Server,
     pub held: Held,
     /// Counted until it is a connection.
-    pub coming: Counted,
+    pub coming: Option<Counted>,
 }
 
-impl Server {
-    /// Lets in a request for an upgrade from this address, now or after a wait, or says when to come back. Dropped before, the
-    /// client has hung up.
-    pub(crate) async fn admit(
-        &self,
-        coming: Counted,
+/// A request for an upgrade that nothing was decided about. Dropped so, its client has hung up.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    server: Server,
+    coming: Option<Counted>,
+}
+
+impl Asking {
+    pub fn new(server: &Server, coming: Counted) -> Self {
+        Self {
+            server: server.clone(),
+            coming: Some(coming),
+        }
+    }
+
+    /// Lets it in, from this address, now or after a wait, or says when to come back.
+    pub async fn admit(
+        mut self,
         peer: Option<IpAddr>,
         headers: &HeaderMap,
         uri: &Uri,
     ) -> Result<Admitted, Advice> {
-        let gone = Gone(self);
         // Its driver reads on meanwhile, and drops this if the client has hung up already.
         tokio::task::yield_now().await;
-        std::mem::forget(gone);
+        let coming = self.coming.take();
+        let server = &self.server;
         // Those whose address nobody knows share one, of no network (RFC 1122 section 3.2.1.3).
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let address = self.settings().proxies.client(peer, headers);
+        let address = server.settings().proxies.client(peer, headers);
         let mut arrival = Arrival::of(AddressGroup::from(address));
-        let sessions = self.settings().sessions.as_ref();
+        let sessions = server.settings().sessions.as_ref();
         let session = shown(headers, uri, session::HEADER).and_then(|id| id.parse().ok());
         if session.is_some_and(|id| sessions.is_some_and(|sessions| sessions.holds(id))) {
             arrival = arrival.resumption();
         }
-        let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));
         let ticket = shown(headers, uri, TICKET_HEADER);
         // What is no ticket of ours gets its bearer nothing.
-        let claims = ticket.and_then(|ticket| self.tickets().open(ticket, None, clocks).ok());
+        let open = |ticket| server.tickets().open(ticket, None, server.clocks()).ok();
+        let claims = ticket.and_then(open);
         if let Some(claims) = claims {
             arrival = arrival.ticket(claims);
         }
-        match self.door().enter(&arrival).await {
+        match server.door().enter(&arrival).await {
             Ok(held) => Ok(Admitted {
-                server: self.clone(),
+                server: server.clone(),
                 held,
                 coming,
             }),
-            Err(refusal) => Err(self.advice(&refusal)),
+            Err(refusal) => Err(server.advice(&refusal)),
         }
     }
+}
 
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if self.coming.is_some() {
+            let counter = &self.server.counters().peer_gone;
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Server {
     fn advice(&self, refusal: &Refusal) -> Advice {
         let advice = Advice::new(refusal.delay);
         match &refusal.ticket {
@@ -78,18 +101,11 @@ impl Server {
     }
 
     fn sealed(&self, claims: &Claims) -> String {
-        let clocks = (self.now(), UnixTime::from(self.sleeper().wall()));
-        self.tickets().seal(claims, None, clocks)
+        self.tickets().seal(claims, None, self.clocks())
     }
-}
 
-/// Its client has hung up before it was asked about.
-struct Gone<'a>(&'a Server);
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        let counter = &self.0.counters().peer_gone;
-        counter.fetch_add(1, Ordering::Relaxed);
+    fn clocks(&self) -> Clocks {
+        (self.now(), self.sleeper().wall().into())
     }
 }
 

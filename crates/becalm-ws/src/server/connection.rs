@@ -33,6 +33,8 @@ pub struct Connection {
     leaving: Leaving,
     /// The code of the first Close in either direction.
     code: Option<u16>,
+    /// Where an HTTP server writes the 101: until it has.
+    coming: Option<Counted>,
     _counted: Counted,
 }
 
@@ -72,12 +74,12 @@ impl Connection {
             coming,
         } = admitted;
         let counted = server.registry().active();
-        drop(coming);
         Self {
             server,
             held: Mutex::new(Some(held)),
             leaving: Leaving::Unasked,
             code: None,
+            coming,
             _counted: counted,
         }
     }
@@ -95,13 +97,15 @@ impl Connection {
         }
     }
 
-    /// Ready, once, when the server drains and it is this connection's turn. It can be dropped and called again.
+    /// Ready, once, when the server drains and it is this connection's turn. Wait for it from the 101 on. It can be dropped and
+    /// called again.
     pub async fn farewell(&mut self) -> Farewell {
         poll_fn(|context| self.poll_farewell(context)).await
     }
 
     /// What [`farewell`](Self::farewell) polls.
     pub fn poll_farewell(&mut self, context: &mut Context<'_>) -> Poll<Farewell> {
+        self.has_come();
         loop {
             match &mut self.leaving {
                 Leaving::Unasked => {
@@ -148,6 +152,11 @@ impl Connection {
     /// counts as 1006.
     pub fn closed_with(&mut self, code: u16) {
         self.code.get_or_insert(code);
+    }
+
+    /// It is open.
+    pub(crate) fn has_come(&mut self) {
+        self.coming = None;
     }
 
     pub(crate) fn server(&self) -> &Server {

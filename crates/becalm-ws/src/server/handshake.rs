@@ -6,14 +6,14 @@ use std::io;
 use becalm::admission::Advice;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::handshake::machine::TryParse;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, create_response, write_response};
 use tokio_tungstenite::tungstenite::http::header::SEC_WEBSOCKET_PROTOCOL;
 use tokio_tungstenite::tungstenite::http::{HeaderValue, Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
-use super::admit::Admitted;
+use super::admit::{Admitted, Asking};
 use super::refusal::{any_protocol, is_of_browser, unavailable};
 use super::{Connection, Peer, Server, Socket};
 
@@ -77,20 +77,24 @@ impl Server {
         IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let coming = self.registry().coming();
-        let read = read_request(&mut io).await;
+        let read = read_request(&mut io).await?;
         peer.request_has_come();
-        let (request, mut behind) = read?;
-        let response = match create_response(&request) {
-            Ok(response) => response,
+        let parsed = read.and_then(|(request, behind)| {
+            let response = create_response(&request)?;
+            Ok((request, behind, response))
+        });
+        let (request, mut behind, response) = match parsed {
+            Ok(parsed) => parsed,
             Err(error) => {
                 refuse(&mut io, &status(StatusCode::BAD_REQUEST)).await?;
                 return Err(NoHandshake::Invalid(Box::new(error)));
             }
         };
+        let asking = Asking::new(self, coming);
         let entry = tokio::select! {
             // In this order, so that it is counted who has gone.
             biased;
-            entry = self.admit(coming, Some(peer.ip()), request.headers(), request.uri()) => entry,
+            entry = asking.admit(Some(peer.ip()), request.headers(), request.uri()) => entry,
             end = end(&mut io, &mut behind) => return Err(end),
         };
         match entry {
@@ -176,10 +180,10 @@ fn status(code: StatusCode) -> Response<()> {
     response
 }
 
-/// The request, and what came behind it.
+/// The request and what came behind it, or what is wrong with it.
 async fn read_request<IO: AsyncRead + Unpin>(
     io: &mut IO,
-) -> Result<(Request, Vec<u8>), NoHandshake> {
+) -> Result<Result<(Request, Vec<u8>), tungstenite::Error>, NoHandshake> {
     let mut read = Vec::with_capacity(1024);
     loop {
         let before = read.len();
@@ -189,16 +193,12 @@ async fn read_request<IO: AsyncRead + Unpin>(
         // Looked at once, or a request that comes byte by byte would be parsed as often.
         let fresh = &read[before.saturating_sub(3)..];
         let is_whole = fresh.windows(4).any(|end| end == b"\r\n\r\n");
-        if !is_whole && read.len() < LONGEST {
-            continue;
+        if is_whole || read.len() >= LONGEST {
+            let parsed = Request::try_parse(&read);
+            let incomplete = ProtocolError::HandshakeIncomplete.into();
+            let parsed = parsed.and_then(|request| request.ok_or(incomplete));
+            return Ok(parsed.map(|(length, request)| (request, read.split_off(length))));
         }
-        return match Request::try_parse(&read) {
-            Ok(Some((length, request))) => Ok((request, read.split_off(length))),
-            Ok(None) => Err(NoHandshake::Invalid(Box::new(
-                tungstenite::error::ProtocolError::HandshakeIncomplete.into(),
-            ))),
-            Err(error) => Err(NoHandshake::Invalid(Box::new(error))),
-        };
     }
 }
 

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::http::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::admit::Admitted;
+use super::admit::{Admitted, Asking};
 use super::refusal::{any_protocol, is_of_browser, switching, unavailable};
 use super::{Connection, Peer, Server};
 
@@ -85,8 +85,9 @@ where
         if !is_upgrade(&request) {
             return Box::pin(service.call(request));
         }
+        let asking = Asking::new(&server, coming);
         Box::pin(async move {
-            let entry = server.admit(coming, peer, request.headers(), request.uri());
+            let entry = asking.admit(peer, request.headers(), request.uri());
             match entry.await {
                 Ok(admitted) => {
                     request.extensions_mut().insert(Place::of(admitted));

@@ -118,14 +118,12 @@ impl Listener {
             return;
         }
         self.pause = None;
-        while self.queue.takes_more() {
-            let Some(open) = self.server.places().open() else {
-                return;
-            };
+        while self.queue.takes_more() && self.server.places().have_room() {
             match self.tcp.poll_accept(context) {
                 Poll::Ready(Ok((stream, address))) => {
                     let _ = stream.set_nodelay(true);
                     let group = self.group(address);
+                    let open = self.server.places().open();
                     if self
                         .queue
                         .push((stream, address, open), group, now)
@@ -159,9 +157,7 @@ impl Listener {
                 continue;
             }
             let peer = Peer::new(address, handshake);
-            let deadline = now.after(self.server.settings().handshake_deadline);
-            let deadline = self.server.sleeper().sleep_until(deadline);
-            return Some(Accepted::new(stream, peer, open, deadline));
+            return Some(Accepted::new(&self.server, stream, peer, open));
         }
         None
     }

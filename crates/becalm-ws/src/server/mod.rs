@@ -212,8 +212,7 @@ impl Server {
         let mut timer = self.sleeper().sleep_until(plan.ends);
         poll_fn(|context| {
             self.places().wake_when_free(context.waker());
-            let is_empty = self.registry().poll_empty(context).is_ready();
-            if is_empty && self.places().handshakes() == 0 {
+            if self.registry().is_empty(context) && self.places().handshakes() == 0 {
                 return Poll::Ready(());
             }
             timer.as_mut().poll(context)
@@ -225,20 +224,22 @@ impl Server {
         }
     }
 
-    /// Ready when a drain has begun, no [`Listener`] has anybody left who waits, and all requests have come: the signal for axum's
-    /// `with_graceful_shutdown`, which drops the listener.
+    /// Ready when a drain has begun, no [`Listener`] has anybody left who waits, and all who were accepted are upgraded or
+    /// refused, or at the drain's deadline: the signal for axum's `with_graceful_shutdown`, which drops the listener and has hyper
+    /// break upgrades that are half done.
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + 'static {
         let (registry, places) = (Arc::clone(self.registry()), self.places().clone());
+        let sleeper = Arc::clone(&self.settings().sleeper);
         async move {
-            registry.plan().await;
+            let plan = registry.plan().await;
+            let mut timer = sleeper.sleep_until(plan.ends);
             poll_fn(|context| {
-                // A server that ends closes connections whose request has not come yet.
+                // hyper breaks an upgrade that a graceful shutdown finds half done.
                 places.wake_when_free(context.waker());
-                let have_none = registry.poll_listeners_are_empty(context).is_ready();
-                if have_none && places.handshakes() == 0 {
+                if registry.nobody_comes(context) && places.handshakes() == 0 {
                     return Poll::Ready(());
                 }
-                Poll::Pending
+                timer.as_mut().poll(context)
             })
             .await;
         }

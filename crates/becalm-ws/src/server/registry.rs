@@ -217,26 +217,18 @@ impl Registry {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Ready when no listener has anybody who waits.
-    pub fn poll_listeners_are_empty(&self, context: &mut Context<'_>) -> Poll<()> {
+    /// Whether nobody comes any more; otherwise wakes this task when that has changed.
+    pub fn nobody_comes(&self, context: &mut Context<'_>) -> bool {
         self.wake(context.waker());
-        if self.listeners.load(Ordering::Acquire) == 0 {
-            return Poll::Ready(());
-        }
-        Poll::Pending
-    }
-
-    /// Whether nobody is here and nobody can come; otherwise wakes this task when that has changed.
-    pub fn poll_empty(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.wake(context.waker());
-        let counts = [&self.listeners, &self.coming, &self.active];
-        if counts
+        let counts = [&self.listeners, &self.coming];
+        counts
             .iter()
             .all(|count| count.load(Ordering::Acquire) == 0)
-        {
-            return Poll::Ready(());
-        }
-        Poll::Pending
+    }
+
+    /// Whether nobody is here and nobody comes; otherwise wakes this task when that has changed.
+    pub fn is_empty(&self, context: &mut Context<'_>) -> bool {
+        self.nobody_comes(context) && self.active.load(Ordering::Acquire) == 0
     }
 
     fn wake(&self, waker: &Waker) {
@@ -325,7 +317,7 @@ mod tests {
         let registry = Registry::new();
         let context = &mut Context::from_waker(Waker::noop());
         let (coming, active) = (registry.coming(), registry.active());
-        assert!(registry.is_ready() && registry.poll_empty(context).is_pending());
+        assert!(registry.is_ready() && !registry.is_empty(context));
         let mut stops = Stops::of(&registry);
         assert!(stops.poll(context).is_pending());
         registry.leave();
@@ -335,9 +327,9 @@ mod tests {
         assert_eq!(first, second);
         assert!(stops.poll(context).is_ready() && stops.poll(context).is_ready());
         drop(coming);
-        assert!(registry.poll_empty(context).is_pending());
+        assert!(!registry.is_empty(context));
         drop(active);
-        assert!(registry.poll_empty(context).is_ready());
+        assert!(registry.is_empty(context));
         assert_eq!((registry.how_many_active(), registry.ended()), (0, 1));
     }
 }

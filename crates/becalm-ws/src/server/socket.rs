@@ -31,7 +31,8 @@ pub struct Socket<IO> {
 struct Until(Sleep);
 
 impl<IO> Socket<IO> {
-    pub(crate) fn new(wire: WebSocketStream<IO>, connection: Connection) -> Self {
+    pub(crate) fn new(wire: WebSocketStream<IO>, mut connection: Connection) -> Self {
+        connection.has_come();
         Self {
             wire,
             connection,

@@ -1,54 +1,11 @@
 //! What does a client know of its session, and what does it say on a new connection?
 
-use std::time::Duration;
-
 use becalm::time::Instant;
 use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 
 use super::envelope::{Envelope, HEAD, Hello, ProtocolError};
 use super::ledger::{Ledger, Peer, cost};
-use super::{Cold, SessionId};
-
-/// How a socket keeps a session: for [`Client::resume`](crate::Client::resume).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Resume {
-    /// How many bytes of messages are sent and not confirmed at most, 64 more counted for each; what is beyond waits in
-    /// the outbox. A message that is longer alone is refused. Default 256 KiB: two seconds at a megabit a second.
-    pub window: usize,
-    /// How long a message that has come waits to be confirmed with one that goes. Default 500 ms.
-    pub confirm_after: Duration,
-}
-
-impl Default for Resume {
-    fn default() -> Self {
-        Self {
-            window: 256 * 1024,
-            confirm_after: Duration::from_millis(500),
-        }
-    }
-}
-
-impl Resume {
-    /// With this window.
-    #[must_use]
-    pub const fn window(mut self, bytes: usize) -> Self {
-        self.window = bytes;
-        self
-    }
-
-    /// With this delay.
-    #[must_use]
-    pub const fn confirm_after(mut self, delay: Duration) -> Self {
-        self.confirm_after = delay;
-        self
-    }
-
-    /// The longest message that fits.
-    pub(crate) fn longest(&self) -> usize {
-        self.window.saturating_sub(super::ledger::EACH)
-    }
-}
+use super::{Cold, Resume, SessionId};
 
 /// The session of a socket, which outlives its connections.
 #[derive(Debug)]
@@ -98,6 +55,8 @@ pub(crate) enum Taken {
         is_first: bool,
         /// Sent, and never confirmed.
         unconfirmed: Vec<Message>,
+        /// Taken, and never sent.
+        unsent: Vec<Message>,
     },
     /// It has confirmed something.
     Confirmed,
@@ -273,11 +232,12 @@ impl Resuming {
                 self.had = Some(Had { id, epoch, dial: 1 });
                 self.answered(Peer { longest, window });
                 let given_up = self.given_up.take().filter(|_| why == Cold::New);
-                let ledger = std::mem::take(&mut self.ledger);
+                let (unconfirmed, unsent) = self.take_kept();
                 Ok(Taken::Cold {
                     why: given_up.unwrap_or(why),
                     is_first: std::mem::take(&mut self.is_first),
-                    unconfirmed: ledger.into_kept().0,
+                    unconfirmed,
+                    unsent,
                 })
             }
             (
@@ -333,209 +293,8 @@ impl Resuming {
         last
     }
 
-    /// What was sent and never confirmed, when the socket is at its end.
-    pub fn unconfirmed(&mut self) -> Vec<Message> {
-        std::mem::take(&mut self.ledger).into_kept().0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Instant = Instant::ZERO;
-
-    fn cold(why: Cold, id: u128) -> Message {
-        let id = SessionId::from_u128(id).unwrap();
-        Envelope::Cold {
-            why,
-            longest: 100,
-            window: 1_000,
-            id,
-            epoch: 5,
-        }
-        .write()
-    }
-
-    fn said(session: &mut Resuming) -> Envelope {
-        Envelope::read(&session.next(NOW).expect("something to say")).unwrap()
-    }
-
-    /// A session with one message that is sent and not confirmed.
-    fn open() -> Resuming {
-        let limits = WebSocketConfig::default().max_message_size(Some(1_000 + HEAD));
-        let mut session = Resuming::new(Resume::default(), &limits);
-        assert!(matches!(
-            said(&mut session),
-            Envelope::Hello(Hello { id: None, .. })
-        ));
-        let taken = session.take(&cold(Cold::New, 1));
-        let is_first = |taken| {
-            matches!(
-                taken,
-                Ok(Taken::Cold {
-                    why: Cold::New,
-                    is_first: true,
-                    ..
-                })
-            )
-        };
-        assert!(is_first(taken));
-        assert_eq!(said(&mut session), Envelope::Ack(0));
-        session.push("one".into());
-        assert!(matches!(
-            said(&mut session),
-            Envelope::Data { number: 1, .. }
-        ));
-        session
-    }
-
-    #[test]
-    fn it_names_its_session_counts_its_dials_and_sends_again_what_is_lacking() {
-        let mut session = open();
-        for dial in 2..4 {
-            session.connected();
-            let hello = said(&mut session);
-            let Envelope::Hello(hello) = hello else {
-                panic!("{hello:?}")
-            };
-            assert_eq!(
-                (hello.dial, hello.epoch, hello.sent, hello.confirmed),
-                (dial, 5, 1, 0)
-            );
-            assert_eq!(hello.id, SessionId::from_u128(1));
-            // Nothing is sent before the answer.
-            assert_eq!(
-                (session.next(NOW), session.has_room(&"two".into())),
-                (None, false)
-            );
-        }
-        let resumed = Envelope::Resumed {
-            longest: 9,
-            window: 9,
-            received: 0,
-        }
-        .write();
-        assert_eq!(session.take(&resumed), Ok(Taken::Resumed));
-        assert_eq!(said(&mut session), Envelope::Ack(0));
-        assert!(matches!(
-            said(&mut session),
-            Envelope::Data { number: 1, .. }
-        ));
-        assert_eq!(session.next(NOW), None);
-        assert!(
-            session.is_accepted(&"nine byte".into()) && !session.is_accepted(&"ten bytes.".into())
-        );
-    }
-
-    #[test]
-    fn a_cold_start_tells_what_was_not_confirmed_and_sends_none_of_it() {
-        let mut session = open();
-        session.connected();
-        let _ = said(&mut session);
-        let expected = Taken::Cold {
-            why: Cold::Epoch,
-            is_first: false,
-            unconfirmed: vec!["one".into()],
-        };
-        assert_eq!(session.take(&cold(Cold::Epoch, 2)), Ok(expected));
-        assert_eq!(said(&mut session), Envelope::Ack(0));
-        assert_eq!(
-            (session.next(NOW), session.id()),
-            (None, SessionId::from_u128(2))
-        );
-    }
-
-    #[test]
-    fn whoever_breaks_the_rules_gets_no_second_chance() {
-        let resumed = |received| {
-            Envelope::Resumed {
-                longest: 9,
-                window: 9,
-                received,
-            }
-            .write()
-        };
-        let data = |number, received| {
-            Envelope::Data {
-                number,
-                received,
-                message: "x".into(),
-            }
-            .write()
-        };
-        let confirms = ProtocolError::Confirms { sent: 1, came: 2 };
-        let number = |came| ProtocolError::Number { expected: 1, came };
-        for (message, error) in [
-            (data(1, 2), confirms),
-            (data(2, 0), number(2)),
-            (data(0, 0), number(0)),
-            (Envelope::Ack(2).write(), confirms),
-            (resumed(0), ProtocolError::OutOfPlace),
-            (cold(Cold::New, 3), ProtocolError::OutOfPlace),
-            ("text".into(), ProtocolError::NoEnvelope),
-            (
-                Envelope::Data {
-                    number: 1,
-                    received: 0,
-                    message: "x".repeat(1_001).into(),
-                }
-                .write(),
-                ProtocolError::TooLong {
-                    length: 1_001,
-                    longest: 1_000,
-                },
-            ),
-        ] {
-            let mut session = open();
-            assert_eq!(session.take(&message), Err(error));
-            assert_eq!((session.id(), session.next(NOW)), (None, None));
-            session.connected();
-            assert!(matches!(
-                said(&mut session),
-                Envelope::Hello(Hello { id: None, .. })
-            ));
-            let taken = session.take(&cold(Cold::New, 4));
-            assert!(
-                matches!(
-                    taken,
-                    Ok(Taken::Cold {
-                        why: Cold::Protocol,
-                        ..
-                    })
-                ),
-                "{taken:?}"
-            );
-        }
-        let mut session = open();
-        session.connected();
-        let _ = said(&mut session);
-        assert_eq!(session.take(&resumed(2)), Err(confirms));
-    }
-
-    #[test]
-    fn an_end_is_the_last_word() {
-        let mut session = open();
-        session.push("two".into());
-        let last = session.end();
-        let last: Vec<_> = last
-            .iter()
-            .map(|message| Envelope::read(message).unwrap())
-            .collect();
-        assert!(
-            matches!(last[..], [Envelope::Data { number: 2, .. }, Envelope::End]),
-            "{last:?}"
-        );
-        assert_eq!(
-            session.take(&Envelope::Ack(2).write()),
-            Ok(Taken::Confirmed)
-        );
-        assert_eq!((session.unconfirmed(), session.id()), (vec![], None));
-        let mut session = open();
-        assert_eq!(session.take(&Envelope::End.write()), Ok(Taken::Ended));
-        assert_eq!(
-            (session.unconfirmed(), session.id()),
-            (vec!["one".into()], None)
-        );
+    /// What was sent and never confirmed, and what was taken and never sent, where no connection will get it any more.
+    pub fn take_kept(&mut self) -> (Vec<Message>, Vec<Message>) {
+        std::mem::take(&mut self.ledger).into_kept()
     }
 }

@@ -48,6 +48,7 @@
 //! What the upgrade request may carry, for an admission that lets those first who come back: the header [`HEADER`], with the id as 32
 //! hexadecimal digits. It is a hint; *hello* decides.
 
+mod accept;
 mod client;
 mod cold;
 mod counts;
@@ -55,12 +56,15 @@ mod directory;
 mod envelope;
 mod id;
 mod ledger;
+mod lost;
+mod resume;
 mod settings;
 mod slot;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod wakers;
 
-pub use client::Resume;
 pub(crate) use client::{Resuming, Taken};
 pub use cold::{Began, Cold};
 pub use counts::Counts;
@@ -68,6 +72,8 @@ pub use directory::{Gone, Sessions};
 pub(crate) use envelope::HEAD;
 pub use envelope::{Envelope, Hello, ProtocolError};
 pub use id::{HEADER, InvalidId, SessionId};
+pub use lost::Lost;
+pub use resume::Resume;
 pub use settings::SessionSettings;
 pub use slot::SessionHandle;
-pub use socket::{Lost, SessionSocket};
+pub use socket::SessionSocket;

@@ -113,6 +113,7 @@ impl Inner {
     /// Goes on with this connection: the bytes that are free now, and who has to know that it is not theirs any more.
     pub fn resume(&mut self, hello: &Hello, wakers: Arc<Wakers>) -> (usize, Option<Arc<Wakers>>) {
         self.progress = self.progressed(hello);
+        self.is_known = true;
         self.connection += 1;
         self.dial = hello.dial;
         self.peer = hello.peer();
@@ -156,8 +157,28 @@ impl Inner {
         self.ledger.confirms_at(settings.confirm_after, window)
     }
 
-    fn has_room(&self, cost: usize, window: usize) -> bool {
-        self.ledger.has_room(cost, self.peer.window(window))
+    /// The message, if the session takes it now; or this task knows when there is room.
+    fn admit(
+        &mut self,
+        message: Message,
+        settings: &SessionSettings,
+        waker: Option<&Waker>,
+    ) -> Result<Message, Refused> {
+        let cost = cost(&message);
+        if self.over.is_some() {
+            return Err(Refused::Closed(message));
+        }
+        if cost > settings.window.min(settings.bytes) || !self.peer.accepts(&message) {
+            return Err(Refused::TooLong(message));
+        }
+        if !self
+            .ledger
+            .has_room(cost, self.peer.window(settings.window))
+        {
+            self.wait(waker);
+            return Err(Refused::Full(message));
+        }
+        Ok(message)
     }
 
     fn wait(&mut self, waker: Option<&Waker>) {
@@ -256,45 +277,25 @@ impl SessionHandle {
         if !message.is_text() && !message.is_binary() {
             return Ok(());
         }
-        let cost = cost(&message);
-        let window = self.shared.settings.window;
-        if cost > window || !self.slot.lock().peer.accepts(&message) {
-            return Err(Refused::TooLong(message));
-        }
-        if !self.has_room(cost, waker) {
-            return Err(Refused::Full(message));
-        }
-        if !self.shared.reserve(cost, waker) {
+        let settings = &self.shared.settings;
+        let bytes = cost(&message);
+        let message = self.slot.lock().admit(message, settings, waker)?;
+        if !self.shared.reserve(bytes, waker) {
             return Err(Refused::Full(message));
         }
         let mut inner = self.slot.lock();
-        let refused = match inner.over {
-            Some(_) => Refused::Closed(message),
-            None if inner.has_room(cost, window) => {
-                inner.ledger.push(message);
-                let wakers = inner.wakers.clone();
-                drop(inner);
-                wakers.inspect(|wakers| wakers.wake_all());
-                return Ok(());
-            }
-            None => {
-                inner.wait(waker);
-                Refused::Full(message)
-            }
-        };
+        // Others may have sent meanwhile.
+        let admitted = inner.admit(message, settings, waker);
+        let admitted = admitted.map(|message| inner.ledger.push(message));
+        let wakers = inner.wakers.clone();
         drop(inner);
-        self.shared.free(cost);
-        Err(refused)
-    }
-
-    /// Whether there is room for it, or none to wait for.
-    fn has_room(&self, cost: usize, waker: Option<&Waker>) -> bool {
-        let mut inner = self.slot.lock();
-        let has_room = inner.over.is_some() || inner.has_room(cost, self.shared.settings.window);
-        if !has_room {
-            inner.wait(waker);
+        match &admitted {
+            Ok(()) => {
+                wakers.inspect(|wakers| wakers.wake_all());
+            }
+            Err(_) => self.shared.free(bytes),
         }
-        has_room
+        admitted
     }
 }
 

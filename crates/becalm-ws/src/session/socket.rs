@@ -1,7 +1,6 @@
 //! What stands between a server's WebSocket and its application? One connection of a session.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard};
@@ -11,13 +10,13 @@ use becalm::time::{Instant, Sleep};
 use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 
-use super::directory::{Attached, Shared};
+use super::accept::{answer, say_goodbye};
+use super::directory::Shared;
 use super::envelope::{Envelope, Hello};
 use super::slot::{Fenced, Inner};
 use super::wakers::{Half, Wakers};
-use super::{Began, Cold, ProtocolError, SessionHandle, SessionId, Sessions};
+use super::{Began, Cold, Lost, ProtocolError, SessionHandle, SessionId};
 use crate::Refused;
 
 /// A connection of a session, over `S`: any stream and sink of messages.
@@ -44,121 +43,8 @@ pub struct SessionSocket<S> {
     is_over: bool,
 }
 
-/// Why a connection of a session is over, or took no message.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Lost<E> {
-    /// The WebSocket has failed.
-    Wire(E),
-    /// It ended before it said hello, or took too long for that.
-    NoHello,
-    /// The client has broken the rules of the envelope. The session is over.
-    Protocol(ProtocolError),
-    /// A later connection has taken the session over.
-    TakenOver,
-    /// The session is over.
-    Over(Cold),
-    /// This connection is over; the message may have another.
-    Gone,
-    /// A message was not taken.
-    Refused(Refused),
-}
-
-impl Sessions {
-    /// Waits for the client's first word, and answers it: with the session that it names, or a new one. `user` is who has
-    /// logged in; a session is nobody else's.
-    ///
-    /// # Errors
-    ///
-    /// There was no connection in the end.
-    pub async fn accept<S, E>(&self, mut wire: S, user: &str) -> Result<SessionSocket<S>, Lost<E>>
-    where
-        S: Stream<Item = Result<Message, E>> + Sink<Message, Error = E> + Unpin,
-    {
-        let sleeper = &self.shared.settings.sleeper;
-        let until = sleeper.now().after(self.shared.settings.patience);
-        let mut cut = sleeper.sleep_until(until);
-        let hello = poll_fn(|context| match poll_hello(&mut wire, context) {
-            Poll::Pending => cut.as_mut().poll(context).map(|()| Err(Lost::NoHello)),
-            ready @ Poll::Ready(_) => ready,
-        });
-        match hello.await {
-            Ok(hello) => {
-                let mut socket = SessionSocket::new(wire, &hello, user, &self.shared);
-                poll_fn(|context| socket.poll_answer(context)).await?;
-                Ok(socket)
-            }
-            Err(Lost::Protocol(error)) => {
-                say_goodbye(&mut wire, &Lost::Protocol(error));
-                Err(Lost::Protocol(error))
-            }
-            Err(lost) => Err(lost),
-        }
-    }
-}
-
-fn poll_hello<S, E>(wire: &mut S, context: &mut Context<'_>) -> Poll<Result<Hello, Lost<E>>>
-where
-    S: Stream<Item = Result<Message, E>> + Unpin,
-{
-    loop {
-        let message = match ready!(Pin::new(&mut *wire).poll_next(context)) {
-            Some(Ok(message)) => message,
-            Some(Err(error)) => return Poll::Ready(Err(Lost::Wire(error))),
-            None => return Poll::Ready(Err(Lost::NoHello)),
-        };
-        if message.is_text() || message.is_binary() {
-            let read = match Envelope::read(&message) {
-                Ok(Envelope::Hello(hello)) => Ok(hello),
-                Ok(_) => Err(Lost::Protocol(ProtocolError::OutOfPlace)),
-                Err(error) => Err(Lost::Protocol(error)),
-            };
-            return Poll::Ready(read);
-        }
-    }
-}
-
-/// Says why, as far as the wire takes it at once: the peer may be long gone.
-fn say_goodbye<S, E>(wire: &mut S, lost: &Lost<E>)
-where
-    S: Sink<Message, Error = E> + Unpin,
-{
-    let frame = |code, reason: String| {
-        let reason = reason.into();
-        Message::Close(Some(CloseFrame { code, reason }))
-    };
-    let mut words = Vec::new();
-    match lost {
-        Lost::Protocol(error) => {
-            // ASCII, and at most 123 bytes (RFC 6455, section 5.5).
-            let reason = error.to_string().chars().take(123).collect();
-            words.push(frame(CloseCode::Protocol, reason));
-        }
-        Lost::TakenOver => words.push(frame(
-            CloseCode::Away,
-            "another connection has the session".into(),
-        )),
-        Lost::Over(why) => {
-            words.push(Envelope::End.write());
-            words.push(frame(CloseCode::Normal, why.to_string()));
-        }
-        _ => return,
-    }
-    let context = &mut Context::from_waker(Waker::noop());
-    for word in words {
-        if !matches!(
-            Pin::new(&mut *wire).poll_ready(context),
-            Poll::Ready(Ok(()))
-        ) {
-            return;
-        }
-        let _ = Pin::new(&mut *wire).start_send(word);
-    }
-    let _ = Pin::new(wire).poll_flush(context);
-}
-
 impl<S> SessionSocket<S> {
-    fn new(wire: S, hello: &Hello, user: &str, shared: &Arc<Shared>) -> Self {
+    pub(super) fn new(wire: S, hello: &Hello, user: &str, shared: &Arc<Shared>) -> Self {
         let wakers = Arc::<Wakers>::default();
         let attached = shared.attach(hello, user, &wakers);
         let answer = answer(&attached, shared);
@@ -206,32 +92,12 @@ impl<S> SessionSocket<S> {
     }
 }
 
-fn answer(attached: &Attached, shared: &Shared) -> Message {
-    let longest = shared.settings.longest;
-    let window = u32::try_from(shared.settings.window).unwrap_or(u32::MAX);
-    let answer = match attached.began {
-        Began::Resumed => Envelope::Resumed {
-            longest,
-            window,
-            received: attached.received,
-        },
-        Began::Cold(why) => Envelope::Cold {
-            why,
-            longest,
-            window,
-            id: attached.slot.id,
-            epoch: attached.epoch,
-        },
-    };
-    answer.write()
-}
-
 impl<S, E> SessionSocket<S>
 where
     S: Stream<Item = Result<Message, E>> + Sink<Message, Error = E> + Unpin,
 {
     /// Gives the wire the answer to hello.
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost<E>>> {
+    pub(super) fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost<E>>> {
         if self.unsent.is_some() {
             ready!(Pin::new(&mut self.wire).poll_ready(context)).map_err(Lost::Wire)?;
             if let Some(answer) = self.unsent.take() {
@@ -553,45 +419,5 @@ impl<S> fmt::Debug for SessionSocket<S> {
             .field("began", &self.began)
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
-    }
-}
-
-impl<E: fmt::Display> fmt::Display for Lost<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wire(error) => write!(f, "the WebSocket has failed: {error}"),
-            Self::NoHello => f.write_str("the client has not said hello"),
-            Self::Protocol(error) => write!(f, "the client has broken the rules: {error}"),
-            Self::TakenOver => f.write_str("another connection has taken the session over"),
-            Self::Over(why) => write!(f, "the session is over: {why}"),
-            Self::Gone => f.write_str("the connection is over"),
-            Self::Refused(refused) => write!(f, "a message was not taken: {refused}"),
-        }
-    }
-}
-
-impl<E: std::error::Error + 'static> std::error::Error for Lost<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Wire(error) => Some(error),
-            Self::Protocol(error) => Some(error),
-            Self::Refused(refused) => Some(refused),
-            _ => None,
-        }
-    }
-}
-
-impl<E> From<ProtocolError> for Lost<E> {
-    fn from(error: ProtocolError) -> Self {
-        Self::Protocol(error)
-    }
-}
-
-impl<E> From<Fenced> for Lost<E> {
-    fn from(fenced: Fenced) -> Self {
-        match fenced {
-            Fenced::TakenOver => Self::TakenOver,
-            Fenced::Over(why) => Self::Over(why),
-        }
     }
 }

@@ -3,6 +3,7 @@
 mod closes;
 mod faults;
 mod handshakes;
+mod javascript;
 mod messages;
 mod server;
 mod sessions;

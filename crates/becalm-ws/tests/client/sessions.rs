@@ -1,16 +1,14 @@
 //! Does every message come exactly once, whatever happens to connections, and does a session that cannot go on say so?
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm_ws::session::{
-    Began, Cold, Envelope, Lost, ProtocolError, Resume, SessionSettings, SessionSocket, Sessions,
-};
+use becalm_ws::session::{Began, Cold, Lost, Resume, SessionSettings, SessionSocket, Sessions};
 use becalm_ws::{Client, Event, Message, Overflow, Refused, StopReason};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::server::{Peer, Server};
 use crate::within;
@@ -18,7 +16,7 @@ use crate::within;
 type Socket = SessionSocket<Peer>;
 
 /// A server that keeps sessions of the user `ada`.
-async fn keeping<F>(
+pub async fn keeping<F>(
     sessions: &Sessions,
     on: impl Fn(usize, Socket) -> F + Clone + Send + Sync + 'static,
 ) -> Server
@@ -105,12 +103,8 @@ async fn messages_keep_their_kind_and_order() {
     );
 }
 
-/// Hands bytes on from one connection to another until so many have gone, and cuts both then.
-async fn hand_on(
-    mut from: impl AsyncReadExt + Unpin,
-    mut to: impl AsyncWriteExt + Unpin,
-    most: usize,
-) {
+/// Hands bytes on from one connection to another until so many have gone.
+async fn hand_on(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, most: usize) {
     let mut left = most;
     let mut buffer = [0; 4096];
     while left > 0 {
@@ -125,11 +119,17 @@ async fn hand_on(
             }
         }
     }
-    let _ = to.flush().await;
+}
+
+/// Ends it without a reset, which would take back what was handed on.
+async fn cut(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf) {
+    let _ = to.shutdown().await;
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(1), from.read_to_end(&mut rest)).await;
 }
 
 /// A way to `server` whose connections are cut after so many bytes of each direction, by number.
-async fn cutting(
+pub async fn cutting(
     server: &Server,
     after: impl Fn(usize) -> (usize, usize) + Send + Sync + 'static,
 ) -> Server {
@@ -142,23 +142,28 @@ async fn cutting(
             let Ok(server) = TcpStream::connect(address).await else {
                 return;
             };
-            let ((from_client, to_client), (from_server, to_server)) =
-                (client.into_split(), server.into_split());
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
             tokio::select! {
-                () = hand_on(from_client, to_server, up) => (),
-                () = hand_on(from_server, to_client, down) => (),
+                () = hand_on(&mut from_client, &mut to_server, up) => (),
+                () = hand_on(&mut from_server, &mut to_client, down) => (),
             }
+            tokio::join!(
+                cut(&mut from_client, &mut to_client),
+                cut(&mut from_server, &mut to_server),
+            );
         }
     })
     .await
 }
 
-/// The heads of both handshakes are about so long.
-const UPGRADE: usize = 150;
+/// The heads of the handshake are about so long.
+const REQUEST: usize = 200;
+const ANSWER: usize = 125;
 
 #[tokio::test]
 async fn none_is_lost_and_none_comes_twice_wherever_a_connection_is_cut() {
-    const MESSAGES: usize = 3_000;
+    const MESSAGES: usize = 2_500;
     let sessions = SessionSettings::default().open();
     let received = Arc::new(Mutex::new(Vec::new()));
     let all = Arc::clone(&received);
@@ -182,10 +187,11 @@ async fn none_is_lost_and_none_comes_twice_wherever_a_connection_is_cut() {
     })
     .await;
     // Every second one is cut at the next byte of what matters, in one direction or the other.
-    let cuts = cutting(&server, |number| match (number % 2, number % 4) {
-        (0, _) => (40_000 + number, 50_000),
-        (_, 1) => (UPGRADE + number / 2, usize::MAX),
-        _ => (usize::MAX, UPGRADE + number / 2),
+    let cuts = cutting(&server, |number| match number % 4 {
+        1 => (usize::MAX, ANSWER + 500),
+        2 => (REQUEST + number / 2, usize::MAX),
+        3 => (REQUEST + 500, usize::MAX),
+        _ => (usize::MAX, ANSWER + number / 2),
     })
     .await;
     let seen = Seen::default();
@@ -212,5 +218,209 @@ async fn none_is_lost_and_none_comes_twice_wherever_a_connection_is_cut() {
     assert_eq!(*received.lock().unwrap(), expected);
     let words = seen.words();
     assert!(words[1..].iter().all(|word| word == "resumed"), "{words:?}");
-    eprintln!("{} dials, {} resumed", cuts.dials(), words.len());
+    assert!(
+        cuts.dials() > 100 && words.len() > 50,
+        "{} dials, {words:?}",
+        cuts.dials()
+    );
+}
+
+#[tokio::test]
+async fn a_server_without_the_session_begins_cold_and_what_was_lost_is_told_first() {
+    let (old, new) = (
+        SessionSettings::default().open(),
+        SessionSettings::default().open(),
+    );
+    let server = Server::new(move |number, peer| {
+        let sessions = if number == 1 {
+            old.clone()
+        } else {
+            new.clone()
+        };
+        async move {
+            let mut socket = sessions.accept(peer, "ada").await.unwrap();
+            if number == 1 {
+                // Killed with a message that it has received and not confirmed.
+                socket.send("hello".into()).await.unwrap();
+                assert!(socket.next().await.is_some());
+                return;
+            }
+            socket.send("everything".into()).await.unwrap();
+            echo(socket).await;
+        }
+    })
+    .await;
+    let seen = Seen::default();
+    let client = seen.watching(server.client().resume(Resume::default()));
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    handle.try_send("first").unwrap();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "hello".into());
+    assert_eq!(
+        within(feed.next()).await.unwrap().unwrap(),
+        "everything".into()
+    );
+    assert_eq!(seen.words(), ["New", "unconfirmed first", "Epoch"]);
+    // Nothing of it was sent again.
+    handle.try_send("second").unwrap();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "second".into());
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_refused_and_not_sent_for_ever() {
+    let sessions = SessionSettings::default().longest(100).open();
+    let server = keeping(&sessions, |_, socket| echo(socket)).await;
+    let seen = Seen::default();
+    let client = seen.watching(server.client().resume(Resume::default().window(1_000)));
+    let mut feed = client.open().unwrap();
+    let handle = feed.handle();
+    let refused = handle.try_send("x".repeat(1_000)).unwrap_err();
+    assert!(matches!(refused, Refused::TooLong(_)), "{refused}");
+    handle.try_send("x".repeat(101)).unwrap();
+    handle.try_send("short").unwrap();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "short".into());
+    assert_eq!(
+        seen.words(),
+        ["New".to_owned(), format!("dropped {}", "x".repeat(101))]
+    );
+    assert_eq!(server.dials(), 1);
+}
+
+#[tokio::test]
+async fn peers_that_know_no_sessions_are_told_apart() {
+    // A server without.
+    let server = Server::new(|_, mut peer| async move {
+        let _ = peer.send("hello".into()).await;
+        while let Some(Ok(_)) = peer.next().await {}
+    })
+    .await;
+    let mut feed = server.client().resume(Resume::default()).open().unwrap();
+    let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+    assert_eq!((gave_up.reason, server.dials()), (StopReason::Permanent, 1));
+    let why = gave_up.to_string();
+    assert!(
+        why.contains("sessions must be switched on at both ends"),
+        "{why}"
+    );
+
+    // A client without: it is closed with 1002.
+    let sessions = SessionSettings::default().open();
+    let server = keeping(&sessions, |_, _| async {}).await;
+    let mut feed = server.client().open().unwrap();
+    feed.feed("hello".into()).await.unwrap();
+    let gave_up = within(feed.next()).await.unwrap().unwrap_err();
+    assert_eq!((gave_up.reason, server.dials()), (StopReason::Permanent, 1));
+
+    // A server that does not answer, the first time.
+    let sessions = SessionSettings::default().open();
+    let server = Server::new(move |number, peer| {
+        let sessions = sessions.clone();
+        async move {
+            if number == 1 {
+                std::future::pending::<()>().await;
+            }
+            echo(sessions.accept(peer, "ada").await.unwrap()).await;
+        }
+    })
+    .await;
+    let soon = Duration::from_millis(100);
+    let client = server
+        .client()
+        .resume(Resume::default())
+        .patience(soon, soon);
+    let mut feed = client.open().unwrap();
+    feed.feed("hello".into()).await.unwrap();
+    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "hello".into());
+    assert_eq!(server.dials(), 2);
+}
+
+#[tokio::test]
+#[expect(clippy::result_large_err, reason = "tungstenite's callback is so")]
+async fn the_upgrade_names_the_session_that_it_resumes() {
+    use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+    let sessions = SessionSettings::default().open();
+    let names = Arc::new(Mutex::new(Vec::new()));
+    let (keeps, heard) = (sessions.clone(), Arc::clone(&names));
+    let server = Server::raw(move |number, stream| {
+        let (sessions, heard) = (keeps.clone(), Arc::clone(&heard));
+        async move {
+            let listens = |request: &Request, answer: Response| {
+                let name = request.headers().get(becalm_ws::session::HEADER);
+                let name = name.map(|name| name.to_str().unwrap().parse().unwrap());
+                heard.lock().unwrap().push(name);
+                Ok(answer)
+            };
+            let peer = tokio_tungstenite::accept_hdr_async(stream, listens)
+                .await
+                .unwrap();
+            let mut socket = sessions.accept(peer, "ada").await.unwrap();
+            socket.send(number.to_string().into()).await.unwrap();
+            if number == 1 {
+                // Until the client has confirmed.
+                assert!(socket.next().await.is_some());
+            } else {
+                echo(socket).await;
+            }
+        }
+    })
+    .await;
+    let mut feed = server.client().resume(Resume::default()).open().unwrap();
+    feed.feed("hello".into()).await.unwrap();
+    for number in 1..3 {
+        let message = within(feed.next()).await.unwrap().unwrap();
+        assert_eq!(message.to_string(), number.to_string());
+    }
+    let names = names.lock().unwrap().clone();
+    assert_eq!((names.len(), names[0]), (2, None));
+    assert!(names[1].is_some_and(|name| sessions.holds(name)));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_the_session_is_told_apart_from_one_that_goes() {
+    let sessions = SessionSettings::default().open();
+    let server = keeping(&sessions, |number, mut socket| async move {
+        socket.send(number.to_string().into()).await.unwrap();
+        if number == 1 {
+            socket.handle().end();
+        }
+        let ended = socket.next().await;
+        if number == 1 {
+            assert!(
+                matches!(ended, Some(Err(Lost::Over(Cold::Ended)))),
+                "{ended:?}"
+            );
+        }
+    })
+    .await;
+    let seen = Seen::default();
+    let client = seen.watching(server.client().resume(Resume::default()));
+    // A server closes what it has ended with 1000, which would be the end by the table.
+    let mut feed = client
+        .closing(|_, _| becalm::Failure::transient())
+        .open()
+        .unwrap();
+    for number in 1..3 {
+        let message = within(feed.next()).await.unwrap().unwrap();
+        assert_eq!(message.to_string(), number.to_string());
+    }
+    assert_eq!(seen.words(), ["New", "Ended"]);
+}
+
+#[tokio::test]
+async fn small_windows_on_both_sides_wait_and_never_for_each_other() {
+    let sessions = SessionSettings::default().window(2_000).open();
+    let server = keeping(&sessions, |_, socket| echo(socket)).await;
+    let client = server.client().resume(Resume::default().window(2_000));
+    let mut feed = client.outbox(2_000, Overflow::Wait).open().unwrap();
+    let handle = feed.handle();
+    let sends = tokio::spawn(async move {
+        for number in 0..1_000 {
+            handle.send(format!("{number:900}")).await.unwrap();
+        }
+    });
+    for number in 0..1_000 {
+        let message = within(feed.next()).await.unwrap().unwrap();
+        assert_eq!(message.to_string().trim(), number.to_string());
+    }
+    sends.await.unwrap();
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use becalm::admission::Admission;
 use becalm_ws::server::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::servers::{KINDS, Kind, Running, open, request};
 use crate::{until, within};
@@ -52,8 +53,7 @@ async fn a_connection_that_is_upgraded_has_no_deadline() {
 #[tokio::test]
 async fn who_has_hung_up_before_its_turn_costs_nothing() {
     for kind in KINDS {
-        let admission = Admission::per_second(100_000).patience(LONG).horizon(LONG);
-        let running = Running::start(kind, Settings::new(admission).handshakes(1, 1, LONG)).await;
+        let running = Running::start(kind, Settings::new(patient()).handshakes(1, 1, LONG)).await;
         let occupant = running.connect().await;
         until(|| running.server.metrics().handshakes_in_flight == 1).await;
         let mut leaving = Vec::new();
@@ -68,7 +68,8 @@ async fn who_has_hung_up_before_its_turn_costs_nothing() {
         drop(occupant);
         let _stays = within(stays).await;
         assert_eq!(running.costly(), 1, "{kind:?}");
-        assert_eq!(running.server.metrics().admission.peer_gone, 5, "{kind:?}");
+        // The occupant, too.
+        assert_eq!(running.server.metrics().admission.peer_gone, 6, "{kind:?}");
     }
 }
 
@@ -116,4 +117,46 @@ async fn no_more_are_open_than_may_be_and_the_next_comes_in_when_one_ends() {
     drop(first);
     let _third = within(third).await;
     assert_eq!(running.costly(), 3);
+}
+
+#[tokio::test]
+async fn who_has_hung_up_is_not_even_handed_out() {
+    let settings = Settings::new(patient()).handshakes(1, 1, LONG);
+    let server = settings.server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let _occupant = TcpStream::connect(address).await.unwrap();
+    let occupied = within(listener.accept()).await.unwrap();
+    for _ in 0..5 {
+        let mut leaves = TcpStream::connect(address).await.unwrap();
+        // A request that was sent before hides the end from who only reads.
+        leaves.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    }
+    let stays = TcpStream::connect(address).await.unwrap();
+    drop(occupied);
+    let next = within(listener.accept()).await.unwrap();
+    assert_eq!(next.peer().address(), stays.local_addr().unwrap());
+    // The occupant, too.
+    assert_eq!(server.metrics().admission.peer_gone, 5 + 1);
+}
+
+#[tokio::test]
+async fn who_sends_its_request_and_hangs_up_costs_nothing() {
+    for kind in KINDS {
+        let running = Running::start(kind, Settings::new(patient())).await;
+        let leaves = running.connect().await;
+        until(|| running.server.metrics().handshakes_in_flight == 1).await;
+        // Both are there before the server looks.
+        let sent = leaves.try_write(request("/", "").as_bytes()).unwrap();
+        assert_eq!(sent, request("/", "").len());
+        drop(leaves);
+        until(|| running.server.metrics().admission.peer_gone == 1).await;
+        assert_eq!(running.costly(), 0, "{kind:?}");
+    }
+}
+
+/// Everybody comes in, in time.
+fn patient() -> Admission {
+    let many = Admission::per_second(100_000);
+    many.patience(LONG).horizon(LONG)
 }

@@ -9,7 +9,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 
-use crate::servers::{KINDS, Kind, Running, open};
+use crate::servers::{Kind, Running, open};
 use crate::{until, within};
 
 /// The close, and when it came.
@@ -67,26 +67,46 @@ async fn a_drain_closes_all_at_its_rate_and_tells_them_when_to_come_back() {
 
 #[tokio::test]
 async fn what_was_sent_before_is_flushed_and_what_the_peer_had_sent_is_heard() {
-    for kind in KINDS {
-        let running = Running::start(kind, open()).await;
-        let mut socket = running.socket("/").await;
-        for number in 0..100 {
-            socket.feed(number.to_string().into()).await.unwrap();
-        }
-        socket.flush().await.unwrap();
-        let drained = running.server.drain(Drain::per_second(100));
-        let heard = async {
-            let mut heard = 0;
-            while let Some(Ok(message)) = socket.next().await {
-                heard += usize::from(message.is_text());
-            }
-            heard
-        };
-        let (drained, heard) = within(async { tokio::join!(drained, heard) }).await;
-        assert_eq!(drained.left, 0);
-        // What comes after the close has no answer any more.
-        assert!(heard <= 100);
+    let server = open().server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let uri = format!("ws://{address}/");
+    let dials = tokio::spawn(async move { tokio_tungstenite::client_async(uri, stream).await });
+    let connection = within(listener.accept()).await.unwrap();
+    let peer = connection.peer().clone();
+    let handshake = within(server.handshake(connection, &peer)).await.unwrap();
+    let mut socket = within(handshake.accept()).await.unwrap();
+    let (mut client, _) = within(dials).await.unwrap().unwrap();
+    for number in 0..10 {
+        socket.feed(number.to_string().into()).await.unwrap();
     }
+    let leaving = server.clone();
+    let drained = tokio::spawn(async move { leaving.drain(Drain::per_second(100)).await });
+    let serving = tokio::spawn(async move {
+        let mut heard = Vec::new();
+        while let Some(Ok(message)) = socket.next().await {
+            heard.push(message);
+        }
+        heard.retain(Message::is_text);
+        heard
+    });
+    until(|| !server.is_ready()).await;
+    // It is closed already, and the client does not know.
+    for text in ["one", "two"] {
+        client.send(text.into()).await.unwrap();
+    }
+    let mut heard = Vec::new();
+    while let Some(Ok(message)) = within(client.next()).await {
+        heard.push(match message {
+            Message::Close(_) => "close".to_owned(),
+            message => message.to_string(),
+        });
+    }
+    assert_eq!(heard.join(" "), "0 1 2 3 4 5 6 7 8 9 close");
+    assert_eq!(within(serving).await.unwrap(), ["one".into(), "two".into()]);
+    drop(listener);
+    assert_eq!(within(drained).await.unwrap().left, 0);
 }
 
 #[tokio::test]

@@ -138,8 +138,8 @@ async fn axum(server: Server, listener: Listener, costly: Arc<AtomicUsize>) {
         .layer(server.layer())
         .route("/health", any(async || "well"));
     let routes = routes.into_make_service_with_connect_info::<Peer>();
-    let served = axum::serve(listener, routes).with_graceful_shutdown(server.stopped());
-    served.await.expect("it serves");
+    let ends = axum::serve(listener, routes).with_graceful_shutdown(server.stopped());
+    ends.await.expect("it serves");
 }
 
 async fn upgraded(State(costly): State<Arc<AtomicUsize>>, upgrade: Upgrade) -> Response {

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::group::AddressGroup;
 use super::queue::Waiting;
+use crate::hint::Hint;
 use crate::reasons::reasons;
 use crate::time::Instant;
 
@@ -113,6 +114,16 @@ pub struct Refusal {
     pub ticket: Option<Claims>,
     /// Why.
     pub reason: Refused,
+}
+
+impl Refusal {
+    /// What it means to who comes again: with a ticket exactly then, since its place is its own; without one not before.
+    pub const fn hint(&self) -> Hint {
+        match self.ticket {
+            Some(_) => Hint::Exactly(self.delay),
+            None => Hint::AtLeast(self.delay),
+        }
+    }
 }
 
 reasons! {

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::group::{Groups, Rows, Share};
+use super::group::{Groups, Rows};
 use crate::time::Instant;
 
 /// Appointments: one after the other, each at a place of its own, and all of them before the place that is free next.
@@ -18,7 +18,7 @@ impl Book {
     pub fn settle(&mut self, now: Instant, groups: &mut Groups) -> i64 {
         let mut passed = 0;
         while let Some((_, rows)) = self.appointments.front().filter(|(slot, _)| *slot < now) {
-            groups.give_back(Share::Booked, *rows);
+            groups.give_back(*rows);
             self.appointments.pop_front();
             passed += 1;
         }
@@ -49,7 +49,7 @@ impl Book {
 
     /// Gives this place away, which is free, and so are all behind it.
     pub fn give(&mut self, place: Instant, share: Duration, rows: Rows, groups: &mut Groups) {
-        groups.take(Share::Booked, rows);
+        groups.book(rows);
         self.appointments.push_back((place, rows));
         self.free_from = place.after(share);
     }

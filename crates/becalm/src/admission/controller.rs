@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
 use super::book::Book;
-use super::group::{Groups, Rows, Share};
+use super::group::{Groups, Rows};
 use super::queue::{Class, Queue, Waiter, Waiting};
 use super::settings::{Admission, InvalidAdmission};
 use super::used::UsedTickets;
@@ -143,14 +143,14 @@ impl<R: Random> AdmissionController<R> {
                 continue;
             }
             if oldest.is_some() {
-                let waiter = self.queue.remove(waiting, &mut self.groups)?;
+                let waiter = self.queue.remove(waiting)?;
                 self.give_back(&waiter);
                 self.counts.reject_age += 1;
                 let refusal = self.appointment(now, waiter.rows, Refused::WaitedTooLong);
                 return Some(Turn::Later(waiting, refusal));
             }
             let permit = self.pass(now)?;
-            let waiter = self.queue.take(waiting, &mut self.groups)?;
+            let waiter = self.queue.take(waiting)?;
             self.count_admitted(waiter.ticket.is_some());
             return Some(Turn::Admit(waiting, permit));
         }
@@ -169,7 +169,7 @@ impl<R: Random> AdmissionController<R> {
 
     /// Somebody who waits has hung up. A ticket is worth as much as before. Who does not wait any more is ignored.
     pub fn gone(&mut self, waiting: Waiting) {
-        if let Some(waiter) = self.queue.remove(waiting, &mut self.groups) {
+        if let Some(waiter) = self.queue.remove(waiting) {
             self.give_back(&waiter);
             self.counts.peer_gone += 1;
         }
@@ -213,7 +213,8 @@ impl<R: Random> AdmissionController<R> {
         let passed = self.book.settle(now, &mut self.groups);
         // A place that has passed long ago is nobody's.
         self.ahead = (self.ahead - passed).max(-self.most_ahead());
-        if self.pace.is_at_rest(now) {
+        if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
+            // Nobody is late for another.
             self.ahead = self.ahead.min(0);
         }
     }
@@ -269,10 +270,7 @@ impl<R: Random> AdmissionController<R> {
             return Answer::Admit(permit);
         }
         let place = self.next_place(now);
-        let untaken = self.settings.most_waiting();
-        let untaken = untaken.saturating_sub(self.queue.len() - self.queue.tickets());
-        let is_soon = place.since(now) <= self.settings.patience / 2;
-        if is_soon && self.groups.taken(Share::Waiting, rows) < untaken {
+        if place.since(now) <= self.settings.patience / 2 {
             let share = self.share();
             self.book.pass_over(place, share);
             return self.wait(now, class, rows, None);
@@ -295,7 +293,7 @@ impl<R: Random> AdmissionController<R> {
         let place = self.next_place(now);
         let end = now.after(self.settings.horizon);
         let left = nanos(end.since(place)) / nanos(self.share()).max(1);
-        if u64::from(self.groups.taken(Share::Booked, rows)) >= left {
+        if u64::from(self.groups.booked(rows)) >= left {
             return self.drawn();
         }
         self.promise(now, place, rows, reason)
@@ -409,5 +407,42 @@ impl<R: Random> AdmissionController<R> {
         } else {
             self.counts.admit += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::AddressGroup;
+
+    /// Each of a flood is of a process that shares the keys, and each is in time.
+    fn flood(door: &mut AdmissionController, now: Instant) {
+        for number in 0..100_000_u64 {
+            let expires = now.after(Duration::from_secs(1));
+            let claims = Claims::new(number << 32, now, expires);
+            let _ = door.arrive(now, &Arrival::of(AddressGroup::new(number)).ticket(claims));
+        }
+        // Ten in half of the patience.
+        assert!(door.used.len() <= 42, "{}", door.used.len());
+        assert!(door.waiting() <= 30, "{}", door.waiting());
+        assert!(door.book.len() <= 1200, "{}", door.book.len());
+        door.settle(now.after(Duration::from_secs(2)));
+        assert_eq!(door.used.len(), 0);
+    }
+
+    #[test]
+    fn a_flood_of_tickets_of_other_processes_takes_no_memory_without_bound() {
+        let settings = Admission::per_second(10).patience(Duration::from_secs(2));
+        let mut door = AdmissionController::new(settings, SplitMix64::new(7)).unwrap();
+        let now = Instant::ZERO;
+        for group in 0..100 {
+            let _ = door.arrive(now, &Arrival::of(AddressGroup::new(group)));
+        }
+        assert!(!door.book.is_empty());
+        flood(&mut door, now);
+
+        // While the book is empty they stand in nobody's way.
+        let mut door = AdmissionController::new(settings, SplitMix64::new(7)).unwrap();
+        flood(&mut door, now);
     }
 }

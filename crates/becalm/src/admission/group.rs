@@ -59,17 +59,10 @@ pub(super) struct Rows([u16; 2]);
 /// What the groups of one row have taken.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
-    taken: [u32; 2],
-    turn: [u64; 2],
-}
-
-/// What there is to take.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Share {
     /// Appointments whose time is to come.
-    Booked,
-    /// Places in the queue, without a ticket.
-    Waiting,
+    booked: u32,
+    /// The turn of the next who waits, by class.
+    turn: [u64; 2],
 }
 
 impl Groups {
@@ -89,18 +82,18 @@ impl Groups {
         Rows([row(hash), row(hash >> 32)])
     }
 
-    /// How many the group has taken, or some more.
-    pub fn taken(&mut self, share: Share, rows: Rows) -> u32 {
-        let [one, other] = self.each(rows, |row| row.taken[share as usize]);
+    /// How many appointments the group has, or some more.
+    pub fn booked(&mut self, rows: Rows) -> u32 {
+        let [one, other] = self.each(rows, |row| row.booked);
         one.min(other)
     }
 
-    pub fn take(&mut self, share: Share, rows: Rows) {
-        self.each(rows, |row| row.taken[share as usize] += 1);
+    pub fn book(&mut self, rows: Rows) {
+        self.each(rows, |row| row.booked += 1);
     }
 
-    pub fn give_back(&mut self, share: Share, rows: Rows) {
-        self.each(rows, |row| row.taken[share as usize] -= 1);
+    pub fn give_back(&mut self, rows: Rows) {
+        self.each(rows, |row| row.booked -= 1);
     }
 
     /// The next turn of the group in this class, from this one on.
@@ -135,19 +128,17 @@ mod tests {
         let mut groups = Groups::new(7);
         for greedy in 0..64 {
             let rows = groups.rows(AddressGroup(greedy));
-            groups.take(Share::Booked, rows);
+            groups.book(rows);
         }
         let modest = (1000..11_000).map(|key| groups.rows(AddressGroup(key)));
         let modest: Vec<Rows> = modest.collect();
-        let wronged = modest
-            .iter()
-            .filter(|rows| groups.taken(Share::Booked, **rows) > 0);
+        let wronged = modest.iter().filter(|rows| groups.booked(**rows) > 0);
         // (128 / 4096)^2 of them: 10, give or take 3.
         assert!(wronged.count() < 26);
         // One row would have made it 312.
         let shared = modest
             .iter()
-            .filter(|rows| groups.each(**rows, |row| row.taken[0])[0] > 0);
+            .filter(|rows| groups.each(**rows, |row| row.booked)[0] > 0);
         assert!(shared.count() > 200);
     }
 }

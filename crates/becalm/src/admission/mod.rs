@@ -13,8 +13,8 @@
 //! - tell it to [come later](Answer::Later): at an *appointment*, a place of its own, with a ticket that is honoured once; beyond
 //!   the horizon at a moment that is drawn.
 //!
-//! Tickets go first, then resumptions, then fresh arrivals. Among the latter two, address groups take turns, and one group takes
-//! at most as many places as it leaves (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
+//! Tickets go first, then resumptions, then fresh arrivals. Among the latter two, address groups take turns, and one group has
+//! at most as many appointments as it leaves to others (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998).
 //!
 //! [`Advice`] is how a refusal is told. The seal of a ticket is apart from all this: `TicketKeys`, with the feature `tickets`.
 

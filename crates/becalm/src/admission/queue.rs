@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 
 use super::answer::Claims;
-use super::group::{Groups, Rows, Share};
+use super::group::{Groups, Rows};
 use crate::time::Instant;
 
 /// One who waits.
@@ -79,10 +79,7 @@ impl Queue {
                 self.tickets += 1;
                 waiter.ticket.map_or(0, |claims| claims.slot.as_nanos())
             }
-            Some(column) => {
-                groups.take(Share::Waiting, waiter.rows);
-                groups.next_turn(column, waiter.rows, self.turn[column])
-            }
+            Some(column) => groups.next_turn(column, waiter.rows, self.turn[column]),
         };
         self.arrived += 1;
         let waiting = Waiting {
@@ -107,20 +104,19 @@ impl Queue {
     }
 
     /// It has its turn.
-    pub fn take(&mut self, waiting: Waiting, groups: &mut Groups) -> Option<Waiter> {
+    pub fn take(&mut self, waiting: Waiting) -> Option<Waiter> {
         if let Some(column) = waiting.class.column() {
             self.turn[column] = self.turn[column].max(waiting.turn);
         }
-        self.remove(waiting, groups)
+        self.remove(waiting)
     }
 
     /// It does not wait any more.
-    pub fn remove(&mut self, waiting: Waiting, groups: &mut Groups) -> Option<Waiter> {
+    pub fn remove(&mut self, waiting: Waiting) -> Option<Waiter> {
         let waiter = self.in_turn.remove(&waiting)?;
         self.by_age.remove(&waiting.number);
-        match waiting.class {
-            Class::Ticket => self.tickets -= 1,
-            _ => groups.give_back(Share::Waiting, waiter.rows),
+        if waiting.class == Class::Ticket {
+            self.tickets -= 1;
         }
         Some(waiter)
     }

@@ -175,8 +175,8 @@ impl World {
         let places = settings.horizon.as_nanos() / share.as_nanos();
         assert!(self.door.appointments() as u128 <= 2 * places + 2);
         let counts = self.door.counts();
-        assert_eq!((counts.admit + counts.ticket) as usize, self.admitted.len());
-        assert_eq!(counts.ticket as usize, self.honoured.len());
+        assert_eq!(counts.admit + counts.ticket, self.admitted.len() as u64);
+        assert_eq!(counts.ticket, self.honoured.len() as u64);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use becalm::admission::{Admission, AdmissionController, Refused};
+use becalm::admission::{
+    AddressGroup, Admission, AdmissionController, Answer, Arrival, Refused, Turn,
+};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
 use proptest::prelude::*;
@@ -100,7 +102,7 @@ fn resumptions_go_before_fresh_ones_and_tickets_before_both() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn greedy_addresses_take_neither_the_queue_nor_the_future_from_another(
@@ -141,4 +143,80 @@ fn one_address_that_waits_ten_times_over_has_every_second_turn() {
     fleet.run_until(at(1000));
     // 11 places have passed; the first was taken before anybody else was there.
     assert!(few.iter().all(|who| fleet.clients[*who].in_at.is_some()));
+}
+
+#[test]
+fn delays_beyond_the_horizon_are_spread_over_its_second_half() {
+    let horizon = ms(10_000);
+    let mut door = door(Admission::per_second(20).horizon(horizon), 7);
+    let mut delays = Vec::new();
+    for group in 0..10_000 {
+        if let Answer::Later(refusal) = door.arrive(at(0), &Arrival::of(AddressGroup::new(group))) {
+            delays.extend(refusal.ticket.is_none().then_some(refusal.delay));
+        }
+    }
+    assert!(delays.len() > 9000);
+    let mut steps = [0_usize; 10];
+    for delay in &delays {
+        assert!((ms(5000)..=horizon).contains(delay), "{delay:?}");
+        steps[(delay.as_millis() as usize - 5000) * 10 / 5001] += 1;
+    }
+    // About a tenth each, and 5 standard deviations at the most.
+    let each = delays.len() / 10;
+    assert!(
+        steps.iter().all(|step| step.abs_diff(each) < 150),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn who_waits_for_too_long_is_told_when_to_come_and_who_hung_up_is_dropped() {
+    // Nobody gives a permit back.
+    let settings = Admission::per_second(100).in_flight(1).patience(ms(2000));
+    let mut door = door(settings, 7);
+    let group = AddressGroup::new(1);
+    let Answer::Admit(permit) = door.arrive(at(0), &Arrival::of(group)) else {
+        panic!()
+    };
+    let mut wait = |millis| match door.arrive(at(millis), &Arrival::of(group)) {
+        Answer::Wait(waiting) => waiting,
+        other => panic!("{other:?}"),
+    };
+    let (first, second, third) = (wait(100), wait(200), wait(300));
+    assert_eq!(door.wake_at(at(300)), Some(at(2100)));
+    assert!(door.turn(at(2099), |_| false).is_none());
+    let Some(Turn::Later(who, refusal)) = door.turn(at(2100), |_| false) else {
+        panic!()
+    };
+    assert_eq!((who, refusal.reason), (first, Refused::WaitedTooLong));
+    assert!(refusal.ticket.is_some());
+    // The second is found gone when its time is over, and the third before its turn.
+    assert!(door.turn(at(2200), |who| who == second).is_none());
+    assert_eq!(door.waiting(), 1);
+    door.release(permit, at(2250));
+    assert!(door.turn(at(2250), |who| who == third).is_none());
+    let counts = door.counts();
+    assert_eq!(
+        (counts.reject_age, counts.peer_gone, counts.admit),
+        (1, 2, 1)
+    );
+    assert_eq!(
+        (door.waiting(), door.in_flight(), door.wake_at(at(2250))),
+        (0, 0, None)
+    );
+}
+
+#[test]
+fn places_of_those_who_hung_up_while_waiting_are_free() {
+    let mut door = door(Admission::per_second(10).burst(1).patience(ms(2000)), 7);
+    for _ in 0..5 {
+        for group in 0..9 {
+            let answer = door.arrive(at(0), &Arrival::of(AddressGroup::new(group)));
+            match answer {
+                Answer::Admit(permit) => door.release(permit, at(0)),
+                Answer::Wait(who) => door.gone(who),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }

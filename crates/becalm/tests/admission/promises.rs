@@ -96,7 +96,21 @@ fn a_ticket_is_good_from_shortly_before_its_slot_until_it_expires() {
     assert_eq!(answer(&mut door, claims.slot, claims), Ok(true));
 
     let (mut door, claims) = with_ticket();
+    let before = Instant::ZERO.after(claims.slot.since(at(250)));
+    assert_eq!(answer(&mut door, before, claims), Ok(true));
+
+    let (mut door, claims) = with_ticket();
     assert_eq!(answer(&mut door, claims.expires, claims), Ok(true));
+    let again = door.arrive(
+        claims.expires,
+        &Arrival::of(AddressGroup::new(1)).ticket(claims),
+    );
+    drop(again);
+    while door
+        .turn(claims.expires.after(ms(200)), |_| false)
+        .is_some()
+    {}
+    assert_eq!(door.counts().ticket, 1);
 
     let (mut door, claims) = with_ticket();
     let late = claims.expires.after(Duration::from_nanos(1));

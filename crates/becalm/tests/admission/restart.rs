@@ -113,17 +113,28 @@ fn two_processes_that_share_keys_honour_each_others_tickets() {
         .into_iter()
         .filter(|it| it.ticket.is_some() && !it.is_liar)
     {
-        let (when, refusals) = (slot(&client), Vec::new());
+        let (when, refusals) = (slot(&client).after(ms(client.group * 7 % 300)), Vec::new());
         fleet.join(when, Client { refusals, ..client });
     }
     let kept = fleet.clients.len();
+    // Others use what is free meanwhile, so that the rate is never at rest.
+    for other in 0..3000 {
+        fleet.join(
+            at(other * 7),
+            Client {
+                is_liar: true,
+                ..Client::of(5000 + other)
+            },
+        );
+    }
+    let others = fleet.clients.len();
     for client in all.into_iter().step_by(2) {
-        let (when, refusals) = (slot(&client), Vec::new());
+        let (when, refusals) = (slot(&client).after(ms(client.group * 7 % 300)), Vec::new());
         fleet.join(when, Client { refusals, ..client });
     }
     fleet.run_until(at(100_000));
-    assert!(kept > 400 && fleet.clients.len() > kept + 400 && own == 1000);
-    for client in &fleet.clients {
+    assert!(kept > 400 && fleet.clients.len() > others + 400 && own == 1000);
+    for client in fleet.clients.iter().filter(|it| it.group < 5000) {
         assert!(client.refusals.is_empty(), "{:?}", client.refusals);
     }
 }

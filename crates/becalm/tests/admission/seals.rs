@@ -22,7 +22,7 @@ fn clocks(uptime: u64) -> Clocks {
 
 fn claims(now: Instant, number: u64, millis: u64) -> Claims {
     let slot = now.after(Duration::from_millis(millis));
-    Claims::new(number, slot, slot.after(Duration::from_millis(2000)))
+    Claims::new(number, slot, slot.after(Duration::from_secs(2)))
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 mod condition;
 mod lines;
 mod panel;
+mod paper;
 mod screen;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use super::setup::Setup;
 use super::variant::Variant;
 use crate::stream::Stream;
 use lines::Lines;
+pub use paper::Paper;
 use screen::Screen;
 
 /// What there is to show: the policies with their counts so far.

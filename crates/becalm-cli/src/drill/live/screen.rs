@@ -7,6 +7,7 @@ use becalm_report::terminal::{Painter, fit};
 
 use super::View;
 use super::panel::{Heights, Tops, panel, strip};
+use super::paper::Paper;
 use crate::drill::judged::tenths;
 use crate::stream::Stream;
 
@@ -22,47 +23,30 @@ const GAP: usize = 2;
 /// The lines above the panels.
 const HEADER: usize = 3;
 
-/// Another page of the terminal, which is left as it was when this is dropped.
+/// The panels of all policies, on another page of the terminal.
 #[derive(Debug)]
 pub struct Screen {
-    stream: Stream,
+    paper: Paper,
 }
 
 impl Screen {
-    /// Takes another page and hides the cursor (DEC private modes 1049 and 25).
+    /// Takes the page.
     pub fn enter(stream: Stream) -> Self {
-        stream.write("\x1b[?1049h\x1b[?25l");
-        Self { stream }
+        Self {
+            paper: Paper::enter(stream),
+        }
     }
 
     /// Draws over what was there.
     pub fn show(&self, view: &View<'_>) {
-        let mut text = String::from("\x1b[H");
-        let size = self.stream.size();
-        let lines = frame(view, size, self.stream.painter());
-        for (index, line) in lines.iter().take(size.1).enumerate() {
-            // A line break behind the last line would scroll.
-            text.push_str(if index == 0 { "" } else { "\r\n" });
-            text.push_str(line);
-            text.push_str("\x1b[K");
-        }
-        text.push_str("\x1b[J");
-        self.stream.write(&text);
+        let paper = &self.paper;
+        paper.draw(&frame(view, paper.size(), paper.painter()));
     }
 
     /// Gives the page back and leaves the last picture on the one before.
     pub fn finish(self, view: &View<'_>) {
-        let stream = self.stream;
-        drop(self);
-        let mut lines = frame(view, stream.size(), stream.painter());
-        lines.push(String::new());
-        stream.write(&(lines.join("\n") + "\n"));
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        self.stream.write("\x1b[?25h\x1b[?1049l");
+        let last = frame(view, self.paper.size(), self.paper.painter());
+        self.paper.leave(&last);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Does `becalm drill` keep its promises as a program? Only what holds on any machine, however
 //! slow: laws, files, exit codes.
 
+mod ws;
+
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;

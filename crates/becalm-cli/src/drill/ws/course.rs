@@ -1,0 +1,383 @@
+//! How is one variant held? A server and its fleet are started, the server is killed, and the fleet is watched.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use super::child::{Child, Heard};
+use super::clock::Clock;
+use super::fleet;
+use super::ground::Ground;
+use super::journal;
+use super::live::{Display, View};
+use super::recording::Recording;
+use super::service;
+use super::setup::{AFTER_ALL, BEFORE, Setup};
+use super::told::{Report, Told};
+use super::variant::{Fault, Variant};
+
+/// The most clients in one process: one thread keeps up with so many.
+const PER_PROCESS: u32 = 5_000;
+
+/// How fast the fleet is put together, before the drill begins, in clients per second.
+const GATHERED: u32 = 4_000;
+
+/// How long the machine may take for what takes no time on a quiet one.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often the display is redrawn, and a signal is looked for.
+const FRAME: Duration = Duration::from_millis(125);
+
+/// What is left of a variant that came to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    pub recording: Recording,
+    pub marks: Marks,
+    pub report: Report,
+}
+
+/// When what happened, on the drill's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// All clients have a connection.
+    pub start: Duration,
+    /// The server is killed.
+    pub fault: Option<Duration>,
+    /// A server listens again.
+    pub up: Option<Duration>,
+    /// Nothing is counted any more.
+    pub end: Option<Duration>,
+}
+
+/// Why a variant was not held to its end.
+#[derive(Debug)]
+pub enum Broken {
+    /// A signal has ended it.
+    Signal,
+    /// It cannot be held.
+    Sentence(String),
+}
+
+impl From<String> for Broken {
+    fn from(sentence: String) -> Self {
+        Self::Sentence(sentence)
+    }
+}
+
+/// Who tells something. A server has the number of its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Server(usize),
+    Fleet(usize),
+}
+
+/// Holds one variant.
+pub fn hold(
+    setup: &Setup,
+    variant: &Variant,
+    seed: u64,
+    signal: &AtomicUsize,
+    display: &mut Display,
+) -> Result<Held, Broken> {
+    let refused = |error: &dyn std::fmt::Display| format!("cannot keep a file: {error}");
+    let journal = tempfile::NamedTempFile::new().map_err(|error| refused(&error))?;
+    let length = journal::length(setup.clients);
+    journal
+        .as_file()
+        .set_len(length)
+        .map_err(|error| refused(&error))?;
+    let mut course = Course::new(setup, variant, signal, display);
+    let mut ground = Ground::take()?;
+    if matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket) {
+        course.socket = Some(ground.listen()?);
+    }
+    let mut service = service::Brief {
+        clock: course.clock,
+        addresses: ground.addresses.clone(),
+        clients: setup.clients,
+        door: variant.door,
+        // The fleet has come together over days: it costs nothing here, unless the server goes on.
+        capacity: (variant.fault == Fault::Cut).then_some(setup.capacity),
+        drain_rate: setup.drain_rate(),
+        patience: setup.patience,
+        journal: journal.path().into(),
+        seed,
+    };
+    let first = course.serve(&service)?;
+    let mut fleets = course.gather(&service, journal.path(), seed)?;
+    let gathering = PATIENCE + setup.floor() * 2;
+    course.wait("the clients were not connected", gathering, Course::is_full)?;
+    course.marks.start = course.clock.now();
+    course.pass(BEFORE)?;
+
+    service.capacity = Some(setup.capacity);
+    let last = match variant.fault {
+        Fault::Kill | Fault::KillBehindSocket => {
+            course.marks.fault = Some(course.clock.now());
+            drop(first);
+            course.pass(setup.outage)?;
+            let second = course.serve(&service)?;
+            course.marks.up = course.listens;
+            second
+        }
+        Fault::Drain => {
+            let second = course.serve(&service)?;
+            course.marks.fault = Some(course.clock.now());
+            course.marks.up = course.marks.fault;
+            first.signal(Signal::SIGTERM);
+            // It ends by itself.
+            course.leaves.push(first);
+            second
+        }
+        Fault::Cut => {
+            course.marks.fault = Some(course.clock.now());
+            course.marks.up = course.marks.fault;
+            first.signal(Signal::SIGUSR1);
+            course.wait("nobody has lost a connection", PATIENCE, |it| !it.is_full())?;
+            first
+        }
+    };
+    let leaving = match variant.fault {
+        Fault::Drain => Duration::from_secs(setup.clients.into()) / setup.drain_rate(),
+        _ => Duration::ZERO,
+    };
+    course.watch(leaving + setup.watch())?;
+
+    let end = course.clock.now();
+    course.marks.end = Some(end);
+    let since = course.marks.up.unwrap_or(end);
+    for fleet in &mut fleets {
+        fleet.say(&since);
+    }
+    course.wait("the clients did not report", PATIENCE, |it| {
+        it.reports.iter().all(Option::is_some)
+    })?;
+    drop((fleets, last));
+    let reports = course.reports.iter().copied().flatten();
+    Ok(Held {
+        report: reports.reduce(Report::and).unwrap_or_default(),
+        recording: course.recording,
+        marks: course.marks,
+    })
+}
+
+/// One variant while it is held.
+struct Course<'a> {
+    setup: &'a Setup,
+    variant: &'a Variant,
+    signal: &'a AtomicUsize,
+    display: &'a mut Display,
+    clock: Clock,
+    inbox: (Sender<Heard<Who>>, Receiver<Heard<Who>>),
+    shown: Duration,
+    /// What is handed to every server.
+    socket: Option<TcpListener>,
+    servers: usize,
+    /// Servers that have ended.
+    ended: usize,
+    /// Those that end by themselves.
+    leaves: Vec<Child>,
+    /// What each process of clients has told last.
+    levels: Vec<u32>,
+    recording: Recording,
+    marks: Marks,
+    listens: Option<Duration>,
+    reports: Vec<Option<Report>>,
+}
+
+impl<'a> Course<'a> {
+    fn new(
+        setup: &'a Setup,
+        variant: &'a Variant,
+        signal: &'a AtomicUsize,
+        display: &'a mut Display,
+    ) -> Self {
+        Self {
+            setup,
+            variant,
+            signal,
+            display,
+            clock: Clock::start(),
+            inbox: channel(),
+            shown: Duration::ZERO,
+            socket: None,
+            servers: 0,
+            ended: 0,
+            leaves: Vec::new(),
+            levels: Vec::new(),
+            recording: Recording::default(),
+            marks: Marks::default(),
+            listens: None,
+            reports: Vec::new(),
+        }
+    }
+
+    /// Starts a server, and waits until it listens.
+    fn serve(&mut self, brief: &service::Brief) -> Result<Child, Broken> {
+        self.servers += 1;
+        self.listens = None;
+        let from = Who::Server(self.servers);
+        let socket = self.socket.as_ref();
+        let server = Child::start(service::NAME, brief, socket, from, self.inbox.0.clone())?;
+        self.wait("the server did not listen", PATIENCE, |it| {
+            it.listens.is_some()
+        })?;
+        Ok(server)
+    }
+
+    /// Starts the clients.
+    fn gather(
+        &mut self,
+        service: &service::Brief,
+        journal: &Path,
+        seed: u64,
+    ) -> Result<Vec<Child>, Broken> {
+        let all = self.setup.clients;
+        let processes = all.div_ceil(PER_PROCESS);
+        let mut fleets = Vec::new();
+        for number in 0..processes {
+            let part = |number: u32| {
+                let share = u64::from(all) * u64::from(number) / u64::from(processes);
+                u32::try_from(share).unwrap_or(all)
+            };
+            let brief = fleet::Brief {
+                clock: self.clock,
+                addresses: service.addresses.clone(),
+                clients: part(number)..part(number + 1),
+                schedule: self.variant.schedule,
+                heeds: self.variant.heeds,
+                resumes: self.variant.door == service::Door::Admission,
+                start: Duration::from_secs(1) * all / GATHERED,
+                patience: self.setup.patience,
+                every: self.setup.every,
+                journal: journal.into(),
+                seed,
+            };
+            let from = Who::Fleet(self.levels.len());
+            self.levels.push(0);
+            self.reports.push(None);
+            fleets.push(Child::start(
+                fleet::NAME,
+                &brief,
+                None,
+                from,
+                self.inbox.0.clone(),
+            )?);
+        }
+        Ok(fleets)
+    }
+
+    /// Whether all clients have a connection.
+    fn is_full(&self) -> bool {
+        self.levels.iter().sum::<u32>() == self.setup.clients
+    }
+
+    /// Whether all have one to the last server.
+    fn is_back(&self) -> bool {
+        self.is_full() && self.ended + 1 == self.servers
+    }
+
+    /// Waits until all clients are back and stay so, for this long at most.
+    fn watch(&mut self, most: Duration) -> Result<(), Broken> {
+        let until = self.marks.up.unwrap_or_default() + most;
+        let mut full_since = None;
+        loop {
+            self.hear()?;
+            let now = self.clock.now();
+            if !self.is_back() {
+                full_since = None;
+            } else if now >= *full_since.get_or_insert(now) + AFTER_ALL {
+                return Ok(());
+            }
+            if now >= until && full_since.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, time: Duration) -> Result<(), Broken> {
+        let until = self.clock.now() + time;
+        while self.clock.now() < until {
+            self.hear()?;
+        }
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        otherwise: &str,
+        most: Duration,
+        is_so: impl Fn(&Self) -> bool,
+    ) -> Result<(), Broken> {
+        let until = self.clock.now() + most;
+        while !is_so(self) {
+            if self.clock.now() > until {
+                let words = format!("{otherwise} within {}", becalm::duration::Human(most));
+                return Err(words.into());
+            }
+            self.hear()?;
+        }
+        Ok(())
+    }
+
+    /// Waits a moment for something to be told, shows how things stand, and looks for a signal.
+    fn hear(&mut self) -> Result<(), Broken> {
+        if self.signal.load(Ordering::Relaxed) != 0 {
+            return Err(Broken::Signal);
+        }
+        match self.inbox.1.recv_timeout(Duration::from_millis(10)) {
+            Ok(heard) => self.take(&heard)?,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => (),
+        }
+        let now = self.clock.now();
+        if now >= self.shown + FRAME {
+            self.shown = now;
+            self.display.show(&View {
+                setup: self.setup,
+                variant: self.variant,
+                recording: &self.recording,
+                marks: self.marks,
+                now,
+            });
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, heard: &Heard<Who>) -> Result<(), Broken> {
+        match (heard.from, &heard.told) {
+            (Who::Server(_), Some(Told::Listens(at))) => self.listens = Some(*at),
+            (Who::Server(_), Some(Told::Line(line))) => self.recording.add_server(line),
+            (Who::Fleet(number), Some(Told::Line(line))) => {
+                self.levels[number] = line.level;
+                self.recording.add_clients(line);
+            }
+            (Who::Fleet(number), Some(Told::Report(report))) => {
+                self.reports[number] = Some(*report);
+            }
+            (Who::Server(number), None) => {
+                self.ended += 1;
+                if number == self.servers && !self.is_down() {
+                    let words = "the drill's server has ended before its time";
+                    return Err(String::from(words).into());
+                }
+            }
+            (Who::Fleet(number), None) if self.reports[number].is_none() => {
+                return Err(
+                    String::from("the drill's clients have ended before their time").into(),
+                );
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// The server was killed, and the next is to come.
+    fn is_down(&self) -> bool {
+        self.servers == 1 && self.marks.fault.is_some()
+    }
+}

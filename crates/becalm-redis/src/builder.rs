@@ -1,0 +1,232 @@
+//! Where is Redis, who logs in, and how are dials and commands repeated?
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use becalm::policy::InvalidPolicy;
+use becalm::reconnect::{Pacer, Reconnect, SharedConnection};
+use becalm::{Policy, Retrier};
+use redis::{ConnectionInfo, IntoConnectionInfo, RedisError};
+
+use crate::Connection;
+use crate::connection::Core;
+use crate::dial::{BoxError, Credentials, Dialler, Provider};
+
+/// The settings of a [`Connection`].
+///
+/// | setting | default |
+/// |---|---|
+/// | [`commands`](Self::commands) | 4 attempts, full jitter under 50 ms x 2, a budget of 10 % retries |
+/// | [`patience`](Self::patience) | a command waits 15 s for a connection |
+/// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
+/// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
+/// | [`response_timeout`](Self::response_timeout) | 1 s |
+/// | [`idle`](Self::idle) | asked by `PING` after 30 s of rest |
+#[must_use = "settings do nothing until they are built"]
+pub struct Builder {
+    info: ConnectionInfo,
+    #[cfg(feature = "rustls")]
+    pub(crate) tls: Option<crate::tls::Tls>,
+    provider: Option<Arc<Provider>>,
+    commands: Option<Retrier>,
+    reconnect: Reconnect,
+    pacer: Option<Pacer>,
+    patience: Duration,
+    response_timeout: Duration,
+    idle: Duration,
+}
+
+impl Builder {
+    /// To this address: `redis://user:password@host:port/db`, `rediss://` with the feature `rustls`, `redis+unix:///path`.
+    ///
+    /// # Errors
+    ///
+    /// It is no such address.
+    pub fn new(address: &str) -> Result<Self, InvalidSettings> {
+        let tls = address.strip_prefix("rediss://");
+        #[cfg(not(feature = "rustls"))]
+        if tls.is_some() {
+            return Err(InvalidSettings::NoTls);
+        }
+        let plain = tls.map(|rest| format!("redis://{rest}"));
+        let info = plain.as_deref().unwrap_or(address).into_connection_info();
+        let builder = Self {
+            info: info.map_err(InvalidSettings::Address)?,
+            #[cfg(feature = "rustls")]
+            tls: None,
+            provider: None,
+            commands: None,
+            reconnect: Reconnect::for_commands(),
+            pacer: None,
+            patience: Duration::from_secs(15),
+            response_timeout: Duration::from_secs(1),
+            idle: Duration::from_secs(30),
+        };
+        #[cfg(feature = "rustls")]
+        if tls.is_some() {
+            return builder.of_system();
+        }
+        Ok(builder)
+    }
+
+    /// Asks for the login at each dial: a token that expires, such as IAM's of a managed Redis. The closure is told whether the last
+    /// login was refused, so that a token is worth renewing; a second refusal in a row is the end. What it fails with is a dial that
+    /// has failed.
+    pub fn credentials<F, E>(mut self, provider: impl Fn(bool) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Credentials, E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.provider = Some(Arc::new(move |renew| {
+            let login = provider(renew);
+            Box::pin(async { login.await.map_err(Into::into) })
+        }));
+        self
+    }
+
+    /// Sets how commands are repeated: their policy, budget, observer. A policy with a deadline bounds a command with all of its
+    /// waits, and costs each some 0.5 µs; without one the default bounds each attempt.
+    pub fn commands(mut self, commands: Retrier) -> Self {
+        self.commands = Some(commands);
+        self
+    }
+
+    /// Sets when it is dialled again.
+    pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = reconnect;
+        self
+    }
+
+    /// Sets the pacer of its dials, which connections to one server may share.
+    pub fn pacer(mut self, pacer: Pacer) -> Self {
+        self.pacer = Some(pacer);
+        self
+    }
+
+    /// Sets how long a command waits for a connection, if no deadline leaves less. It burns no attempt, and the end of it is the end of the
+    /// command.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets how long an answer may take. Later it is no failure that proves anything: the command may have taken effect.
+    pub fn response_timeout(mut self, response_timeout: Duration) -> Self {
+        self.response_timeout = response_timeout;
+        self
+    }
+
+    /// Sets after how much rest a connection is asked whether it is alive before it is used.
+    pub fn idle(mut self, idle: Duration) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// The connection. It is dialled with the first command.
+    ///
+    /// # Errors
+    ///
+    /// A policy is invalid.
+    pub fn build(self) -> Result<Connection, InvalidSettings> {
+        let commands = match self.commands {
+            Some(commands) => commands,
+            None => Policy::exponential(Duration::from_millis(50))
+                .builder()
+                .name("redis")
+                .build()?,
+        };
+        let pacer = match self.pacer {
+            Some(pacer) => pacer,
+            // At most 7 in any second.
+            None => Pacer::new(5, Duration::from_secs(1), 2).unwrap_or_else(|_| unreachable!()),
+        };
+        let dialler = Arc::new(Dialler {
+            info: self.info,
+            #[cfg(feature = "rustls")]
+            tls: self.tls,
+            provider: self.provider,
+            login_was_refused: AtomicBool::new(false),
+        });
+        let (dial, response_timeout) = (Arc::clone(&dialler), self.response_timeout);
+        let dial = move || {
+            let dial = Arc::clone(&dial);
+            async move { dial.dial(Some(response_timeout)).await }
+        };
+        let shared = SharedConnection::builder(self.reconnect, dial)
+            .pacer(pacer.clone())
+            .check(self.idle, |wire: crate::dial::Wire| async move {
+                let mut wire = wire;
+                redis::cmd("PING").exec_async(&mut wire.redis).await.is_ok()
+            })
+            .build()?;
+        Ok(Connection::new(Core {
+            shared,
+            dialler,
+            commands,
+            pacer,
+            patience: self.patience,
+            response_timeout,
+        }))
+    }
+}
+
+/// Without its login.
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("address", &format_args!("{}", self.info.addr()))
+            .field("reconnect", &self.reconnect)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings that make no connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InvalidSettings {
+    /// It is no address of a Redis.
+    Address(RedisError),
+    /// `rediss://` without the feature `rustls`.
+    NoTls,
+    /// TLS cannot be set up.
+    #[cfg(feature = "rustls")]
+    Tls(crate::tls::rustls::Error),
+    /// A policy is invalid.
+    Policy(InvalidPolicy),
+}
+
+impl fmt::Display for InvalidSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(_) => f.write_str(
+                "this is no address of a Redis: write redis://host:port/db or redis+unix:///path",
+            ),
+            Self::NoTls => f.write_str("rediss:// needs the feature rustls of becalm-redis"),
+            #[cfg(feature = "rustls")]
+            Self::Tls(_) => {
+                f.write_str("TLS cannot be set up with the cryptography of this program")
+            }
+            Self::Policy(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for InvalidSettings {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Address(error) => Some(error),
+            Self::NoTls => None,
+            #[cfg(feature = "rustls")]
+            Self::Tls(error) => Some(error),
+            Self::Policy(error) => Some(error),
+        }
+    }
+}
+
+impl From<InvalidPolicy> for InvalidSettings {
+    fn from(error: InvalidPolicy) -> Self {
+        Self::Policy(error)
+    }
+}

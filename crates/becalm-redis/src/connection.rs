@@ -1,0 +1,189 @@
+//! How is a command sent over a connection that comes and goes, and when is it sent again?
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use becalm::reconnect::{Pacer, SharedConnection};
+use becalm::{Attempt, Operation, Retrier};
+use redis::aio::ConnectionLike;
+use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
+
+use crate::commands::Repeat;
+use crate::dedicated::Dedicated;
+use crate::dial::{Dialler, Wire};
+use crate::failed::{Failed, Many, Request};
+use crate::{Builder, InvalidSettings};
+
+/// A connection to Redis that its clones share, and that comes back by itself.
+///
+/// It is one of [`ConnectionLike`], so that typed commands, pipelines, `MULTI` by [`Pipeline::atomic`] and scripts work over it as
+/// over redis's own.
+#[derive(Clone)]
+pub struct Connection {
+    core: Arc<Core>,
+    repeat: Option<Operation>,
+}
+
+pub(crate) struct Core {
+    pub shared: SharedConnection<Wire, RedisError>,
+    pub dialler: Arc<Dialler>,
+    pub commands: Retrier,
+    pub pacer: Pacer,
+    pub patience: Duration,
+    pub response_timeout: Duration,
+}
+
+impl Connection {
+    /// A connection to this address, by the defaults of [`Builder`]: `redis://host:port/db`, `rediss://` with the feature `rustls`,
+    /// `redis+unix:///path`. It is dialled with the first command.
+    ///
+    /// # Errors
+    ///
+    /// It is no such address.
+    pub fn open(address: &str) -> Result<Self, InvalidSettings> {
+        Builder::new(address)?.build()
+    }
+
+    pub(crate) fn new(core: Core) -> Self {
+        Self {
+            core: Arc::new(core),
+            repeat: None,
+        }
+    }
+
+    /// This connection for commands that may be sent again, whatever the table says: a script of your own that leaves the same
+    /// the second time.
+    ///
+    /// ```
+    /// # async fn run(redis: becalm_redis::Connection) -> redis::RedisResult<()> {
+    /// let mut redis = redis.repeatable();
+    /// redis::cmd("EVAL").arg("return redis.call('set', KEYS[1], ARGV[1])")
+    ///     .arg(1).arg("greeting").arg("hello")
+    ///     .exec_async(&mut redis)
+    ///     .await
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn repeatable(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            repeat: Some(Operation::Idempotent),
+        }
+    }
+
+    /// This connection for commands that are sent once, whatever the table says, unless they are proved unsent: a `SET` of a key that
+    /// others write, too.
+    #[must_use]
+    pub fn once(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            repeat: Some(Operation::NotIdempotent),
+        }
+    }
+
+    /// A connection of your own, for what changes or holds one: `WATCH`, `SELECT`, `BLPOP`, `SUBSCRIBE`. It is dialled once, at the
+    /// pace of this one, and does not come back; its commands wait for as long as their answers take.
+    ///
+    /// # Errors
+    ///
+    /// The dial has failed.
+    pub async fn dedicated(&self) -> RedisResult<Dedicated> {
+        let _permit = self.core.pacer.pass().await;
+        let dialled = self.core.dialler.dial(None).await;
+        dialled.map(Dedicated::new).map_err(|(_, error)| error)
+    }
+
+    async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
+        let repeat = request.repeat();
+        let operation = match (repeat, self.repeat) {
+            (Repeat::Dedicated, _) => return Err(refusal()),
+            (_, Some(operation)) => operation,
+            (Repeat::Freely, None) => Operation::Idempotent,
+            (Repeat::Once, None) => Operation::NotIdempotent,
+        };
+        let attempt = |attempt| self.attempt(request, attempt);
+        let mut call = self.core.commands.retry(attempt);
+        if operation != Operation::Idempotent {
+            call = call.operation(operation);
+        }
+        match call.await {
+            Ok(answer) => Ok(answer),
+            Err(gave_up) => match gave_up.into_error() {
+                Some(failed) => failed.into_result(),
+                None => Err(RedisError::from((
+                    ErrorKind::Client,
+                    "the command was not sent",
+                ))),
+            },
+        }
+    }
+
+    async fn attempt<R: Request>(
+        &self,
+        request: R,
+        attempt: Attempt,
+    ) -> Result<R::Answer, Failed<R::Answer>> {
+        let within = attempt.timeout();
+        let patience = within.map_or(self.core.patience, |within| within.min(self.core.patience));
+        let held = self.core.shared.get(Some(patience)).await;
+        let mut held = held.map_err(Failed::NoConnection)?;
+        if let Some(within) = within.filter(|within| *within < self.core.response_timeout) {
+            held.redis.set_response_timeout(within);
+        }
+        let mark = held.counts.mark();
+        match request.send(&mut held.redis).await {
+            Ok(answer) => match request.refusal(&answer) {
+                Some(failure) => Err(Failed::Refused(failure, answer)),
+                None => Ok(answer),
+            },
+            Err(error) => {
+                let is_silent = || error.is_timeout() && held.counts.is_silent_since(mark);
+                if error.is_unrecoverable_error() || is_silent() {
+                    held.lost();
+                }
+                Err(Failed::of(request, error, &held.counts, mark))
+            }
+        }
+    }
+}
+
+fn refusal() -> RedisError {
+    RedisError::from((
+        ErrorKind::Client,
+        "the command changes or holds the connection, which others share: send it over Connection::dedicated()",
+    ))
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(self.send(command))
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(self.send(Many {
+            pipeline,
+            offset,
+            count,
+        }))
+    }
+
+    fn get_db(&self) -> i64 {
+        self.core.dialler.info.redis_settings().db()
+    }
+}
+
+/// Without its login.
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = self.core.dialler.info.addr();
+        f.debug_struct("Connection")
+            .field("address", &format_args!("{address}"))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! How many bytes have left over a connection, and how many have come?
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// What has gone over a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    written: AtomicU64,
+    read: AtomicU64,
+}
+
+/// What had gone over it at a moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    written: u64,
+    read: u64,
+}
+
+impl Counts {
+    pub fn mark(&self) -> Mark {
+        Mark {
+            written: self.written.load(Ordering::Acquire),
+            read: self.read.load(Ordering::Acquire),
+        }
+    }
+
+    /// How much was handed to the kernel since then.
+    pub fn written_since(&self, mark: Mark) -> u64 {
+        self.mark().written - mark.written
+    }
+
+    /// Whether nothing has come since then.
+    pub fn is_silent_since(&self, mark: Mark) -> bool {
+        self.mark().read == mark.read
+    }
+}
+
+/// A stream whose bytes are counted: those written when the kernel has taken them.
+#[derive(Debug)]
+pub(crate) struct Counted<S> {
+    stream: S,
+    counts: Arc<Counts>,
+}
+
+impl<S> Counted<S> {
+    pub fn new(stream: S, counts: Arc<Counts>) -> Self {
+        Self { stream, counts }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            self.counts.read.fetch_add(read as u64, Ordering::Release);
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        data: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, data);
+        if let Poll::Ready(Ok(written)) = polled {
+            self.counts
+                .written
+                .fetch_add(written as u64, Ordering::Release);
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,212 @@
+//! How is a connection made? An address, a login, a socket of its own, and a server that answers `PING`.
+
+use std::error::Error;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use becalm::Failure;
+use becalm::classify::{Class, connect, redis as words};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{
+    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, RedisError, cmd,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinHandle;
+
+use crate::counted::{Counted, Counts};
+
+/// Who logs in.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Credentials {
+    /// The user of `AUTH`; `None` for the default one.
+    pub username: Option<String>,
+    /// The password, or the token that stands for it.
+    pub password: String,
+}
+
+impl Credentials {
+    /// These, of the default user.
+    pub fn password(password: impl Into<String>) -> Self {
+        Self {
+            username: None,
+            password: password.into(),
+        }
+    }
+
+    /// These, of this user.
+    pub fn of(username: impl Into<String>, password: impl Into<String>) -> Self {
+        Self {
+            username: Some(username.into()),
+            password: password.into(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut credentials = f.debug_struct("Credentials");
+        credentials.field("username", &self.username);
+        credentials.finish_non_exhaustive()
+    }
+}
+
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+type Provided = Pin<Box<dyn Future<Output = Result<Credentials, BoxError>> + Send>>;
+pub(crate) type Provider = dyn Fn(bool) -> Provided + Send + Sync;
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// Where it is dialled, and as whom.
+pub(crate) struct Dialler {
+    pub info: ConnectionInfo,
+    #[cfg(feature = "rustls")]
+    pub tls: Option<crate::tls::Tls>,
+    pub provider: Option<Arc<Provider>>,
+    pub login_was_refused: AtomicBool,
+}
+
+/// An open connection; clones are one.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    pub redis: MultiplexedConnection,
+    pub counts: Arc<Counts>,
+    _driver: Arc<Driver>,
+}
+
+/// The task that reads and writes. It ends with the last who holds the connection.
+struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
+
+impl Dialler {
+    /// Connects, logs in, and asks whether the server is there.
+    pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
+        let renew = self.login_was_refused.swap(false, Ordering::Relaxed);
+        let dialled = self.attempt(renew, response_timeout).await;
+        dialled.map_err(|error| {
+            let failure = self.meaning(&error, renew);
+            (failure, error)
+        })
+    }
+
+    async fn attempt(
+        &self,
+        renew: bool,
+        response_timeout: Option<Duration>,
+    ) -> Result<Wire, RedisError> {
+        let login = self.info.redis_settings();
+        let mut credentials = login.password().map(|password| Credentials {
+            username: login.username().map(Into::into),
+            password: password.into(),
+        });
+        if let Some(provider) = &self.provider {
+            let provided = provider(renew).await;
+            credentials = Some(provided.map_err(io::Error::other)?);
+        }
+        let counts = Arc::<Counts>::default();
+        let stream = Counted::new(self.stream().await?, Arc::clone(&counts));
+        let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
+        // It logs in below, command by command: of a refusal redis keeps no word.
+        let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
+        let (mut redis, driver) =
+            MultiplexedConnection::new_with_config(&nobody, stream, config).await?;
+        let driver = Arc::new(Driver(tokio::spawn(driver)));
+        for command in greeting(login, credentials) {
+            let answer = redis.req_packed_command(&command).await?;
+            answer.extract_error()?;
+        }
+        Ok(Wire {
+            redis,
+            counts,
+            _driver: driver,
+        })
+    }
+
+    async fn stream(&self) -> io::Result<Box<dyn Stream>> {
+        match self.info.addr() {
+            ConnectionAddr::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                let stream = TcpStream::connect((&**host, *port)).await?;
+                stream.set_nodelay(true)?;
+                #[cfg(feature = "rustls")]
+                if let Some(tls) = &self.tls {
+                    return Ok(Box::new(tls.connect(host, stream).await?));
+                }
+                Ok(Box::new(stream))
+            }
+            _ => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this kind of address is not supported: use TCP or a Unix socket",
+            )),
+        }
+    }
+
+    /// What a failed dial means. A refused login is worth another dial where there is a provider to renew it, once.
+    fn meaning(&self, error: &RedisError, renewed: bool) -> Failure {
+        let is_refused = |code| ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code);
+        if error.code().is_some_and(is_refused) {
+            if self.provider.is_some() && !renewed {
+                self.login_was_refused.store(true, Ordering::Relaxed);
+                return Failure::transient().unsent();
+            }
+            return Failure::permanent().unsent();
+        }
+        if let Some(reply) = reply(error) {
+            return words::classify("PING", &reply).unsent();
+        }
+        let io = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        match io {
+            Some(error) => connect::classify(error),
+            None if error.is_io_error() => Failure::transient().unsent(),
+            None => Failure::new(Class::Permanent).unsent(),
+        }
+    }
+}
+
+/// What is said first on a connection.
+fn greeting(
+    login: &RedisConnectionInfo,
+    credentials: Option<Credentials>,
+) -> impl Iterator<Item = Cmd> {
+    let is_new = login.protocol() != ProtocolVersion::RESP2;
+    let hello = (is_new || credentials.is_some()).then(|| {
+        let mut hello = if is_new { cmd("HELLO") } else { cmd("AUTH") }.take();
+        if is_new {
+            hello.arg(3);
+        }
+        if let Some(Credentials { username, password }) = credentials {
+            if is_new {
+                hello
+                    .arg("AUTH")
+                    .arg(username.as_deref().unwrap_or("default"));
+            } else {
+                hello.arg(username); // no word, without one
+            }
+            hello.arg(password);
+        }
+        hello
+    });
+    let select = (login.db() != 0).then(|| cmd("SELECT").arg(login.db()).take());
+    hello.into_iter().chain(select).chain([cmd("PING")])
+}
+
+/// The error that the server answered, in its own words.
+pub(crate) fn reply(error: &RedisError) -> Option<String> {
+    let code = error.code()?;
+    Some(format!("{code} {}", error.detail().unwrap_or_default()))
+}

@@ -1,0 +1,204 @@
+//! How has a command failed, and what does that prove?
+
+use std::io;
+
+use becalm::classify::{Classify, redis as words};
+use becalm::reconnect::NoConnection;
+use becalm::{Effect, Failure};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, Pipeline, RedisError, RedisResult, ServerError, Value};
+
+use crate::commands::{self, Repeat};
+use crate::counted::{Counts, Mark};
+use crate::dial::reply;
+
+/// What is sent at once, and answered at once.
+pub(crate) trait Request: Copy {
+    type Answer;
+
+    fn repeat(self) -> Repeat;
+
+    async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Self::Answer>;
+
+    /// How many of its bytes must have left before anything can have taken effect.
+    fn least(self) -> usize;
+
+    /// What an answer means that is an error, or holds one.
+    fn refusal(self, answer: &Self::Answer) -> Option<Failure>;
+
+    /// What this error means, if the server has answered it.
+    fn refused(self, error: &RedisError) -> Option<Failure>;
+}
+
+impl Request for &Cmd {
+    type Answer = Value;
+
+    fn repeat(self) -> Repeat {
+        commands::repeat(self)
+    }
+
+    async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Value> {
+        redis.send_packed_command(self).await
+    }
+
+    fn least(self) -> usize {
+        self.get_packed_command().len()
+    }
+
+    fn refusal(self, answer: &Value) -> Option<Failure> {
+        match answer {
+            Value::ServerError(error) => Some(word(self, error)),
+            _ => None,
+        }
+    }
+
+    fn refused(self, error: &RedisError) -> Option<Failure> {
+        let reply = reply(error)?;
+        Some(words::classify(commands::name(self), &reply))
+    }
+}
+
+/// A pipeline, and which of its replies are wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Many<'a> {
+    pub pipeline: &'a Pipeline,
+    pub offset: usize,
+    pub count: usize,
+}
+
+impl Request for Many<'_> {
+    type Answer = Vec<Value>;
+
+    fn repeat(self) -> Repeat {
+        commands::repeat_all(self.pipeline)
+    }
+
+    async fn send(self, redis: &mut MultiplexedConnection) -> RedisResult<Vec<Value>> {
+        let Self {
+            pipeline,
+            offset,
+            count,
+        } = self;
+        redis.send_packed_commands(pipeline, offset, count).await
+    }
+
+    /// Of a transaction all, since nothing happens before `EXEC`; of a pipeline its first command.
+    fn least(self) -> usize {
+        if self.pipeline.is_transaction() {
+            return self.pipeline.get_packed_pipeline().len();
+        }
+        self.pipeline.cmd_iter().next().map_or(0, Request::least)
+    }
+
+    fn refusal(self, answer: &Vec<Value>) -> Option<Failure> {
+        if self.pipeline.is_transaction() {
+            let [Value::Array(answers)] = &**answer else {
+                return match &**answer {
+                    [Value::ServerError(error)] => Some(one_word("EXEC", error)),
+                    _ => None,
+                };
+            };
+            // What the others did, stays (redis.io, "Transactions").
+            let has_failed = answers.iter().any(|it| matches!(it, Value::ServerError(_)));
+            return has_failed.then(Failure::permanent);
+        }
+        let sent = self.pipeline.cmd_iter().skip(self.offset);
+        let failures = sent
+            .zip(answer)
+            .map(|(command, answer)| command.refusal(answer));
+        let (mut first, mut all_unsent) = (None, true);
+        for failure in failures {
+            all_unsent &= failure.is_some_and(|failure| failure.effect == Effect::Unsent);
+            first = first.or(failure);
+        }
+        let mut failure = first?;
+        if !all_unsent {
+            failure.effect = Effect::Unknown;
+        }
+        Some(failure)
+    }
+
+    /// Of a transaction that was given up while its commands were queued: as the first that was refused.
+    fn refused(self, error: &RedisError) -> Option<Failure> {
+        if !self.pipeline.is_transaction() {
+            return None;
+        }
+        let errors = error.clone().into_server_errors()?;
+        let failure = errors.first().map(|(_, error)| one_word("", error));
+        Some(failure.unwrap_or(Failure::permanent()).unsent())
+    }
+}
+
+fn word(command: &Cmd, error: &ServerError) -> Failure {
+    one_word(commands::name(command), error)
+}
+
+fn one_word(command: &str, error: &ServerError) -> Failure {
+    let reply = format!("{} {}", error.code(), error.details().unwrap_or_default());
+    words::classify(command, &reply)
+}
+
+/// How an attempt has failed.
+#[derive(Debug)]
+pub(crate) enum Failed<T> {
+    NoConnection(NoConnection<RedisError>),
+    Broken(Failure, RedisError),
+    /// An answer, which is the caller's if it is the last.
+    Refused(Failure, T),
+}
+
+impl<T> Failed<T> {
+    /// What this error proves about a request for which the connection was marked before it was sent.
+    pub fn of<R: Request>(request: R, error: RedisError, counts: &Counts, mark: Mark) -> Self {
+        let failure = if let Some(failure) = request.refused(&error) {
+            failure
+        } else if error.is_unrecoverable_error() {
+            let has_left = counts.written_since(mark) >= request.least() as u64;
+            if has_left {
+                Failure::transient()
+            } else {
+                Failure::transient().unsent()
+            }
+        } else if error.is_timeout() {
+            Failure::transient()
+        } else {
+            Failure::permanent()
+        };
+        Self::Broken(failure, error)
+    }
+
+    /// What the caller gets in the end.
+    pub fn into_result(self) -> RedisResult<T> {
+        match self {
+            Self::Refused(_, answer) => Ok(answer),
+            Self::Broken(_, error) => Err(error),
+            Self::NoConnection(none) => {
+                let kind = match &none {
+                    NoConnection::TooLate(_) => io::ErrorKind::TimedOut,
+                    _ => io::ErrorKind::NotConnected,
+                };
+                Err(io::Error::new(kind, none).into())
+            }
+        }
+    }
+}
+
+impl<T> Classify for Failed<T> {
+    fn classify(&self) -> Failure {
+        match self {
+            // It has waited for as long as it may, or there is nothing to wait for.
+            Self::NoConnection(_) => Failure::permanent().unsent(),
+            Self::Broken(failure, _) | Self::Refused(failure, _) => *failure,
+        }
+    }
+}
+
+impl<T> std::fmt::Display for Failed<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoConnection(none) => none.fmt(f),
+            Self::Broken(_, error) => error.fmt(f),
+            Self::Refused(..) => f.write_str("the server refused it"),
+        }
+    }
+}

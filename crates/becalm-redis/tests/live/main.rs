@@ -1,0 +1,8 @@
+//! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
+
+mod driver;
+mod proxy;
+mod server;
+mod table;
+mod twice;
+mod words;

@@ -1,0 +1,88 @@
+//! How does a test get a Redis that it can kill?
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use redis::{Client, Connection};
+use tempfile::TempDir;
+
+/// A `redis-server` that forgets nothing it has answered. It ends with its test.
+pub struct Server {
+    directory: TempDir,
+    port: u16,
+    options: Vec<String>,
+    process: Option<Child>,
+}
+
+impl Server {
+    /// Not started yet.
+    pub fn new(options: &[&str]) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self {
+            directory: TempDir::new().expect("a directory"),
+            port: free.local_addr().expect("an address").port(),
+            options: options.iter().map(|&option| option.into()).collect(),
+            process: None,
+        }
+    }
+
+    /// Started, and ready.
+    pub fn started(options: &[&str]) -> Self {
+        let mut server = Self::new(options);
+        server.start();
+        let _ = server.plain();
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn start(&mut self) {
+        let mut server = Command::new("redis-server");
+        server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
+        server.args([
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "always",
+            "--save",
+            "",
+        ]);
+        server.args(&self.options);
+        server.arg("--dir").arg(self.directory.path());
+        let started = server.stdout(Stdio::null()).spawn();
+        self.process = Some(started.expect("redis-server runs: scripts/test installs it"));
+    }
+
+    /// A connection without becalm, once it is ready.
+    pub fn plain(&self) -> Connection {
+        let client = Client::open(self.url()).expect("an address");
+        let began = Instant::now();
+        loop {
+            match client.get_connection() {
+                Ok(connection) => return connection,
+                Err(error) if began.elapsed() > Duration::from_secs(20) => panic!("{error}"),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().expect("it runs");
+            process.wait().expect("it ends");
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,218 @@
+//! What is each client of the herd about to do?
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use becalm::Failure;
+use becalm::admission::Claims;
+use becalm::call::Decision;
+use becalm::lone::{Lone, Position};
+use becalm::time::Instant;
+
+use super::Handshakes;
+use super::run::{Arrivals, What};
+use crate::engine::{EventQueue, Stream};
+use crate::herd::Reconnects;
+
+/// All clients, what is to come, and what has been.
+pub(super) struct Fleet<'a> {
+    lone: &'a Lone,
+    opens: u64,
+    horizon: u64,
+    bucket: u64,
+    most_attempts: u64,
+    clients: Vec<Client>,
+    /// When each has lost its connection.
+    lost: Vec<u64>,
+    /// The tickets of those who have one.
+    tickets: HashMap<u32, Claims>,
+    /// How many of the next events have their clients loaded.
+    fetched: usize,
+    queue: EventQueue,
+    pub record: Arrivals,
+    /// Buckets with anything in them, or before such.
+    used: usize,
+}
+
+/// Aligned so that none lies across two cache lines: a herd is bound by their misses.
+#[repr(align(32))]
+struct Client {
+    random: Stream,
+    position: Position,
+    /// Its dials since the server is up.
+    dials: u32,
+}
+
+impl<'a> Fleet<'a> {
+    /// A herd that has lost its connections and comes to a server that refuses everybody until it is up.
+    pub fn of(handshakes: &Handshakes, lone: &'a Lone, seed: u64) -> Self {
+        let herd = &handshakes.herd;
+        let (bucket, horizon) = (nanos(herd.bucket).max(1), nanos(herd.horizon));
+        // At most two million: the herd is valid.
+        let buckets = usize::try_from(horizon / bucket).unwrap_or(0) + 1;
+        let mut fleet = Self {
+            lone,
+            opens: nanos(herd.outage),
+            horizon,
+            bucket,
+            most_attempts: herd.most_attempts,
+            clients: Vec::with_capacity(herd.clients as usize),
+            lost: Vec::with_capacity(herd.clients as usize),
+            tickets: HashMap::new(),
+            fetched: 0,
+            queue: EventQueue::for_pending(herd.clients as usize),
+            record: Arrivals {
+                reconnects: Reconnects {
+                    bucket: herd.bucket,
+                    attempts: vec![0; buckets],
+                    connected: vec![0; buckets],
+                    ..Reconnects::default()
+                },
+                ..Arrivals::default()
+            },
+            used: 0,
+        };
+        for index in 0..herd.clients {
+            let mut random = Stream::of(seed, index.into());
+            let lost = random.below(nanos(herd.spread));
+            fleet.clients.push(Client {
+                random,
+                position: Position::FIRST_TRY,
+                dials: 0,
+            });
+            fleet.lost.push(lost);
+            fleet.endure(index, lost);
+        }
+        fleet
+    }
+
+    /// Follows a client from its loss to its first dial that is not refused for want of a server.
+    fn endure(&mut self, index: u32, lost: u64) {
+        let mut at = lost;
+        while let Some(next) = self.decide(index, at, &Failure::transient()) {
+            if next >= self.opens.min(self.horizon) {
+                return self.push(next, What::Dial(index));
+            }
+            self.count(next);
+            at = next;
+        }
+    }
+
+    /// What happens next.
+    pub fn next(&mut self) -> Option<(u64, What)> {
+        let event = self.queue.pop()?;
+        if self.fetched == 0 {
+            self.fetch();
+        } else {
+            self.fetched -= 1;
+        }
+        Some((event.at, What::of_bits(event.what)))
+    }
+
+    /// Loads those whose turns come next. One after the other they would be waited for in turn, and most of a run
+    /// would be that; in a row, with nothing between that depends on them, they are waited for all at once.
+    fn fetch(&mut self) {
+        let mut seen = 0;
+        while let Some(what) = self
+            .queue
+            .upcoming(self.fetched)
+            .filter(|_| self.fetched < 32)
+        {
+            if let What::Dial(client) | What::HangUp(client) = What::of_bits(what) {
+                seen |= self.clients[client as usize].dials;
+            }
+            self.fetched += 1;
+        }
+        // Nobody needs the value; without somebody who seems to, nothing would be loaded.
+        std::hint::black_box(seen);
+    }
+
+    /// Something is to happen, unless the run is over by then.
+    pub fn push(&mut self, at: u64, what: What) {
+        let is_over = self.record.reconnects.events >= self.most_attempts;
+        if at < self.horizon && !is_over {
+            what.push(&mut self.queue, at);
+        } else if !matches!(what, What::Look) {
+            self.record.reconnects.waiting += 1;
+            self.record.reconnects.is_cut_short |= is_over;
+        }
+    }
+
+    /// It dials a server that is up, with the ticket that it has.
+    pub fn dialled(&mut self, index: u32, now: u64) -> Option<Claims> {
+        self.count(now);
+        let client = &mut self.clients[index as usize];
+        client.dials += 1;
+        self.record.most_dials = self.record.most_dials.max(client.dials);
+        self.tickets.remove(&index)
+    }
+
+    /// Its dial has failed: it dials again when it has decided to, with this ticket.
+    pub fn failed(&mut self, index: u32, now: u64, failure: &Failure, ticket: Option<Claims>) {
+        if let Some(claims) = ticket {
+            self.tickets.insert(index, claims);
+        }
+        if let Some(next) = self.decide(index, now, failure) {
+            self.push(next, What::Dial(index));
+        }
+    }
+
+    fn decide(&mut self, index: u32, now: u64, failure: &Failure) -> Option<u64> {
+        let deadline = match self.lone.policy().deadline {
+            Some(_) => (self.lone).deadline(Instant::from_nanos(self.lost[index as usize])),
+            None => Instant::NEVER,
+        };
+        let client = &mut self.clients[index as usize];
+        let decision = self.lone.on_failure(
+            &mut client.position,
+            Instant::from_nanos(now),
+            deadline,
+            failure,
+            &mut client.random,
+        );
+        let Decision::RetryIn(wait) = decision else {
+            self.record.reconnects.gave_up += 1;
+            return None;
+        };
+        Some(now.saturating_add(nanos(wait)))
+    }
+
+    /// It has its connection.
+    pub fn connect(&mut self, client: u32, at: u64) {
+        let record = &mut self.record.reconnects;
+        if at >= self.horizon {
+            record.waiting += 1;
+            return;
+        }
+        let bucket = usize::try_from(at / self.bucket).unwrap_or(usize::MAX);
+        if let Some(count) = record.connected.get_mut(bucket) {
+            *count += 1;
+            self.used = self.used.max(bucket + 1);
+        }
+        let lost = self.lost[client as usize];
+        record.after_outage.add(at.saturating_sub(self.opens));
+        record.downtime.add(at.saturating_sub(lost));
+        record.last = record.last.max(at);
+    }
+
+    /// What has happened, without the time in which nothing did.
+    pub fn into_record(mut self) -> Arrivals {
+        self.record.reconnects.attempts.truncate(self.used);
+        self.record.reconnects.connected.truncate(self.used);
+        self.record
+    }
+
+    fn count(&mut self, at: u64) {
+        let record = &mut self.record.reconnects;
+        record.events += 1;
+        let bucket = usize::try_from(at / self.bucket).unwrap_or(usize::MAX);
+        if let Some(count) = record.attempts.get_mut(bucket) {
+            *count = count.saturating_add(1);
+            self.used = self.used.max(bucket + 1);
+        }
+    }
+}
+
+pub(super) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,17 @@
+//! What does a herd make of a server whose handshakes take time, and what of one that admits?
+//!
+//! Every client asks the shipping decision ([`Lone`], on which the reconnect machine stands) when to dial; the server
+//! asks the shipping [`AdmissionController`], or nobody. `Handshakes` is the configuration, `run` the
+//! mechanism, `Arrivals` what happened.
+
+mod config;
+mod fleet;
+mod run;
+
+#[cfg(doc)]
+use becalm::admission::AdmissionController;
+#[cfg(doc)]
+use becalm::lone::Lone;
+
+pub use config::{Door, Handshakes, InvalidHandshakes};
+pub use run::{Arrivals, run};

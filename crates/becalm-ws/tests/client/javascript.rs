@@ -1,0 +1,110 @@
+//! Does a client that was written from the page get every message once? In JavaScript, on a connection that is cut.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use becalm_ws::session::{Began, SessionSettings};
+use futures_util::StreamExt;
+
+use crate::sessions::{cutting, keeping};
+use crate::within;
+
+const MESSAGES: usize = 300;
+
+/// Node has the WebSocket of browsers since 22, and behind a flag since 20.10.
+#[tokio::test]
+async fn a_client_in_javascript_loses_nothing_either() {
+    let version = std::process::Command::new("node").arg("--version").output();
+    let version = version.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+    let major = version.ok().and_then(|said| {
+        said.trim_start_matches('v')
+            .split('.')
+            .next()?
+            .parse::<u32>()
+            .ok()
+    });
+    if major.is_none_or(|major| major < 20) {
+        let advice = "install Node 20.10 or later, to try the client of docs/session.mjs";
+        assert!(std::env::var_os("CI").is_none(), "{advice}");
+        eprintln!("left out: {advice}");
+        return;
+    }
+    let sessions = SessionSettings::default().window(4_000).open();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&received);
+    let server = keeping(&sessions, move |_, mut socket| {
+        let all = Arc::clone(&all);
+        async move {
+            if let Began::Cold(_) = socket.began() {
+                let handle = socket.handle();
+                tokio::spawn(async move {
+                    for number in 0..MESSAGES {
+                        let text = format!("{number}é");
+                        let sent = match number % 2 {
+                            0 => handle.send(text).await,
+                            _ => handle.send(text.into_bytes()).await,
+                        };
+                        sent.unwrap();
+                    }
+                });
+            }
+            while let Some(Ok(message)) = socket.next().await {
+                all.lock()
+                    .unwrap()
+                    .push((message.is_text(), message.to_string()));
+            }
+        }
+    })
+    .await;
+    let cuts = cutting(&server, |number| match number {
+        1..7 => (usize::MAX, 700 + number),
+        7..13 => (1_200 + number, usize::MAX),
+        _ => (usize::MAX, usize::MAX),
+    })
+    .await;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/client/javascript.mjs");
+    let node = tokio::process::Command::new("node")
+        .args(["--experimental-websocket", "--no-warnings", script])
+        .args([cuts.uri().to_string(), MESSAGES.to_string()])
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let said = tokio::time::timeout(std::time::Duration::from_secs(30), node);
+    let said = said.await.expect("it ends within thirty seconds").unwrap();
+    let lines = String::from_utf8(said.stdout).unwrap();
+    let came: Vec<_> = lines
+        .lines()
+        .filter(|line| line.contains("binary") || line.contains("text"))
+        .collect();
+    let expected = |number: usize| match number % 2 {
+        0 => format!("text {number}é"),
+        _ => format!("binary {number}é"),
+    };
+    assert_eq!(
+        came,
+        (0..MESSAGES).map(expected).collect::<Vec<_>>(),
+        "{lines}"
+    );
+    let words: Vec<_> = lines
+        .lines()
+        .filter(|line| line.starts_with("cold") || *line == "resumed")
+        .collect();
+    assert_eq!(
+        (words[0], words[1..].iter().all(|word| *word == "resumed")),
+        ("cold 0 0", true),
+        "{words:?}"
+    );
+    assert!(words.len() > 6, "{words:?}");
+    let expected = |number: usize| (number % 2 == 0, number.to_string());
+    assert_eq!(
+        *received.lock().unwrap(),
+        (0..MESSAGES).map(expected).collect::<Vec<_>>()
+    );
+    // It has ended its session.
+    within(async {
+        while sessions.counts().attached + sessions.counts().detached > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}

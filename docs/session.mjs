@@ -1,0 +1,167 @@
+// A session of becalm-ws in a browser, or in Node 22: docs/websocket-sessions.md, as a program.
+//
+//   const session = new Session("wss://shop.example/orders", {
+//     message: (data) => show(data),                     // a string or a Uint8Array, each once, in order
+//     resumed: () => {},                                 // the session goes on
+//     cold: (reason, unconfirmed) => loadEverything(),   // a new session; what had no confirmation is handed back
+//   });
+//   session.send("hello");                               // false: no room, try again when something was confirmed
+
+const HEAD = 17; // of a message in its envelope
+const EACH = 64; // counted for each message besides its bytes
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+export class Session {
+  #url; #on; #window; #socket; #closed = false; #failures = 0;
+  #name = new Uint8Array(24); // id and epoch
+  #dial = 0; #open = false; #peer = { longest: 0, window: 0 };
+  #kept = []; #bytes = 0; #confirmed = 0; #given = 0; #sent = 0; // what goes
+  #received = 0; #told = 0; #owed = 0; #timer; // what comes
+
+  constructor(url, on, window = 256 * 1024) {
+    [this.#url, this.#on, this.#window] = [url, on, window];
+    this.#connect();
+  }
+
+  send(data) {
+    const bytes = typeof data === "string" ? encoder.encode(data) : data;
+    const room = Math.min(this.#window, this.#open ? this.#peer.window : this.#window);
+    if (this.#open && bytes.length > this.#peer.longest) throw new RangeError("longer than the server accepts");
+    if (this.#kept.length > 0 && this.#bytes + bytes.length + EACH > room) return false;
+    this.#kept.push({ data, kind: typeof data === "string" ? 4 : 5, bytes });
+    this.#bytes += bytes.length + EACH;
+    this.#flush();
+    return true;
+  }
+
+  /** Ends the session for good. */
+  close() {
+    this.#closed = true;
+    if (this.#open) this.#socket.send(new Uint8Array([7]));
+    this.#socket.close(1000);
+    clearTimeout(this.#timer);
+  }
+
+  get unconfirmed() { return this.#kept.length; }
+
+  #connect() {
+    const socket = (this.#socket = new WebSocket(this.#url));
+    socket.binaryType = "arraybuffer";
+    const mine = () => socket === this.#socket && !this.#closed;
+    socket.onopen = () => mine() && socket.send(this.#hello());
+    socket.onmessage = ({ data }) => mine() && this.#take(data);
+    socket.onclose = ({ code }) => {
+      if (!mine()) return;
+      this.#open = false;
+      clearTimeout(this.#timer);
+      if (code === 1002) return; // the server speaks another language
+      const ceiling = Math.min(30_000, 1_000 * 2 ** this.#failures++); // full jitter
+      setTimeout(() => mine() && this.#connect(), Math.random() * ceiling);
+    };
+  }
+
+  #hello() {
+    const view = new DataView(new ArrayBuffer(66));
+    const bytes = new Uint8Array(view.buffer);
+    bytes.set([1, 0x62, 0x63, 0x6c, 0x6d, 1]); // hello, "bclm", version 1
+    view.setUint32(6, 16 * 2 ** 20 - HEAD);
+    view.setUint32(10, this.#window);
+    bytes.set(this.#name, 14);
+    if (this.#name.some((byte) => byte)) {
+      view.setUint32(38, ++this.#dial);
+      view.setBigUint64(42, BigInt(this.#received));
+      view.setBigUint64(50, BigInt(this.#confirmed));
+      view.setBigUint64(58, BigInt(this.#sent));
+    }
+    return view.buffer;
+  }
+
+  #take(data) {
+    if (!(data instanceof ArrayBuffer)) return this.#breaks("no envelope");
+    const view = new DataView(data);
+    const u64 = (at) => Number(view.getBigUint64(at));
+    const kind = view.getUint8(0);
+    if (kind === 2) {
+      this.#peer = { longest: view.getUint32(1), window: view.getUint32(5) };
+      this.#hear(u64(9));
+      this.#answered();
+      this.#on.resumed?.();
+    } else if (kind === 3) {
+      this.#peer = { longest: view.getUint32(2), window: view.getUint32(6) };
+      const isFirst = this.#dial === 0; // what waits, waits for this session
+      const lost = isFirst ? [] : this.#kept.map(({ data }) => data);
+      if (!isFirst) [this.#kept, this.#bytes] = [[], 0];
+      this.#name = new Uint8Array(data.slice(10, 34));
+      [this.#dial, this.#received, this.#confirmed, this.#sent] = [1, 0, 0, 0];
+      this.#answered();
+      this.#on.cold?.(view.getUint8(1), lost);
+    } else if (kind === 4 || kind === 5) {
+      if (u64(1) !== this.#received + 1) return this.#breaks("a message is missing");
+      this.#hear(u64(9));
+      this.#received += 1;
+      this.#owed += data.byteLength - HEAD + EACH;
+      const payload = new Uint8Array(data, HEAD);
+      this.#on.message(kind === 4 ? decoder.decode(payload) : payload);
+      const much = this.#owed >= Math.min(this.#window, this.#peer.window) / 4;
+      if (much || this.#received - this.#told >= 64) this.#ack();
+      else this.#timer ??= setTimeout(() => this.#ack(), 500);
+    } else if (kind === 6) {
+      this.#hear(u64(1));
+    } else if (kind === 7) {
+      this.#open = false;
+      this.#name.fill(0);
+    }
+    this.#flush();
+  }
+
+  /** The session is of no use: the next connection begins a new one. */
+  #breaks(reason) {
+    this.#name.fill(0);
+    this.#open = false;
+    this.#socket.close(4000, reason);
+  }
+
+  #answered() {
+    [this.#open, this.#given, this.#failures] = [true, 0, 0];
+    this.#ack();
+  }
+
+  /** The server has all up to this. */
+  #hear(received) {
+    for (; this.#confirmed < received; this.#confirmed++) {
+      this.#bytes -= this.#kept.shift().bytes.length + EACH;
+      this.#given = Math.max(0, this.#given - 1);
+    }
+  }
+
+  #clear() {
+    clearTimeout(this.#timer);
+    [this.#timer, this.#owed, this.#told] = [undefined, 0, this.#received];
+  }
+
+  #ack() {
+    this.#clear();
+    if (!this.#open) return;
+    const view = new DataView(new ArrayBuffer(9));
+    view.setUint8(0, 6);
+    view.setBigUint64(1, BigInt(this.#received));
+    this.#socket.send(view.buffer);
+  }
+
+  #flush() {
+    while (this.#open && this.#given < this.#kept.length) {
+      const { kind, bytes } = this.#kept[this.#given++];
+      const number = this.#confirmed + this.#given;
+      const message = new Uint8Array(HEAD + bytes.length);
+      const view = new DataView(message.buffer);
+      view.setUint8(0, kind);
+      view.setBigUint64(1, BigInt(number));
+      view.setBigUint64(9, BigInt(this.#received));
+      message.set(bytes, HEAD);
+      this.#sent = Math.max(this.#sent, number);
+      this.#clear();
+      this.#socket.send(message);
+    }
+  }
+}
