@@ -157,6 +157,20 @@ impl Inner {
         self.ledger.confirms_at(settings.confirm_after, window)
     }
 
+    /// Whether there is something to write now.
+    pub fn has_word(&self, settings: &SessionSettings, now: Instant) -> bool {
+        !self.ledger.is_given() || self.confirms_at(settings).is_some_and(|at| at <= now)
+    }
+
+    /// The next to write.
+    pub fn next_word(&mut self, settings: &SessionSettings, now: Instant) -> Option<Message> {
+        if !self.has_word(settings, now) {
+            return None;
+        }
+        let next = self.ledger.next();
+        Some(next.unwrap_or_else(|| self.ledger.confirm()))
+    }
+
     /// The message, if the session takes it now; or this task knows when there is room.
     fn admit(
         &mut self,

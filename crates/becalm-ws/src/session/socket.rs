@@ -40,6 +40,8 @@ pub struct SessionSocket<S> {
     unsent: Option<Message>,
     timer: Option<(Instant, Sleep)>,
     is_unflushed: bool,
+    /// The wire takes nothing more.
+    is_mute: bool,
     is_over: bool,
 }
 
@@ -58,6 +60,7 @@ impl<S> SessionSocket<S> {
             unsent: Some(answer),
             timer: None,
             is_unflushed: false,
+            is_mute: false,
             is_over: false,
         }
     }
@@ -166,31 +169,33 @@ where
         self.session.slot.of(self.connection)
     }
 
+    /// A wire that takes nothing more, as one that is being closed, may still bring something: it is read to its end.
     fn write(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), Lost<E>> {
-        while Pin::new(&mut self.wire)
-            .poll_ready(context)
-            .map_err(Lost::Wire)?
-            .is_ready()
-        {
+        while !self.is_mute && self.inner()?.has_word(&self.session.shared.settings, now) {
+            match Pin::new(&mut self.wire).poll_ready(context) {
+                Poll::Ready(Ok(())) => (),
+                Poll::Ready(Err(_)) => self.is_mute = true,
+                Poll::Pending => break,
+            }
+            if self.is_mute {
+                break;
+            }
             let next = {
                 let mut inner = self.inner()?;
-                let at = inner.confirms_at(&self.session.shared.settings);
-                let next = inner.ledger.next();
-                next.or_else(|| at.filter(|at| *at <= now).map(|_| inner.ledger.confirm()))
+                inner.next_word(&self.session.shared.settings, now)
             };
-            let Some(next) = next else {
-                break;
-            };
-            Pin::new(&mut self.wire)
-                .start_send(next)
-                .map_err(Lost::Wire)?;
-            self.is_unflushed = true;
+            if let Some(next) = next {
+                self.is_mute = Pin::new(&mut self.wire).start_send(next).is_err();
+                self.is_unflushed = true;
+            }
         }
-        if self.is_unflushed {
-            let flushed = Pin::new(&mut self.wire)
-                .poll_flush(context)
-                .map_err(Lost::Wire)?;
-            self.is_unflushed = flushed.is_pending();
+        if self.is_unflushed && !self.is_mute {
+            match Pin::new(&mut self.wire).poll_flush(context) {
+                Poll::Ready(flushed) => {
+                    (self.is_unflushed, self.is_mute) = (false, flushed.is_err());
+                }
+                Poll::Pending => (),
+            }
         }
         Ok(())
     }
@@ -274,6 +279,7 @@ where
         }
         match driven {
             Poll::Ready(lost) => Err(lost),
+            Poll::Pending if self.is_mute => Err(Lost::Gone),
             Poll::Pending => Ok(()),
         }
     }

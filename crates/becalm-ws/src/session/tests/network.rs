@@ -29,6 +29,8 @@ pub struct Ends {
     pub at_client: VecDeque<Message>,
     /// The server's end hears that it is over.
     pub is_over: bool,
+    /// The server's end takes nothing to send.
+    pub is_deaf: bool,
     /// How many messages the server has read.
     pub read: usize,
 }
@@ -91,6 +93,9 @@ impl Sink<Message> for Wire {
     type Error = Cut;
 
     fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Cut>> {
+        if self.0.lock().is_deaf {
+            return Poll::Ready(Err(Cut));
+        }
         if self.0.lock().down.len() < HOLDS {
             return Poll::Ready(Ok(()));
         }

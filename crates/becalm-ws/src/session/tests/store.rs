@@ -486,3 +486,30 @@ fn who_says_nothing_is_not_waited_for() {
     clock.advance(Duration::from_secs(10));
     assert!(matches!(task.poll(), Some(Err(Some(Lost::NoHello)))));
 }
+
+#[test]
+fn a_connection_that_is_being_closed_is_read_to_its_end() {
+    let sessions = settings(&FakeSleeper::new()).open();
+    let (mut line, known) = Line::fresh(&sessions, "ada");
+    line.pipe.lock().is_deaf = true;
+    line.handle().try_send("for the next connection").unwrap();
+    for number in 1..3 {
+        assert_eq!(line.sends(number), Some(number.to_string().into()));
+    }
+    line.ends();
+    let hello = Hello {
+        sent: 2,
+        ..known.again(2)
+    };
+    let mut line = Line::new(&sessions, "ada", hello);
+    let resumed = line.hear();
+    assert!(
+        matches!(resumed, Some(Envelope::Resumed { received: 2, .. })),
+        "{resumed:?}"
+    );
+    assert!(line.task.poll().is_none());
+    assert!(matches!(
+        line.hear(),
+        Some(Envelope::Data { number: 1, .. })
+    ));
+}
