@@ -23,6 +23,7 @@ pub type Peer = WebSocketStream<TcpStream>;
 
 impl Server {
     /// Runs this on every connection, with the number of its dial.
+    #[expect(clippy::unused_async, reason = "as all servers are, which are awaited")]
     pub async fn raw<F>(on: impl Fn(usize, TcpStream) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
