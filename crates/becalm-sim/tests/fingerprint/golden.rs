@@ -7,7 +7,7 @@ pub fn of(scenario: &str) -> u64 {
         "occ" => 0x09fd_392f_793d_2721,
         "herd" => 0x40e4_0079_5dd9_55ac,
         "clipped" => 0xc159_5066_e66e_05a9,
-        "appointments" => 0x4d12_8cfb_0264_472c,
+        "appointments" => 0x7c3d_b8ab_bf19_8393,
         "moments" => 0x9c21_99c3_657a_3f6b,
         "flaky" => 0x4b8d_844d_babb_47f5,
         "layers" => 0xcec8_c70a_0c5a_69d8,

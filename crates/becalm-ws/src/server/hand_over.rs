@@ -19,10 +19,12 @@ use listenfd::ListenFd;
 /// - **spawn**: start the successor, wait until it serves, then [drain](super::Server::drain) and end. Old and new accept
 ///   side by side meanwhile. It suits a process that nobody supervises by its process id.
 /// - **exec**: drain, then become the successor (`std::os::unix::process::CommandExt::exec`). The process id
-///   stays, which supervisors and containers want. Clients wait in the kernel's queue from the drain's begin until the
-///   successor accepts: keep the drain short, or the queue (`net.core.somaxconn`) long.
+///   stays, which supervisors and containers want. Whoever comes meanwhile waits in the kernel's queue until the
+///   successor accepts, so give the drain a [deadline](super::Drain::deadline) of a second or two: those whose turn is later are told
+///   to come at their turn.
 ///
-/// Under systemd neither is needed: a `.socket` unit holds the socket, and `systemctl restart` refuses nobody.
+/// Under systemd neither is needed: a `.socket` unit holds the socket (its `Backlog=` is the queue), and `systemctl restart`, with a
+/// drain on SIGTERM that is short in the same way, refuses nobody.
 ///
 /// ```no_run
 /// # fn run(listener: &becalm_ws::server::Listener) -> std::io::Result<()> {
@@ -69,15 +71,22 @@ impl HandOver {
 /// The sockets that this process was started with: taken once, at its start.
 ///
 /// ```no_run
-/// # async fn run(server: becalm_ws::server::Server) -> std::io::Result<()> {
-/// use becalm_ws::server::Inherited;
+/// use becalm_ws::server::{Inherited, Server};
 ///
-/// let listener = match Inherited::sockets().take(0)? {
-///     Some(socket) => server.listen_on(socket)?, // systemd, or the process before this one
-///     None => server.listen("[::]:8080").await?,
-/// };
-/// # Ok(())
-/// # }
+/// fn main() -> std::io::Result<()> {
+///     let inherited = Inherited::sockets(); // before there are other threads
+///     tokio::runtime::Runtime::new()?.block_on(run(inherited))
+/// }
+///
+/// async fn run(mut inherited: Inherited) -> std::io::Result<()> {
+///     # let server: Server = todo!();
+///     let listener = match inherited.take(0)? {
+///         Some(socket) => server.listen_on(socket)?, // systemd, or the process before this one
+///         None => server.listen("[::]:8080").await?,
+///     };
+///     # drop(listener);
+///     Ok(())
+/// }
 /// ```
 pub struct Inherited(ListenFd);
 

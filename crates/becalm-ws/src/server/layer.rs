@@ -16,7 +16,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::admit::{Admitted, Asking};
-use super::refusal::{any_protocol, is_of_browser, switching, unavailable};
+use super::refusal::{any_protocol, is_of_browser, unavailable};
+use super::upgrade::switching;
 use super::{Connection, Peer, Server};
 
 /// Admits requests for an upgrade before the service inside sees them; others pass. See [`Server::layer`].

@@ -4,10 +4,8 @@ use becalm::admission::{Advice, TICKET_HEADER};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::http::header::{
-    CACHE_CONTROL, CONNECTION, ORIGIN, RETRY_AFTER, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-    SEC_WEBSOCKET_PROTOCOL, UPGRADE,
+    CACHE_CONTROL, CONNECTION, ORIGIN, RETRY_AFTER, SEC_WEBSOCKET_PROTOCOL,
 };
 use tokio_tungstenite::tungstenite::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, frame::coding::CloseCode};
@@ -37,25 +35,6 @@ pub(crate) fn unavailable<D: Default>(advice: &Advice) -> Response<D> {
     // Its descriptor is somebody else's.
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     response
-}
-
-/// The 101 to a request with these headers; `None` if it has no key.
-pub(crate) fn switching<D: Default>(
-    headers: &HeaderMap,
-    protocol: Option<HeaderValue>,
-) -> Option<Response<D>> {
-    let key = headers.get(SEC_WEBSOCKET_KEY)?;
-    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
-    let mut response = Response::new(D::default());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
-    if let Some(protocol) = protocol {
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
-    }
-    Some(response)
 }
 
 /// The subprotocols that are offered, in order of preference.

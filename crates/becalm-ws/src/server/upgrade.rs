@@ -5,13 +5,17 @@ use std::fmt;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::http::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
+};
 use tokio_tungstenite::tungstenite::http::request::Parts;
 use tokio_tungstenite::tungstenite::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::admit::Admitted;
 use super::layer::Place;
-use super::refusal::{offered, switching};
+use super::refusal::offered;
 use super::{Connection, Socket};
 
 /// The stream of bytes under a socket of an HTTP server.
@@ -153,6 +157,25 @@ impl Upgrade {
     }
 }
 
+/// The 101 to a request with these headers; `None` if it has no key.
+pub(crate) fn switching<D: Default>(
+    headers: &HeaderMap,
+    protocol: Option<HeaderValue>,
+) -> Option<Response<D>> {
+    let key = headers.get(SEC_WEBSOCKET_KEY)?;
+    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
+    let mut response = Response::new(D::default());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if let Some(protocol) = protocol {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+    }
+    Some(response)
+}
+
 #[cfg(feature = "axum")]
 mod extractors {
     use axum::extract::FromRequestParts;
@@ -181,4 +204,23 @@ mod extractors {
             Self::of(&head.extensions).ok_or(NoUpgrade::NotAdmitted)
         }
     }
+}
+
+/// The 101 to a request with these headers; `None` if it has no key.
+pub(crate) fn switching<D: Default>(
+    headers: &HeaderMap,
+    protocol: Option<HeaderValue>,
+) -> Option<Response<D>> {
+    let key = headers.get(SEC_WEBSOCKET_KEY)?;
+    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
+    let mut response = Response::new(D::default());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if let Some(protocol) = protocol {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+    }
+    Some(response)
 }

@@ -175,3 +175,20 @@ async fn readiness_goes_off_before_the_server_stops_accepting() {
     assert_eq!(close.code, CloseCode::Restart);
     assert_eq!(within(drained).await.unwrap().ended, 1);
 }
+
+#[tokio::test]
+async fn nobody_is_accepted_any_more_while_others_leave() {
+    let server = open().server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let _first = TcpStream::connect(address).await.unwrap();
+    let first = within(listener.accept()).await.unwrap();
+    let leaving = server.clone();
+    let drained = tokio::spawn(async move { leaving.drain(Drain::per_second(1)).await });
+    until(|| !server.is_ready()).await;
+    let _late = TcpStream::connect(address).await.unwrap();
+    assert!(within(listener.accept()).await.is_none());
+    assert!(!drained.is_finished());
+    drop(first);
+    assert_eq!(within(drained).await.unwrap().left, 0);
+}

@@ -3,6 +3,7 @@
 mod crowds;
 mod drains;
 mod peers;
+#[cfg(unix)]
 mod processes;
 mod refusals;
 mod returns;

@@ -7,11 +7,11 @@ use becalm::admission::{Admission, TicketKeys};
 use becalm_ws::server::Settings;
 use becalm_ws::session::{Resume, SessionSettings};
 use becalm_ws::{Client, ClientRequestBuilder, Event};
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::servers::{KINDS, Kind, Running, closed, request};
+use crate::servers::{KINDS, Kind, Running, closed, open, request};
 use crate::within;
 
 const LONG: Duration = Duration::from_secs(100);
@@ -211,4 +211,16 @@ async fn a_permit_is_held_until_the_client_is_ready_and_comes_back_from_who_has_
             "{line} in {text}"
         );
     }
+}
+
+#[tokio::test]
+async fn an_upgrade_keeps_its_permit_until_its_login_has_ended() {
+    let running = Running::start(Kind::Axum, open()).await;
+    let mut unready = running.socket("/login").await;
+    unready.send("hello".into()).await.unwrap();
+    assert!(within(unready.next()).await.unwrap().is_ok());
+    assert_eq!(running.server.metrics().handshakes_in_flight, 1);
+    drop(unready);
+    crate::until(|| running.server.metrics().handshakes_in_flight == 0).await;
+    assert!(running.server.metrics().handshake_goodput_ratio < 0.1);
 }

@@ -134,6 +134,7 @@ async fn axum(server: Server, listener: Listener, costly: Arc<AtomicUsize>) {
     let routes = Router::new()
         .route("/", any(upgraded))
         .route("/own", any(own))
+        .route("/login", any(unready))
         .with_state(costly)
         .layer(server.layer())
         .route("/health", any(async || "well"));
@@ -150,6 +151,11 @@ async fn upgraded(State(costly): State<Arc<AtomicUsize>>, upgrade: Upgrade) -> R
             socket.ready();
             echo(socket).await;
         })
+}
+
+/// Its login does not end.
+async fn unready(upgrade: Upgrade) -> Response {
+    upgrade.on_upgrade(echo)
 }
 
 /// A WebSocket of axum's own, with a connection beside it.

@@ -142,3 +142,19 @@ pub fn execute<B: DeserializeOwned>(
         ExitCode::FAILURE
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_told_of_this_program_and_not_of_itself() {
+        let own = format!("/proc/{}/exe", std::process::id());
+        for (program, told) in [
+            ("/proc/self/exe", &*own),
+            ("/usr/bin/becalm", "/usr/bin/becalm"),
+        ] {
+            assert_eq!(of_this_process(OsStr::new(program)), Path::new(told));
+        }
+    }
+}

@@ -105,7 +105,7 @@ fn line(view: &View<'_>, elapsed: u64) -> String {
 
 /// The whole picture for a terminal of this size, line by line.
 fn frame(view: &View<'_>, (width, height): (usize, usize), painter: Painter) -> Vec<String> {
-    let width = width.clamp(20, 120);
+    let width = width.clamp(40, 120);
     let chart = height.saturating_sub(10).clamp(4, 24) / 2;
     let muted = |text: &str| painter.paint(Colour::Muted, &fit(text, width));
     let (colour, words) = condition(view);
@@ -212,4 +212,59 @@ fn last(series: &[u32]) -> u32 {
 #[expect(clippy::cast_precision_loss)] // exact up to 2^53
 fn float(count: impl Into<u64>) -> f64 {
     count.into() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judgement::tests::{judged, usual};
+    use super::*;
+
+    #[test]
+    fn the_picture_fits_every_terminal_and_the_line_tells_the_figures() {
+        let setup = usual();
+        let (contenders, _) = judged();
+        for contender in &contenders {
+            let marks = contender.held.marks;
+            let ended = marks.end.unwrap();
+            for now in [Duration::ZERO, Duration::from_secs(2), ended, ended * 9] {
+                let view = View {
+                    setup: &setup,
+                    variant: &contender.variant,
+                    recording: &contender.held.recording,
+                    marks,
+                    now,
+                };
+                for size in [(80, 24), (100, 40), (250, 70), (20, 10), (0, 0)] {
+                    let lines = frame(&view, size, Painter::Plain);
+                    let wide = lines.iter().map(|it| it.chars().count()).max();
+                    assert!(wide <= Some(size.0.clamp(40, 120)), "{wide:?} of {size:?}");
+                    assert!(lines.len() <= size.1.max(14), "{} of {size:?}", lines.len());
+                }
+            }
+        }
+        let storm = &contenders[0];
+        let view = View {
+            setup: &setup,
+            variant: &storm.variant,
+            recording: &storm.held.recording,
+            marks: Marks {
+                start: BUCKET,
+                ..storm.held.marks
+            },
+            now: Duration::from_secs(9),
+        };
+        let line = line(&view, 8);
+        for words in [
+            "8s  fixed delay",
+            "500 dials/s",
+            "100 handshakes/s, 90 for nobody",
+        ] {
+            assert!(line.contains(words), "{line}");
+        }
+        let words = condition(&view).1;
+        assert!(
+            words.starts_with("the server has been up for 5.0 s: 0 of 2000"),
+            "{words}"
+        );
+    }
 }
