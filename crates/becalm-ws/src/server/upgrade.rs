@@ -205,22 +205,3 @@ mod extractors {
         }
     }
 }
-
-/// The 101 to a request with these headers; `None` if it has no key.
-pub(crate) fn switching<D: Default>(
-    headers: &HeaderMap,
-    protocol: Option<HeaderValue>,
-) -> Option<Response<D>> {
-    let key = headers.get(SEC_WEBSOCKET_KEY)?;
-    let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes())).ok()?;
-    let mut response = Response::new(D::default());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
-    if let Some(protocol) = protocol {
-        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
-    }
-    Some(response)
-}
