@@ -47,7 +47,7 @@ impl Process {
     }
 
     /// Opens so many more, and comes back when each has sent a message and got it back.
-    pub fn more(&mut self, count: usize) {
+    pub fn more(&mut self, count: u32) {
         let input = self.input.as_mut().expect("it is piped");
         writeln!(input, "{count}").expect("it reads");
         self.line();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -32,7 +32,7 @@ fn servers(promises: &mut Promises) {
     for _ in 0..ROUNDS {
         for (((server, address), rates), costs) in servers.iter().zip(&mut rates).zip(&mut costs) {
             let (busy, began) = (server.busy(), Instant::now());
-            let count = runtime.block_on(storm(*address)) as f64;
+            let count = f64::from(runtime.block_on(storm(*address)));
             rates.push(count / began.elapsed().as_secs_f64());
             costs.push((server.busy() - busy) / count);
         }
@@ -57,10 +57,10 @@ fn servers(promises: &mut Promises) {
 }
 
 /// The handshakes of half a second.
-async fn storm(server: SocketAddr) -> usize {
+async fn storm(server: SocketAddr) -> u32 {
     const AT_ONCE: usize = 64;
     let (count, until) = (
-        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicU32::new(0)),
         Instant::now() + Duration::from_millis(500),
     );
     let mut tasks = JoinSet::new();

@@ -22,7 +22,6 @@ fn main() {
     match arguments[..] {
         ["server", kind, threads] => return child::serve(kind, threads),
         ["clients", kind, port] => return child::open(kind, port),
-        ["messages"] => return messages::print(&mut Promises::default()),
         [] | ["--check"] => (),
         _ => panic!("usage: becalm-bench-ws [--check]"),
     }

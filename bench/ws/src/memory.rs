@@ -7,7 +7,7 @@ use crate::clients::{Becalm, Client, Default, Fast, Tuned};
 use crate::promises::Promises;
 use crate::servers::Kind;
 
-const CONNECTIONS: usize = 5_000;
+const CONNECTIONS: u32 = 5_000;
 
 pub fn print(promises: &mut Promises) {
     println!("| client | bytes resident for a connection |");
@@ -42,7 +42,7 @@ fn of_client<C: Client>() -> f64 {
     let mut clients = warm::<C>(address);
     let before = clients.resident();
     clients.more(CONNECTIONS);
-    (clients.resident() - before) / CONNECTIONS as f64
+    (clients.resident() - before) / f64::from(CONNECTIONS)
 }
 
 fn of_server(kind: Kind) -> f64 {
@@ -50,7 +50,7 @@ fn of_server(kind: Kind) -> f64 {
     let mut clients = warm::<Tuned>(address);
     let before = server.resident();
     clients.more(CONNECTIONS);
-    (server.resident() - before) / CONNECTIONS as f64
+    (server.resident() - before) / f64::from(CONNECTIONS)
 }
 
 /// What comes with the first connections is not what a connection takes.

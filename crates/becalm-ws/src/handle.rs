@@ -101,6 +101,13 @@ pub(crate) struct Look {
     _old: Option<Waker>,
 }
 
+impl Look {
+    /// Nothing is to be done.
+    pub fn is_quiet(&self) -> bool {
+        self.orders.is_empty() && self.dropped.is_empty() && !self.has_waiting
+    }
+}
+
 /// What is asked of a socket.
 #[derive(Debug)]
 pub(crate) enum Order {
@@ -311,7 +318,9 @@ impl Wake for Shared {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.was_woken.store(true, Ordering::Release);
-        self.wake_all();
+        // Who was woken before looks after this, and before anybody waits.
+        if !self.was_woken.swap(true, Ordering::AcqRel) {
+            self.wake_all();
+        }
     }
 }

@@ -71,6 +71,10 @@ impl Open {
         }
     }
 
+    pub fn is_drained(&self) -> bool {
+        self.is_drained
+    }
+
     /// Something may have come.
     pub fn wake(&mut self) {
         self.is_drained = false;

@@ -58,7 +58,8 @@ struct Socket {
 struct Timer {
     at: Instant,
     sleep: Sleep,
-    /// It wakes the socket by itself.
+    /// It was polled, and nothing has woken the socket since. (A runtime that puts a task off sets no timer and wakes it
+    /// soon.)
     is_set: bool,
 }
 
@@ -109,12 +110,43 @@ impl Socket {
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
     fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
+        let look = self.shared.look(side, task);
+        if side == Side::Stream && look.is_quiet() && self.is_asleep() {
+            return Poll::Pending;
+        }
+        // In its place there is one that nobody polls with.
+        let waker = mem::replace(&mut self.waker, Waker::noop().clone());
+        let driven = self.drive_on(side, task, look, &mut Context::from_waker(&waker));
+        self.waker = waker;
+        driven
+    }
+
+    /// Whether wire and timer wake it, and have not.
+    fn is_asleep(&self) -> bool {
+        let is_set = |timer: &Timer| timer.is_set;
+        self.session.is_none()
+            && matches!(&self.link, Link::Open(open) if open.is_drained() && open.is_flushed())
+            && self.timer.as_ref().is_some_and(is_set)
+            && !self.shared.is_woken()
+    }
+
+    fn drive_on(
+        &mut self,
+        side: Side,
+        task: &Waker,
+        first: Look,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<GaveUp>> {
         let is_for_sink = side == Side::Sink;
-        let waker = self.waker.clone();
-        let context = &mut Context::from_waker(&waker);
+        let mut look = Some(first);
         loop {
             let now = self.client.sleeper.now();
-            let has_waiting = self.obey(self.shared.look(side, task), now);
+            let look = look.take().unwrap_or_else(|| self.shared.look(side, task));
+            let was_woken = self.shared.was_woken();
+            if let (true, Some(timer)) = (was_woken, &mut self.timer) {
+                timer.is_set = false;
+            }
+            let has_waiting = self.obey(look, now);
             let until = match &mut self.link {
                 Link::Dialling(id, dial) => {
                     let id = *id;
@@ -131,7 +163,7 @@ impl Socket {
                         None => self.inbox.is_none(),
                         Some(session) => session.reads(is_for_sink),
                     };
-                    if self.shared.was_woken() {
+                    if was_woken {
                         open.wake();
                     }
                     let came = open.poll(
@@ -191,7 +223,7 @@ impl Socket {
                     }
                 },
             };
-            if self.poll_timer(until, now, context).is_pending() {
+            if self.poll_timer(until, context).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -310,12 +342,9 @@ impl Socket {
 
     /// Whether the moment has come. A timer that is set too early is set again when it fires, so that a message that comes does not
     /// set one.
-    fn poll_timer(&mut self, until: Instant, now: Instant, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_timer(&mut self, until: Instant, context: &mut Context<'_>) -> Poll<()> {
         let timer = match &mut self.timer {
-            // Its waker is the one of always.
-            Some(timer) if timer.at <= until && timer.is_set && now < timer.at => {
-                return Poll::Pending;
-            }
+            Some(timer) if timer.at <= until && timer.is_set => return Poll::Pending,
             Some(timer) if timer.at <= until => timer,
             timer => timer.insert(Timer {
                 at: until,
@@ -327,8 +356,7 @@ impl Socket {
             self.timer = None;
             return Poll::Ready(());
         }
-        // Where a runtime puts a task off, it wakes it at once and sets no timer.
-        timer.is_set = !self.shared.is_woken();
+        timer.is_set = true;
         Poll::Pending
     }
 }

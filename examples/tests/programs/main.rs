@@ -21,6 +21,7 @@ mod three_services;
 mod tower_service;
 mod trace;
 mod upstream;
+mod websocket_clients_of_others;
 mod websocket_feed;
 mod websockets_behind_nginx;
 mod websockets_of_others;

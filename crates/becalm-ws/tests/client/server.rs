@@ -1,12 +1,13 @@
 //! A server of one test, which does with each connection what it is told.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use becalm_ws::Client;
 use becalm_ws::tungstenite::http::Uri;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 
@@ -22,11 +23,16 @@ pub type Peer = WebSocketStream<TcpStream>;
 
 impl Server {
     /// Runs this on every connection, with the number of its dial.
+    #[expect(clippy::unused_async, reason = "as all servers are, which are awaited")]
     pub async fn raw<F>(on: impl Fn(usize, TcpStream) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let socket = TcpSocket::new_v4().expect("a socket");
+        let bound = socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)));
+        bound.expect("a port");
+        // tokio's own 128 are less than some tests dial at once.
+        let listener = socket.listen(1024).expect("a listener");
         let address = format!("ws://{}/feed", listener.local_addr().expect("an address"));
         let dials = Arc::<AtomicUsize>::default();
         let (live, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
