@@ -47,6 +47,8 @@ struct Socket {
     /// How the last connection ended.
     ended: Option<Ended>,
     login_was_refused: bool,
+    /// What the dial that runs has shown.
+    ticket: Option<String>,
     waits_until: Option<Instant>,
     /// What the sink could not put into a full outbox.
     unsent: Option<Message>,
@@ -93,6 +95,7 @@ impl WebSocket {
             timer: None,
             ended: None,
             login_was_refused: false,
+            ticket: None,
             waits_until: None,
             unsent: None,
             sink_waits: false,
@@ -299,6 +302,7 @@ impl Socket {
             login_was_refused: self.login_was_refused,
             resumes: self.session.as_ref().and_then(|session| session.id()),
         };
+        self.ticket.clone_from(&dial.handed);
         let dial_it = dialled(Arc::clone(&self.client), dialling, dial.handed);
         // It begins outside of every retry, whichever task polls it.
         self.link = Link::Dialling(dial.id, Box::pin(becalm::detached(dial_it)));
@@ -308,6 +312,7 @@ impl Socket {
         self.link = Link::None;
         if self.machine.opened(id, now) {
             self.login_was_refused = false;
+            self.ticket = None;
             self.set_state(State::Open);
             self.client.tell(Event::Opened);
             if let Some(session) = &mut self.session {
@@ -324,8 +329,10 @@ impl Socket {
             session.disconnected();
         }
         let mut failure = ended.meaning(&*self.client.closing);
+        // A dial that failed on its way has not used its own.
+        let own = self.ticket.take();
         let ticket = ended.advice().and_then(|advice| advice.ticket);
-        self.machine.advise(id, None, ticket);
+        self.machine.advise(id, None, ticket.or(own));
         let wants_login = ended.wants_login();
         if wants_login && !self.login_was_refused {
             failure = Failure::transient().unsent();

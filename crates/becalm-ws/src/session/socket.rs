@@ -42,6 +42,8 @@ pub struct SessionSocket<S> {
     is_unflushed: bool,
     /// The wire takes nothing more.
     is_mute: bool,
+    /// The client has said that it leaves for good; what came before goes to the application first.
+    is_left: bool,
     is_over: bool,
 }
 
@@ -61,6 +63,7 @@ impl<S> SessionSocket<S> {
             timer: None,
             is_unflushed: false,
             is_mute: false,
+            is_left: false,
             is_over: false,
         }
     }
@@ -146,7 +149,11 @@ where
                 inner.confirms_at(settings),
             )
         };
-        if reads && self.read(context)? {
+        if self.is_left {
+            if !has_arrived {
+                return self.ended_by_client();
+            }
+        } else if reads && self.read(context)? {
             return Ok(true);
         }
         let is_for_stream = has_arrived && !is_ahead;
@@ -223,14 +230,15 @@ where
                     if length > longest as usize {
                         return Err(ProtocolError::TooLong { length, longest }.into());
                     }
-                    let freed = inner.hear(received)?;
+                    // First what may break the rules: what is confirmed leaves the ledger, and must be counted below.
                     inner.ledger.arrive(number, message)?;
-                    freed
+                    inner.hear(received)?
                 }
                 Envelope::Ack(received) => inner.hear(received)?,
                 Envelope::End => {
                     drop(inner);
-                    return self.ended_by_client();
+                    self.is_left = true;
+                    return Ok(true);
                 }
                 _ => return Err(ProtocolError::OutOfPlace.into()),
             };

@@ -174,3 +174,31 @@ async fn a_provider_that_fails_is_a_dial_that_failed() {
     assert!(within(feed.next()).await.unwrap().is_ok());
     assert_eq!(*ends.lock().unwrap(), ["no endpoint: no token yet"; 2]);
 }
+
+#[tokio::test]
+async fn a_ticket_is_shown_until_a_server_has_seen_it() {
+    let tickets = Arc::<Mutex<Vec<Option<String>>>>::default();
+    let seen = Arc::clone(&tickets);
+    let server = Server::raw(move |number, mut stream| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let request = String::from_utf8(read_request(&mut stream).await).unwrap();
+            let ticket = request.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                name.eq_ignore_ascii_case("admission-ticket").then(|| value.to_owned())
+            });
+            seen.lock().unwrap().push(ticket);
+            // The second dial is cut on its way.
+            if number != 2 {
+                let refusal = "HTTP/1.1 503 A\r\nretry-after-ms: 0\r\nadmission-ticket: 17\r\ncontent-length: 0\r\n\r\n";
+                let last = if number == 1 { refusal.to_owned() } else { head("404 A") };
+                let _ = stream.write_all(last.as_bytes()).await;
+            }
+        }
+    })
+    .await;
+    let mut feed = server.client().open().unwrap();
+    assert!(within(feed.next()).await.unwrap().is_err());
+    let ticket = || Some("17".to_owned());
+    assert_eq!(*tickets.lock().unwrap(), [None, ticket(), ticket()]);
+}

@@ -102,7 +102,8 @@ impl<R: Random> AdmissionController<R> {
     /// A ticket is in time from an eighth of the patience before its slot until it expires, half of the patience behind it. One that is early is
     /// told its time again. One that is late or was used gets its bearer nothing: it counts as an arrival without. One of
     /// another process, such as this one before a restart, is honoured in the same way as long as those whom this book has
-    /// promised their places wait for it no longer than an eighth of the patience; otherwise it is exchanged for an appointment.
+    /// promised their places wait for it no longer than an eighth of the patience; otherwise it is exchanged for an appointment, or
+    /// for a delay where the book has no place left within two horizons.
     pub fn arrive(&mut self, now: Instant, arrival: &Arrival) -> Answer {
         self.settle(now);
         let rows = self.groups.rows(arrival.group);

@@ -40,7 +40,7 @@ pub struct Admission {
     pub horizon: Duration,
 }
 
-/// The most places that a book may have: 64 MB of them.
+/// The most places that a book may have: 256 MB of them.
 const MOST_PLACES: u128 = 1 << 24;
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -17,7 +17,7 @@ use crate::time::{Instant, UnixTime};
 ///
 /// All processes that stand behind one name share them, before and after a restart: slots are written as
 /// moments of the wall clock. The first key seals; all are accepted. To change keys: first accept the new one everywhere, then seal with it
-/// everywhere, then, a horizon later, accept the old one no more.
+/// everywhere, then, when two horizons and half of the patience are over, accept the old one no more.
 ///
 /// A ticket is 68 hexadecimal digits: the key's number, the slot, how long it is good behind it, its own number, and the first
 /// 128 bits of the HMAC-SHA-256 (RFC 2104 section 5 and NIST SP 800-107 section 5.3.4 allow the truncation) of those. It holds no

@@ -2,7 +2,10 @@
 
 use becalm::rng::{Random, Seed, SplitMix64};
 use becalm::time::FakeSleeper;
+use futures_sink::Sink;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
@@ -122,6 +125,63 @@ fn every_breach_has_its_name_and_ends_the_session() {
         let counts = sessions.counts();
         assert_eq!((counts.attached, counts.detached, counts.bytes), (0, 0, 0));
     }
+}
+
+#[test]
+fn a_breach_that_confirms_leaves_no_bytes_behind() {
+    let sessions = sessions();
+    let pipe = Pipe::default();
+    let mut task = Task::new(&sessions, &pipe, "eve");
+    pipe.lock().at_server.push_back(hello());
+    assert!(task.poll().is_none());
+    let handle = task.socket().unwrap().handle();
+    for _ in 0..3 {
+        handle.try_send("x".repeat(100)).unwrap();
+    }
+    assert!(task.poll().is_none() && sessions.counts().bytes >= 300);
+    drop(handle);
+    pipe.lock().at_server.push_back(data(7, 3));
+    let lost = task.poll();
+    assert!(
+        matches!(lost, Some(Err(Some(Lost::Protocol(_))))),
+        "{lost:?}"
+    );
+    assert_eq!(sessions.counts().bytes, 0);
+}
+
+#[test]
+fn what_came_before_an_end_is_handed_out_though_the_sink_has_read_ahead() {
+    let sessions = sessions();
+    let pipe = Pipe::default();
+    let mut task = Task::new(&sessions, &pipe, "ada");
+    let ack = || Envelope::Ack(0).write();
+    pipe.lock().at_server.extend([hello(), ack()]);
+    assert!(task.poll().is_none() && task.poll().is_none());
+    let said = [data(1, 0), data(2, 0), Envelope::End.write()];
+    pipe.lock().at_server.extend(said);
+    let Task::Serves(socket) = &mut task else {
+        panic!("it is attached");
+    };
+    let flushed = Pin::new(&mut **socket).poll_flush(&mut Context::from_waker(Waker::noop()));
+    assert!(matches!(flushed, Poll::Ready(Ok(()))));
+    assert!(
+        pipe.lock().at_server.len() < 2,
+        "the sink has not read ahead"
+    );
+    for _ in 0..2 {
+        assert!(matches!(task.poll(), Some(Ok(_))));
+    }
+    assert!(matches!(task.poll(), Some(Err(None))));
+    let last = pipe
+        .lock()
+        .down
+        .iter()
+        .rev()
+        .find_map(|message| match Envelope::read(message) {
+            Ok(Envelope::Ack(received)) => Some(received),
+            _ => None,
+        });
+    assert_eq!(last, Some(2));
 }
 
 #[test]
