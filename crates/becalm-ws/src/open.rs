@@ -106,11 +106,12 @@ impl Open {
                     };
                     let (sent, dropped): (Vec<_>, Vec<_>) =
                         std::iter::from_fn(take).partition(is_sent);
-                    dropped
-                        .iter()
-                        .filter(|message| is_data(message))
-                        .for_each(|message| client.tell(Event::Dropped(message)));
-                    sent.into_iter().for_each(|message| session.push(message));
+                    for message in dropped.iter().filter(|message| is_data(message)) {
+                        client.tell(Event::Dropped(message));
+                    }
+                    for message in sent {
+                        session.push(message);
+                    }
                 }
                 session.end()
             }

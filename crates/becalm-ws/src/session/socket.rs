@@ -42,9 +42,16 @@ pub struct SessionSocket<S> {
     is_unflushed: bool,
     /// The wire takes nothing more.
     is_mute: bool,
+    stage: Stage,
+}
+
+/// How far a connection has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Lives,
     /// The client has said that it leaves for good; what came before goes to the application first.
-    is_left: bool,
-    is_over: bool,
+    Left,
+    Over,
 }
 
 impl<S> SessionSocket<S> {
@@ -63,8 +70,7 @@ impl<S> SessionSocket<S> {
             timer: None,
             is_unflushed: false,
             is_mute: false,
-            is_left: false,
-            is_over: false,
+            stage: Stage::Lives,
         }
     }
 
@@ -90,7 +96,7 @@ impl<S> SessionSocket<S> {
 
     /// The connection is over; the session, if it is not, waits for another.
     fn leave(&mut self) {
-        if !mem::replace(&mut self.is_over, true) {
+        if mem::replace(&mut self.stage, Stage::Over) != Stage::Over {
             let SessionHandle { shared, slot } = &self.session;
             shared.detach(slot, self.connection);
             self.wakers.wake_all();
@@ -149,7 +155,7 @@ where
                 inner.confirms_at(settings),
             )
         };
-        if self.is_left {
+        if self.stage == Stage::Left {
             if !has_arrived {
                 return self.ended_by_client();
             }
@@ -237,7 +243,7 @@ where
                 Envelope::Ack(received) => inner.hear(received)?,
                 Envelope::End => {
                     drop(inner);
-                    self.is_left = true;
+                    self.stage = Stage::Left;
                     return Ok(true);
                 }
                 _ => return Err(ProtocolError::OutOfPlace.into()),
@@ -277,7 +283,7 @@ where
     /// Drives it for the sink: what has come is for the stream.
     fn drive_to_send(&mut self, context: &mut Context<'_>) -> Result<(), Lost<E>> {
         self.wakers.set(Half::Sink, context.waker());
-        if self.is_over {
+        if self.stage == Stage::Over {
             return Err(Lost::Gone);
         }
         let waker = self.waker.clone();
@@ -336,7 +342,7 @@ where
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         this.wakers.set(Half::Stream, context.waker());
-        if this.is_over {
+        if this.stage == Stage::Over {
             return Poll::Ready(None);
         }
         let waker = this.waker.clone();
@@ -363,7 +369,7 @@ where
     S: Stream<Item = Result<Message, E>> + Sink<Message, Error = E> + Unpin,
 {
     fn is_terminated(&self) -> bool {
-        self.is_over
+        self.stage == Stage::Over
     }
 }
 
@@ -377,7 +383,7 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Lost<E>>> {
-        if self.unsent.is_none() && !self.is_over {
+        if self.unsent.is_none() && self.stage != Stage::Over {
             return Poll::Ready(Ok(()));
         }
         self.poll_taken(context)
@@ -431,7 +437,7 @@ impl<S> fmt::Debug for SessionSocket<S> {
         f.debug_struct("SessionSocket")
             .field("session", &self.session)
             .field("began", &self.began)
-            .field("is_over", &self.is_over)
+            .field("stage", &self.stage)
             .finish_non_exhaustive()
     }
 }
