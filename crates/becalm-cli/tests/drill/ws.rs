@@ -192,6 +192,8 @@ fn no_process_outlives_a_drill_that_is_ended_or_killed() {
     let folder = tempfile::tempdir().unwrap();
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         let child = short(folder.path(), &[("--outage", "60s")])
+            // Who is killed removes no file.
+            .env("TMPDIR", folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
