@@ -42,7 +42,7 @@ pub async fn serve(
     Ok(drained)
 }
 
-/// The login comes here: whoever gets here was admitted.
+/// The login comes here: who gets here was admitted.
 async fn join(State(room): State<Sender<String>>, upgrade: Upgrade) -> Response {
     upgrade.on_upgrade(async move |mut socket| {
         let mut lines = room.subscribe();

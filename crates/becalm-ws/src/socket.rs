@@ -31,7 +31,7 @@ use crate::{Dialling, Ended, Event, GaveUp, Handle, Refused, State};
 /// connection where there is none, unless it gave up: its stream says so. [`Handle::send`] only puts them there.
 pub struct WebSocket(Box<Socket>);
 
-/// On the heap: whoever holds a socket, and hands it on, holds and moves one word.
+/// On the heap: who holds a socket, and hands it on, holds and moves one word.
 struct Socket {
     client: Arc<Settings>,
     /// It hands tickets of admission on to the next dial.

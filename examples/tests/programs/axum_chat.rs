@@ -100,7 +100,7 @@ async fn a_chat_goes_on_through_a_restart_that_refuses_nobody() {
     let drained = within(before.ended)
         .await
         .expect("no panic")
-        .expect("it at_work");
+        .expect("it served");
     assert_eq!((drained.ended, drained.left), (2, 0));
     assert!(!before.server.is_ready());
     let after = start(&socket);

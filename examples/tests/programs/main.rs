@@ -24,6 +24,7 @@ mod upstream;
 mod websocket_clients_of_others;
 mod websocket_feed;
 mod websockets_behind_nginx;
+mod websockets_in_a_browser;
 mod websockets_of_others;
 
 use std::time::Duration;

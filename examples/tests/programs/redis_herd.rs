@@ -93,7 +93,7 @@ impl Herd {
     }
 }
 
-/// Reads until it has read; a connection that is no good is given up by whoever sees it.
+/// Reads until it has read; a connection that is no good is given up by the first who sees it.
 async fn reads(shared: &SharedConnection<MultiplexedConnection, RedisError>) {
     loop {
         let Ok(mut held) = shared.get(None).await else {

@@ -35,7 +35,7 @@ pub fn refused_full(clients: f64, capacity: f64, cap: f64, back: f64) -> f64 {
 /// How many are served before a queue in order of arrival is older than the clients' patience, when they come at so many a
 /// second: from then on every handshake is for a client that has left.
 ///
-/// The queue grows by A - C a second, and the first who waits for too long comes when it holds C x patience. Whoever has
+/// The queue grows by A - C a second, and the first who waits for too long comes when it holds C x patience. Who has
 /// come by then is served: `A C patience / (A - C)`.
 pub fn served_before_collapse(capacity: f64, patience: f64, arrivals: f64) -> f64 {
     let (capacity, arrivals) = (positive(capacity), positive(arrivals));

@@ -148,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// Says with which code it is closed, whoever closes it: the first counts (RFC 6455 section 7.1.5). Without one it
+    /// Says with which code it is closed, by whichever side: the first counts (RFC 6455 section 7.1.5). Without one it
     /// counts as 1006.
     pub fn closed_with(&mut self, code: u16) {
         self.code.get_or_insert(code);

@@ -19,7 +19,7 @@ use listenfd::ListenFd;
 /// - **spawn**: start the successor, wait until it serves, then [drain](super::Server::drain) and end. Old and new accept
 ///   side by side meanwhile. It suits a process that nobody supervises by its process id.
 /// - **exec**: drain, then become the successor (`std::os::unix::process::CommandExt::exec`). The process id
-///   stays, which supervisors and containers want. Whoever comes meanwhile waits in the kernel's queue until the
+///   stays, which supervisors and containers want. Who comes meanwhile waits in the kernel's queue until the
 ///   successor accepts, so give the drain a [deadline](super::Drain::deadline) of a second or two: those whose turn is later are told
 ///   to come at their turn.
 ///

@@ -87,7 +87,7 @@ impl Settings {
         self
     }
 
-    /// Sets where sessions are kept: whoever resumes one of them goes before those who begin, and their counts are in the metrics.
+    /// Sets where sessions are kept: who resumes one of them goes before those who begin, and their counts are in the metrics.
     pub fn sessions(mut self, sessions: &Sessions) -> Self {
         self.sessions = Some(sessions.clone());
         self
@@ -106,7 +106,7 @@ impl Settings {
         self
     }
 
-    /// Sets where draws come from. Default: the operating system's entropy. Whoever knows a seed knows the tickets of a
+    /// Sets where draws come from. Default: the operating system's entropy. Who knows a seed knows the tickets of a
     /// server without keys.
     pub fn seed(mut self, seed: Seed) -> Self {
         self.seed = Arc::new(seed);

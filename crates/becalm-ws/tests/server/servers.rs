@@ -118,7 +118,7 @@ pub fn request(target: &str, lines: &str) -> String {
     )
 }
 
-/// Nobody but the first for an hour; whoever comes then gets an appointment.
+/// Nobody but the first for an hour; who comes then gets an appointment.
 pub fn closed() -> Admission {
     let hour = Duration::from_secs(3600);
     let one = Admission::per_second(1).per(hour).burst(1);

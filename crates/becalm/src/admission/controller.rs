@@ -130,7 +130,7 @@ impl<R: Random> AdmissionController<R> {
     }
 
     /// Says whose turn has come, or who has waited for too long; the driver asks until there is none. `is_gone` is asked of each
-    /// before: whoever has hung up costs nothing and is not told of.
+    /// before: who has hung up costs nothing and is not told of.
     pub fn turn(&mut self, now: Instant, mut is_gone: impl FnMut(Waiting) -> bool) -> Option<Turn> {
         self.settle(now);
         loop {

@@ -132,7 +132,7 @@ pub fn judge(contenders: &[Contender], setup: &Setup) -> Judgement {
     if let Some(best) = down.iter().max_by_key(|it| it.figures.open) {
         let _ = write!(
             conclusion,
-            "Where the server lets in whoever comes it does not come back: {} after it was up again at most {} \
+            "Where the server lets everybody in it does not come back: {} after it was up again at most {} \
              of {} clients had a connection.",
             tenths(setup.watch()),
             plain(best.figures.open.into()),

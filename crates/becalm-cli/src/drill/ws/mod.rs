@@ -45,7 +45,7 @@ use setup::{COURSE, Setup};
 /// moment later. Each handshake costs the time of a worker that does one after the other, as a login that asks a database
 /// does.
 ///
-/// Eight times, each with another way to come back. Where the server lets in whoever comes: a fixed delay, exponential backoff
+/// Eight times, each with another way to come back. Where the server lets everybody in: a fixed delay, exponential backoff
 /// without jitter, full jitter. Behind becalm's admission: clients that hear no more than 503, and clients that come
 /// at the time that it names; a drain in place of a kill; a listening socket that outlives the kill; and connections that
 /// are cut while the server, and with it every session, goes on.
@@ -99,7 +99,7 @@ pub struct Args {
 const AFTER_HELP: &str = "\
 The clients of each variant are several processes of becalm where they are many, and so they need \
 half as many open files in each as there are clients. The server is one process, which needs as many as \
-there are clients and, where it lets in whoever comes, once more for those that have left.
+there are clients and, where it lets everybody in, once more for those that have left.
 
 The JSON document: schema, becalm (version), command, seed, setup, as_expected, conclusion, and for each of \
 the variants: name, title, description, verdict (back or down), missed (what it should have shown and did not, in \

@@ -54,8 +54,8 @@ pub fn page(
     .definitions(WORDS)
     .heading("Why")
     .paragraph(
-        "A handshake costs something: a login, a database, cryptography. A server that lets in whoever \
-         comes works on them one after the other. When a whole fleet comes at once, the queue soon is older than \
+        "A handshake costs something: a login, a database, cryptography. A server that lets \
+         everybody in works on them one after the other. When a whole fleet comes at once, the queue soon is older than \
          the patience of those who wait in it. From then on the server works for clients that have left, and these \
          dial again, and stand in the same queue again. Jitter moves dials to other moments; it does not make \
          them fewer, and the queue is as old as before.",

@@ -21,7 +21,7 @@ impl Worker {
     }
 
     /// Waits for its turn and for the work. It begins when the one before was due, not when a timer told so: a timer
-    /// that is late by a tick each time would cost capacity. Work that has begun to wait is done, whoever has left.
+    /// that is late by a tick each time would cost capacity. Work that has begun to wait is done, even for those who have left.
     pub async fn work(&self) {
         if self.cost.is_zero() {
             return;

@@ -50,7 +50,7 @@ pub struct Brief {
 /// How a server lets in who comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Door {
-    /// Whoever comes, one after the other.
+    /// All who come, one after the other.
     Open,
     /// By becalm's admission.
     Admission,

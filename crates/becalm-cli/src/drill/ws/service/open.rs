@@ -1,4 +1,4 @@
-//! How does a server let in whoever comes? As most do: all are accepted, the work is done one after the other, and it is
+//! How does a server let everybody in? As most do: all are accepted, the work is done one after the other, and it is
 //! done whether or not somebody still waits for it.
 
 use std::io;
