@@ -57,6 +57,7 @@ pub mod session;
 mod socket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;
+mod websocket;
 
 pub use becalm::StopReason;
 pub use client::{Client, Dialling};
@@ -65,10 +66,10 @@ pub use event::Event;
 pub use handle::{Handle, State};
 pub use heartbeat::Heartbeat;
 pub use outbox::{Overflow, Refused};
-pub use socket::WebSocket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 pub use tokio_tungstenite::Connector;
 pub use tokio_tungstenite::tungstenite::{
     self, ClientRequestBuilder, Message, Utf8Bytes,
     protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
 };
+pub use websocket::WebSocket;

@@ -1,6 +1,5 @@
 //! What does a socket do when it is polled? It dials, reads, writes and waits, whichever is next.
 
-use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,8 +9,6 @@ use becalm::Failure;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
-use futures_core::{FusedStream, Stream};
-use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
@@ -20,24 +17,15 @@ use crate::dial::dialled;
 use crate::handle::{Look, Order, Shared, Side};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
-use crate::{Dialling, Ended, Event, GaveUp, Handle, Refused, State};
+use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
-/// A WebSocket that outlives its connections.
-///
-/// As a `Stream` it gives the texts and binaries that come; pings and pongs are its own. It ends when it is
-/// [closed](Handle::close). An error says that it [gave up](GaveUp); after that it waits for [`Handle::dial_now`].
-///
-/// As a `Sink` it puts messages into the outbox; a flush is over when the connection has taken all of them, and waits for a
-/// connection where there is none, unless it gave up: its stream says so. [`Handle::send`] only puts them there.
-pub struct WebSocket(Box<Socket>);
-
-/// On the heap: who holds a socket, and hands it on, holds and moves one word.
-struct Socket {
-    client: Arc<Settings>,
+/// What both halves of a [`WebSocket`](crate::WebSocket) share.
+pub(crate) struct Socket {
+    pub client: Arc<Settings>,
     /// It hands tickets of admission on to the next dial.
     machine: Reconnector<String>,
     link: Link,
-    shared: Arc<Shared>,
+    pub shared: Arc<Shared>,
     /// Wakes both halves.
     waker: Waker,
     inbox: Option<Message>,
@@ -51,10 +39,10 @@ struct Socket {
     ticket: Option<String>,
     waits_until: Option<Instant>,
     /// What the sink could not put into a full outbox.
-    unsent: Option<Message>,
+    pub unsent: Option<Message>,
     /// Until all that it was given has been written.
-    sink_waits: bool,
-    has_ended: bool,
+    pub sink_waits: bool,
+    pub has_ended: bool,
 }
 
 struct Timer {
@@ -74,8 +62,8 @@ enum Link {
     Open(Box<Open>),
 }
 
-impl WebSocket {
-    pub(crate) fn new(client: Arc<Settings>) -> Result<Self, InvalidPolicy> {
+impl Socket {
+    pub fn new(client: Arc<Settings>) -> Result<Self, InvalidPolicy> {
         let plan = client.plan.as_ref().map_err(Clone::clone)?;
         let machine = Reconnector::of(plan, client.seed.stream(), client.sleeper.now());
         let (bound, overflow) = client.outbox;
@@ -84,7 +72,7 @@ impl WebSocket {
         let session = client
             .resume
             .map(|resume| Box::new(Resuming::new(resume, &client.limits)));
-        Ok(Self(Box::new(Socket {
+        Ok(Self {
             machine,
             client,
             link: Link::None,
@@ -100,19 +88,12 @@ impl WebSocket {
             unsent: None,
             sink_waits: false,
             has_ended: false,
-        })))
+        })
     }
 
-    /// A handle on it, for other tasks.
-    pub fn handle(&self) -> Handle {
-        Handle::new(Arc::clone(&self.0.shared))
-    }
-}
-
-impl Socket {
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
-    fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
+    pub fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
         let look = self.shared.look(side, task);
         if side == Side::Stream && look.is_quiet() && self.is_asleep() {
             return Poll::Pending;
@@ -368,47 +349,14 @@ impl Socket {
     }
 }
 
-impl Stream for WebSocket {
-    type Item = Result<Message, GaveUp>;
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Message, GaveUp>>> {
-        let this = &mut *self.0;
-        if !this.has_message() && !this.has_ended {
-            if let Poll::Ready(Some(gave_up)) = this.drive(Side::Stream, context.waker()) {
-                this.client.tell(Event::GaveUp(gave_up.reason));
-                this.shared.wake_sink();
-                return Poll::Ready(Some(Err(gave_up)));
-            }
-            if this.sink_waits && (this.is_flushed() || this.has_ended) {
-                this.sink_waits = false;
-                this.shared.wake_sink();
-            }
-        }
-        match this.fetch() {
-            Some(message) => Poll::Ready(Some(Ok(message))),
-            None if this.has_ended => Poll::Ready(None),
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl FusedStream for WebSocket {
-    fn is_terminated(&self) -> bool {
-        self.0.has_ended && !self.0.has_message()
-    }
-}
-
 impl Socket {
-    fn has_message(&self) -> bool {
+    pub fn has_message(&self) -> bool {
         let session = self.session.as_ref();
         self.inbox.is_some() || session.is_some_and(|session| session.has_arrived())
     }
 
     /// What waits for the stream.
-    fn fetch(&mut self) -> Option<Message> {
+    pub fn fetch(&mut self) -> Option<Message> {
         let Some(session) = &mut self.session else {
             return self.inbox.take();
         };
@@ -416,7 +364,7 @@ impl Socket {
     }
 
     /// Drives it for the sink: that it gave up is for the stream to say.
-    fn drive_to_send(&mut self, context: &mut Context<'_>) {
+    pub fn drive_to_send(&mut self, context: &mut Context<'_>) {
         if self.has_ended {
             return;
         }
@@ -431,21 +379,21 @@ impl Socket {
     }
 
     /// Whether a connection has taken all that it was given.
-    fn is_flushed(&self) -> bool {
+    pub fn is_flushed(&self) -> bool {
         let session = self.session.as_ref();
         matches!(&self.link, Link::Open(open) if open.is_flushed())
             && session.is_none_or(|session| session.is_given())
     }
 
     /// What the outbox could not take waits for nothing where it gave up.
-    fn give_back(&mut self) -> Result<(), Refused> {
+    pub fn give_back(&mut self) -> Result<(), Refused> {
         self.unsent
             .take()
             .map_or(Ok(()), |message| Err(Refused::Full(message)))
     }
 
     /// Whether the outbox has taken what the sink was given.
-    fn is_taken(&mut self) -> Result<bool, Refused> {
+    pub fn is_taken(&mut self) -> Result<bool, Refused> {
         let Some(message) = self.unsent.take() else {
             return Ok(true);
         };
@@ -459,95 +407,8 @@ impl Socket {
     }
 }
 
-impl Sink<Message> for WebSocket {
-    type Error = Refused;
-
-    fn poll_ready(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self.0;
-        while !this.is_taken()? {
-            let before = this.shared.left(false).0;
-            this.drive_to_send(context);
-            let (left, gave_up) = this.shared.left(false);
-            if gave_up {
-                return Poll::Ready(this.give_back());
-            }
-            if left == before {
-                return Poll::Pending;
-            }
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Refused> {
-        let this = &mut *self.0;
-        match this.shared.put(message) {
-            Err(Refused::Full(message)) if this.shared.lock().outbox.waits_when_full() => {
-                this.unsent = Some(message);
-                Ok(())
-            }
-            taken => taken,
-        }
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self.0;
-        loop {
-            let is_taken = this.is_taken()?;
-            let before = (!is_taken).then(|| this.shared.left(false).0);
-            this.drive_to_send(context);
-            let is_flushed = is_taken && this.is_flushed();
-            let (left, gave_up) = this.shared.left(is_flushed);
-            if this.has_ended || (is_flushed && left == 0) {
-                return Poll::Ready(Ok(()));
-            }
-            if gave_up {
-                return Poll::Ready(this.give_back());
-            }
-            if before.is_none_or(|before| before == left) {
-                this.sink_waits = true;
-                return Poll::Pending;
-            }
-        }
-    }
-
-    /// Closes it, as [`Handle::close`] does.
-    fn poll_close(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Refused>> {
-        let this = &mut *self.0;
-        if this.shared.lock().state != State::Closed {
-            Handle::new(Arc::clone(&this.shared)).close(None);
-        }
-        this.drive_to_send(context);
-        // What comes on the way to the end nobody wants any more.
-        while this.fetch().is_some() {
-            this.drive_to_send(context);
-        }
-        if this.has_ended {
-            return Poll::Ready(Ok(()));
-        }
-        Poll::Pending
-    }
-}
-
 impl Drop for Socket {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-impl fmt::Debug for WebSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.0.shared.lock().state;
-        f.debug_struct("WebSocket")
-            .field("state", &state)
-            .finish_non_exhaustive()
     }
 }

@@ -18,10 +18,9 @@ pub struct Server {
 impl Server {
     /// Not started yet.
     pub fn new(options: &[&str]) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         Self {
             directory: TempDir::new().expect("a directory"),
-            port: free.local_addr().expect("an address").port(),
+            port: free_port(),
             options: options.iter().map(|&option| option.into()).collect(),
             process: None,
         }
@@ -85,4 +84,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Below those that the system hands out, so that a server can come back to it.
+fn free_port() -> u16 {
+    let first = 10_000 + std::process::id() * 16 % 20_000;
+    let mut ports = (first..).filter_map(|port| u16::try_from(port).ok());
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.find(is_free).expect("a free port")
 }

@@ -72,7 +72,8 @@ impl HandOver {
 /// The sockets that this process was started with: taken once, at its start.
 ///
 /// ```no_run
-/// use becalm_ws::server::{Inherited, Server};
+/// use becalm::admission::Admission;
+/// use becalm_ws::server::{Inherited, Settings};
 ///
 /// fn main() -> std::io::Result<()> {
 ///     let inherited = Inherited::sockets(); // before there are other threads
@@ -80,7 +81,8 @@ impl HandOver {
 /// }
 ///
 /// async fn run(mut inherited: Inherited) -> std::io::Result<()> {
-///     # let server: Server = todo!();
+///     let settings = Settings::new(Admission::per_second(500));
+///     let server = settings.server().map_err(std::io::Error::other)?;
 ///     let listener = match inherited.take(0)? {
 ///         Some(socket) => server.listen_on(socket)?, // systemd, or the process before this one
 ///         None => server.listen("[::]:8080").await?,

@@ -32,7 +32,7 @@ pub(super) struct Inner {
     pub peer: Peer,
     /// Which connection it has, or had last: what comes by another is not heard.
     pub connection: u64,
-    /// The same, as the client counts.
+    /// The client's own number of that connection.
     pub dial: u32,
     /// Its place among those that wait for a connection.
     pub ticket: Option<u64>,

@@ -186,7 +186,7 @@ pub mod tests {
         }
     }
 
-    /// The same ten seconds with everybody connected, all work for somebody, and one dial each.
+    /// What `down` holds, with everybody connected, all work for somebody, and one dial each.
     pub fn back() -> Held {
         let mut held = down();
         let mut recording = Recording::default();
