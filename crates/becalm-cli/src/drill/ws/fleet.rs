@@ -19,10 +19,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::clock::Clock;
 use super::journal::Journal;
 use super::member::Member;
+use super::processes::Processes;
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::told::{Report, Told, tell, tell_all};
-use crate::drill::descriptors;
 
 /// Its name as a process.
 pub const NAME: &str = "becalm-drill-ws-clients";
@@ -34,7 +34,9 @@ const SETTLE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Brief {
     pub clock: Clock,
-    pub addresses: Vec<SocketAddr>,
+    /// Of each server.
+    pub addresses: Vec<Vec<SocketAddr>>,
+    pub processes: Processes,
     pub clients: Range<u32>,
     pub schedule: Schedule,
     /// Whether they come when the server says.
@@ -53,7 +55,6 @@ pub struct Brief {
 /// Dials until a line on standard input tells the moment from which dials are asked about. Then it lets the last answers come, and
 /// reports. Without a line it ends at once: who started it is gone.
 pub fn dial(brief: &Brief) -> Result<ExitCode, String> {
-    descriptors::raise_all();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -127,7 +128,8 @@ async fn live(member: Arc<Member>, brief: Brief, client: u32, mut settles: watch
 }
 
 fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
-    let address = brief.addresses[client as usize % brief.addresses.len()];
+    let addresses = &brief.addresses[brief.processes.server_of(client)];
+    let address = addresses[(client / brief.processes.servers) as usize % addresses.len()];
     let guest = member.clone();
     let observed = member.clone();
     let seed = brief.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(client);

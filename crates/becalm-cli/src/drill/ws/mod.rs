@@ -15,6 +15,7 @@ mod numbered;
 mod outcome;
 mod page;
 mod picture;
+mod processes;
 mod recording;
 mod reports;
 mod schedule;
@@ -31,11 +32,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{REPORTS, ended_by, watch_for_signals};
+use super::{REPORTS, descriptors, ended_by, watch_for_signals};
 use crate::again;
 use course::Broken;
 use judgement::{Contender, judge};
 use live::Display;
+use processes::Processes;
 use reports::Reports;
 use setup::{COURSE, Setup};
 
@@ -97,9 +99,10 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-The clients of each variant are several processes of becalm where they are many, and so they need \
-half as many open files in each as there are clients. The server is one process, which needs as many as \
-there are clients and, where it lets everybody in, once more for those that have left.
+Clients and servers are processes of becalm, several of each where there are many clients or where the hard limit on open \
+files (ulimit -Hn) is low: 8 servers for 100,000 clients. Each server then has as many clients as any other, a port, and its share \
+of the capacity behind an admission of its own, as servers behind a load balancer have that knows whose client is whose. What cannot \
+be had is refused before it begins.
 
 The JSON document: schema, becalm (version), command, seed, setup, as_expected, conclusion, and for each of \
 the variants: name, title, description, verdict (back or down), missed (what it should have shown and did not, in \
@@ -136,8 +139,12 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCod
 
 /// Holds the drill.
 pub fn hold(args: &Args) -> Result<ExitCode, String> {
-    let setup = &args.setup;
+    let mut setup = args.setup.clone();
     setup.validate().map_err(|invalid| invalid.to_string())?;
+    // What it starts has the limit of this process.
+    let processes = Processes::of(setup.clients, descriptors::raise_all());
+    setup.processes = processes.map_err(|too_few| too_few.to_string())?;
+    let setup = &setup;
     let reports = Reports::open(args)?;
     if let Some(note) = setup.notes() {
         eprintln!("note: {note}");

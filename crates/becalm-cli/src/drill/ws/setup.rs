@@ -6,9 +6,10 @@ use std::time::Duration;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
+use super::processes::Processes;
 use crate::drill::setup::milliseconds;
 
-/// The most clients: each has a client's and a server's descriptor, and the server is one process.
+/// The most clients that one machine is asked for.
 const MOST_CLIENTS: u32 = 100_000;
 
 /// The longest that one variant is watched.
@@ -60,6 +61,10 @@ pub struct Setup {
     /// clients
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = COURSE)]
     pub watch: Option<Duration>,
+
+    /// In how many processes: the limit on open files says so.
+    #[arg(skip)]
+    pub processes: Processes,
 }
 
 const FLEET: &str = "The clients";
@@ -77,10 +82,17 @@ impl Setup {
         self.cost().saturating_mul(self.clients)
     }
 
-    /// How many connections a server closes in a second when it drains: a tenth less than its successor can take, which then
+    /// How many connections each server closes in a second when it drains: a tenth less than its successor can take, which then
     /// has no queue.
     pub fn drain_rate(&self) -> u32 {
-        (self.capacity - self.capacity / 10).max(1)
+        let share = self.capacity / self.processes.servers;
+        (share - share / 10).max(1)
+    }
+
+    /// How long a drain of all takes.
+    pub fn draining(&self) -> Duration {
+        let clients = self.clients.div_ceil(self.processes.servers);
+        Duration::from_secs(clients.into()) / self.drain_rate()
     }
 
     /// How long a service that does not come back is watched, from the moment at which its server is up again.
@@ -141,6 +153,8 @@ pub struct SetupRecord {
     watch_ms: f64,
     floor_ms: f64,
     bucket_ms: f64,
+    servers: u32,
+    client_processes: u32,
 }
 
 impl From<&Setup> for SetupRecord {
@@ -156,6 +170,8 @@ impl From<&Setup> for SetupRecord {
             watch_ms: milliseconds(setup.watch()),
             floor_ms: milliseconds(setup.floor()),
             bucket_ms: milliseconds(super::clock::BUCKET),
+            servers: setup.processes.servers,
+            client_processes: setup.processes.fleets,
         }
     }
 }
@@ -213,6 +229,7 @@ pub mod tests {
             capacity: 100,
             outage: Duration::from_secs(3),
             watch: None,
+            processes: Processes::default(),
         }
     }
 
