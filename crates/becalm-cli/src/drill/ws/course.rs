@@ -92,15 +92,16 @@ pub fn hold(
     let gathering = PATIENCE + setup.floor() * 2;
     course.wait("the clients were not connected", gathering, Course::is_full)?;
     course.marks.start = course.clock.now();
-    course.pass(BEFORE)?;
+    course.pass_until(course.marks.start + BEFORE)?;
 
     service.capacity = Some(setup.capacity);
     let last = match variant.fault {
         Fault::Kill | Fault::KillBehindSocket => {
-            course.marks.fault = Some(course.clock.now());
+            let fault = course.clock.now();
+            course.marks.fault = Some(fault);
             signal_all(&first, Signal::SIGKILL);
             drop(first);
-            course.pass(setup.outage)?;
+            course.pass_until(fault + setup.outage)?;
             let second = course.serve(&service)?;
             course.marks.up = course.listens;
             second
@@ -295,8 +296,7 @@ impl<'a> Course<'a> {
     }
 
     /// Lets time pass.
-    fn pass(&mut self, time: Duration) -> Result<(), Broken> {
-        let until = self.clock.now() + time;
+    fn pass_until(&mut self, until: Duration) -> Result<(), Broken> {
         while self.clock.now() < until {
             self.hear()?;
         }

@@ -17,7 +17,6 @@ mod page;
 mod picture;
 mod processes;
 mod recording;
-mod reports;
 mod schedule;
 mod service;
 mod setup;
@@ -27,18 +26,17 @@ mod variant;
 mod worker;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{REPORTS, descriptors, ended_by, watch_for_signals};
+use super::reports::{REPORTS, ReportFlags, Reports};
+use super::{descriptors, ended_by, watch_for_signals};
 use crate::again;
 use course::Broken;
 use judgement::{Contender, judge};
 use live::Display;
 use processes::Processes;
-use reports::Reports;
 use setup::{COURSE, Setup};
 
 /// Kill a server of WebSockets under its clients, and see which of them come back
@@ -71,23 +69,8 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", help_heading = COURSE)]
     seed: Option<u64>,
 
-    /// Where the report goes: one HTML file that needs no other
-    #[arg(long, value_name = "FILE", default_value = "becalm-drill.html", help_heading = REPORTS)]
-    html: PathBuf,
-
-    /// Writes no HTML report
-    #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
-    no_html: bool,
-
-    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        help_heading = REPORTS
-    )]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFlags,
 
     /// Shows nothing while the drill runs
     #[arg(long, short, help_heading = REPORTS)]
@@ -145,11 +128,11 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let processes = Processes::of(setup.clients, descriptors::raise_all());
     setup.processes = processes.map_err(|too_few| too_few.to_string())?;
     let setup = &setup;
-    let reports = Reports::open(args)?;
-    if let Some(note) = setup.notes() {
+    let reports = Reports::open(&args.reports)?;
+    for note in setup.notes() {
         eprintln!("note: {note}");
     }
-    let stream = reports.stream();
+    let stream = args.reports.stream();
     let (seed, command) = again::seeded(args.seed, std::env::args().skip(1));
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
@@ -176,11 +159,10 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let judgement = judge(&contenders, setup);
     let table = outcome::table(&contenders, setup).to_terminal(stream.painter());
     super::tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
-    let document = document::document(setup, seed, &command, &contenders, &judgement);
-    let document =
-        document.map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
+    let document = document::document(setup, seed, &command, &contenders, &judgement)?;
     let page = page::page(setup, seed, &command, &contenders, &judgement);
-    reports.write(&page, document, &command)?;
+    reports.write(&page, &document)?;
+    stream.write(&format!("again:  {command}\n"));
     let failed = args.strict && !judgement.as_expected;
     Ok(ExitCode::from(u8::from(failed)))
 }

@@ -38,7 +38,8 @@ pub struct Setup {
           help_heading = FLEET)]
     pub base: Duration,
 
-    /// The clients' longest wait
+    /// The clients' longest wait, unless the server names another. Below --clients / --capacity everybody hears of a server that is up
+    /// again before it could have taken all; with a longer one the last may be late for that alone
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration,
           help_heading = FLEET)]
     pub cap: Duration,
@@ -126,17 +127,42 @@ impl Setup {
         }
     }
 
-    /// What will keep the service from staying down, in sentences: legal, but not the demonstration.
-    pub fn notes(&self) -> Option<String> {
-        (self.floor() <= self.patience).then(|| {
-            format!(
+    /// What will keep variants from showing what they are there for, in sentences: legal, but not the demonstration.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.floor() <= self.patience {
+            notes.push(format!(
                 "the server does all {} handshakes in {}, within the clients' patience of {}: none goes \
                  stale, so the service comes back by itself; raise --clients or lower --capacity",
                 self.clients,
                 Human(self.floor()),
                 Human(self.patience)
-            )
-        })
+            ));
+        }
+        if !self.is_heard_of_in_time() {
+            notes.push(self.heard_of() + "; lower --cap, or raise --clients or lower --capacity");
+        }
+        notes
+    }
+
+    /// Whether the longest wait is no longer than the server needs for all. Then nobody is late, and waits that are drawn below it bring
+    /// clients at least as fast as the server takes them.
+    fn is_heard_of_in_time(&self) -> bool {
+        self.cap <= self.floor()
+    }
+
+    /// When all clients have heard of a server that is up again, and what follows, in a sentence.
+    pub fn heard_of(&self) -> String {
+        let follows = if self.is_heard_of_in_time() {
+            "so it need not be idle before all are back"
+        } else {
+            "so the last of them may be late, whatever the server tells them"
+        };
+        format!(
+            "who has found nobody dials again after {} at most, and the server needs {} for all: {follows}",
+            Human(self.cap),
+            Human(self.floor())
+        )
     }
 }
 
@@ -236,7 +262,7 @@ pub mod tests {
     #[test]
     fn the_defaults_are_valid_and_their_floor_is_known() {
         assert_eq!(usual().validate(), Ok(()));
-        assert_eq!(usual().notes(), None);
+        assert_eq!(usual().notes(), [""; 0]);
         assert_eq!(usual().floor(), Duration::from_secs(20));
         assert_eq!(usual().watch(), Duration::from_secs(40));
     }
@@ -262,6 +288,20 @@ pub mod tests {
         }
         let mut quick = usual();
         quick.capacity = 1_000;
-        assert!(quick.notes().unwrap().contains("raise --clients"));
+        assert!(quick.notes()[0].contains("raise --clients"));
+    }
+
+    #[test]
+    fn a_cap_beyond_what_the_server_needs_for_all_is_noted_with_both() {
+        let mut late = usual();
+        assert!(late.heard_of().contains("after 5s at most"));
+        assert!(late.heard_of().contains("20s for all: so it need not"));
+        late.cap = Duration::from_secs(30);
+        let note = late.notes().concat();
+        assert!(note.contains("after 30s at most"), "{note}");
+        assert!(note.contains("may be late"), "{note}");
+        assert!(note.contains("lower --cap"), "{note}");
+        late.cap = late.floor();
+        assert_eq!(late.notes(), [""; 0]);
     }
 }
