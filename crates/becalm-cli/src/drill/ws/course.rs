@@ -13,7 +13,6 @@ use super::fleet;
 use super::ground::Ground;
 use super::journal;
 use super::live::{Display, View};
-use super::processes::Processes;
 use super::recording::{Held, Marks, Recording};
 use super::service;
 use super::setup::{AFTER_ALL, BEFORE, Setup};
@@ -68,7 +67,7 @@ pub fn hold(
         .set_len(length)
         .map_err(|error| refused(&error))?;
     let mut course = Course::new(setup, variant, signal, display);
-    for _ in 0..setup.processes.servers {
+    for _ in 0..setup.servers {
         let ground = Ground::take()?;
         let hands_over = matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket);
         let ground = if hands_over { ground.listen()? } else { ground };
@@ -81,7 +80,7 @@ pub fn hold(
         door: variant.door,
         // The fleet has come together over days: it costs nothing here, unless the server goes on.
         capacity: (variant.fault == Fault::Cut).then_some(setup.capacity),
-        servers: setup.processes.servers,
+        servers: setup.servers,
         drain_rate: setup.drain_rate(),
         patience: setup.patience,
         journal: journal.path().into(),
@@ -227,22 +226,18 @@ impl<'a> Course<'a> {
         Ok(servers)
     }
 
-    /// Starts the clients.
+    /// Starts the clients, those of each server in a process.
     fn gather(&mut self, journal: &Path, seed: u64) -> Result<Vec<Child>, Broken> {
         let all = self.setup.clients;
-        let Processes { fleets: many, .. } = self.setup.processes;
-        let addresses = self.grounds.iter().map(|it| it.addresses.clone());
-        let addresses: Vec<_> = addresses.collect();
         let mut fleets = Vec::new();
-        for number in 0..many {
+        for (number, ground) in (0..).zip(&self.grounds) {
             let part = |number: u32| {
-                let share = u64::from(all) * u64::from(number) / u64::from(many);
+                let share = u64::from(all) * u64::from(number) / u64::from(self.setup.servers);
                 u32::try_from(share).unwrap_or(all)
             };
             let brief = fleet::Brief {
                 clock: self.clock,
-                addresses: addresses.clone(),
-                processes: self.setup.processes,
+                addresses: ground.addresses.clone(),
                 clients: part(number)..part(number + 1),
                 schedule: self.variant.schedule,
                 heeds: self.variant.heeds,

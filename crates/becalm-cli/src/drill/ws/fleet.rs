@@ -19,7 +19,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::clock::Clock;
 use super::journal::Journal;
 use super::member::Member;
-use super::processes::Processes;
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::told::{Report, Told, tell, tell_all};
@@ -34,9 +33,8 @@ const SETTLE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Brief {
     pub clock: Clock,
-    /// Of each server.
-    pub addresses: Vec<Vec<SocketAddr>>,
-    pub processes: Processes,
+    /// Of their server.
+    pub addresses: Vec<SocketAddr>,
     pub clients: Range<u32>,
     pub schedule: Schedule,
     /// Whether they come when the server says.
@@ -128,8 +126,7 @@ async fn live(member: Arc<Member>, brief: Brief, client: u32, mut settles: watch
 }
 
 fn client_of(member: &Arc<Member>, brief: &Brief, client: u32) -> Client {
-    let addresses = &brief.addresses[brief.processes.server_of(client)];
-    let address = addresses[(client / brief.processes.servers) as usize % addresses.len()];
+    let address = brief.addresses[client as usize % brief.addresses.len()];
     let guest = member.clone();
     let observed = member.clone();
     let seed = brief.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(client);

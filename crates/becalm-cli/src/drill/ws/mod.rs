@@ -15,9 +15,9 @@ mod numbered;
 mod outcome;
 mod page;
 mod picture;
-mod processes;
 mod recording;
 mod schedule;
+mod servers;
 mod service;
 mod setup;
 mod tally;
@@ -36,7 +36,6 @@ use crate::again;
 use course::Broken;
 use judgement::{Contender, judge};
 use live::Display;
-use processes::Processes;
 use setup::{COURSE, Setup};
 
 /// Kill a server of WebSockets under its clients, and see which of them come back
@@ -82,9 +81,9 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Clients and servers are processes of becalm, several of each where there are many clients or where the hard limit on open \
-files (ulimit -Hn) is low: 8 servers for 100,000 clients. Each server then has as many clients as any other, a port, and its share \
-of the capacity behind an admission of its own, as servers behind a load balancer have that knows whose client is whose. What cannot \
+A server and its clients are two processes of becalm. Where there are many clients, or where the hard limit on open files \
+(ulimit -Hn) is low, there are several such pairs: 8 for 100,000 clients. Each server then has as many clients as any other, a port, and its share \
+of the capacity behind an admission of its own, as servers have behind a load balancer that knows whose client is whose. What cannot \
 be had is refused before it begins.
 
 The JSON document: schema, becalm (version), command, seed, setup, as_expected, conclusion, and for each of \
@@ -125,8 +124,8 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let mut setup = args.setup.clone();
     setup.validate().map_err(|invalid| invalid.to_string())?;
     // What it starts has the limit of this process.
-    let processes = Processes::of(setup.clients, descriptors::raise_all());
-    setup.processes = processes.map_err(|too_few| too_few.to_string())?;
+    let servers = servers::needed(setup.clients, descriptors::raise_all());
+    setup.servers = servers.map_err(|too_few| too_few.to_string())?;
     let setup = &setup;
     let reports = Reports::open(&args.reports)?;
     for note in setup.notes() {

@@ -29,7 +29,7 @@ pub fn page(
     .paragraph(&format!(
         "Measured on this machine by becalm drill ws: {} killed and started again {} later, or drained, and clients \
          of becalm-ws in processes of their own, on the loopback interface. Nothing is simulated and nothing is scripted.",
-        match setup.processes.servers {
+        match setup.servers {
             1 => "a server process that is".into(),
             many => format!("{many} server processes that are"),
         },
@@ -132,13 +132,6 @@ fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String
         ),
         ("waits", setup.heard_of()),
         (
-            "processes",
-            format!(
-                "{} of servers, each with its share of the clients and of the capacity, and {} of clients",
-                setup.processes.servers, setup.processes.fleets
-            ),
-        ),
-        (
             "course",
             format!(
                 "1s before the fault; a service that does not come back is watched for {}",
@@ -184,7 +177,6 @@ mod tests {
             "dies: who comes back?",
             "one after the other, so all clients take 20s at least",
             "dials again after 5s at most",
-            "1 of servers",
             "down, 400 of 2",
             command,
         ] {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use becalm::duration::{Human, parse as duration};
 use serde::Serialize;
 
-use super::processes::Processes;
 use crate::drill::setup::milliseconds;
 
 /// The most clients that one machine is asked for.
@@ -63,9 +62,9 @@ pub struct Setup {
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = COURSE)]
     pub watch: Option<Duration>,
 
-    /// In how many processes: the limit on open files says so.
-    #[arg(skip)]
-    pub processes: Processes,
+    /// How many servers share clients and capacity: the limit on open files says so.
+    #[arg(skip = 1u32)]
+    pub servers: u32,
 }
 
 const FLEET: &str = "The clients";
@@ -86,13 +85,13 @@ impl Setup {
     /// How many connections each server closes in a second when it drains: a tenth less than its successor can take, which then
     /// has no queue.
     pub fn drain_rate(&self) -> u32 {
-        let share = self.capacity / self.processes.servers;
+        let share = self.capacity / self.servers;
         (share - share / 10).max(1)
     }
 
     /// How long a drain of all takes.
     pub fn draining(&self) -> Duration {
-        let clients = self.clients.div_ceil(self.processes.servers);
+        let clients = self.clients.div_ceil(self.servers);
         Duration::from_secs(clients.into()) / self.drain_rate()
     }
 
@@ -180,7 +179,6 @@ pub struct SetupRecord {
     floor_ms: f64,
     bucket_ms: f64,
     servers: u32,
-    client_processes: u32,
 }
 
 impl From<&Setup> for SetupRecord {
@@ -196,8 +194,7 @@ impl From<&Setup> for SetupRecord {
             watch_ms: milliseconds(setup.watch()),
             floor_ms: milliseconds(setup.floor()),
             bucket_ms: milliseconds(super::clock::BUCKET),
-            servers: setup.processes.servers,
-            client_processes: setup.processes.fleets,
+            servers: setup.servers,
         }
     }
 }
@@ -255,7 +252,7 @@ pub mod tests {
             capacity: 100,
             outage: Duration::from_secs(3),
             watch: None,
-            processes: Processes::default(),
+            servers: 1,
         }
     }
 
