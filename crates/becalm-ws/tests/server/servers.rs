@@ -204,7 +204,7 @@ async fn plain(server: Server, mut listener: Listener, costly: Arc<AtomicUsize>)
     }
 }
 
-async fn echo<S, M, E>(mut socket: S)
+pub async fn echo<S, M, E>(mut socket: S)
 where
     S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
     M: IsData,
@@ -216,7 +216,7 @@ where
     }
 }
 
-trait IsData {
+pub trait IsData {
     fn is_data(&self) -> bool;
 }
 
