@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     room: Notify,
     /// By the wire or a timer, since it was asked last.
     was_woken: AtomicBool,
+    /// A handle, or the other half, has left something to do since somebody looked last.
+    was_asked: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -206,6 +208,7 @@ impl Shared {
             }),
             room: Notify::new(),
             was_woken: AtomicBool::new(true),
+            was_asked: AtomicBool::new(true),
         }
     }
 
@@ -223,13 +226,17 @@ impl Shared {
         if inner.state == State::Closed {
             return Err(Refused::Closed(message));
         }
+        self.was_asked.store(true, Ordering::Release);
         let pushed = inner.outbox.push(message);
         inner.was_full |= matches!(pushed, Err(Refused::Full(_)));
         pushed
     }
 
     fn order(&self, order: Order) {
-        self.lock().orders.push(order);
+        let mut inner = self.lock();
+        self.was_asked.store(true, Ordering::Release);
+        inner.orders.push(order);
+        drop(inner);
         self.wake_all();
     }
 
@@ -241,6 +248,7 @@ impl Shared {
             Side::Sink => &mut inner.writer,
         };
         let old = half.wait(waker);
+        self.was_asked.store(false, Ordering::Release);
         Look {
             orders: mem::take(&mut inner.orders),
             dropped: mem::take(&mut inner.outbox.dropped),
@@ -252,6 +260,11 @@ impl Shared {
     /// Whether the wire or a timer has woken it since it was asked last.
     pub fn was_woken(&self) -> bool {
         self.was_woken.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether something is left to do that no look has seen.
+    pub fn is_asked(&self) -> bool {
+        self.was_asked.load(Ordering::Acquire)
     }
 
     pub fn is_woken(&self) -> bool {

@@ -43,6 +43,7 @@
 
 #![forbid(unsafe_code)]
 
+mod at_once;
 mod client;
 mod dial;
 mod ended;

@@ -23,15 +23,15 @@ use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 pub(crate) struct Socket {
     pub client: Arc<Settings>,
     /// It hands tickets of admission on to the next dial.
-    machine: Reconnector<String>,
-    link: Link,
+    pub machine: Reconnector<String>,
+    pub link: Link,
     pub shared: Arc<Shared>,
     /// Wakes both halves.
-    waker: Waker,
+    pub waker: Waker,
     inbox: Option<Message>,
     /// What outlives connections, where sessions are kept.
-    session: Option<Box<Resuming>>,
-    timer: Option<Timer>,
+    pub session: Option<Box<Resuming>>,
+    pub timer: Option<Timer>,
     /// How the last connection ended.
     ended: Option<Ended>,
     login_was_refused: bool,
@@ -45,15 +45,15 @@ pub(crate) struct Socket {
     pub has_ended: bool,
 }
 
-struct Timer {
+pub(crate) struct Timer {
     at: Instant,
-    sleep: Sleep,
+    pub sleep: Sleep,
     /// It was polled, and nothing has woken the socket since. (A runtime that puts a task off sets no timer and wakes it
     /// soon.)
-    is_set: bool,
+    pub is_set: bool,
 }
 
-enum Link {
+pub(crate) enum Link {
     None,
     Dialling(
         DialId,
@@ -304,7 +304,7 @@ impl Socket {
         }
     }
 
-    fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
+    pub fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
         self.link = Link::None;
         if let Some(session) = &mut self.session {
             session.disconnected();

@@ -46,6 +46,9 @@ impl Stream for WebSocket {
     ) -> Poll<Option<Result<Message, GaveUp>>> {
         let this = &mut *self.0;
         if !this.has_message() && !this.has_ended {
+            if let Some(message) = this.read_at_once() {
+                return Poll::Ready(Some(Ok(message)));
+            }
             if let Poll::Ready(Some(gave_up)) = this.drive(Side::Stream, context.waker()) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 this.shared.wake_sink();
@@ -78,6 +81,9 @@ impl Sink<Message> for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
         let this = &mut *self.0;
+        if this.is_ready_at_once() {
+            return Poll::Ready(Ok(()));
+        }
         while !this.is_taken()? {
             let before = this.shared.left(false).0;
             this.drive_to_send(context);
@@ -94,6 +100,9 @@ impl Sink<Message> for WebSocket {
 
     fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Refused> {
         let this = &mut *self.0;
+        let Err(message) = this.send_at_once(message) else {
+            return Ok(());
+        };
         match this.shared.put(message) {
             Err(Refused::Full(message)) if this.shared.lock().outbox.waits_when_full() => {
                 this.unsent = Some(message);
@@ -108,6 +117,9 @@ impl Sink<Message> for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
         let this = &mut *self.0;
+        if this.is_flushed_at_once() {
+            return Poll::Ready(Ok(()));
+        }
         loop {
             let is_taken = this.is_taken()?;
             let before = (!is_taken).then(|| this.shared.left(false).0);
