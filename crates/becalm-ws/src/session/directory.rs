@@ -14,8 +14,8 @@ use tokio_tungstenite::tungstenite::Message;
 use super::envelope::Hello;
 use super::settings::SessionSettings;
 use super::slot::{Inner, Slot};
-use super::wakers::Wakers;
 use super::{Began, Cold, Counts, SessionHandle, SessionId};
+use crate::wakers::Wakers;
 
 /// Counted for a session that waits for a connection, besides its messages.
 const EACH: usize = 1024;

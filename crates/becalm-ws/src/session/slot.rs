@@ -12,9 +12,9 @@ use super::directory::Shared;
 use super::envelope::Hello;
 use super::ledger::{Ledger, Peer, cost};
 use super::settings::SessionSettings;
-use super::wakers::Wakers;
 use super::{Cold, ProtocolError, SessionId};
 use crate::Refused;
+use crate::wakers::Wakers;
 
 /// After so many connections on which nothing came through that was to come through, a session is stuck.
 const MOST_FRUITLESS: u8 = 8;

@@ -15,9 +15,9 @@ use super::accept::{answer, say_goodbye};
 use super::directory::Shared;
 use super::envelope::{Envelope, Hello};
 use super::slot::{Fenced, Inner};
-use super::wakers::{Half, Wakers};
 use super::{Began, Cold, Lost, ProtocolError, SessionHandle, SessionId};
 use crate::Refused;
+use crate::wakers::{Half, Wakers};
 
 /// A connection of a session, over `S`: any stream and sink of messages.
 ///
