@@ -283,8 +283,9 @@ impl Open {
                     client.tell(Event::Dropped(message));
                 }
                 if !is_first {
-                    while let Some(message) = { shared.lock().outbox.pop() } {
-                        client.tell(Event::Dropped(&message));
+                    let waiting = shared.lock().outbox.take_all();
+                    for message in &waiting {
+                        client.tell(Event::Dropped(message));
                     }
                     shared.has_room();
                 }

@@ -38,8 +38,6 @@ pub(crate) struct Socket {
     /// What the dial that runs has shown.
     ticket: Option<String>,
     waits_until: Option<Instant>,
-    /// What the sink could not put into a full outbox.
-    pub unsent: Option<Message>,
     /// Until all that it was given has been written.
     pub sink_waits: bool,
     pub has_ended: bool,
@@ -85,7 +83,6 @@ impl Socket {
             login_was_refused: false,
             ticket: None,
             waits_until: None,
-            unsent: None,
             sink_waits: false,
             has_ended: false,
         })
@@ -131,6 +128,7 @@ impl Socket {
                 timer.is_set = false;
             }
             let has_waiting = self.obey(look, now);
+            let holds_rest = self.holds_rest();
             let until = match &mut self.link {
                 Link::Dialling(id, dial) => {
                     let id = *id;
@@ -175,6 +173,14 @@ impl Socket {
                         }
                         Came::Nothing(until) => until,
                     }
+                }
+                // The stream gives it before another session can begin.
+                Link::None if holds_rest => {
+                    let state = &mut self.shared.lock().state;
+                    if *state == State::Open {
+                        *state = State::Waiting;
+                    }
+                    return Poll::Pending;
                 }
                 Link::None => match self.machine.next(now) {
                     Next::Dial(dial) => {
@@ -264,12 +270,12 @@ impl Socket {
                 self.client.tell(Event::Dropped(message));
             }
         }
-        for message in mem::take(&mut self.shared.lock().outbox.dropped) {
-            self.client.tell(Event::Dropped(&message));
-        }
-        let left = |shared: &Shared| shared.lock().outbox.pop();
-        while let Some(message) = left(&self.shared).or_else(|| self.unsent.take()) {
-            self.client.tell(Event::Dropped(&message));
+        let (dropped, left) = {
+            let outbox = &mut self.shared.lock().outbox;
+            (mem::take(&mut outbox.dropped), outbox.take_all())
+        };
+        for message in dropped.iter().chain(&left) {
+            self.client.tell(Event::Dropped(message));
         }
         self.shared.is_over();
         self.client.tell(Event::Closed);
@@ -350,6 +356,12 @@ impl Socket {
 }
 
 impl Socket {
+    /// Whether something has come in a session that is over, and the stream was not given it.
+    fn holds_rest(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.holds_rest())
+    }
+
     pub fn has_message(&self) -> bool {
         let session = self.session.as_ref();
         self.inbox.is_some() || session.is_some_and(|session| session.has_arrived())
@@ -387,19 +399,19 @@ impl Socket {
 
     /// What the outbox could not take waits for nothing where it gave up.
     pub fn give_back(&mut self) -> Result<(), Refused> {
-        self.unsent
-            .take()
-            .map_or(Ok(()), |message| Err(Refused::Full(message)))
+        let beyond = self.shared.lock().outbox.beyond.take();
+        beyond.map_or(Ok(()), |message| Err(Refused::Full(message)))
     }
 
     /// Whether the outbox has taken what the sink was given.
     pub fn is_taken(&mut self) -> Result<bool, Refused> {
-        let Some(message) = self.unsent.take() else {
+        let beyond = self.shared.lock().outbox.beyond.take();
+        let Some(message) = beyond else {
             return Ok(true);
         };
         match self.shared.put(message) {
             Err(Refused::Full(message)) => {
-                self.unsent = Some(message);
+                self.shared.lock().outbox.beyond = Some(message);
                 Ok(false)
             }
             taken => taken.map(|()| true),

@@ -105,7 +105,7 @@ impl Sink<Message> for WebSocket {
         };
         match this.shared.put(message) {
             Err(Refused::Full(message)) if this.shared.lock().outbox.waits_when_full() => {
-                this.unsent = Some(message);
+                this.shared.lock().outbox.beyond = Some(message);
                 Ok(())
             }
             taken => taken,

@@ -10,7 +10,7 @@ use becalm::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 
 use super::Server;
-use super::admit::Admitted;
+use super::admit::{Admitted, Resumption};
 use super::door::Held;
 use super::registry::{Counted, Plan};
 
@@ -29,7 +29,7 @@ use super::registry::{Counted, Plan};
 #[derive(Debug)]
 pub struct Connection {
     server: Server,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<(Held, Option<Resumption>)>>,
     leaving: Leaving,
     /// The code of the first Close in either direction.
     code: Option<u16>,
@@ -71,12 +71,13 @@ impl Connection {
         let Admitted {
             server,
             held,
+            resumption,
             coming,
         } = admitted;
         let counted = server.registry().active();
         Self {
             server,
-            held: Mutex::new(Some(held)),
+            held: Mutex::new(Some((held, resumption))),
             leaving: Leaving::Unasked,
             code: None,
             coming,
@@ -92,7 +93,7 @@ impl Connection {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(held) = held {
+        if let Some((held, _resumption)) = held {
             held.ready();
         }
     }

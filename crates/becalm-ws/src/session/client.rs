@@ -99,10 +99,17 @@ impl Resuming {
         self.stage = Stage::Silent;
     }
 
-    /// The connection is gone.
+    /// The connection is gone. What the application was not given comes again, unless the session is over.
     pub fn disconnected(&mut self) {
         self.stage = Stage::Over;
-        self.ledger.forget_arrived();
+        if self.had.is_some() {
+            self.ledger.forget_arrived();
+        }
+    }
+
+    /// Whether the application is to be given the rest of a session that is over before there can be another.
+    pub fn holds_rest(&self) -> bool {
+        self.had.is_none() && self.ledger.has_arrived()
     }
 
     /// Whether this message can be sent now: the session is open, and the window has room.
@@ -295,6 +302,6 @@ impl Resuming {
 
     /// What was sent and never confirmed, and what was taken and never sent, where no connection will get it any more.
     pub fn take_kept(&mut self) -> (Vec<Message>, Vec<Message>) {
-        std::mem::take(&mut self.ledger).into_kept()
+        self.ledger.take_kept()
     }
 }

@@ -63,7 +63,6 @@ mod slot;
 mod socket;
 #[cfg(test)]
 mod tests;
-mod wakers;
 
 pub(crate) use client::{Resuming, Taken};
 pub use cold::{Began, Cold};

@@ -8,6 +8,7 @@ mod processes;
 mod refusals;
 mod returns;
 mod servers;
+mod silences;
 
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
 //! Do both halves keep their word, whatever the network, the clock, the server and a hostile peer do? In virtual time.
 
 mod client;
+mod connections;
 mod hostile;
+mod line;
 mod model;
 mod network;
 mod store;

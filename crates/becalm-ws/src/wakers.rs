@@ -5,12 +5,12 @@ use std::task::{Wake, Waker};
 
 /// The tasks that poll a connection as a stream and as a sink. What wakes it wakes both, whichever has polled last.
 #[derive(Debug, Default)]
-pub(super) struct Wakers {
+pub(crate) struct Wakers {
     tasks: Mutex<[Option<Waker>; 2]>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Half {
+pub(crate) enum Half {
     Stream,
     Sink,
 }
@@ -18,6 +18,10 @@ pub(super) enum Half {
 impl Wakers {
     pub fn set(&self, half: Half, waker: &Waker) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = tasks[half as usize].as_ref();
+        if known.is_some_and(|known| known.will_wake(waker)) {
+            return;
+        }
         let old = tasks[half as usize].replace(waker.clone());
         drop(tasks);
         drop(old);

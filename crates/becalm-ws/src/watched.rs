@@ -1,0 +1,520 @@
+//! Is the peer of a socket still there, whichever library the socket is of? It is asked, and who reads or sends hears of it.
+
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use becalm::time::{Instant, Sleep, Sleeper, TokioSleeper};
+use futures_core::{FusedStream, Stream};
+use futures_sink::Sink;
+
+use crate::Heartbeat;
+use crate::heartbeat::{Beat, Pulse};
+use crate::wakers::{Half, Wakers};
+
+/// A WebSocket with a [heartbeat](Heartbeat): a `Stream` and a `Sink` as the one inside.
+///
+/// A peer that does not answer is [`Broken::Silent`]: once as a `Stream`, which ends then, and whenever something is sent. A task that
+/// only sends hears of it, too: while a message waits to be taken by the peer, one message is read ahead, and a peer that has sent more than that
+/// is silent when it takes nothing for `quiet` and `patience` together. It asks while it is read or something waits to be sent; nothing runs by itself.
+///
+/// The answers to its pings are not filtered out.
+pub struct Watched<S, M, E> {
+    wire: S,
+    ping: fn() -> M,
+    heart: Option<Heart>,
+    wakers: Arc<Wakers>,
+    /// Wakes both halves.
+    waker: Waker,
+    /// What has come while only the sink was polled.
+    ahead: Option<Box<Option<Result<M, E>>>>,
+    /// It has sent something of its own.
+    is_unflushed: bool,
+    is_silent: bool,
+    /// The stream has said so.
+    is_told: bool,
+}
+
+struct Heart {
+    pulse: Pulse,
+    /// Both of its times together.
+    limit: Duration,
+    /// Something has come since the pulse was looked at.
+    is_heard: bool,
+    /// Since when nothing is taken.
+    blocked: Option<Instant>,
+    timer: Option<(Instant, Sleep)>,
+    sleeper: Arc<dyn Sleeper>,
+}
+
+/// Why a watched socket is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Broken<E> {
+    /// The socket has failed.
+    Wire(E),
+    /// Nothing came any more, not even an answer to a ping.
+    Silent,
+}
+
+impl<E: fmt::Display> fmt::Display for Broken<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wire(error) => error.fmt(f),
+            Self::Silent => f.write_str("nothing came any more, not even an answer to a ping"),
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> std::error::Error for Broken<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Wire(error) => Some(error),
+            Self::Silent => None,
+        }
+    }
+}
+
+impl Heartbeat {
+    /// Watches a socket of any library: a stream and a sink of its messages, whose sink buffers a ping when it is given one, as those on
+    /// tungstenite do. Sockets of [`server`](crate::server) and of [`Client`](crate::Client) are watched already.
+    ///
+    /// ```
+    /// use becalm_ws::{Heartbeat, Message};
+    /// # fn of_a_session<S, E>(upgraded: S)
+    /// # where S: futures_util::Stream<Item = Result<Message, E>> + futures_util::Sink<Message, Error = E> + Unpin {
+    /// let socket = Heartbeat::default().watch(upgraded, || Message::Ping(Default::default()));
+    /// # drop(socket);
+    /// # }
+    /// ```
+    pub fn watch<S, M, E>(self, socket: S, ping: fn() -> M) -> Watched<S, M, E> {
+        Watched::new(socket, ping, Some(self), Arc::new(TokioSleeper::new()))
+    }
+}
+
+impl<S, M, E> Watched<S, M, E> {
+    pub(crate) fn new(
+        wire: S,
+        ping: fn() -> M,
+        heartbeat: Option<Heartbeat>,
+        sleeper: Arc<dyn Sleeper>,
+    ) -> Self {
+        let wakers = Arc::<Wakers>::default();
+        Self {
+            wire,
+            ping,
+            heart: heartbeat.map(|of| Heart {
+                pulse: Pulse::new(of, sleeper.now()),
+                limit: of.quiet.saturating_add(of.patience),
+                is_heard: false,
+                blocked: None,
+                timer: None,
+                sleeper,
+            }),
+            waker: Waker::from(Arc::clone(&wakers)),
+            wakers,
+            ahead: None,
+            is_unflushed: false,
+            is_silent: false,
+            is_told: false,
+        }
+    }
+
+    /// The socket inside.
+    pub fn get_ref(&self) -> &S {
+        &self.wire
+    }
+
+    /// The socket inside, for something else than messages.
+    pub fn get_mut(&mut self) -> &mut S {
+        &mut self.wire
+    }
+
+    /// The socket inside, unwatched, without what was read ahead for a sink that waited.
+    pub fn into_inner(self) -> S {
+        self.wire
+    }
+
+    fn falls_silent(&mut self) {
+        self.is_silent = true;
+        self.wakers.wake_all();
+    }
+}
+
+impl<S, M, E> Watched<S, M, E>
+where
+    S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
+{
+    /// Sends this beside what its halves send.
+    pub(crate) fn interject(&mut self, message: M) {
+        // What fails here fails again when it is read.
+        let _ = Pin::new(&mut self.wire).start_send(message);
+        self.is_unflushed = true;
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        if self.is_unflushed {
+            let context = &mut Context::from_waker(&self.waker);
+            self.is_unflushed = Pin::new(&mut self.wire).poll_flush(context).is_pending();
+        }
+    }
+
+    /// Everything that has come was read. Ready when it is silent.
+    fn beat(&mut self) -> Poll<()> {
+        while let Some(heart) = &mut self.heart {
+            let now = heart.sleeper.now();
+            if mem::take(&mut heart.is_heard) {
+                heart.pulse.heard(now);
+            }
+            match heart.pulse.beat(now) {
+                Beat::Wait(at) => ready!(heart.poll_timer(at, &self.waker)),
+                Beat::Ping => self.interject((self.ping)()),
+                Beat::Dead => {
+                    self.falls_silent();
+                    return Poll::Ready(());
+                }
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Nothing is taken now. Ready when it is silent.
+    fn wait_to_send(&mut self) -> Poll<()> {
+        let Some(heart) = &mut self.heart else {
+            return Poll::Pending;
+        };
+        let now = heart.sleeper.now();
+        let blocked = *heart.blocked.get_or_insert(now);
+        if self.ahead.is_none() {
+            let context = &mut Context::from_waker(&self.waker);
+            let Poll::Ready(came) = Pin::new(&mut self.wire).poll_next(context) else {
+                return self.beat();
+            };
+            self.ahead = Some(Box::new(came));
+            heart.is_heard = true;
+            heart.blocked = Some(now);
+            self.wakers.wake_half(Half::Stream);
+            return self.wait_to_send();
+        }
+        let until = blocked.after(heart.limit);
+        while heart.sleeper.now() < until {
+            ready!(heart.poll_timer(until, &self.waker));
+        }
+        self.falls_silent();
+        Poll::Ready(())
+    }
+
+    fn poll_sink(
+        &mut self,
+        context: &mut Context<'_>,
+        step: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<Result<(), E>>,
+    ) -> Poll<Result<(), Broken<E>>> {
+        if self.is_silent {
+            return Poll::Ready(Err(Broken::Silent));
+        }
+        self.wakers.set(Half::Sink, context.waker());
+        let both = &mut Context::from_waker(&self.waker);
+        match step(Pin::new(&mut self.wire), both) {
+            Poll::Ready(done) => {
+                if let Some(heart) = &mut self.heart {
+                    heart.blocked = None;
+                }
+                Poll::Ready(done.map_err(Broken::Wire))
+            }
+            Poll::Pending => self.wait_to_send().map(|()| Err(Broken::Silent)),
+        }
+    }
+}
+
+impl Heart {
+    /// A timer that is set too early is set again when it fires, so that a message that comes does not set one.
+    fn poll_timer(&mut self, until: Instant, waker: &Waker) -> Poll<()> {
+        let timer = match &mut self.timer {
+            Some(timer) if timer.0 <= until => timer,
+            timer => timer.insert((until, self.sleeper.sleep_until(until))),
+        };
+        ready!(timer.1.as_mut().poll(&mut Context::from_waker(waker)));
+        self.timer = None;
+        Poll::Ready(())
+    }
+}
+
+impl<S, M, E> Stream for Watched<S, M, E>
+where
+    S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
+{
+    type Item = Result<M, Broken<E>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        this.wakers.set(Half::Stream, context.waker());
+        let read = match this.ahead.take() {
+            Some(ahead) => Poll::Ready(*ahead),
+            None if this.is_silent => Poll::Pending,
+            None => {
+                this.flush();
+                Pin::new(&mut this.wire).poll_next(context)
+            }
+        };
+        if let Poll::Ready(came) = read {
+            if let Some(heart) = &mut this.heart {
+                heart.is_heard = true;
+            }
+            return Poll::Ready(came.map(|came| came.map_err(Broken::Wire)));
+        }
+        if !this.is_silent {
+            ready!(this.beat());
+        }
+        let is_told = mem::replace(&mut this.is_told, true);
+        Poll::Ready((!is_told).then_some(Err(Broken::Silent)))
+    }
+}
+
+impl<S, M, E> FusedStream for Watched<S, M, E>
+where
+    S: FusedStream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
+{
+    fn is_terminated(&self) -> bool {
+        self.is_told || (self.ahead.is_none() && self.wire.is_terminated())
+    }
+}
+
+impl<S, M, E> Sink<M> for Watched<S, M, E>
+where
+    S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
+{
+    type Error = Broken<E>;
+
+    fn poll_ready(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Broken<E>>> {
+        self.poll_sink(context, S::poll_ready)
+    }
+
+    fn start_send(mut self: Pin<&mut Self>, message: M) -> Result<(), Broken<E>> {
+        if self.is_silent {
+            return Err(Broken::Silent);
+        }
+        Pin::new(&mut self.wire)
+            .start_send(message)
+            .map_err(Broken::Wire)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Broken<E>>> {
+        self.poll_sink(context, S::poll_flush)
+    }
+
+    fn poll_close(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Broken<E>>> {
+        self.poll_sink(context, S::poll_close)
+    }
+}
+
+impl<S: fmt::Debug, M, E> fmt::Debug for Watched<S, M, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched")
+            .field("wire", &self.wire)
+            .field("is_silent", &self.is_silent)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::Wake;
+
+    use becalm::time::FakeSleeper;
+
+    use super::*;
+
+    /// Numbers, of which 0 is a ping.
+    #[derive(Default)]
+    struct Wire {
+        comes: VecDeque<u32>,
+        sent: Vec<u32>,
+        is_full: bool,
+    }
+
+    impl Wire {
+        fn poll_room(&self) -> Poll<Result<(), ()>> {
+            match self.is_full {
+                true => Poll::Pending,
+                false => Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    impl Stream for Wire {
+        type Item = Result<u32, ()>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            let came = self.comes.pop_front();
+            came.map_or(Poll::Pending, |came| Poll::Ready(Some(Ok(came))))
+        }
+    }
+
+    impl Sink<u32> for Wire {
+        type Error = ();
+
+        fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            self.poll_room()
+        }
+
+        fn start_send(mut self: Pin<&mut Self>, number: u32) -> Result<(), ()> {
+            self.sent.push(number);
+            Ok(())
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            self.poll_room()
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), ()>> {
+            self.poll_room()
+        }
+    }
+
+    #[derive(Default)]
+    struct Flag(AtomicBool);
+
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    struct Test {
+        clock: FakeSleeper,
+        socket: Watched<Wire, u32, ()>,
+        reader: Arc<Flag>,
+        writer: Arc<Flag>,
+    }
+
+    impl Test {
+        fn new(heartbeat: Option<Heartbeat>) -> Self {
+            let clock = FakeSleeper::new();
+            let sleeper = Arc::new(clock.clone());
+            Self {
+                socket: Watched::new(Wire::default(), || 0, heartbeat, sleeper),
+                clock,
+                reader: Arc::default(),
+                writer: Arc::default(),
+            }
+        }
+
+        fn read(&mut self) -> Poll<Option<Result<u32, Broken<()>>>> {
+            let waker = Waker::from(Arc::clone(&self.reader));
+            Pin::new(&mut self.socket).poll_next(&mut Context::from_waker(&waker))
+        }
+
+        fn flush(&mut self) -> Poll<Result<(), Broken<()>>> {
+            let waker = Waker::from(Arc::clone(&self.writer));
+            Pin::new(&mut self.socket).poll_flush(&mut Context::from_waker(&waker))
+        }
+
+        fn passes(&self, secs: u64) {
+            self.clock.advance(Duration::from_secs(secs));
+        }
+    }
+
+    #[test]
+    fn a_silent_peer_is_asked_once_and_told_of_to_both_halves() {
+        let mut test = Test::new(Some(Heartbeat::default()));
+        assert!(test.read().is_pending());
+        test.passes(19);
+        assert!(test.read().is_pending() && test.socket.wire.sent.is_empty());
+        test.passes(1);
+        assert!(test.reader.0.swap(false, Ordering::SeqCst), "it is woken");
+        assert!(test.read().is_pending());
+        assert_eq!(test.socket.wire.sent, [0]);
+        test.socket.wire.comes.push_back(7);
+        test.passes(9);
+        assert_eq!(test.read(), Poll::Ready(Some(Ok(7))));
+        assert!(test.read().is_pending());
+        for wait in [20, 9] {
+            test.passes(wait);
+            assert!(test.read().is_pending());
+        }
+        assert_eq!(test.socket.wire.sent, [0, 0]);
+        test.passes(1);
+        assert!(test.reader.0.load(Ordering::SeqCst));
+        assert_eq!(test.read(), Poll::Ready(Some(Err(Broken::Silent))));
+        assert_eq!(test.read(), Poll::Ready(None));
+        assert_eq!(test.flush(), Poll::Ready(Err(Broken::Silent)));
+    }
+
+    #[test]
+    fn who_only_sends_finds_a_peer_that_takes_nothing_and_wakes_who_reads() {
+        // It has sent nothing, one message, or more than is read ahead.
+        for came in [vec![], vec![1], vec![1, 2, 3]] {
+            let mut test = Test::new(Some(Heartbeat::default()));
+            assert!(test.read().is_pending());
+            test.socket.wire.is_full = true;
+            test.socket.wire.comes = came.clone().into();
+            assert!(test.flush().is_pending());
+            for wait in [20, 9] {
+                test.passes(wait);
+                assert!(test.flush().is_pending(), "{came:?}");
+            }
+            let reads = came.is_empty();
+            assert!(!reads || test.read().is_pending());
+            test.writer.0.store(false, Ordering::SeqCst);
+            test.reader.0.store(false, Ordering::SeqCst);
+            test.passes(1);
+            assert!(test.writer.0.load(Ordering::SeqCst), "{came:?}");
+            assert_eq!(test.flush(), Poll::Ready(Err(Broken::Silent)));
+            assert_eq!(test.reader.0.load(Ordering::SeqCst), reads, "{came:?}");
+            if !reads {
+                assert_eq!(test.read(), Poll::Ready(Some(Ok(1))));
+            }
+            assert_eq!(test.read(), Poll::Ready(Some(Err(Broken::Silent))));
+        }
+    }
+
+    #[test]
+    fn a_peer_that_is_slow_to_take_and_sends_is_there() {
+        let mut test = Test::new(Some(Heartbeat::default()));
+        test.socket.wire.is_full = true;
+        for number in 1..100 {
+            assert!(test.flush().is_pending());
+            test.passes(15);
+            test.socket.wire.comes.push_back(number);
+            assert_eq!(test.read(), Poll::Ready(Some(Ok(number))));
+            assert!(test.read().is_pending());
+        }
+        // And one that takes something now and then, where nobody reads.
+        let mut test = Test::new(Some(Heartbeat::default()));
+        test.socket.wire.comes = (1..100).collect();
+        for _ in 0..100 {
+            test.socket.wire.is_full = true;
+            assert!(test.flush().is_pending());
+            test.passes(20);
+            test.socket.wire.is_full = false;
+            assert_eq!(test.flush(), Poll::Ready(Ok(())));
+        }
+        assert_eq!(test.read(), Poll::Ready(Some(Ok(1))));
+    }
+
+    #[test]
+    fn without_a_heartbeat_nobody_is_asked() {
+        let mut test = Test::new(None);
+        test.socket.wire.is_full = true;
+        for _ in 0..10 {
+            assert!(test.read().is_pending() && test.flush().is_pending());
+            test.passes(1000);
+        }
+        assert!(test.socket.wire.sent.is_empty());
+    }
+}
