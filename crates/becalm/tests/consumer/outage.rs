@@ -60,7 +60,11 @@ fn figures(world: &World) -> Figures {
         good_handled: of(false).filter(|it| it.is_handled()).count(),
         poison_dead: of(true).filter(|it| it.is_dead()).count(),
         deliveries_of_good: of(false).map(|it| it.deliveries.len()).sum(),
-        last_handled: of(false).filter_map(|it| it.ended).map(|it| it.0).max().unwrap_or(0),
+        last_handled: of(false)
+            .filter_map(|it| it.ended)
+            .map(|it| it.0)
+            .max()
+            .unwrap_or(0),
         // The handlers that begin shortly before it fail in it.
         most_in_a_second: (OUTAGE.start..OUTAGE.end - 1_000)
             .map(within)
