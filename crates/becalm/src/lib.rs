@@ -52,6 +52,7 @@ pub mod budget;
 pub mod bulkhead;
 pub mod call;
 pub mod classify;
+pub mod consumer;
 mod decide;
 mod delay;
 pub mod duration;
