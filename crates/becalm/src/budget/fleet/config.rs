@@ -16,8 +16,8 @@ pub struct Fleet {
     /// What the whole fleet may retry: a [`Budget::Ratio`], or a [`Budget::FirstTries`]. The burst is the fleet's: half a second's
     /// share (`ratio` x calls a second / 2) fills the time between two exchanges. The floor is the fleet's, too.
     pub budget: Budget,
-    /// The part of the bucket that one exchange may take, above 0, at most 1. Default 0.25: with much less busy processes
-    /// starve, with more the first takes all.
+    /// The part of the bucket that one exchange may take, above 0, at most 1. Default 0.5: with much less the busiest starve
+    /// between two exchanges.
     pub part: f64,
     /// The time between two exchanges of a process, drawn anew each time from 0.9 to 1.1 of it. From 100 ms to a minute. Default 1 s.
     pub period: Duration,
@@ -49,7 +49,7 @@ impl Fleet {
     pub const fn new(budget: Budget) -> Self {
         Self {
             budget,
-            part: 0.25,
+            part: 0.5,
             period: Duration::from_secs(1),
             gap: Duration::from_millis(700),
             lease: Duration::from_secs(3),
@@ -132,7 +132,7 @@ impl fmt::Display for InvalidFleet {
         f.write_str(match self {
             Self::Budget(budget) => return budget.fmt(f),
             Self::Kind => "the budget of a fleet is a ratio: set Budget::ratio or Budget::first_tries",
-            Self::Part => "the fleet's part must be above 0 and at most 1; set 0.25",
+            Self::Part => "the fleet's part must be above 0 and at most 1; set 0.5",
             Self::Period => "the fleet's period must be from 100ms to 60s; set 1s",
             Self::Gap => "the fleet's gap must be at most its period; set 700ms",
             Self::Lease => "the fleet's lease must be from two periods to 1h; set 3s",

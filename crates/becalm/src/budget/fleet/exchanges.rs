@@ -31,6 +31,10 @@ pub struct Exchanges {
     is_heard: bool,
     lease_ends: Instant,
     is_alone: bool,
+    /// What the last exchange asked for.
+    asks: u32,
+    /// Whether nothing of that was granted.
+    is_dry: bool,
 }
 
 /// What is to be done.
@@ -45,8 +49,9 @@ pub enum Step {
 
 /// After how long an exchange is begun early: soon enough to help, and not with everybody whom one failure hit.
 const EARLY: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(60)];
-/// How much of what was wanted lately is asked for in advance.
-const AHEAD: f64 = 0.75;
+/// How many periods' wants a process holds in advance: a quarter more than it needs until its next exchange, since it would
+/// otherwise wait for an early one whenever it wants a little more than lately.
+const AHEAD: f64 = 1.25;
 
 impl Exchanges {
     pub(super) fn new(budget: &FleetBudget, mut random: SplitMix64, now: Instant) -> Self {
@@ -64,6 +69,8 @@ impl Exchanges {
             is_heard: true,
             lease_ends: now.after(budget.fleet().lease),
             is_alone: false,
+            asks: 0,
+            is_dry: false,
         }
     }
 
@@ -85,7 +92,8 @@ impl Exchanges {
             }
             self.failed(budget, self.sequence);
         }
-        if budget.take_refusal() && self.early.is_none() {
+        // A store that had nothing left has no more a moment later.
+        if budget.take_refusal() && self.early.is_none() && !self.is_dry {
             let soon = uniform(&mut self.random, nanos(EARLY[0]), nanos(EARLY[1]));
             let soon = now.after(Duration::from_nanos(soon));
             self.early = Some(soon.max(self.counted.after(budget.fleet().gap)));
@@ -104,6 +112,7 @@ impl Exchanges {
         }
         self.is_heard = true;
         self.is_alone = false;
+        self.is_dry = self.asks > 0 && answer.granted == 0;
         self.lease_ends = now.after(budget.fleet().lease);
         budget.lease(answer.granted, answer.instances);
     }
@@ -132,7 +141,7 @@ impl Exchanges {
         } else {
             0
         };
-        let held = budget.whole();
+        self.asks = target.saturating_sub(budget.whole());
         let jitter = uniform(&mut self.random, nanos(period) / 10 * 9, nanos(period) / 10 * 11);
         self.due = now.after(Duration::from_nanos(jitter));
         self.early = None;
@@ -144,7 +153,7 @@ impl Exchanges {
             sequence: self.sequence,
             earned: budget.take_earned(),
             returned,
-            ask: target.saturating_sub(held),
+            ask: self.asks,
         }
     }
 }

@@ -56,7 +56,7 @@ struct Earned(AtomicU64);
 pub struct FleetGauge {
     /// Tokens that retries may take now.
     pub held: f64,
-    /// What it would like to hold: three quarters of what was asked for in the last period, and one.
+    /// What it would like to hold: what is asked for in one and a quarter periods, and one.
     pub target: u32,
     /// Processes that the store had heard of at its last answer; `None` before the first.
     pub instances: Option<u32>,
