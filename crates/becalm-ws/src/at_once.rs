@@ -109,7 +109,6 @@ impl Socket {
     /// Whether there is nothing to do but to send and to read.
     fn is_calm(&self) -> bool {
         self.session.is_none()
-            && self.unsent.is_none()
             && !self.shared.is_asked()
             && matches!(&self.link, Link::Open(open) if open.is_abreast())
     }

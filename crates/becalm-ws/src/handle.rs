@@ -248,7 +248,9 @@ impl Shared {
             Side::Sink => &mut inner.writer,
         };
         let old = half.wait(waker);
-        self.was_asked.store(false, Ordering::Release);
+        // What waits for room goes before all that is sent after it.
+        let is_asked = inner.outbox.beyond.is_some();
+        self.was_asked.store(is_asked, Ordering::Release);
         Look {
             orders: mem::take(&mut inner.orders),
             dropped: mem::take(&mut inner.outbox.dropped),

@@ -20,7 +20,11 @@ struct Shop {
 
 async fn shop() -> Option<Shop> {
     let server = Postgres::start(&[]).await?;
-    run(&server, &["CREATE TABLE done (attempt int)", &Marker::new().ddl()]).await;
+    run(
+        &server,
+        &["CREATE TABLE done (attempt int)", &Marker::new().ddl()],
+    )
+    .await;
     let proxy = Proxy::to(server.port()).await;
     let database = Database::new(server::pool(proxy.port(), 2).await).expect("policies");
     Some(Shop {
@@ -61,11 +65,17 @@ async fn without_a_way_to_know_a_lost_answer_stops_the_call() {
         let gave_up = shop.write(Resolve::Stop).await.expect_err("nobody knows");
         let ended = (gave_up.reason(), gave_up.attempts());
         assert_eq!(ended, (StopReason::NotIdempotent, 1));
-        assert!(matches!(gave_up.error(), Some(Failed::InDoubt(_))), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::InDoubt(_))),
+            "{gave_up}"
+        );
         assert_eq!(shop.done().await, [1]);
         // Who says that twice is no harm has it twice.
         shop.proxy.lose_answers(1);
-        assert_eq!(shop.write(Resolve::Idempotent).await.expect("it is done"), 2);
+        assert_eq!(
+            shop.write(Resolve::Idempotent).await.expect("it is done"),
+            2
+        );
         assert_eq!(shop.done().await, [1, 1, 2]);
     })
     .await;
@@ -101,10 +111,15 @@ async fn the_status_tells_what_was_committed_and_what_was_not() {
         assert_eq!(shop.write(Status::new()).await.expect("it is done"), 2);
         assert_eq!(shop.done().await, [1, 2]);
         // Who may not see the checkpointer does not know whether it has restarted.
-        run(&shop.server, &["CREATE ROLE blind LOGIN", "GRANT ALL ON done TO blind"]).await;
+        run(
+            &shop.server,
+            &["CREATE ROLE blind LOGIN", "GRANT ALL ON done TO blind"],
+        )
+        .await;
         let blind = server::url(shop.proxy.port()).replace("shop@", "blind@");
         let blind = Shop {
-            database: Database::new(PgPool::connect(&blind).await.expect("a pool")).expect("policies"),
+            database: Database::new(PgPool::connect(&blind).await.expect("a pool"))
+                .expect("policies"),
             ..shop
         };
         blind.proxy.lose_answers(1);
@@ -131,7 +146,10 @@ async fn after_a_crash_of_one_backend_committed_is_not_believed() {
         let (ended, ()) = tokio::join!(shop.write(Status::new()), crash);
         let gave_up = ended.expect_err("the checkpointer is another");
         assert_eq!(gave_up.reason(), StopReason::NotIdempotent, "{gave_up}");
-        assert!(matches!(gave_up.error(), Some(Failed::InDoubt(_))), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::InDoubt(_))),
+            "{gave_up}"
+        );
         assert_eq!(shop.done().await, [1]);
     })
     .await;
@@ -153,10 +171,15 @@ async fn a_doubt_that_nobody_could_end_is_what_the_call_ends_with() {
             let insert = sqlx::query("INSERT INTO done VALUES (1)");
             insert.execute(&mut *tx).await.map(drop)
         });
-        let write = write.resolve(Marker::new()).deadline(Duration::from_secs(3));
+        let write = write
+            .resolve(Marker::new())
+            .deadline(Duration::from_secs(3));
         let (ended, ()) = tokio::join!(write, kill);
         let gave_up = ended.expect_err("there is no server");
-        assert!(matches!(gave_up.error(), Some(Failed::InDoubt(_))), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::InDoubt(_))),
+            "{gave_up}"
+        );
         assert!(gave_up.attempts() > 1, "{gave_up}");
     })
     .await;
@@ -170,7 +193,10 @@ async fn done(plain: &mut PgConnection) -> Vec<i32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_and_killed_by_marker_none_is_done_twice_or_lost_or_misreported() {
     within(async {
-        for found in [cut(&Way::Marker, 8, 5).await, killed(&Way::Marker, 8, 2).await] {
+        for found in [
+            cut(&Way::Marker, 8, 5).await,
+            killed(&Way::Marker, 8, 2).await,
+        ] {
             let Some(found) = found else { return };
             found.by_marker();
         }
@@ -181,7 +207,10 @@ async fn cut_and_killed_by_marker_none_is_done_twice_or_lost_or_misreported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_and_killed_by_status_none_is_done_twice_or_lost() {
     within(async {
-        for found in [cut(&Way::Status, 8, 5).await, killed(&Way::Status, 8, 2).await] {
+        for found in [
+            cut(&Way::Status, 8, 5).await,
+            killed(&Way::Status, 8, 2).await,
+        ] {
             let Some(found) = found else { return };
             found.by_status();
         }

@@ -75,7 +75,11 @@ impl Found {
     }
 
     pub fn by_status(&self) {
-        assert_eq!((self.twice, self.lost, self.misreported), (0, 0, 0), "{self}");
+        assert_eq!(
+            (self.twice, self.lost, self.misreported),
+            (0, 0, 0),
+            "{self}"
+        );
         assert!(self.done > 0, "{self}");
     }
 
@@ -123,7 +127,14 @@ pub async fn killed(way: &Way, writers: u32, times: u32) -> Option<Found> {
 impl World {
     async fn new() -> Option<Self> {
         let server = Postgres::start(&["max_connections=100"]).await?;
-        run(&server, &["CREATE TABLE effect (operation bigint)", &Marker::new().ddl()]).await;
+        run(
+            &server,
+            &[
+                "CREATE TABLE effect (operation bigint)",
+                &Marker::new().ddl(),
+            ],
+        )
+        .await;
         Some(Self {
             server,
             next: Arc::default(),

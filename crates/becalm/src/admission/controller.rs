@@ -143,12 +143,11 @@ impl<R: Random> AdmissionController<R> {
         self.settle(now);
         loop {
             let oldest = self.queue.oldest().filter(|(_, until)| *until <= now);
-            let waiting = match oldest {
-                Some((waiting, _)) => waiting,
-                None => {
-                    let may_pass = |first: &Waiting| self.passes_at(first.class(), now) <= now;
-                    self.queue.first().filter(may_pass)?
-                }
+            let waiting = if let Some((waiting, _)) = oldest {
+                waiting
+            } else {
+                let may_pass = |first: &Waiting| self.passes_at(first.class(), now) <= now;
+                self.queue.first().filter(may_pass)?
             };
             if is_gone(waiting) {
                 self.gone(waiting);

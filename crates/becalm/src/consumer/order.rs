@@ -125,30 +125,30 @@ mod tests {
         ) {
             let mut order = OrderKeys::new(bound);
             // Taken and not done, in the order in which they came; and the next to be taken.
-            let (mut held, mut next) = (Vec::<u64>::new(), 0_usize);
+            let (mut held, mut next) = (Vec::<u64>::new(), 0);
+            let key_of = |id: u64| keys[usize::try_from(id).unwrap()];
             let mut last = [None; 4];
             for (which, what) in steps {
                 prop_assert!(order.len() <= bound);
-                if what == 0 && next < keys.len() {
-                    match order.begin(keys[next], next as u64) {
-                        Turn::NoRoom => prop_assert_eq!(order.len(), bound),
-                        _ => {
-                            held.push(next as u64);
-                            next += 1;
-                        }
+                if what == 0 && next < keys.len() as u64 {
+                    if order.begin(key_of(next), next) == Turn::NoRoom {
+                        prop_assert_eq!(order.len(), bound);
+                    } else {
+                        held.push(next);
+                        next += 1;
                     }
                 } else if !held.is_empty() {
                     let place = which.index(held.len());
                     let id = held[place];
-                    let key = keys[id as usize];
-                    let is_first = held.iter().position(|it| keys[*it as usize] == key) == Some(place);
+                    let key = key_of(id);
+                    let is_first = held.iter().position(|it| key_of(*it) == key) == Some(place);
                     let turn = order.begin(key, id);
                     prop_assert_eq!(turn, if is_first { Turn::Now } else { Turn::Held });
                     if turn == Turn::Now && what == 1 {
                         prop_assert!(last[usize::from(key)] < Some(id));
                         last[usize::from(key)] = Some(id);
                         held.remove(place);
-                        let successor = held.iter().copied().find(|it| keys[*it as usize] == key);
+                        let successor = held.iter().copied().find(|it| key_of(*it) == key);
                         prop_assert_eq!(order.done(&key, id), successor);
                     }
                 }
