@@ -287,12 +287,15 @@ impl Resuming {
         self.given_up.get_or_insert(why);
     }
 
-    /// Ends the session for good: what is not sent yet goes first. What comes back is to be written.
+    /// Ends the session for good: what is not sent yet goes first, and what has come is confirmed. What comes back is to be written.
     pub fn end(&mut self) -> Vec<Message> {
         let mut last = Vec::new();
         if self.is_open() {
             while let Some(message) = self.next(Instant::ZERO) {
                 last.push(message);
+            }
+            if self.ledger.owes() {
+                last.push(self.ledger.confirm());
             }
             last.push(Envelope::End.write());
         }
