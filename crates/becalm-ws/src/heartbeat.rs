@@ -61,6 +61,11 @@ impl Pulse {
         }
     }
 
+    /// How long a peer may be silent.
+    pub fn limit(&self) -> Duration {
+        self.of.quiet.saturating_add(self.of.patience)
+    }
+
     /// Anything has come: a peer that sends is alive.
     pub fn heard(&mut self, now: Instant) {
         (self.heard, self.asked) = (now, None);

@@ -14,9 +14,10 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use crate::client::Settings;
 use crate::dial::dialled;
-use crate::handle::{Look, Order, Shared, Side};
+use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
+use crate::wakers::Half;
 use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
 /// What both halves of a [`WebSocket`](crate::WebSocket) share.
@@ -90,9 +91,9 @@ impl Socket {
 
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
-    pub fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
+    pub fn drive(&mut self, side: Half, task: &Waker) -> Poll<Option<GaveUp>> {
         let look = self.shared.look(side, task);
-        if side == Side::Stream && look.is_quiet() && self.is_asleep() {
+        if side == Half::Stream && look.is_quiet() && self.is_asleep() {
             return Poll::Pending;
         }
         // In its place there is one that nobody polls with.
@@ -113,12 +114,12 @@ impl Socket {
 
     fn drive_on(
         &mut self,
-        side: Side,
+        side: Half,
         task: &Waker,
         first: Look,
         context: &mut Context<'_>,
     ) -> Poll<Option<GaveUp>> {
-        let is_for_sink = side == Side::Sink;
+        let is_for_sink = side == Half::Sink;
         let mut look = Some(first);
         loop {
             let now = self.client.sleeper.now();
@@ -380,7 +381,7 @@ impl Socket {
         if self.has_ended {
             return;
         }
-        let driven = self.drive(Side::Sink, context.waker());
+        let driven = self.drive(Half::Sink, context.waker());
         let is_for_stream = driven.is_ready() || self.has_message();
         if let Poll::Ready(Some(gave_up)) = driven {
             self.ended = Some(gave_up.ended);

@@ -5,7 +5,6 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
 use becalm::time::{Instant, Sleep, Sleeper, TokioSleeper};
 use futures_core::{FusedStream, Stream};
@@ -40,8 +39,6 @@ pub struct Watched<S, M, E> {
 
 struct Heart {
     pulse: Pulse,
-    /// Both of its times together.
-    limit: Duration,
     /// Something has come since the pulse was looked at.
     is_heard: bool,
     /// Since when nothing is taken.
@@ -108,7 +105,6 @@ impl<S, M, E> Watched<S, M, E> {
             ping,
             heart: heartbeat.map(|of| Heart {
                 pulse: Pulse::new(of, sleeper.now()),
-                limit: of.quiet.saturating_add(of.patience),
                 is_heard: false,
                 blocked: None,
                 timer: None,
@@ -200,7 +196,7 @@ where
             self.wakers.wake_half(Half::Stream);
             return self.wait_to_send();
         }
-        let until = blocked.after(heart.limit);
+        let until = blocked.after(heart.pulse.limit());
         while heart.sleeper.now() < until {
             ready!(heart.poll_timer(until, &self.waker));
         }
@@ -211,14 +207,19 @@ where
     fn poll_sink(
         &mut self,
         context: &mut Context<'_>,
-        step: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<Result<(), E>>,
+        step: impl Fn(Pin<&mut S>, &mut Context<'_>) -> Poll<Result<(), E>>,
     ) -> Poll<Result<(), Broken<E>>> {
         if self.is_silent {
             return Poll::Ready(Err(Broken::Silent));
         }
-        self.wakers.set(Half::Sink, context.waker());
         let both = &mut Context::from_waker(&self.waker);
-        match step(Pin::new(&mut self.wire), both) {
+        let mut done = step(Pin::new(&mut self.wire), both);
+        if done.is_pending() {
+            self.wakers.set(Half::Sink, context.waker());
+            // It may have woken before anybody waited.
+            done = step(Pin::new(&mut self.wire), both);
+        }
+        match done {
             Poll::Ready(done) => {
                 if let Some(heart) = &mut self.heart {
                     heart.blocked = None;
@@ -251,7 +252,7 @@ where
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        this.wakers.set(Half::Stream, context.waker());
+        this.wakers.begin();
         let read = match this.ahead.take() {
             Some(ahead) => Poll::Ready(*ahead),
             None if this.is_silent => Poll::Pending,
@@ -266,8 +267,9 @@ where
             }
             return Poll::Ready(came.map(|came| came.map_err(Broken::Wire)));
         }
-        if !this.is_silent {
-            ready!(this.beat());
+        if !this.is_silent && this.beat().is_pending() {
+            this.wakers.wait_for_stream(context.waker());
+            return Poll::Pending;
         }
         let is_told = mem::replace(&mut this.is_told, true);
         Poll::Ready((!is_told).then_some(Err(Broken::Silent)))
@@ -349,9 +351,10 @@ mod tests {
 
     impl Wire {
         fn poll_room(&self) -> Poll<Result<(), ()>> {
-            match self.is_full {
-                true => Poll::Pending,
-                false => Poll::Ready(Ok(())),
+            if self.is_full {
+                Poll::Pending
+            } else {
+                Poll::Ready(Ok(()))
             }
         }
     }

@@ -11,8 +11,8 @@ use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::Settings;
-use crate::handle::Side;
 use crate::socket::Socket;
+use crate::wakers::Half;
 use crate::{Event, GaveUp, Handle, Refused, State};
 
 /// A WebSocket that outlives its connections.
@@ -49,7 +49,7 @@ impl Stream for WebSocket {
             if let Some(message) = this.read_at_once() {
                 return Poll::Ready(Some(Ok(message)));
             }
-            if let Poll::Ready(Some(gave_up)) = this.drive(Side::Stream, context.waker()) {
+            if let Poll::Ready(Some(gave_up)) = this.drive(Half::Stream, context.waker()) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 this.shared.wake_sink();
                 return Poll::Ready(Some(Err(gave_up)));
