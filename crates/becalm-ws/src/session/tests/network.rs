@@ -115,13 +115,13 @@ impl Sink<Message> for Wire {
 
     fn start_send(self: Pin<&mut Self>, message: Message) -> Result<(), Cut> {
         let mut ends = self.0.lock();
-        match Envelope::read(&message) {
-            Ok(
-                Envelope::Ack(received)
-                | Envelope::Data { received, .. }
-                | Envelope::Resumed { received, .. },
-            ) => ends.told = ends.told.max(received),
-            _ => (),
+        if let Ok(
+            Envelope::Ack(received)
+            | Envelope::Data { received, .. }
+            | Envelope::Resumed { received, .. },
+        ) = Envelope::read(&message)
+        {
+            ends.told = ends.told.max(received);
         }
         ends.down.push_back(message);
         Ok(())
