@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
 use super::book::Book;
 use super::group::{Groups, Rows};
+use super::permits::Permits;
 use super::queue::{Class, Queue, Waiter, Waiting};
 use super::settings::{Admission, InvalidAdmission};
 use super::used::UsedTickets;
@@ -45,12 +46,7 @@ use crate::time::Instant;
 pub struct AdmissionController<R = SplitMix64> {
     settings: Admission,
     pace: CellRate,
-    in_flight: u32,
-    /// How long permits are held: the mean of the first so many that have come back, then one in which the last counts for a sixteenth.
-    held: Duration,
-    samples: u32,
-    /// The sum of the moments from which on permits are held.
-    since: u128,
+    permits: Permits,
     groups: Groups,
     queue: Queue,
     book: Book,
@@ -64,9 +60,6 @@ pub struct AdmissionController<R = SplitMix64> {
     counts: Counts,
     random: R,
 }
-
-/// So many permits have come back until their mean forgets.
-const SAMPLES: u32 = 16;
 
 /// What a ticket is worth at this moment.
 enum Standing {
@@ -89,10 +82,7 @@ impl<R: Random> AdmissionController<R> {
         Ok(Self {
             pace: CellRate::new(settings.share(), settings.burst),
             settings,
-            in_flight: 0,
-            held: Duration::ZERO,
-            samples: 0,
-            since: 0,
+            permits: Permits::new(settings.in_flight),
             groups: Groups::new(random.next_u64()),
             queue: Queue::default(),
             book: Book::default(),
@@ -143,12 +133,9 @@ impl<R: Random> AdmissionController<R> {
         self.settle(now);
         loop {
             let oldest = self.queue.oldest().filter(|(_, until)| *until <= now);
-            let waiting = if let Some((waiting, _)) = oldest {
-                waiting
-            } else {
-                let may_pass = |first: &Waiting| self.passes_at(first.class(), now) <= now;
-                self.queue.first().filter(may_pass)?
-            };
+            let may_pass = |first: &Waiting| self.passes_at(first.class(), now) <= now;
+            let first = || self.queue.first().filter(may_pass);
+            let waiting = oldest.map(|(waiting, _)| waiting).or_else(first)?;
             if is_gone(waiting) {
                 self.gone(waiting);
                 continue;
@@ -185,12 +172,7 @@ impl<R: Random> AdmissionController<R> {
     /// The client is ready, or gone: its permit is another's.
     #[expect(clippy::needless_pass_by_value)] // it is given back
     pub fn release(&mut self, permit: Permit, now: Instant) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.since = self.since.saturating_sub(permit.since.as_nanos().into());
-        let held = now.since(permit.since);
-        self.samples = (self.samples + 1).min(SAMPLES);
-        let before = self.held.saturating_mul(self.samples - 1);
-        self.held = before.saturating_add(held) / self.samples;
+        self.permits.release(permit.since, now);
     }
 
     /// What has been decided since the beginning.
@@ -200,7 +182,7 @@ impl<R: Random> AdmissionController<R> {
 
     /// The permits that are held.
     pub const fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.permits.held()
     }
 
     /// How many wait.
@@ -350,20 +332,8 @@ impl<R: Random> AdmissionController<R> {
 
     /// One's share of the time, by the rate or by how long permits are held, whichever is longer.
     fn share(&self, now: Instant) -> Duration {
-        let by_permits = self.settings.in_flight.map(|most| self.held(now) / most);
+        let by_permits = self.permits.share(now);
         by_permits.map_or(self.pace.share(), |share| share.max(self.pace.share()))
-    }
-
-    /// How long a permit is held. While few have come back, at least as long as those that are held have been: the first to come back
-    /// are the shortest.
-    fn held(&self, now: Instant) -> Duration {
-        if self.samples == SAMPLES {
-            return self.held;
-        }
-        let mean = self.since.checked_div(self.in_flight.into());
-        let mean = mean.and_then(|mean| u64::try_from(mean).ok());
-        let age = mean.map_or(Duration::ZERO, |mean| now.since(Instant::from_nanos(mean)));
-        self.held.max(age)
     }
 
     /// How far ahead a ticket may lie: those that were exchanged lie within a second horizon.
@@ -398,14 +368,9 @@ impl<R: Random> AdmissionController<R> {
         claims.number >> 32 == u64::from(self.issuer)
     }
 
-    fn has_room(&self) -> bool {
-        let most = self.settings.in_flight;
-        most.is_none_or(|most| self.in_flight < most)
-    }
-
     /// When the next of this class may pass, by what is known now.
     fn passes_at(&self, class: Class, now: Instant) -> Instant {
-        if !self.has_room() {
+        if !self.permits.has_room() {
             return Instant::NEVER;
         }
         let next = self.pace.next(now);
@@ -444,12 +409,11 @@ impl<R: Random> AdmissionController<R> {
     }
 
     fn pass(&mut self, now: Instant) -> Option<Permit> {
-        if !self.has_room() {
+        if !self.permits.has_room() {
             return None;
         }
         self.pace.pass(now).ok()?;
-        self.in_flight += 1;
-        self.since += u128::from(now.as_nanos());
+        self.permits.take(now);
         Some(Permit { since: now })
     }
 
