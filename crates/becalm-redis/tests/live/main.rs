@@ -3,6 +3,8 @@
 mod driver;
 mod proxy;
 mod server;
+#[cfg(feature = "streams")]
+mod streams;
 mod table;
 mod twice;
 mod words;
