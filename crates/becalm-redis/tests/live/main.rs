@@ -2,6 +2,8 @@
 
 mod driver;
 mod proxy;
+#[cfg(feature = "streams")]
+mod queue;
 mod server;
 #[cfg(feature = "streams")]
 mod streams;
