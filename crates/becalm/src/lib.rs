@@ -127,6 +127,8 @@ mod pages {
     struct Layers;
     #[doc = include_str!("../../../docs/policy-files.md")]
     struct PolicyFiles;
+    #[doc = include_str!("../../../docs/queues.md")]
+    struct Queues;
     #[doc = include_str!("../../../docs/which-protection.md")]
     struct WhichProtection;
 }
