@@ -39,6 +39,8 @@ mod counted;
 mod dedicated;
 mod dial;
 mod failed;
+#[cfg(feature = "streams")]
+pub mod streams;
 #[cfg(feature = "rustls")]
 mod tls;
 

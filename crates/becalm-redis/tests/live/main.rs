@@ -2,7 +2,11 @@
 
 mod driver;
 mod proxy;
+#[cfg(feature = "streams")]
+mod queue;
 mod server;
+#[cfg(feature = "streams")]
+mod streams;
 mod table;
 mod twice;
 mod words;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use becalm::admission::Advice;
 use becalm::time::FakeSleeper;
 use becalm_ws::server::Drain;
+use becalm_ws::session::{Envelope, Hello, SessionSettings};
 use becalm_ws::{CloseCode, CloseFrame, Message};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
@@ -107,6 +108,54 @@ async fn what_was_sent_before_is_flushed_and_what_the_peer_had_sent_is_heard() {
     assert_eq!(heard.join(" "), "0 1 2 3 4 5 6 7 8 9 close");
     assert_eq!(within(serving).await.unwrap(), ["one".into(), "two".into()]);
     drop(listener);
+    assert_eq!(within(drained).await.unwrap().left, 0);
+}
+
+#[tokio::test]
+async fn what_a_session_has_received_is_confirmed_before_the_close() {
+    // Left alone it would confirm after an hour.
+    let hour = Duration::from_secs(3600);
+    let sessions = SessionSettings::default().confirm_after(hour).open();
+    let server = open().sessions(&sessions).server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (leaving, (told, mut given)) = (server.clone(), tokio::sync::mpsc::unbounded_channel());
+    let serving = tokio::spawn(async move {
+        let connection = listener.accept().await.unwrap();
+        let peer = connection.peer().clone();
+        let handshake = server.handshake(connection, &peer).await.unwrap();
+        let socket = handshake.accept().await.unwrap();
+        let mut socket = sessions.accept(socket, "ada").await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            told.send(message).unwrap();
+        }
+    });
+    let stream = TcpStream::connect(address).await.unwrap();
+    let dialled = tokio_tungstenite::client_async(format!("ws://{address}/"), stream);
+    let (mut client, _) = within(dialled).await.unwrap();
+    let hello = Envelope::Hello(Hello::new(999, 99_999));
+    client.send(hello.write()).await.unwrap();
+    assert!(within(client.next()).await.is_some());
+    client.send(Envelope::Ack(0).write()).await.unwrap();
+    for number in 1..4 {
+        let data = Envelope::Data {
+            number,
+            received: 0,
+            message: "hello".into(),
+        };
+        client.send(data.write()).await.unwrap();
+        assert_eq!(within(given.recv()).await, Some("hello".into()));
+    }
+    let drained = tokio::spawn(async move { leaving.drain(Drain::per_second(1)).await });
+    let mut heard = Vec::new();
+    while let Some(Ok(message)) = within(client.next()).await {
+        heard.push(match message {
+            Message::Close(_) => None,
+            message => Envelope::read(&message).ok(),
+        });
+    }
+    assert_eq!(heard, [Some(Envelope::Ack(3)), None]);
+    within(serving).await.unwrap();
     assert_eq!(within(drained).await.unwrap().left, 0);
 }
 

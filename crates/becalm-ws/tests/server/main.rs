@@ -8,6 +8,7 @@ mod processes;
 mod refusals;
 mod returns;
 mod servers;
+mod silences;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;
 #[cfg(feature = "rustls-webpki-roots")]
