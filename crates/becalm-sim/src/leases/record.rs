@@ -60,7 +60,9 @@ impl Retries {
         let tries = self.first_tries.windows(window).map(sum);
         let granted = self.granted.windows(window).map(sum);
         let loads = tries.zip(granted).filter(|(tries, _)| *tries > 0.0);
-        loads.fold(1.0, |most, (tries, granted)| most.max(1.0 + granted / tries))
+        loads.fold(1.0, |most, (tries, granted)| {
+            most.max(1.0 + granted / tries)
+        })
     }
 
     /// Retries granted from the one moment to the other.

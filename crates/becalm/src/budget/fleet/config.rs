@@ -131,7 +131,9 @@ impl fmt::Display for InvalidFleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Budget(budget) => return budget.fmt(f),
-            Self::Kind => "the budget of a fleet is a ratio: set Budget::ratio or Budget::first_tries",
+            Self::Kind => {
+                "the budget of a fleet is a ratio: set Budget::ratio or Budget::first_tries"
+            }
             Self::Part => "the fleet's part must be above 0 and at most 1; set 0.5",
             Self::Period => "the fleet's period must be from 100ms to 60s; set 1s",
             Self::Gap => "the fleet's gap must be at most its period; set 700ms",

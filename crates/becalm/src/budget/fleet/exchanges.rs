@@ -142,7 +142,11 @@ impl Exchanges {
             0
         };
         self.asks = target.saturating_sub(budget.whole());
-        let jitter = uniform(&mut self.random, nanos(period) / 10 * 9, nanos(period) / 10 * 11);
+        let jitter = uniform(
+            &mut self.random,
+            nanos(period) / 10 * 9,
+            nanos(period) / 10 * 11,
+        );
         self.due = now.after(Duration::from_nanos(jitter));
         self.early = None;
         self.counted = now;
