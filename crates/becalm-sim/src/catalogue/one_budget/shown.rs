@@ -56,18 +56,7 @@ pub(super) fn between(processes: &Processes) -> Duration {
 pub(super) fn bound(processes: &Processes, record: &Retries) -> f64 {
     let ratio = processes.fleet.ratio();
     let share = record.share_of(ratio.ratio, between(processes));
-    let crashes = if processes.trouble == Trouble::Crashes {
-        2.0
-    } else {
-        1.0
-    };
-    let anew = if processes.trouble == Trouble::Flushed {
-        0.1
-    } else {
-        0.0
-    };
-    let instances = crashes * f64::from(processes.processes);
-    oracle::excess(ratio.held() * (1.0 + anew), instances, share)
+    oracle::excess(ratio.held(), processes.processes.into(), share)
 }
 
 /// The most exchanges of the processes in any second, over their number.
