@@ -142,7 +142,10 @@ impl<E: fmt::Display> fmt::Display for Failed<E> {
             Self::Gone(error) => write!(f, "it was rolled back before COMMIT: {error}"),
             Self::Commit(error) => write!(f, "COMMIT was refused: {error}"),
             Self::InDoubt(error) => {
-                write!(f, "it may have been committed, COMMIT was not answered: {error}")
+                write!(
+                    f,
+                    "it may have been committed, COMMIT was not answered: {error}"
+                )
             }
             Self::TimedOut => f.write_str("it was rolled back, its time ended before COMMIT"),
             Self::HandleKept => f.write_str(

@@ -36,9 +36,14 @@
 //! # The pool
 //!
 //! It works over sqlx's pool as it is. That pool dials in a loop that nobody can pace; with the feature `pool` there is
-#![cfg_attr(feature = "pool", doc = "[another](pool), which dials one at a time, at a pace.")]
-#![cfg_attr(not(feature = "pool"), doc = "another, which dials one at a time, at a pace.")]
-
+#![cfg_attr(
+    feature = "pool",
+    doc = "[another](pool), which dials one at a time, at a pace."
+)]
+#![cfg_attr(
+    not(feature = "pool"),
+    doc = "another, which dials one at a time, at a pace."
+)]
 #![forbid(unsafe_code)]
 
 mod attempt;

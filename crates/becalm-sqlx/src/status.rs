@@ -208,23 +208,55 @@ mod tests {
     fn committed_is_believed_of_the_same_server_without_a_restart_alone() {
         let then = server("7/1", Some("a/b"));
         for (now, status, fate) in [
-            (server("7/1", Some("a/b")), Some("committed"), Some(Fate::Committed)),
-            (server("7/1", Some("a/c")), Some("committed"), Some(Fate::Unknown)),
+            (
+                server("7/1", Some("a/b")),
+                Some("committed"),
+                Some(Fate::Committed),
+            ),
+            (
+                server("7/1", Some("a/c")),
+                Some("committed"),
+                Some(Fate::Unknown),
+            ),
             (server("7/1", None), Some("committed"), Some(Fate::Unknown)),
-            (server("7/1", Some("a/b")), Some("aborted"), Some(Fate::RolledBack)),
-            (server("7/1", Some("a/c")), Some("aborted"), Some(Fate::RolledBack)),
-            (server("7/1", Some("a/c")), Some("in the future"), Some(Fate::RolledBack)),
+            (
+                server("7/1", Some("a/b")),
+                Some("aborted"),
+                Some(Fate::RolledBack),
+            ),
+            (
+                server("7/1", Some("a/c")),
+                Some("aborted"),
+                Some(Fate::RolledBack),
+            ),
+            (
+                server("7/1", Some("a/c")),
+                Some("in the future"),
+                Some(Fate::RolledBack),
+            ),
             (server("7/1", Some("a/b")), Some("in progress"), None),
             (server("7/1", Some("a/b")), None, Some(Fate::Unknown)),
             // Another cluster, and a standby that has taken over: the numbers are others'.
-            (server("8/1", Some("a/b")), Some("aborted"), Some(Fate::Unknown)),
-            (server("7/2", Some("a/b")), Some("in the future"), Some(Fate::Unknown)),
+            (
+                server("8/1", Some("a/b")),
+                Some("aborted"),
+                Some(Fate::Unknown),
+            ),
+            (
+                server("7/2", Some("a/b")),
+                Some("in the future"),
+                Some(Fate::Unknown),
+            ),
         ] {
             let said = believed(&then, &now, status);
             assert_eq!(said.ok(), fate, "{now:?} says {status:?}");
         }
         let blind = server("7/1", None);
         let said = believed(&blind, &blind, Some("committed"));
-        assert_eq!(said.ok(), Some(Fate::Unknown), "the checkpointer is not seen");
+        assert_eq!(
+            said.ok(),
+            Some(Fate::Unknown),
+            "the checkpointer is not seen"
+        );
     }
 }

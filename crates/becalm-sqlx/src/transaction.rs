@@ -184,7 +184,11 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             call.failure_as(failure, stopped.with_error(Some(failed)));
         }
         let outer: GaveUp<GaveUp<Failed<E>>> = call.gave_up();
-        if outer.error().and_then(GaveUp::error).is_some_and(Failed::is_conflict) {
+        if outer
+            .error()
+            .and_then(GaveUp::error)
+            .is_some_and(Failed::is_conflict)
+        {
             let (stopped, inner) = outer.into_parts();
             return Err(inner.unwrap_or_else(|| stopped.with_error(None)));
         }

@@ -142,4 +142,5 @@ mod of_tokio_postgres {
         fn timed_out() -> Error {
             Tls::<NoTls>::timed_out()
         }
-    }}
+    }
+}

@@ -92,6 +92,7 @@ impl<D: Dial> Dialler<D> {
         let failure = D::classify(error);
         // Without a deadline the time plays no part.
         let (now, never) = (Moment::ZERO, Moment::NEVER);
-        self.delays.on_failure(position, now, never, &failure, random)
+        self.delays
+            .on_failure(position, now, never, &failure, random)
     }
 }

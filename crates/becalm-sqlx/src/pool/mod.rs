@@ -38,9 +38,9 @@ use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleR
 use sqlx::PgConnection;
 use sqlx::postgres::PgConnectOptions;
 
+pub use dial::Dial;
 #[cfg(feature = "tokio-postgres")]
 pub use dial::Tls;
-pub use dial::Dial;
 pub use oversized::Oversized;
 
 use crate::source::{Connecting, Pooled, Source};
@@ -182,12 +182,19 @@ mod tests {
             let mut metrics = Metrics::default();
             metrics.created += Duration::from_nanos(nanos);
             lifetimes.push(manager.lifetime_of(&metrics));
-            assert_eq!(manager.lifetime_of(&metrics), lifetimes[lifetimes.len() - 1], "it stays");
+            assert_eq!(
+                manager.lifetime_of(&metrics),
+                lifetimes[lifetimes.len() - 1],
+                "it stays"
+            );
         }
         lifetimes.sort();
         let tenth = |index: usize| lifetimes[index * 111].as_secs();
         assert!(tenth(0) >= 50 && tenth(0) < 55, "{lifetimes:?}");
         assert!(tenth(9) <= 100 && tenth(9) > 95, "{lifetimes:?}");
-        assert!((70..80).contains(&lifetimes[500].as_secs()), "{lifetimes:?}");
+        assert!(
+            (70..80).contains(&lifetimes[500].as_secs()),
+            "{lifetimes:?}"
+        );
     }
 }

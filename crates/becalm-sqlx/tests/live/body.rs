@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becalm::preset::Preset;
 use becalm::{Backoff, Breaker, Policy, StopReason};
 use becalm_sqlx::{Database, Failed, Isolation, Tx};
 use sqlx::{Connection, Executor, PgConnection, PgPool};
@@ -20,7 +21,9 @@ async fn shop() -> Option<(Postgres, PgPool)> {
 
 async fn done(server: &Postgres) -> Vec<String> {
     let all = sqlx::query_scalar("SELECT what FROM done ORDER BY what");
-    all.fetch_all(&mut server.plain().await).await.expect("rows")
+    all.fetch_all(&mut server.plain().await)
+        .await
+        .expect("rows")
 }
 
 async fn insert(tx: &mut PgConnection, what: &str) -> sqlx::Result<()> {
@@ -108,8 +111,14 @@ async fn an_error_of_the_body_rolls_back_and_comes_out_as_it_is() {
             Err::<(), _>(ShopError::SoldOut)
         });
         let gave_up = refused.await.expect_err("sold out");
-        assert_eq!((gave_up.reason(), gave_up.attempts()), (StopReason::Permanent, 1));
-        assert!(matches!(gave_up.into_error(), Some(Failed::Body(ShopError::SoldOut))));
+        assert_eq!(
+            (gave_up.reason(), gave_up.attempts()),
+            (StopReason::Permanent, 1)
+        );
+        assert!(matches!(
+            gave_up.into_error(),
+            Some(Failed::Body(ShopError::SoldOut))
+        ));
         // A statement has failed, and the body does not say so: COMMIT would roll it back without an error.
         let ignored = shop.transaction(|mut tx| async move {
             insert(&mut tx, "never").await?;
@@ -117,7 +126,10 @@ async fn an_error_of_the_body_rolls_back_and_comes_out_as_it_is() {
             Ok::<_, sqlx::Error>(())
         });
         let gave_up = ignored.await.expect_err("it was rolled back");
-        assert!(matches!(gave_up.error(), Some(Failed::Gone(_))), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::Gone(_))),
+            "{gave_up}"
+        );
         assert_eq!(done(&server).await, [""; 0]);
     })
     .await;
@@ -140,7 +152,10 @@ async fn a_handle_that_is_kept_or_forgotten_is_an_error_and_nothing_is_committed
             }
         });
         let gave_up = keep.await.expect_err("it is kept");
-        assert!(matches!(gave_up.error(), Some(Failed::HandleKept)), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::HandleKept)),
+            "{gave_up}"
+        );
         drop(kept); // rolled back, and given back
         let forget = shop.transaction(|mut tx| async move {
             insert(&mut tx, "forgotten").await?;
@@ -148,10 +163,15 @@ async fn a_handle_that_is_kept_or_forgotten_is_an_error_and_nothing_is_committed
             Ok::<_, sqlx::Error>(())
         });
         let gave_up = forget.await.expect_err("it is forgotten");
-        assert!(matches!(gave_up.error(), Some(Failed::HandleKept)), "{gave_up}");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::HandleKept)),
+            "{gave_up}"
+        );
         for what in ["a", "b"] {
             let body = |mut tx: Tx| async move { insert(&mut tx, what).await };
-            shop.transaction(body).await.expect("over the one that came back");
+            shop.transaction(body)
+                .await
+                .expect("over the one that came back");
         }
         assert_eq!(done(&server).await, ["a", "b"]);
     })
@@ -196,8 +216,12 @@ async fn the_connection_is_back_in_its_pool_while_the_transaction_waits() {
         return;
     };
     within(async {
-        let patient = Policy::default().backoff(Backoff::Fixed).base(Duration::from_secs(600));
-        let patient = patient.cap(Duration::from_secs(600)).jitter(becalm::Jitter::None);
+        let patient = Policy::default()
+            .backoff(Backoff::Fixed)
+            .base(Duration::from_secs(600));
+        let patient = patient
+            .cap(Duration::from_secs(600))
+            .jitter(becalm::Jitter::None);
         let shop = Database::builder(pool.clone()).conflicts(patient.retrier().expect("a policy"));
         let shop = shop.build().expect("policies");
         let failed = Notify::new();
@@ -229,12 +253,17 @@ async fn conflicts_take_nothing_from_the_budget_of_outages_and_open_no_breaker()
     within(async {
         let outages = Policy::default().breaker(Breaker::consecutive(1));
         let outages = outages.builder().count_demand().build().expect("a policy");
-        let shop = Database::builder(pool).outages(outages.clone()).build();
-        let shop = shop.expect("policies");
+        let conflicts = Preset::by_name("contention")
+            .expect("a preset")
+            .policy()
+            .attempts(3);
+        let shop = Database::builder(pool).outages(outages.clone());
+        let shop = shop.conflicts(conflicts.retrier().expect("a policy"));
+        let shop = shop.build().expect("policies");
         let fails = shop.transaction(|mut tx| async move { conflict(&mut tx).await });
         let gave_up = fails.await.expect_err("it is always in the way");
         let ended = (gave_up.reason(), gave_up.attempts());
-        assert_eq!(ended, (StopReason::AttemptsExhausted, 20), "{gave_up}");
+        assert_eq!(ended, (StopReason::AttemptsExhausted, 3), "{gave_up}");
         assert!(matches!(gave_up.error(), Some(Failed::Body(_))));
         let demand = outages.demand().expect("it is counted");
         assert_eq!((demand.first_tries, demand.attempts), (1, 1));

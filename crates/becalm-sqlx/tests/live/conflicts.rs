@@ -24,13 +24,25 @@ fn counted(policy: Policy) -> Retrier {
 async fn write(database: &Database<PgPool>, pair: i64, side: i64) {
     let write = database.transaction(|mut tx| async move {
         let read = "SELECT sum(value)::bigint FROM pair WHERE id = $1";
-        let seen: i64 = sqlx::query_scalar(read).bind(pair).fetch_one(&mut *tx).await?;
-        sqlx::query("SELECT pg_sleep(0.002)").execute(&mut *tx).await?;
+        let seen: i64 = sqlx::query_scalar(read)
+            .bind(pair)
+            .fetch_one(&mut *tx)
+            .await?;
+        sqlx::query("SELECT pg_sleep(0.002)")
+            .execute(&mut *tx)
+            .await?;
         let write = "UPDATE pair SET value = value + 1 WHERE id = $1 AND side = $2";
-        sqlx::query(write).bind(pair).bind(side).execute(&mut *tx).await?;
+        sqlx::query(write)
+            .bind(pair)
+            .bind(side)
+            .execute(&mut *tx)
+            .await?;
         Ok::<_, sqlx::Error>(seen)
     });
-    write.isolation(Isolation::Serializable).await.expect("it is committed");
+    write
+        .isolation(Isolation::Serializable)
+        .await
+        .expect("it is committed");
 }
 
 /// So many transactions of so many tasks. The attempts each took, on average.
@@ -42,7 +54,10 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
     let outages = counted(Policy::default());
     let conflicts = counted(Preset::by_name("contention").expect("a preset").policy());
     let database = Database::builder(server.pool(40).await).outages(outages.clone());
-    let database = database.conflicts(conflicts.clone()).build().expect("policies");
+    let database = database
+        .conflicts(conflicts.clone())
+        .build()
+        .expect("policies");
     let left = Arc::new(AtomicU64::new(transactions));
     let mut workers = JoinSet::new();
     for task in 0..tasks {
@@ -50,7 +65,10 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
         workers.spawn(async move {
             let mut random = SplitMix64::new(task);
             let take = |left: u64| left.checked_sub(1);
-            while left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
+            while left
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
+                .is_ok()
+            {
                 let drawn = random.next_u64() >> 32;
                 let (pair, side) = (drawn % PAIRS, drawn / PAIRS % 2);
                 write(&database, pair.cast_signed(), side.cast_signed()).await;
@@ -63,9 +81,19 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
     assert_eq!(written.expect("a sum"), transactions.cast_signed());
     let (of_outages, of_conflicts) = (outages.demand()?, conflicts.demand()?);
     let committed = (of_outages.first_tries, of_outages.attempts);
-    assert_eq!(committed, (transactions, transactions), "no outage was seen");
-    assert!((outages.budget_fill() - 1.0).abs() < 1e-9, "its budget is untouched");
-    assert!(of_conflicts.attempts > transactions, "nobody was in anybody's way");
+    assert_eq!(
+        committed,
+        (transactions, transactions),
+        "no outage was seen"
+    );
+    assert!(
+        (outages.budget_fill() - 1.0).abs() < 1e-9,
+        "its budget is untouched"
+    );
+    assert!(
+        of_conflicts.attempts > transactions,
+        "nobody was in anybody's way"
+    );
     #[expect(clippy::cast_precision_loss)] // some thousands
     Some(of_conflicts.attempts as f64 / transactions as f64)
 }
@@ -79,7 +107,9 @@ async fn transactions_that_stand_in_each_others_way_all_commit() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "measured on a quiet machine"]
 async fn contention_in_full() {
-    let each = within(crowd(100, 2000)).await.expect("Postgres is installed");
+    let each = within(crowd(100, 2000))
+        .await
+        .expect("Postgres is installed");
     println!("2,000 transactions of 100 tasks on 5 pairs: all committed, {each:.2} attempts each");
     assert!(each <= 2.0, "{each}");
 }

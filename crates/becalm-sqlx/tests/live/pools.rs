@@ -34,7 +34,11 @@ impl Dial for Fake {
     async fn dial(&self) -> Result<(), Down> {
         self.dials.lock().expect("unpoisoned").push(Instant::now());
         sleep(Duration::from_millis(3)).await;
-        if Instant::now() < self.up_at { Err(Down) } else { Ok(()) }
+        if Instant::now() < self.up_at {
+            Err(Down)
+        } else {
+            Ok(())
+        }
     }
 
     async fn is_alive((): &mut ()) -> Result<(), Down> {
@@ -57,7 +61,10 @@ fn most_in_a_second(moments: impl IntoIterator<Item = Duration>) -> usize {
     let (mut within, mut most) = (VecDeque::new(), 0);
     for moment in moments {
         within.push_back(moment);
-        while within.front().is_some_and(|first| *first + Duration::from_secs(1) <= moment) {
+        while within
+            .front()
+            .is_some_and(|first| *first + Duration::from_secs(1) <= moment)
+        {
             within.pop_front();
         }
         most = most.max(within.len());
@@ -85,11 +92,21 @@ async fn a_hundred_pools_dial_less_than_ten_times_a_second_each_and_all_come_bac
             });
         }
     }
-    let back = tasks.join_all().await.into_iter().max().expect("a thousand");
-    let back = back.checked_sub(Duration::from_secs(60 + 3)).expect("later");
+    let back = tasks
+        .join_all()
+        .await
+        .into_iter()
+        .max()
+        .expect("a thousand");
+    let back = back
+        .checked_sub(Duration::from_secs(60 + 3))
+        .expect("later");
     assert!(back < Duration::from_secs(4), "all are back after {back:?}");
     let dials = fake.dials.lock().expect("unpoisoned");
-    let first = dials.iter().filter(|at| **at < began + Duration::from_secs(1)).count();
+    let first = dials
+        .iter()
+        .filter(|at| **at < began + Duration::from_secs(1))
+        .count();
     assert!((200..=1000).contains(&first), "{first}");
     let most = most_in_a_second(dials.iter().map(|at| *at - began));
     assert!(most <= 1000, "{most}");
@@ -109,11 +126,21 @@ async fn who_stops_waiting_takes_no_wait_with_them_and_patience_ends_with_the_la
     // At the cap of a second: two in a second on average, and not one for each who came.
     let dials = fake.dials.lock().expect("unpoisoned").len();
     assert!((10..50).contains(&dials), "{dials}");
-    let pool = Manager::new(fake).expect("settings").patience(Duration::from_secs(2)).pool(1);
+    let pool = Manager::new(fake)
+        .expect("settings")
+        .patience(Duration::from_secs(2))
+        .pool(1);
     let began = Instant::now();
     let error = pool.get().await.map(drop).expect_err("it is down");
-    assert!(matches!(error, deadpool::managed::PoolError::Backend(Down)), "{error:?}");
-    assert!((2..3).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    assert!(
+        matches!(error, deadpool::managed::PoolError::Backend(Down)),
+        "{error:?}"
+    );
+    assert!(
+        (2..3).contains(&began.elapsed().as_secs()),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 fn paced(server: &Postgres) -> Manager {
@@ -160,7 +187,10 @@ async fn transactions_run_over_a_paced_pool_and_outlast_a_restart() {
             () = began.notified() => (),
         }
         let mut plain = server.plain().await;
-        plain.execute("INSERT INTO done VALUES ('free')").await.expect("the lock is gone");
+        plain
+            .execute("INSERT INTO done VALUES ('free')")
+            .await
+            .expect("the lock is gone");
     })
     .await;
 }
@@ -231,8 +261,13 @@ async fn connections_of_tokio_postgres_are_pooled_and_replaced_too() {
         let config = server.url().replace("/postgres?", "/nowhere?");
         let config: tokio_postgres::Config = config.parse().expect("an address");
         let nowhere = Manager::new(config).expect("settings").pool(1);
-        let refused = nowhere.get().await.map(drop).expect_err("there is no such database");
-        assert!(refused.to_string().contains("nowhere"), "{refused}");
+        match nowhere.get().await.map(drop) {
+            Err(deadpool::managed::PoolError::Backend(error)) => {
+                let code = error.code().map(tokio_postgres::error::SqlState::code);
+                assert_eq!(code, Some("3D000"), "there is no such database");
+            }
+            other => panic!("{other:?}"),
+        }
     })
     .await;
 }
@@ -296,7 +331,9 @@ async fn a_process_of_pools() {
                             }
                             say("lost");
                         }
-                        Err(error) => say(&format!("error:{}", error.to_string().replace(' ', "_"))),
+                        Err(error) => {
+                            say(&format!("error:{}", error.to_string().replace(' ', "_")))
+                        }
                     }
                 }
             });
@@ -315,13 +352,20 @@ async fn a_process_of_pools() {
 #[ignore = "a thousand connections"]
 async fn pools_in_full() {
     let options = ["max_connections=1100", "shared_buffers=64MB"];
-    let mut server = Postgres::start(&options).await.expect("Postgres is installed");
+    let mut server = Postgres::start(&options)
+        .await
+        .expect("Postgres is installed");
     let told = Arc::<Mutex<Vec<(String, Duration)>>>::default();
     let mut processes = Vec::new();
     for _ in 0..10 {
         let this = std::env::current_exe().expect("a path");
         let mut process = Command::new(this);
-        process.args(["--exact", "pools::a_process_of_pools", "--ignored", "--nocapture"]);
+        process.args([
+            "--exact",
+            "pools::a_process_of_pools",
+            "--ignored",
+            "--nocapture",
+        ]);
         process.env("BECALM_POOLS_OF", server.url());
         let process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut process = process.expect("it runs");
@@ -329,7 +373,10 @@ async fn pools_in_full() {
         let told = Arc::clone(&told);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                let Some((what, at)) = line.strip_prefix("told ").and_then(|line| line.split_once(' ')) else {
+                let Some((what, at)) = line
+                    .strip_prefix("told ")
+                    .and_then(|line| line.split_once(' '))
+                else {
                     continue;
                 };
                 let at = Duration::from_nanos(at.parse().expect("nanoseconds"));
@@ -340,7 +387,9 @@ async fn pools_in_full() {
     }
     let count = |what: &str, since: Duration| {
         let told = told.lock().expect("unpoisoned");
-        told.iter().filter(|(said, at)| said == what && *at >= since).count()
+        told.iter()
+            .filter(|(said, at)| said == what && *at >= since)
+            .count()
     };
     within(async {
         while count("back", Duration::ZERO) < 1000 {

@@ -74,7 +74,11 @@ impl Postgres {
             if PgConnection::connect(&self.url()).await.is_ok() {
                 return;
             }
-            assert!(began.elapsed() < Duration::from_secs(60), "it does not start: {}", self.log());
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "it does not start: {}",
+                self.log()
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -99,7 +103,9 @@ impl Postgres {
         let mut victim = self.plain().await;
         let ask = sqlx::query_scalar::<_, i32>("SELECT pg_backend_pid()");
         let id = ask.fetch_one(&mut victim).await.expect("a number");
-        let killed = Command::new("kill").args(["-KILL", &id.to_string()]).status();
+        let killed = Command::new("kill")
+            .args(["-KILL", &id.to_string()])
+            .status();
         assert!(killed.expect("kill runs").success());
         while victim.ping().await.is_ok() {}
         while PgConnection::connect(&self.url()).await.is_err() {

@@ -75,7 +75,11 @@ impl Found {
     }
 
     pub fn by_status(&self) {
-        assert_eq!((self.twice, self.lost, self.misreported), (0, 0, 0), "{self}");
+        assert_eq!(
+            (self.twice, self.lost, self.misreported),
+            (0, 0, 0),
+            "{self}"
+        );
         assert!(self.done > 0, "{self}");
     }
 
@@ -98,7 +102,7 @@ pub async fn cut(way: &Way, writers: u32, cuts: u32) -> Option<Found> {
     let proxy = Proxy::to(world.server.port()).await;
     world.write(*way, writers, proxy.port()).await;
     for _ in 0..cuts {
-        sleep(Duration::from_millis(95)).await;
+        world.have_begun(u64::from(writers) * 3).await;
         proxy.swallow();
         sleep(Duration::from_millis(5)).await;
         proxy.cut();
@@ -112,18 +116,25 @@ pub async fn killed(way: &Way, writers: u32, times: u32) -> Option<Found> {
     let port = world.server.port();
     world.write(*way, writers, port).await;
     for _ in 0..times {
-        sleep(Duration::from_millis(300)).await;
+        world.have_begun(u64::from(writers) * 10).await;
         world.server.kill();
         world.server.start_again().await;
     }
-    sleep(Duration::from_millis(100)).await;
+    world.have_begun(u64::from(writers)).await;
     Some(world.found().await)
 }
 
 impl World {
     async fn new() -> Option<Self> {
         let server = Postgres::start(&["max_connections=100"]).await?;
-        run(&server, &["CREATE TABLE effect (operation bigint)", &Marker::new().ddl()]).await;
+        run(
+            &server,
+            &[
+                "CREATE TABLE effect (operation bigint)",
+                &Marker::new().ddl(),
+            ],
+        )
+        .await;
         Some(Self {
             server,
             next: Arc::default(),
@@ -161,6 +172,14 @@ impl World {
                 }
                 told
             });
+        }
+    }
+
+    /// Comes back when so many more have begun.
+    async fn have_begun(&self, more: u64) {
+        let enough = self.next.load(Ordering::SeqCst) + more;
+        while self.next.load(Ordering::SeqCst) < enough {
+            sleep(Duration::from_millis(1)).await;
         }
     }
 
