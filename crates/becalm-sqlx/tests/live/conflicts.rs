@@ -54,10 +54,7 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
     let outages = counted(Policy::default());
     let conflicts = counted(Preset::by_name("contention").expect("a preset").policy());
     let database = Database::builder(server.pool(40).await).outages(outages.clone());
-    let database = database
-        .conflicts(conflicts.clone())
-        .build()
-        .expect("policies");
+    let database = database.conflicts(conflicts.clone()).build();
     let left = Arc::new(AtomicU64::new(transactions));
     let mut workers = JoinSet::new();
     for task in 0..tasks {

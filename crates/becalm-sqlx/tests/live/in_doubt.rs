@@ -27,7 +27,7 @@ async fn shop() -> Option<Shop> {
     )
     .await;
     let proxy = Proxy::to(server.port()).await;
-    let database = Database::new(server::pool(proxy.port(), 2).await).expect("policies");
+    let database = Database::new(server::pool(proxy.port(), 2).await);
     Some(Shop {
         server,
         proxy,
@@ -119,8 +119,7 @@ async fn the_status_tells_what_was_committed_and_what_was_not() {
         .await;
         let blind = server::url(shop.proxy.port()).replace("shop@", "blind@");
         let blind = Shop {
-            database: Database::new(PgPool::connect(&blind).await.expect("a pool"))
-                .expect("policies"),
+            database: Database::new(PgPool::connect(&blind).await.expect("a pool")),
             ..shop
         };
         blind.proxy.lose_answers(1);

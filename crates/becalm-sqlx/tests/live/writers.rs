@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use becalm::{Budget, Policy};
+use becalm::observe::About;
+use becalm::{Budget, Effect, Event, Observer, Policy};
 use becalm_sqlx::{Database, Failed, Marker, Resolve, Status};
 use sqlx::PgPool;
 use tokio::task::JoinSet;
@@ -38,6 +39,8 @@ enum Told {
 /// What was told, beside what the table says.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// How many attempts were repeated that may have been committed.
+    repeated: u64,
     done: u64,
     failed: u64,
     in_doubt: u64,
@@ -51,6 +54,7 @@ pub struct Found {
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
+            repeated,
             done,
             failed,
             in_doubt,
@@ -61,7 +65,7 @@ impl fmt::Display for Found {
         } = self;
         write!(
             f,
-            "{done:>6} done, {failed:>4} failed, {in_doubt:>4} stopped in doubt ({in_doubt_committed} of them committed); \
+            "{done:>6} done, {repeated:>4} repeated in doubt, {failed:>4} failed, {in_doubt:>4} stopped in doubt ({in_doubt_committed} of them committed); \
              {twice} twice, {lost} lost, {misreported} reported as failed though committed"
         )
     }
@@ -89,7 +93,24 @@ impl Found {
     }
 }
 
+/// Counts what was repeated in doubt.
+#[derive(Debug, Clone, Default)]
+struct Repeated(Arc<AtomicU64>);
+
+impl Observer for Repeated {
+    fn on_event(&self, _: &About<'_>, event: &Event<'_>) {
+        if let Event::Retry {
+            effect: Effect::Unknown,
+            ..
+        } = event
+        {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
 struct World {
+    repeated: Repeated,
     server: Postgres,
     next: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -136,6 +157,7 @@ impl World {
         )
         .await;
         Some(Self {
+            repeated: Repeated::default(),
             server,
             next: Arc::default(),
             is_over: Arc::default(),
@@ -155,8 +177,9 @@ impl World {
             Way::Status => Status::new().into(),
             Way::Marker => Marker::new().into(),
         };
-        let database = Database::builder(pool).outages(outages.retrier().expect("a policy"));
-        let database = database.resolve(resolve).build().expect("policies");
+        let outages = outages.builder().observer(self.repeated.clone()).build();
+        let database = Database::builder(pool).outages(outages.expect("a policy"));
+        let database = database.resolve(resolve).build();
         for _ in 0..writers {
             let (database, next) = (database.clone(), Arc::clone(&self.next));
             let is_over = Arc::clone(&self.is_over);
@@ -192,7 +215,10 @@ impl World {
         for operation in all.fetch_all(&mut plain).await.expect("rows") {
             *effects.entry(operation.unsigned_abs()).or_default() += 1;
         }
-        let mut found = Found::default();
+        let mut found = Found {
+            repeated: self.repeated.0.load(Ordering::SeqCst),
+            ..Found::default()
+        };
         for (operation, told) in told.into_iter().flatten() {
             let times = effects.get(&operation).copied().unwrap_or(0);
             found.twice += u64::from(times > 1);
