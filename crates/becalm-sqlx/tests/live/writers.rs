@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use becalm::observe::About;
@@ -112,9 +112,9 @@ impl Observer for Repeated {
 struct World {
     repeated: Repeated,
     server: Postgres,
-    next: Arc<AtomicU64>,
+    next: Arc<AtomicI64>,
     is_over: Arc<AtomicBool>,
-    tasks: JoinSet<Vec<(u64, Told)>>,
+    tasks: JoinSet<Vec<(i64, Told)>>,
 }
 
 /// So many writers, while a proxy swallows answers and cuts so many times.
@@ -123,7 +123,7 @@ pub async fn cut(way: &Way, writers: u32, cuts: u32) -> Option<Found> {
     let proxy = Proxy::to(world.server.port()).await;
     world.write(*way, writers, proxy.port()).await;
     for _ in 0..cuts {
-        world.have_begun(u64::from(writers) * 3).await;
+        world.have_begun(i64::from(writers) * 3).await;
         proxy.swallow();
         sleep(Duration::from_millis(5)).await;
         proxy.cut();
@@ -137,11 +137,11 @@ pub async fn killed(way: &Way, writers: u32, times: u32) -> Option<Found> {
     let port = world.server.port();
     world.write(*way, writers, port).await;
     for _ in 0..times {
-        world.have_begun(u64::from(writers) * 10).await;
+        world.have_begun(i64::from(writers) * 10).await;
         world.server.kill();
         world.server.start_again().await;
     }
-    world.have_begun(u64::from(writers)).await;
+    world.have_begun(i64::from(writers)).await;
     Some(world.found().await)
 }
 
@@ -199,7 +199,7 @@ impl World {
     }
 
     /// Comes back when so many more have begun.
-    async fn have_begun(&self, more: u64) {
+    async fn have_begun(&self, more: i64) {
         let enough = self.next.load(Ordering::SeqCst) + more;
         while self.next.load(Ordering::SeqCst) < enough {
             sleep(Duration::from_millis(1)).await;
@@ -211,9 +211,9 @@ impl World {
         let told = self.tasks.join_all().await;
         let mut plain = self.server.plain().await;
         let all = sqlx::query_scalar::<_, i64>("SELECT operation FROM effect");
-        let mut effects = HashMap::<u64, u64>::new();
+        let mut effects = HashMap::<i64, u64>::new();
         for operation in all.fetch_all(&mut plain).await.expect("rows") {
-            *effects.entry(operation.unsigned_abs()).or_default() += 1;
+            *effects.entry(operation).or_default() += 1;
         }
         let mut found = Found {
             repeated: self.repeated.0.load(Ordering::SeqCst),
@@ -243,9 +243,9 @@ impl World {
 
 const INSERT: &str = "INSERT INTO effect VALUES ($1)";
 
-async fn once(database: &Database<PgPool>, operation: u64) -> Told {
+async fn once(database: &Database<PgPool>, operation: i64) -> Told {
     let write = database.transaction(|mut tx| async move {
-        let insert = sqlx::query(INSERT).bind(operation.cast_signed());
+        let insert = sqlx::query(INSERT).bind(operation);
         insert.execute(&mut *tx).await.map(drop)
     });
     match write.await.map_err(becalm::GaveUp::into_error) {
@@ -256,12 +256,12 @@ async fn once(database: &Database<PgPool>, operation: u64) -> Told {
 }
 
 /// What people write who have read of `pg_xact_status`.
-async fn naively(pool: &PgPool, operation: u64) -> Told {
+async fn naively(pool: &PgPool, operation: i64) -> Told {
     loop {
         let Ok(mut tx) = pool.begin().await else {
             continue;
         };
-        let insert = sqlx::query(INSERT).bind(operation.cast_signed());
+        let insert = sqlx::query(INSERT).bind(operation);
         if insert.execute(&mut *tx).await.is_err() {
             continue;
         }
