@@ -11,6 +11,9 @@ mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;
+#[cfg(feature = "rustls-webpki-roots")]
+#[path = "../tls_support/mod.rs"]
+mod tls_support;
 
 use std::time::Duration;
 

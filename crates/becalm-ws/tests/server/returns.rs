@@ -17,7 +17,7 @@ use crate::within;
 const LONG: Duration = Duration::from_secs(100);
 
 /// One in a second, and who does not come in now comes by appointment.
-fn slow() -> Settings {
+pub fn slow() -> Settings {
     let one = Admission::per_second(1).burst(1);
     Settings::new(one.patience(Duration::from_millis(1900)))
 }

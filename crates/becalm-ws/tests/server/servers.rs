@@ -235,7 +235,7 @@ async fn plain(server: Server, mut listener: Listener, costly: Arc<AtomicUsize>)
     }
 }
 
-async fn echo<S, M, E>(mut socket: S)
+pub async fn echo<S, M, E>(mut socket: S)
 where
     S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
     M: IsData,
@@ -247,7 +247,7 @@ where
     }
 }
 
-trait IsData {
+pub trait IsData {
     fn is_data(&self) -> bool;
 }
 
