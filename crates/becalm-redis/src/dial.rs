@@ -19,6 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
 
 use crate::counted::{Counted, Counts};
+use crate::gathered::Gathered;
 
 /// Who logs in.
 #[derive(Clone)]
@@ -118,6 +119,7 @@ impl Dialler {
         }
         let counts = Arc::<Counts>::default();
         let stream = Counted::new(self.stream().await?, Arc::clone(&counts));
+        let stream = Gathered::new(stream);
         let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();

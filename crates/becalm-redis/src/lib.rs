@@ -39,6 +39,7 @@ mod counted;
 mod dedicated;
 mod dial;
 mod failed;
+mod gathered;
 #[cfg(feature = "rustls")]
 mod tls;
 
