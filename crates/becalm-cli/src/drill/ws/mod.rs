@@ -1,7 +1,7 @@
 //! Do ten thousand sockets come back when their server dies? Real clients of becalm-ws and a real server, killed, on this machine.
 
-mod child;
-mod clock;
+pub(super) mod child;
+pub(super) mod clock;
 mod course;
 mod document;
 mod figures;
@@ -16,7 +16,7 @@ mod outcome;
 mod page;
 mod picture;
 mod recording;
-mod reports;
+pub(super) mod reports;
 mod schedule;
 mod service;
 mod setup;
@@ -138,7 +138,8 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCod
 pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let setup = &args.setup;
     setup.validate().map_err(|invalid| invalid.to_string())?;
-    let reports = Reports::open(args)?;
+    let html = (!args.no_html).then_some(&*args.html);
+    let reports = Reports::open(html, args.json.as_deref())?;
     if let Some(note) = setup.notes() {
         eprintln!("note: {note}");
     }

@@ -1,10 +1,9 @@
-//! Which reports does a drill of reconnects leave, and where?
+//! Which reports does a drill of processes leave, and where?
 
 use std::path::Path;
 
 use becalm_report::Page;
 
-use super::Args;
 use crate::output::Output;
 use crate::stream::Stream;
 
@@ -17,15 +16,14 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Finds out whether all of them can be written.
+    /// Finds out whether all of them can be written: the figures to stdout, where their file is "-".
     ///
     /// # Errors
     ///
     /// A sentence that names the file.
-    pub fn open(args: &Args) -> Result<Self, String> {
-        let json_to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        let json = args.json.as_deref().filter(|_| !json_to_stdout);
-        let html = (!args.no_html).then_some(&*args.html);
+    pub fn open(html: Option<&Path>, json: Option<&Path>) -> Result<Self, String> {
+        let json_to_stdout = json == Some(Path::new("-"));
+        let json = json.filter(|_| !json_to_stdout);
         Ok(Self {
             html: html.map(Output::open).transpose()?,
             json: json.map(Output::open).transpose()?,
