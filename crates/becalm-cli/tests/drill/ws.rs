@@ -167,7 +167,7 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
 
 /// The processes that this one has started.
 #[cfg(target_os = "linux")]
-fn children(process: u32) -> Vec<u32> {
+pub fn children(process: u32) -> Vec<u32> {
     let all = format!("/proc/{process}/task");
     let threads = fs::read_dir(all)
         .into_iter()

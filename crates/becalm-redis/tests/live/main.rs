@@ -4,5 +4,7 @@ mod driver;
 mod proxy;
 mod server;
 mod table;
+#[cfg(feature = "rustls")]
+mod tls;
 mod twice;
 mod words;

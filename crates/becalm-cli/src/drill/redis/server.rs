@@ -10,6 +10,10 @@ use tempfile::TempDir;
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A program that is killed when standard input ends: by the drill, or with it. No signal of a terminal ends the shell before.
+const WATCHED: &str =
+    r#"trap "" HUP INT TERM; "$0" "$@" & exec 2>/dev/null; read -r _; kill -9 $!; wait $!"#;
+
 /// A `redis-server` with an append-only file, so that a kill loses nothing that it has answered: what was written stands as long as
 /// the system does. Dropped, it is killed.
 pub struct Server {
@@ -31,6 +35,13 @@ impl Server {
             port: free_port()?,
             process: None,
         };
+        let asked = Command::new("redis-server")
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status();
+        asked.map_err(|error| {
+            format!("cannot start redis-server: {error}; install it (Debian: apt-get install redis-server)")
+        })?;
         server.begin()?;
         server.wait()?;
         Ok(server)
@@ -42,14 +53,21 @@ impl Server {
     ///
     /// A sentence.
     pub fn begin(&mut self) -> Result<(), String> {
-        let mut server = Command::new("redis-server");
-        server.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
-        server.args(["--appendonly", "yes", "--save", "", "--loglevel", "warning"]);
-        server.arg("--dir").arg(self.directory.path());
-        let started = server.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        let started = started.map_err(|error| {
-            format!("cannot start redis-server: {error}; install it (Debian: apt-get install redis-server)")
-        })?;
+        let mut server = Command::new("/bin/sh");
+        server.args(["-c", WATCHED, "redis-server", "--bind", "127.0.0.1"]);
+        server.args([
+            "--port",
+            &self.port.to_string(),
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+        ]);
+        server
+            .args(["--loglevel", "warning", "--dir"])
+            .arg(self.directory.path());
+        let started = server.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let started = started.map_err(|error| format!("cannot start redis-server: {error}"))?;
         self.process = Some(started);
         Ok(())
     }
@@ -92,10 +110,10 @@ impl Server {
         command.exec(&mut client.get_connection_with_timeout(Duration::from_secs(5))?)
     }
 
-    /// As SIGKILL does.
+    /// Kills it by SIGKILL.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
-            let _ = process.kill();
+            drop(process.stdin.take());
             let _ = process.wait();
         }
     }
