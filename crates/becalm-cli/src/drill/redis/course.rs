@@ -143,11 +143,14 @@ pub fn hold(
     })
 }
 
+/// What a process of clients tells, by its number.
+type Words = Heard<usize, Told>;
+
 /// One variant while it is held.
 struct Course<'a> {
     clock: Clock,
     signal: &'a AtomicUsize,
-    inbox: (Sender<Heard<usize, Told>>, Receiver<Heard<usize, Told>>),
+    inbox: (Sender<Words>, Receiver<Words>),
     lines: Vec<Vec<Line>>,
     reports: Vec<Option<Report>>,
     server: Server,

@@ -44,6 +44,7 @@ struct Record {
     most_dials_per_s: usize,
     back_ms: Vec<f64>,
     apart_ms: Vec<f64>,
+    second_dials_apart_ms: Vec<f64>,
     /// From the first bucket of the arrays.
     killed_ms: Vec<f64>,
     up_ms: Vec<f64>,
@@ -91,6 +92,7 @@ fn record(contender: &Contender, setup: &Setup) -> Record {
         most_dials_per_s: figures.most_dials,
         back_ms: all(&figures.back),
         apart_ms: all(&figures.apart),
+        second_dials_apart_ms: all(&figures.dials_apart),
         killed_ms: held
             .outages
             .iter()

@@ -7,8 +7,9 @@ use super::course::{Held, Outage, first_since};
 use super::told::{Line, Report};
 use crate::drill::ws::clock::bucket;
 
-/// Processes that come back within this time of each other come back in one instant.
-pub const IN_STEP: Duration = Duration::from_millis(10);
+/// Processes that come back within this time of each other come back in one instant: a busy machine takes so long to give all of
+/// them their turn.
+pub const IN_STEP: Duration = Duration::from_millis(30);
 
 /// The figures of one variant.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -24,6 +25,8 @@ pub struct Figures {
     pub back: Vec<Duration>,
     /// How far apart the first and the last process came back, for each time that the server was killed.
     pub apart: Vec<Duration>,
+    /// How far apart their second dials were after it, which is to say their first waits.
+    pub dials_apart: Vec<Duration>,
 }
 
 impl Figures {
@@ -42,10 +45,17 @@ impl Figures {
         };
         let long = held.outages.first().copied().unwrap_or_default();
         let back = returns(&long).into_iter();
-        let apart = held.outages.iter().map(returns).filter_map(|firsts| {
-            let (first, last) = (firsts.first()?, firsts.last()?);
-            Some(*last - *first)
-        });
+        let second_dials = |outage: &Outage| {
+            let dials = held.dials.iter();
+            let seconds =
+                dials.filter_map(|all| all.iter().filter(|at| **at >= outage.killed).nth(1));
+            let mut seconds: Vec<_> = seconds.copied().collect();
+            seconds.sort_unstable();
+            seconds
+        };
+        let span = |times: Vec<Duration>| Some(times.last()?.saturating_sub(*times.first()?));
+        let apart = held.outages.iter().map(returns).filter_map(span);
+        let dials_apart = held.outages.iter().map(second_dials).filter_map(span);
         Self {
             report: held.report,
             thrown_out_again: count(held, within.clone(), |line| line.again),
@@ -54,6 +64,7 @@ impl Figures {
             most_dials: most_dials(held),
             back: back.map(|at| at.saturating_sub(long.up)).collect(),
             apart: apart.collect(),
+            dials_apart: dials_apart.collect(),
         }
     }
 
@@ -69,10 +80,19 @@ impl Figures {
 
     /// How far apart they came back in the middle.
     pub fn usually_apart(&self) -> Duration {
-        let mut apart = self.apart.clone();
-        apart.sort_unstable();
-        apart.get(apart.len() / 2).copied().unwrap_or_default()
+        middle(&self.apart)
     }
+
+    /// How far apart their first waits ended, in the middle.
+    pub fn waits_usually_apart(&self) -> Duration {
+        middle(&self.dials_apart)
+    }
+}
+
+fn middle(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn count(held: &Held, buckets: Range<usize>, of: impl Fn(&Line) -> u32) -> u64 {
@@ -172,5 +192,6 @@ pub mod tests {
         assert_eq!(figures.back, [ms(190), ms(500)]);
         assert_eq!(figures.apart, [ms(310), ms(4)]);
         assert_eq!((figures.in_step(), figures.usually_apart()), (1, ms(310)));
+        assert_eq!(figures.dials_apart, [ms(4_300)]);
     }
 }

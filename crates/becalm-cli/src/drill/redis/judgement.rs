@@ -42,7 +42,9 @@ impl Contender {
         let is_ours = self.variant.client != Client::Manager;
         let cannot_repeat = self.variant.client != Client::GateOff;
         // By chance one in a thousand times, of four processes.
-        let in_step = is_ours && setup.processes > 3 && figures.in_step() > 1;
+        let is_fleet = setup.processes > 3 && figures.apart.len() > 4;
+        let in_step = is_ours && is_fleet && figures.in_step() > 1;
+        let is_apart = !is_ours && is_fleet && figures.in_step() * 2 < figures.apart.len();
         let asked = [
             (
                 report.lost > 0,
@@ -74,6 +76,7 @@ impl Contender {
                     figures.in_step()
                 ),
             ),
+            (is_apart, "its processes came back apart".into()),
         ];
         asked
             .into_iter()
@@ -204,7 +207,12 @@ pub mod tests {
                 judgement.conclusion
             );
         }
-        let changes: [(&str, Change, &str); 7] = [
+        let changes: [(&str, Change, &str); 8] = [
+            (
+                "connection-manager",
+                |it| it.apart = vec![Duration::from_secs(1); 6],
+                "came back apart",
+            ),
             (
                 "connection-manager",
                 |it| it.report.twice = 1,
@@ -237,7 +245,7 @@ pub mod tests {
             ),
             (
                 "gate-on",
-                |it| it.apart = vec![Duration::ZERO; 2],
+                |it| it.apart = vec![Duration::ZERO; 5],
                 "in one instant",
             ),
         ];

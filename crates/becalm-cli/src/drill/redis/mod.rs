@@ -35,7 +35,7 @@ use setup::{COURSE, Setup};
 /// answers and cuts; the server throws its clients out; it is killed, and started again. At the end every field is read back: each
 /// was to be incremented once.
 ///
-/// Three times, each with another client: ConnectionManager of the crate redis; becalm-redis without its gate, which sends
+/// Three times, each with another client: the connection manager of the crate redis; becalm-redis without its gate, which sends
 /// everything again that has failed; and becalm-redis as it is, which sends again what cannot run twice.
 ///
 /// It needs redis-server in the path, and takes about a minute and a half. Everything is measured; nothing is scripted.
@@ -82,7 +82,7 @@ description, missed (what it should have shown and did not, in sentences), incre
 (those of them that took effect), twice (ran twice or more), lost (answered, and did not run), again (sent again), thrown_out_again and \
 thrown_out_failed (those two while CLIENT KILL went on), longest_ms (of one increment), most_dials_per_s (of a process while the server \
 was down), back_ms (from the server's first answer after the long outage to each process's, in order), apart_ms (from the first process \
-to the last, for each outage), killed_ms and up_ms (from the begin of the arrays) and per_bucket (arrays with one number for every \
+to the last, for each outage), second_dials_apart_ms (the same of their second dials), killed_ms and up_ms (from the begin of the arrays) and per_bucket (arrays with one number for every \
 setup.bucket_ms). Names and units are stable; new ones may be added.
 
 Exit code: 0 when the drill was held; 1 with --strict when it did not show what it should; 2 when \

@@ -74,11 +74,13 @@ fn parameters(setup: &Setup, contenders: &[Contender]) -> Vec<(String, String)> 
     for contender in contenders {
         let figures = &contender.figures;
         let told = format!(
-            "{}; of what CLIENT KILL broke {} were sent again and {} failed; one took {} at most",
+            "{}; of what CLIENT KILL broke {} were sent again and {} failed; one took {} at most; the processes' \
+             second dials after a kill were {} ms apart in the middle",
             contender.variant.description,
             number(figures.thrown_out_again),
             number(figures.thrown_out_failed),
-            crate::drill::judged::tenths(figures.report.longest)
+            crate::drill::judged::tenths(figures.report.longest),
+            figures.waits_usually_apart().as_millis()
         );
         parameters.push((contender.variant.title.to_owned(), told));
     }

@@ -153,11 +153,12 @@ pub mod tests {
         }
     }
 
+    type Change = fn(&mut Setup);
+
     #[test]
     fn the_defaults_are_valid_and_what_cannot_be_held_is_refused_by_flag() {
         assert_eq!(usual().validate(), Ok(()));
         assert_eq!(usual().every(), Duration::from_millis(200));
-        type Change = fn(&mut Setup);
         let wrong: [(Change, &str); 5] = [
             (|it| it.processes = 0, "--processes must be from 1 to 16"),
             (|it| it.tasks = 0, "--tasks"),

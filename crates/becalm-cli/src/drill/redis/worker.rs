@@ -151,8 +151,8 @@ where
         longest: Duration::ZERO,
     };
     // Each in another place of the time between two.
-    let begin = Instant::now() + brief.every * task / brief.tasks;
-    let mut beats = interval_at(begin, brief.every);
+    let first = Instant::now() + brief.every * task / brief.tasks;
+    let mut beats = interval_at(first, brief.every);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let hash = key(brief);
     loop {
