@@ -67,7 +67,7 @@ where
         let now = Instant::now();
         let end = longest.and_then(|longest| now.checked_add(longest));
         // The rest is for COMMIT: only before it a time-out proves that nothing was done.
-        let last = longest.and_then(|longest| now.checked_add(longest - longest / 20));
+        let last = longest.and_then(|longest| now.checked_add(longest.mul_f64(0.95)));
         let ready = match within(last, self.up_to_commit(end)).await {
             Some(ready) => ready?,
             None => return Err(self.timed_out()),

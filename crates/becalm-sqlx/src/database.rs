@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use becalm::{Policy, Retrier, policy::InvalidPolicy, preset::Preset};
+use becalm::{Policy, Retrier, preset::Preset};
 
 use crate::lent::Tx;
 use crate::source::Source;
@@ -22,11 +22,7 @@ pub struct Database<S> {
 
 impl<S: Source> Database<S> {
     /// Over this pool, by the defaults of [`Builder`].
-    ///
-    /// # Errors
-    ///
-    /// It has none: the default policies are valid.
-    pub fn new(source: S) -> Result<Self, InvalidPolicy> {
+    pub fn new(source: S) -> Self {
         Self::builder(source).build()
     }
 
@@ -115,31 +111,23 @@ impl<S: Source> Builder<S> {
     }
 
     /// The database.
-    ///
-    /// # Errors
-    ///
-    /// A policy is invalid.
-    pub fn build(self) -> Result<Database<S>, InvalidPolicy> {
-        let outages = match self.outages {
-            Some(outages) => outages,
-            None => Policy::exponential(Duration::from_millis(50))
-                .builder()
-                .name("postgres")
-                .build()?,
+    pub fn build(self) -> Database<S> {
+        let outages = || Policy::exponential(Duration::from_millis(50));
+        let conflicts = || {
+            let preset = Preset::by_name("contention").map(Preset::policy);
+            preset.unwrap_or_else(|_| unreachable!("it is one of becalm's"))
         };
-        let conflicts = match self.conflicts {
-            Some(conflicts) => conflicts,
-            None => {
-                let preset = Preset::by_name("contention").map(Preset::policy);
-                let preset = preset.unwrap_or_else(|_| unreachable!("it is one of becalm's"));
-                preset.builder().name("postgres, conflicts").build()?
-            }
+        let named = |policy: Policy, name: &str| {
+            let retrier = policy.builder().name(name).build();
+            retrier.unwrap_or_else(|_| unreachable!("a valid policy"))
         };
-        Ok(Database {
+        Database {
             source: self.source,
-            outages,
-            conflicts,
+            outages: self.outages.unwrap_or_else(|| named(outages(), "postgres")),
+            conflicts: self
+                .conflicts
+                .unwrap_or_else(|| named(conflicts(), "postgres, conflicts")),
             settings: self.settings,
-        })
+        }
     }
 }

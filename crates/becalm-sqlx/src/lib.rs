@@ -8,7 +8,7 @@
 //! # async fn run(pool: sqlx::PgPool, from: i64, to: i64) -> Result<(), Box<dyn std::error::Error>> {
 //! use becalm_sqlx::{Database, Isolation, Marker};
 //!
-//! let shop = Database::new(pool)?;
+//! let shop = Database::new(pool);
 //! let left: i64 = shop
 //!     .transaction(|mut tx| async move {
 //!         sqlx::query("UPDATE account SET money = money + 10 WHERE id = $1").bind(to).execute(&mut *tx).await?;

@@ -24,6 +24,8 @@ pub(crate) type Answer<'c, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + 
 /// A connection in a transaction. Dropped, it is rolled back before it is given back.
 pub(crate) struct Open<C: Pooled> {
     connection: Option<C>,
+    /// Whether a task of its own rolls it back.
+    is_left: bool,
 }
 
 impl<C: Pooled> Open<C> {
@@ -32,12 +34,11 @@ impl<C: Pooled> Open<C> {
     pub async fn begin(connection: C, statements: String) -> Result<Self, Error> {
         let mut open = Self {
             connection: Some(connection),
+            is_left: false,
         };
         let began = Manager::begin(open.connection(), Some(statements.into())).await;
         if let Err(error) = began {
-            if let Some(connection) = open.connection.take() {
-                connection.discard();
-            }
+            open.discard();
             return Err(error);
         }
         Ok(open)
@@ -71,14 +72,19 @@ impl<C: Pooled> Open<C> {
     /// Rolls back, and gives the connection back, or closes it if that fails.
     pub async fn roll_back(mut self) {
         while self.depth() > 0 {
-            if Manager::rollback(self.connection()).await.is_err() {
-                if let Some(connection) = self.connection.take() {
-                    connection.discard();
-                }
+            let rolled_back = timeout(ROLLBACK, Manager::rollback(self.connection())).await;
+            if !matches!(rolled_back, Ok(Ok(()))) {
+                self.discard();
                 return;
             }
         }
         drop(self.connection.take());
+    }
+
+    fn discard(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.discard();
+        }
     }
 
     fn depth(&self) -> usize {
@@ -88,30 +94,20 @@ impl<C: Pooled> Open<C> {
 
 impl<C: Pooled> Drop for Open<C> {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else {
+        if self.connection.is_none() {
             return;
-        };
-        let is_in_transaction = Manager::get_transaction_depth(&connection) > 0;
+        }
+        let is_in_transaction = self.depth() > 0;
         match Handle::try_current() {
-            Ok(runtime) if is_in_transaction => {
-                let mut open = Self {
-                    connection: Some(connection),
+            Ok(runtime) if is_in_transaction && !self.is_left => {
+                let left = Self {
+                    connection: self.connection.take(),
+                    is_left: true,
                 };
-                runtime.spawn(async move {
-                    while open.depth() > 0 {
-                        let rolled_back = timeout(ROLLBACK, Manager::rollback(open.connection()));
-                        if !matches!(rolled_back.await, Ok(Ok(()))) {
-                            break;
-                        }
-                    }
-                    if let Some(connection) = open.connection.take() {
-                        if Manager::get_transaction_depth(&connection) > 0 {
-                            connection.discard();
-                        }
-                    }
-                });
+                runtime.spawn(left.roll_back());
             }
-            _ => connection.discard(),
+            // No runtime, or one that ends; or it has not begun.
+            _ => self.discard(),
         }
     }
 }

@@ -102,6 +102,32 @@ impl Processes {
         }
     }
 
+    /// Retries that a call earns that succeeds.
+    pub fn ratio(&self) -> f64 {
+        self.fleet.ratio().ratio
+    }
+
+    /// Whether attempts fail there: every tenth, of a tenth, from the busy to the idle.
+    pub fn is_failing(&self, index: u32) -> bool {
+        let whole = |index: u32| (f64::from(index) * self.failing + 0.5).floor();
+        whole(index + 1) > whole(index)
+    }
+
+    /// The share of the first tries that is made where attempts fail.
+    pub fn failing_load(&self) -> f64 {
+        let shares = (0..).zip(self.shares());
+        let failing = shares.filter(|(index, _)| self.is_failing(*index));
+        failing.map(|(_, share)| share).sum()
+    }
+
+    /// The share of the first tries that each process makes, by Zipf's law.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let ranks = (1..=self.processes).map(f64::from);
+        let weights: Vec<f64> = ranks.map(|rank| libm::pow(rank, -self.skew)).collect();
+        let all: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / all).collect()
+    }
+
     /// Refuses what cannot be simulated.
     ///
     /// # Errors

@@ -53,8 +53,8 @@ struct World<'a> {
     ideal: RatioBudget,
     bucket: Bucket,
     all: Vec<Process>,
-    /// First tries of each in a nanosecond.
-    rates: Vec<f64>,
+    /// What each makes of the first tries.
+    shares: Vec<f64>,
     is_turned: bool,
     horizon: u64,
     /// Between a failure and the retry.
@@ -76,7 +76,7 @@ impl<'a> World<'a> {
             ideal: RatioBudget::new(processes.fleet.budget),
             bucket: Bucket::default(),
             all: all.collect(),
-            rates: rates(processes),
+            shares: processes.shares(),
             is_turned: false,
             horizon: nanos(processes.horizon),
             waiting: Places::default(),
@@ -132,11 +132,12 @@ impl<'a> World<'a> {
 
     fn await_call(&mut self, index: u32, now: u64) {
         let place = if self.is_turned {
-            self.rates.len() - 1 - index as usize
+            self.shares.len() - 1 - index as usize
         } else {
             index as usize
         };
-        let wait = self.all[index as usize].random.exponential() / self.rates[place];
+        let wait = self.all[index as usize].random.exponential() * 1e9
+            / (self.processes.load * self.shares[place]);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
         self.queue
             .push(now.saturating_add(wait as u64), CALL | u64::from(index));
@@ -144,7 +145,8 @@ impl<'a> World<'a> {
 
     /// An attempt ends as soon as it has begun.
     fn attempt(&mut self, index: u32, mut position: Position, now: u64) {
-        let is_failing = self.is_failing(index) && now >= nanos(self.processes.fails_from);
+        let is_failing =
+            self.processes.is_failing(index) && now >= nanos(self.processes.fails_from);
         let process = &mut self.all[index as usize];
         if !(is_failing && process.random.chance(self.processes.failures)) {
             self.record.succeeded[step(now)] += 1;
@@ -170,13 +172,6 @@ impl<'a> World<'a> {
         } else if matches!(&process.purse, Purse::Fleet(fleet) if fleet.0.was_refused()) {
             self.look(index, now);
         }
-    }
-
-    /// Every tenth, of ten: from the busy to the idle, in the mean as busy as all.
-    fn is_failing(&self, index: u32) -> bool {
-        let share = self.processes.failing;
-        let whole = |index: u32| (f64::from(index) * share + 0.5).floor();
-        whole(index + 1) > whole(index)
     }
 
     /// Asks its exchanges what is to be done.
@@ -252,15 +247,6 @@ impl<'a> World<'a> {
         }
         self.record
     }
-}
-
-/// First tries of each process in a nanosecond: Zipf's law.
-fn rates(processes: &Processes) -> Vec<f64> {
-    let ranks = (1..=processes.processes).map(f64::from);
-    let weights: Vec<f64> = ranks.map(|rank| libm::pow(rank, -processes.skew)).collect();
-    let all: f64 = weights.iter().sum();
-    let of = |weight: &f64| processes.load / 1e9 * weight / all;
-    weights.iter().map(of).collect()
 }
 
 fn step(now: u64) -> usize {

@@ -12,7 +12,7 @@ pub trait Dial: Send + Sync {
     /// An open connection.
     type Connection: Send;
     /// What a dial fails with.
-    type Error: Send;
+    type Error: Send + Sync;
 
     /// Connects and logs in, once.
     fn dial(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
@@ -28,9 +28,6 @@ pub trait Dial: Send + Sync {
 
     /// What a failed dial means. Nothing but a permanent failure keeps it from being dialled again.
     fn classify(error: &Self::Error) -> Failure;
-
-    /// The error of a dial whose turn did not come in time.
-    fn timed_out() -> Self::Error;
 }
 
 impl Dial for PgConnectOptions {
@@ -50,10 +47,6 @@ impl Dial for PgConnectOptions {
             sqlx::Error::Io(error) => connect::classify(error),
             error => crate::classify(error).unsent(),
         }
-    }
-
-    fn timed_out() -> sqlx::Error {
-        sqlx::Error::PoolTimedOut
     }
 }
 
@@ -113,10 +106,6 @@ mod of_tokio_postgres {
                 None => Failure::permanent().unsent(),
             }
         }
-
-        fn timed_out() -> Error {
-            Error::__private_api_timeout()
-        }
     }
 
     impl Dial for Config {
@@ -137,10 +126,6 @@ mod of_tokio_postgres {
 
         fn classify(error: &Error) -> Failure {
             Tls::<NoTls>::classify(error)
-        }
-
-        fn timed_out() -> Error {
-            Tls::<NoTls>::timed_out()
         }
     }
 }

@@ -11,11 +11,11 @@
 //! use sqlx::postgres::PgConnectOptions;
 //!
 //! let options: PgConnectOptions = "postgres://shop@db/shop".parse()?;
-//! let pool = Manager::new(options)?.pool(10); // of 10 connections
+//! let pool = Manager::new(options).pool(10); // of 10 connections
 //! if let Some(warning) = Oversized::check(&mut *pool.get().await?, 20, 10).await? {
 //!     eprintln!("{warning}"); // 20 processes of 10 are more than the server lets in
 //! }
-//! let shop = Database::new(pool)?;
+//! let shop = Database::new(pool);
 //! # let _ = shop;
 //! # Ok(())
 //! # }
@@ -27,12 +27,12 @@ mod dial;
 mod dialler;
 mod oversized;
 
-use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::policy::InvalidPolicy;
-use becalm::reconnect::{Pacer, Reconnect};
+use becalm::reconnect::{NoConnection, Pacer, Reconnect};
 use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use sqlx::PgConnection;
@@ -53,7 +53,7 @@ pub type Pool<D = PgConnectOptions> = managed::Pool<Manager<D>>;
 ///
 /// | | default |
 /// |---|---|
-/// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
+/// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever; 10 s for a dial |
 /// | [`pacer`](Self::pacer) | 8 dials a second, 2 of them at once: at most 10 in any second |
 /// | [`patience`](Self::patience) | 30 s, as sqlx's |
 /// | [`lifetime`](Self::lifetime) | 30 min, of which each connection has at least half |
@@ -67,19 +67,15 @@ pub struct Manager<D = PgConnectOptions> {
 
 impl<D: Dial> Manager<D> {
     /// Of connections that are dialled so: [`PgConnectOptions`] of sqlx, or with the feature `tokio-postgres` the `Config` of that.
-    ///
-    /// # Errors
-    ///
-    /// It has none: the default settings are valid.
-    pub fn new(dial: D) -> Result<Self, InvalidPolicy> {
-        Ok(Self {
-            dialler: Dialler::new(dial)?,
+    pub fn new(dial: D) -> Self {
+        Self {
+            dialler: Dialler::new(dial),
             lifetime: Duration::from_secs(30 * 60),
             splay: RandomState::new(),
-        })
+        }
     }
 
-    /// Sets when it is dialled again after a dial has failed. What counts a connection as healthy plays no part: the server has
+    /// Sets when it is dialled again after a dial has failed, and by its `attempt_timeout` how long a dial may take. What counts a connection as healthy plays no part: the server has
     /// answered its login.
     ///
     /// # Errors
@@ -131,21 +127,22 @@ impl<D: Dial> Manager<D> {
 
 impl<D: Dial> managed::Manager for Manager<D> {
     type Type = D::Connection;
-    type Error = D::Error;
+    type Error = NoConnection<D::Error>;
 
-    fn create(&self) -> impl Future<Output = Result<D::Connection, D::Error>> + Send {
-        self.dialler.connection()
+    async fn create(&self) -> Result<D::Connection, Self::Error> {
+        self.dialler.connection().await
     }
 
     async fn recycle(
         &self,
         connection: &mut D::Connection,
         metrics: &Metrics,
-    ) -> RecycleResult<D::Error> {
+    ) -> RecycleResult<Self::Error> {
         if metrics.age() >= self.lifetime_of(metrics) {
             return Err(RecycleError::message("it has reached its age"));
         }
-        D::is_alive(connection).await.map_err(RecycleError::Backend)
+        let is_alive = D::is_alive(connection).await;
+        is_alive.map_err(|_| RecycleError::message("it is lost"))
     }
 }
 
@@ -155,7 +152,9 @@ impl Source for Pool {
     fn connection(&self) -> Connecting<'_, Self::Connection> {
         Box::pin(async {
             self.get().await.map_err(|error| match error {
-                PoolError::Backend(error) => error,
+                PoolError::Backend(
+                    NoConnection::TooLate(Some(error)) | NoConnection::GaveUp(_, Some(error)),
+                ) => Arc::into_inner(error).unwrap_or(sqlx::Error::PoolTimedOut),
                 PoolError::Closed => sqlx::Error::PoolClosed,
                 _ => sqlx::Error::PoolTimedOut,
             })
@@ -175,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn lifetimes_differ_within_their_second_half() {
-        let manager = Manager::new(PgConnectOptions::new_without_pgpass()).expect("settings");
+        let manager = Manager::new(PgConnectOptions::new_without_pgpass());
         let manager = manager.lifetime(Duration::from_secs(100));
         let mut lifetimes = Vec::new();
         for nanos in 0..1000 {

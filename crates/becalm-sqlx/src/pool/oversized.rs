@@ -7,7 +7,7 @@ use sqlx::{Error, PgConnection, Row};
 /// The finding that processes x pool exceed what the server lets in.
 ///
 /// Then some pools never fill up, and dial for ever: 1,000 connections wanted of a server with 100 were 260 to 1,013 dials a second
-/// by sqlx's pools. Make the pools smaller, put a pooler such as PgBouncer between, or raise `max_connections`. Ask for it where
+/// by sqlx's pools. Make the pools smaller, put a pooler such as `PgBouncer` between, or raise `max_connections`. Ask for it where
 /// a program starts, and log what comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

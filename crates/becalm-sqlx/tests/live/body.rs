@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use becalm::preset::Preset;
 use becalm::{Backoff, Breaker, Policy, StopReason};
 use becalm_sqlx::{Database, Failed, Isolation, Tx};
 use sqlx::{Connection, Executor, PgConnection, PgPool};
@@ -71,7 +72,7 @@ async fn a_body_is_a_closure_that_borrows_or_a_function_and_runs_in_a_task() {
         return;
     };
     within(async {
-        let shop = Database::new(pool).expect("policies");
+        let shop = Database::new(pool);
         let (what, left) = (String::from("borrowed"), &Mutex::new(3));
         let borrowed = shop.transaction(|mut tx| {
             let what = &what;
@@ -104,7 +105,7 @@ async fn an_error_of_the_body_rolls_back_and_comes_out_as_it_is() {
         return;
     };
     within(async {
-        let shop = Database::new(pool).expect("policies");
+        let shop = Database::new(pool);
         let refused = shop.transaction(|mut tx| async move {
             insert(&mut tx, "never").await?;
             Err::<(), _>(ShopError::SoldOut)
@@ -140,7 +141,7 @@ async fn a_handle_that_is_kept_or_forgotten_is_an_error_and_nothing_is_committed
         return;
     };
     within(async {
-        let shop = Database::new(server.pool(2).await).expect("policies");
+        let shop = Database::new(server.pool(2).await);
         let kept = Arc::new(Mutex::new(None));
         let keep = shop.transaction(|mut tx| {
             let kept = Arc::clone(&kept);
@@ -183,7 +184,7 @@ async fn a_transaction_that_is_dropped_is_rolled_back_and_its_connection_serves_
         return;
     };
     within(async {
-        let shop = Database::new(pool).expect("policies");
+        let shop = Database::new(pool);
         let began = Notify::new();
         let hangs = shop.transaction(|mut tx| {
             let began = &began;
@@ -222,7 +223,7 @@ async fn the_connection_is_back_in_its_pool_while_the_transaction_waits() {
             .cap(Duration::from_secs(600))
             .jitter(becalm::Jitter::None);
         let shop = Database::builder(pool.clone()).conflicts(patient.retrier().expect("a policy"));
-        let shop = shop.build().expect("policies");
+        let shop = shop.build();
         let failed = Notify::new();
         let waits = shop.transaction(|mut tx| {
             let failed = &failed;
@@ -252,12 +253,17 @@ async fn conflicts_take_nothing_from_the_budget_of_outages_and_open_no_breaker()
     within(async {
         let outages = Policy::default().breaker(Breaker::consecutive(1));
         let outages = outages.builder().count_demand().build().expect("a policy");
-        let shop = Database::builder(pool).outages(outages.clone()).build();
-        let shop = shop.expect("policies");
+        let conflicts = Preset::by_name("contention")
+            .expect("a preset")
+            .policy()
+            .attempts(3);
+        let shop = Database::builder(pool).outages(outages.clone());
+        let shop = shop.conflicts(conflicts.retrier().expect("a policy"));
+        let shop = shop.build();
         let fails = shop.transaction(|mut tx| async move { conflict(&mut tx).await });
         let gave_up = fails.await.expect_err("it is always in the way");
         let ended = (gave_up.reason(), gave_up.attempts());
-        assert_eq!(ended, (StopReason::AttemptsExhausted, 20), "{gave_up}");
+        assert_eq!(ended, (StopReason::AttemptsExhausted, 3), "{gave_up}");
         assert!(matches!(gave_up.error(), Some(Failed::Body(_))));
         let demand = outages.demand().expect("it is counted");
         assert_eq!((demand.first_tries, demand.attempts), (1, 1));
@@ -275,7 +281,7 @@ async fn isolation_read_only_and_what_is_left_of_the_deadline_are_the_servers() 
     };
     within(async {
         let shop = Database::builder(pool).isolation(Isolation::RepeatableRead);
-        let shop = shop.build().expect("policies");
+        let shop = shop.build();
         let settings = |mut tx: Tx| async move {
             let ask = "SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only'), \
                  (SELECT setting::bigint FROM pg_settings WHERE name = 'statement_timeout')";
@@ -301,7 +307,7 @@ async fn a_deadline_ends_the_statement_on_the_server_too() {
         return;
     };
     within(async {
-        let shop = Database::new(pool).expect("policies");
+        let shop = Database::new(pool);
         let sleeps = |mut tx: Tx| async move { tx.execute("SELECT pg_sleep(600)").await };
         let cut = shop.transaction(sleeps).deadline(Duration::from_millis(400));
         let gave_up = cut.await.expect_err("it sleeps for ten minutes");

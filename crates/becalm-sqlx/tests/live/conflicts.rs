@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::server::{Postgres, run};
 use crate::within;
 
-const PAIRS: u64 = 5;
+const PAIRS: i64 = 5;
 
 fn counted(policy: Policy) -> Retrier {
     let retrier = policy.builder().count_demand().build();
@@ -54,10 +54,7 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
     let outages = counted(Policy::default());
     let conflicts = counted(Preset::by_name("contention").expect("a preset").policy());
     let database = Database::builder(server.pool(40).await).outages(outages.clone());
-    let database = database
-        .conflicts(conflicts.clone())
-        .build()
-        .expect("policies");
+    let database = database.conflicts(conflicts.clone()).build();
     let left = Arc::new(AtomicU64::new(transactions));
     let mut workers = JoinSet::new();
     for task in 0..tasks {
@@ -69,16 +66,16 @@ async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
                 .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take)
                 .is_ok()
             {
-                let drawn = random.next_u64() >> 32;
+                let drawn = i64::try_from(random.next_u64() >> 32).expect("32 bits");
                 let (pair, side) = (drawn % PAIRS, drawn / PAIRS % 2);
-                write(&database, pair.cast_signed(), side.cast_signed()).await;
+                write(&database, pair, side).await;
             }
         });
     }
     workers.join_all().await;
     let written = sqlx::query_scalar::<_, i64>("SELECT sum(value)::bigint FROM pair");
     let written = written.fetch_one(&mut server.plain().await).await;
-    assert_eq!(written.expect("a sum"), transactions.cast_signed());
+    assert_eq!(written.map(u64::try_from).expect("a sum"), Ok(transactions));
     let (of_outages, of_conflicts) = (outages.demand()?, conflicts.demand()?);
     let committed = (of_outages.first_tries, of_outages.attempts);
     assert_eq!(

@@ -1,5 +1,6 @@
 //! What follows when the answer to `COMMIT` is lost? Deterministic first, then by chance and in numbers.
 
+use std::future::IntoFuture;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ async fn shop() -> Option<Shop> {
     )
     .await;
     let proxy = Proxy::to(server.port()).await;
-    let database = Database::new(server::pool(proxy.port(), 2).await).expect("policies");
+    let database = Database::new(server::pool(proxy.port(), 2).await);
     Some(Shop {
         server,
         proxy,
@@ -118,8 +119,7 @@ async fn the_status_tells_what_was_committed_and_what_was_not() {
         .await;
         let blind = server::url(shop.proxy.port()).replace("shop@", "blind@");
         let blind = Shop {
-            database: Database::new(PgPool::connect(&blind).await.expect("a pool"))
-                .expect("policies"),
+            database: Database::new(PgPool::connect(&blind).await.expect("a pool")),
             ..shop
         };
         blind.proxy.lose_answers(1);
@@ -151,6 +151,49 @@ async fn after_a_crash_of_one_backend_committed_is_not_believed() {
             "{gave_up}"
         );
         assert_eq!(shop.done().await, [1]);
+    })
+    .await;
+}
+
+/// Postgres hands out the number of a transaction again that a crash has taken away before it was in the log. What this test calls the
+/// naive check is the witness: it would report as done what was lost.
+#[tokio::test]
+async fn after_a_crash_committed_may_be_said_of_another_and_is_not_believed() {
+    let Some(mut shop) = shop().await else { return };
+    within(async {
+        shop.proxy.lose_commits(1);
+        shop.proxy.hold_after_loss();
+        let number = &Mutex::new(None);
+        let write = shop.database.transaction(|mut tx| async move {
+            let ask = sqlx::query_scalar::<_, String>("SELECT pg_current_xact_id()::text");
+            let asked = ask.fetch_one(&mut *tx).await?;
+            *number.lock().expect("unpoisoned") = Some(asked);
+            Ok::<_, sqlx::Error>(())
+        });
+        let write = write.resolve(Status::new()).into_future();
+        let crash = async {
+            shop.proxy.is_held().await;
+            shop.server.kill();
+            shop.server.start_again().await;
+            let number = number.lock().expect("unpoisoned").clone();
+            let number = number.expect("it has one");
+            let mut plain = shop.server.plain().await;
+            let status = loop {
+                // Others take numbers, and so this one.
+                let take = sqlx::query("SELECT pg_current_xact_id()");
+                take.execute(&mut plain).await.expect("a number");
+                let naive = sqlx::query_scalar::<_, String>("SELECT pg_xact_status($1::xid8)");
+                match naive.bind(&number).fetch_one(&mut plain).await {
+                    Ok(status) => break status,
+                    Err(error) => assert!(error.to_string().contains("in the future"), "{error}"),
+                }
+            };
+            assert_eq!(status, "committed", "the witness");
+            shop.proxy.pass();
+        };
+        let (ended, ()) = tokio::join!(write, crash);
+        let gave_up = ended.expect_err("it is another's");
+        assert_eq!(gave_up.reason(), StopReason::NotIdempotent, "{gave_up}");
     })
     .await;
 }

@@ -20,6 +20,13 @@ struct State {
     cut: Notify,
 }
 
+impl State {
+    fn hold(&self) {
+        let holds = self.holds_after_loss.load(Ordering::SeqCst);
+        self.is_held.send_replace(holds);
+    }
+}
+
 /// Passes everything on, until it is told otherwise.
 pub struct Proxy {
     port: u16,
@@ -54,9 +61,15 @@ impl Proxy {
         self.state.commits.store(commits, Ordering::SeqCst);
     }
 
-    /// Once an answer was lost, new connections wait until [`pass`](Self::pass).
+    /// Once something was lost, new connections wait until [`pass`](Self::pass).
     pub fn hold_after_loss(&self) {
         self.state.holds_after_loss.store(true, Ordering::SeqCst);
+    }
+
+    /// Comes back when something was lost.
+    pub async fn is_held(&self) {
+        let mut is_held = self.state.is_held.subscribe();
+        let _ = is_held.wait_for(|is_held| *is_held).await;
     }
 
     pub fn pass(&self) {
@@ -98,6 +111,7 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         while let Ok(read @ 1..) = from_client.read(&mut piece).await {
             if piece[..read].windows(7).any(|words| words == b"COMMIT\0") {
                 if is_taken(&state.commits) {
+                    state.hold();
                     break;
                 }
                 loses_answer.fetch_or(is_taken(&state.answers), Ordering::SeqCst);
@@ -111,8 +125,7 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         let mut piece = vec![0; 4096];
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
             if loses_answer.load(Ordering::SeqCst) {
-                let holds = state.holds_after_loss.load(Ordering::SeqCst);
-                state.is_held.send_replace(holds);
+                state.hold();
                 break;
             }
             if !state.swallows.load(Ordering::SeqCst)

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use becalm::{Budget, Policy};
+use becalm::observe::About;
+use becalm::{Budget, Effect, Event, Observer, Policy};
 use becalm_sqlx::{Database, Failed, Marker, Resolve, Status};
 use sqlx::PgPool;
 use tokio::task::JoinSet;
@@ -38,6 +39,8 @@ enum Told {
 /// What was told, beside what the table says.
 #[derive(Debug, Default)]
 pub struct Found {
+    /// How many attempts were repeated that may have been committed.
+    repeated: u64,
     done: u64,
     failed: u64,
     in_doubt: u64,
@@ -51,6 +54,7 @@ pub struct Found {
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
+            repeated,
             done,
             failed,
             in_doubt,
@@ -61,7 +65,7 @@ impl fmt::Display for Found {
         } = self;
         write!(
             f,
-            "{done:>6} done, {failed:>4} failed, {in_doubt:>4} stopped in doubt ({in_doubt_committed} of them committed); \
+            "{done:>6} done, {repeated:>4} repeated in doubt, {failed:>4} failed, {in_doubt:>4} stopped in doubt ({in_doubt_committed} of them committed); \
              {twice} twice, {lost} lost, {misreported} reported as failed though committed"
         )
     }
@@ -89,11 +93,28 @@ impl Found {
     }
 }
 
+/// Counts what was repeated in doubt.
+#[derive(Debug, Clone, Default)]
+struct Repeated(Arc<AtomicU64>);
+
+impl Observer for Repeated {
+    fn on_event(&self, _: &About<'_>, event: &Event<'_>) {
+        if let Event::Retry {
+            effect: Effect::Unknown,
+            ..
+        } = event
+        {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
 struct World {
+    repeated: Repeated,
     server: Postgres,
-    next: Arc<AtomicU64>,
+    next: Arc<AtomicI64>,
     is_over: Arc<AtomicBool>,
-    tasks: JoinSet<Vec<(u64, Told)>>,
+    tasks: JoinSet<Vec<(i64, Told)>>,
 }
 
 /// So many writers, while a proxy swallows answers and cuts so many times.
@@ -102,7 +123,7 @@ pub async fn cut(way: &Way, writers: u32, cuts: u32) -> Option<Found> {
     let proxy = Proxy::to(world.server.port()).await;
     world.write(*way, writers, proxy.port()).await;
     for _ in 0..cuts {
-        sleep(Duration::from_millis(95)).await;
+        world.have_begun(i64::from(writers) * 3).await;
         proxy.swallow();
         sleep(Duration::from_millis(5)).await;
         proxy.cut();
@@ -116,11 +137,11 @@ pub async fn killed(way: &Way, writers: u32, times: u32) -> Option<Found> {
     let port = world.server.port();
     world.write(*way, writers, port).await;
     for _ in 0..times {
-        sleep(Duration::from_millis(300)).await;
+        world.have_begun(i64::from(writers) * 10).await;
         world.server.kill();
         world.server.start_again().await;
     }
-    sleep(Duration::from_millis(100)).await;
+    world.have_begun(i64::from(writers)).await;
     Some(world.found().await)
 }
 
@@ -136,6 +157,7 @@ impl World {
         )
         .await;
         Some(Self {
+            repeated: Repeated::default(),
             server,
             next: Arc::default(),
             is_over: Arc::default(),
@@ -155,8 +177,9 @@ impl World {
             Way::Status => Status::new().into(),
             Way::Marker => Marker::new().into(),
         };
-        let database = Database::builder(pool).outages(outages.retrier().expect("a policy"));
-        let database = database.resolve(resolve).build().expect("policies");
+        let outages = outages.builder().observer(self.repeated.clone()).build();
+        let database = Database::builder(pool).outages(outages.expect("a policy"));
+        let database = database.resolve(resolve).build();
         for _ in 0..writers {
             let (database, next) = (database.clone(), Arc::clone(&self.next));
             let is_over = Arc::clone(&self.is_over);
@@ -175,16 +198,27 @@ impl World {
         }
     }
 
+    /// Comes back when so many more have begun.
+    async fn have_begun(&self, more: i64) {
+        let enough = self.next.load(Ordering::SeqCst) + more;
+        while self.next.load(Ordering::SeqCst) < enough {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
     async fn found(self) -> Found {
         self.is_over.store(true, Ordering::SeqCst);
         let told = self.tasks.join_all().await;
         let mut plain = self.server.plain().await;
         let all = sqlx::query_scalar::<_, i64>("SELECT operation FROM effect");
-        let mut effects = HashMap::<u64, u64>::new();
+        let mut effects = HashMap::<i64, u64>::new();
         for operation in all.fetch_all(&mut plain).await.expect("rows") {
-            *effects.entry(operation.unsigned_abs()).or_default() += 1;
+            *effects.entry(operation).or_default() += 1;
         }
-        let mut found = Found::default();
+        let mut found = Found {
+            repeated: self.repeated.0.load(Ordering::SeqCst),
+            ..Found::default()
+        };
         for (operation, told) in told.into_iter().flatten() {
             let times = effects.get(&operation).copied().unwrap_or(0);
             found.twice += u64::from(times > 1);
@@ -209,9 +243,9 @@ impl World {
 
 const INSERT: &str = "INSERT INTO effect VALUES ($1)";
 
-async fn once(database: &Database<PgPool>, operation: u64) -> Told {
+async fn once(database: &Database<PgPool>, operation: i64) -> Told {
     let write = database.transaction(|mut tx| async move {
-        let insert = sqlx::query(INSERT).bind(operation.cast_signed());
+        let insert = sqlx::query(INSERT).bind(operation);
         insert.execute(&mut *tx).await.map(drop)
     });
     match write.await.map_err(becalm::GaveUp::into_error) {
@@ -222,12 +256,12 @@ async fn once(database: &Database<PgPool>, operation: u64) -> Told {
 }
 
 /// What people write who have read of `pg_xact_status`.
-async fn naively(pool: &PgPool, operation: u64) -> Told {
+async fn naively(pool: &PgPool, operation: i64) -> Told {
     loop {
         let Ok(mut tx) = pool.begin().await else {
             continue;
         };
-        let insert = sqlx::query(INSERT).bind(operation.cast_signed());
+        let insert = sqlx::query(INSERT).bind(operation);
         if insert.execute(&mut *tx).await.is_err() {
             continue;
         }
