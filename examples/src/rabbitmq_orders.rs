@@ -144,7 +144,7 @@ impl History {
 
     fn failed(self, charged: bool) -> Self {
         Self {
-            failed: self.failed + 1,
+            failed: self.failed.saturating_add(1),
             charged: self.charged + i64::from(charged),
             failed_at: wall(),
             ..self

@@ -263,6 +263,8 @@ async fn messages_of_one_key_stay_in_order_though_they_fail() {
         );
     }
     assert_eq!(dead(&server, "shipping").ids.len(), 1);
+    let entries: u64 = server.plain().xlen("orders").expect("a stream");
+    assert_eq!(entries, 0, "what is done is deleted");
     let left: Vec<String> = server.plain().keys("orders:shipping:h*").expect("keys");
     assert_eq!(
         left,
@@ -280,6 +282,10 @@ async fn victim() {
     };
     let redis = Connection::open(&url).expect("an address");
     let consumer = Consumer::builder(redis.clone(), "orders", "shipping").concurrency(5);
+    let consumer = match std::env::var("BECALM_ORDER_BY") {
+        Ok(field) => consumer.order_by(field),
+        Err(_) => consumer,
+    };
     let handler = move |_| {
         let mut redis = redis.clone();
         async move {
@@ -300,16 +306,19 @@ async fn victim() {
 
 /// A process that holds five messages.
 pub async fn victim_of(server: &Server) -> Child {
+    victim_with(server, None, 5).await
+}
+
+/// A process that has begun this many messages.
+async fn victim_with(server: &Server, order_by: Option<&str>, count: u64) -> Child {
     let mut victim = Command::new(std::env::current_exe().expect("a test"));
     victim.args(["--exact", "streams::victim", "--ignored"]);
     victim.env("BECALM_QUEUE", server.url());
-    let mut victim = victim
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it runs");
+    victim.envs(order_by.map(|field| ("BECALM_ORDER_BY", field)));
+    victim.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut victim = victim.spawn().expect("it runs");
     let mut redis = server.plain();
-    while redis.get::<_, Option<u64>>("begun").expect("a count") != Some(5) {
+    while redis.get::<_, Option<u64>>("begun").expect("a count") != Some(count) {
         assert_eq!(victim.try_wait().expect("it is ours"), None, "it has ended");
         sleep(millis(10)).await;
     }
@@ -558,4 +567,58 @@ fn settings_that_are_refused_say_what_to_write() {
     assert!(refused.to_string().contains("use 30s"));
     let invalid = Consume::default().pause(Breaker::consecutive(0));
     assert!(builder().consume(invalid).build().is_err());
+}
+
+#[tokio::test]
+async fn a_move_that_redis_refuses_loses_nothing() {
+    let server = Server::started(&[]);
+    publish(&server, 1, |_| String::new());
+    let () = server
+        .plain()
+        .set("orders:shipping:dead", "no stream")
+        .expect("it is set");
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let fails = move |message: Message| {
+        sees.add(&message);
+        async { Err(Fault(Failure::permanent())) }
+    };
+    // It is claimed, and decided about again.
+    run_until(vec![builder(&server, "shipping")], fails.clone(), || {
+        seen.len() >= 2
+    })
+    .await;
+    assert_eq!(pending(&server, "shipping"), 1);
+    let _: u64 = server
+        .plain()
+        .del("orders:shipping:dead")
+        .expect("it is deleted");
+    let is_dead = || dead(&server, "shipping").ids.len() == 1;
+    run_until(vec![builder(&server, "shipping")], fails, is_dead).await;
+    assert_eq!(pending(&server, "shipping"), 0);
+}
+
+#[tokio::test]
+async fn what_is_trimmed_away_holds_nobody_back() {
+    let server = Server::started(&[]);
+    let mut redis = server.plain();
+    let _: () = redis
+        .xgroup_create_mkstream("orders", "shipping", "0")
+        .expect("a group");
+    publish(&server, 3, |_| "one key".into());
+    let mut victim = victim_with(&server, Some("key"), 1).await;
+    victim.kill().expect("it runs");
+    victim.wait().expect("it ends");
+    let _: u64 = redis
+        .xtrim("orders", redis::streams::StreamMaxlen::Equals(0))
+        .expect("trimmed");
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let counts = move |message: Message| {
+        sees.add(&message);
+        async { Ok(()) }
+    };
+    let consumer = builder(&server, "shipping").order_by("key");
+    run_until(vec![consumer], counts, || seen.len() == 2).await;
+    assert_eq!(Vec::from_iter(seen.all().iter().map(|it| it.0)), [1, 2]);
 }

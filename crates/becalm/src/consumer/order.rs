@@ -123,6 +123,7 @@ mod tests {
             steps in proptest::collection::vec((any::<prop::sample::Index>(), 0..3_u8), 300),
             bound in 1..20_usize,
         ) {
+            let key_of = |id: u64| keys[usize::try_from(id).unwrap()];
             let mut order = OrderKeys::new(bound);
             // Taken and not done, in the order in which they came; and the next to be taken.
             let (mut held, mut next) = (Vec::<u64>::new(), 0_usize);
@@ -140,15 +141,15 @@ mod tests {
                 } else if !held.is_empty() {
                     let place = which.index(held.len());
                     let id = held[place];
-                    let key = keys[id as usize];
-                    let is_first = held.iter().position(|it| keys[*it as usize] == key) == Some(place);
+                    let key = key_of(id);
+                    let is_first = held.iter().position(|it| key_of(*it) == key) == Some(place);
                     let turn = order.begin(key, id);
                     prop_assert_eq!(turn, if is_first { Turn::Now } else { Turn::Held });
                     if turn == Turn::Now && what == 1 {
                         prop_assert!(last[usize::from(key)] < Some(id));
                         last[usize::from(key)] = Some(id);
                         held.remove(place);
-                        let successor = held.iter().copied().find(|it| keys[*it as usize] == key);
+                        let successor = held.iter().copied().find(|it| key_of(*it) == key);
                         prop_assert_eq!(order.done(&key, id), successor);
                     }
                 }

@@ -87,7 +87,7 @@ proptest! {
         let histories = world.run();
         for (history, message) in histories.iter().zip(&world.messages) {
             // As one outage may charge it once, by what has failed before it.
-            let is_charged_enough = history.charged_at.len() as u32 >= world.consume.policy.attempts;
+            let is_charged_enough = history.charged_at.len() >= world.consume.policy.attempts as usize;
             prop_assert!(
                 message.is_poison || history.is_handled() || is_charged_enough,
                 "{history:?}"

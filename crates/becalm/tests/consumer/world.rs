@@ -153,7 +153,7 @@ impl World {
             history.deliveries.push(now);
             let delivery = Delivery::default()
                 .failed(history.failed)
-                .charged(history.charged_at.len() as u32)
+                .charged(u32::try_from(history.charged_at.len()).expect("few"))
                 .age(Duration::from_millis(
                     now - self.messages[message].published,
                 ))
@@ -214,7 +214,9 @@ impl World {
         assert_eq!(before, None, "it ends twice");
         if let Some(key) = self.messages[message].key {
             let next = queue.order.done(&key, message as u64);
-            queue.waiting.extend(next.map(|next| next as usize));
+            queue
+                .waiting
+                .extend(next.map(|next| usize::try_from(next).expect("a place")));
         }
     }
 }
