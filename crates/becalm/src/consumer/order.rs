@@ -131,12 +131,11 @@ mod tests {
             for (which, what) in steps {
                 prop_assert!(order.len() <= bound);
                 if what == 0 && next < keys.len() {
-                    match order.begin(keys[next], next as u64) {
-                        Turn::NoRoom => prop_assert_eq!(order.len(), bound),
-                        _ => {
-                            held.push(next as u64);
-                            next += 1;
-                        }
+                    if order.begin(keys[next], next as u64) == Turn::NoRoom {
+                        prop_assert_eq!(order.len(), bound);
+                    } else {
+                        held.push(next as u64);
+                        next += 1;
                     }
                 } else if !held.is_empty() {
                     let place = which.index(held.len());

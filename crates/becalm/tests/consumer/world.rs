@@ -88,17 +88,18 @@ impl World {
     pub fn run(&self) -> Vec<History> {
         let mut random = SplitMix64::new(self.seed);
         let machine = || Consumer::new(self.consume.clone()).expect("valid settings");
-        let mut workers = Vec::from_iter((0..self.consumers).map(|_| Worker {
+        let workers = (0..self.consumers).map(|_| Worker {
             machine: machine(),
             running: Vec::new(),
-        }));
+        });
+        let mut workers: Vec<_> = workers.collect();
         let mut queue = Queue {
             waiting: VecDeque::new(),
             delayed: BTreeMap::new(),
             order: OrderKeys::new(10_000),
             histories: vec![History::default(); self.messages.len()],
         };
-        let mut published = Vec::from_iter(0..self.messages.len());
+        let mut published = (0..self.messages.len()).collect::<Vec<_>>();
         published.sort_by_key(|it| self.messages[*it].published);
         let mut published = VecDeque::from(published);
         let mut now = 0;
@@ -158,9 +159,8 @@ impl World {
                     now - self.messages[message].published,
                 ))
                 .since_failed(history.failed_at.map(|at| Duration::from_millis(now - at)));
-            let running = match worker.machine.begin(delivery, at(now)) {
-                Some(running) => running,
-                None => panic!("{take:?}"),
+            let Some(running) = worker.machine.begin(delivery, at(now)) else {
+                panic!("{take:?}");
             };
             assert_eq!(running.is_probe(), take == Take::One);
             let probes = worker.running.iter().filter(|it| it.2.is_probe());
