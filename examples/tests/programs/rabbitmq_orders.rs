@@ -84,7 +84,8 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
         return;
     }
     let rabbitmq = RabbitMq::started().await;
-    let connect = || Connection::connect(&rabbitmq.url(), ConnectionProperties::default());
+    let url = rabbitmq.url();
+    let connect = || Connection::connect(&url, ConnectionProperties::default());
     let connection = connect().await.expect("it is ready");
     let channel = connection.create_channel().await.expect("a channel");
     declare(&channel).await.expect("queues");
