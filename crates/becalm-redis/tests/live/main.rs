@@ -3,7 +3,13 @@
 mod driver;
 mod fleet;
 mod proxy;
+#[cfg(feature = "streams")]
+mod queue;
 mod server;
+#[cfg(feature = "streams")]
+mod streams;
 mod table;
+#[cfg(feature = "rustls")]
+mod tls;
 mod twice;
 mod words;
