@@ -18,7 +18,7 @@ struct Weather {
     lost: f64,
     repeated: f64,
     /// The longest time of a message, in ticks.
-    delay: u64,
+    delay: u32,
     crashes: f64,
     flushes: f64,
     /// How often the store goes away for some seconds.
@@ -28,7 +28,7 @@ struct Weather {
 fn any_weather() -> impl Strategy<Value = Weather> {
     let rare = || prop_oneof![2 => Just(0.0), 1 => 0.0..0.3_f64];
     let often = || prop_oneof![1 => Just(0.0), 2 => 0.0..0.7_f64];
-    let sizes = (any::<u64>(), 1..8_usize, 1.0..40.0_f64, 0..25_u64);
+    let sizes = (any::<u64>(), 1..8_usize, 1.0..40.0_f64, 0..25_u32);
     (sizes, often(), often(), rare(), rare(), rare()).prop_map(
         |((seed, processes, burst, delay), lost, repeated, crashes, flushes, outages)| Weather {
             seed,
@@ -45,8 +45,8 @@ fn any_weather() -> impl Strategy<Value = Weather> {
 }
 
 const TICK: Duration = Duration::from_millis(20);
-const TICKS_PER_SECOND: u64 = 50;
-const TICKS: u64 = 30 * TICKS_PER_SECOND;
+const TICKS_PER_SECOND: u32 = 50;
+const TICKS: u32 = 30 * TICKS_PER_SECOND;
 const RATIO: f64 = 0.1;
 
 struct Process {
@@ -54,14 +54,14 @@ struct Process {
     exchanges: Exchanges,
     life: u32,
     /// Calls that end well, and that fail, in a tick; both change now and then.
-    well: f64,
-    badly: f64,
+    well: u32,
+    badly: u32,
 }
 
 /// A message on its way.
 #[derive(Debug, Clone, Copy)]
 struct Message {
-    due: u64,
+    due: u32,
     process: usize,
     life: u32,
     exchange: Exchange,
@@ -92,7 +92,12 @@ impl World {
     }
 
     fn unit(&mut self) -> f64 {
-        (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        f64::from(self.below(u32::MAX)) / f64::from(u32::MAX)
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        let high = self.random.next_u64() >> 32;
+        ((high * u64::from(bound)) >> 32) as u32
     }
 
     fn born(&mut self, now: Instant, life: u32) -> Process {
@@ -102,18 +107,18 @@ impl World {
             budget,
             exchanges,
             life,
-            well: 0.0,
-            badly: 0.0,
+            well: 0,
+            badly: 0,
         }
     }
 
     /// Sends a message on its way, once, several times or never.
-    fn send(&mut self, weather: &Weather, now: u64, message: Message) {
+    fn send(&mut self, weather: &Weather, now: u32, message: Message) {
         if self.chance(weather.lost) {
             return;
         }
         loop {
-            let late = (self.unit() * (weather.delay + 1) as f64) as u64;
+            let late = self.below(weather.delay + 1);
             let due = now + late;
             self.messages.push(Message { due, ..message });
             if !self.chance(weather.repeated) {
@@ -122,8 +127,8 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, weather: &Weather, now: u64) {
-        let at = Instant::ZERO.after(TICK * u32::try_from(now).expect("few"));
+    fn deliver(&mut self, weather: &Weather, now: u32) {
+        let at = Instant::ZERO.after(TICK * now);
         loop {
             // Of those that are due any may be the first.
             let due = |message: &Message| message.due <= now;
@@ -152,10 +157,10 @@ impl World {
         }
     }
 
-    fn tick(&mut self, weather: &Weather, now: u64) -> Tick {
-        let at = Instant::ZERO.after(TICK * u32::try_from(now).expect("few"));
+    fn tick(&mut self, weather: &Weather, now: u32) -> Tick {
+        let at = Instant::ZERO.after(TICK * now);
         let mut tick = Tick::default();
-        let in_tick = |rate: f64| rate / TICKS_PER_SECOND as f64;
+        let in_tick = |rate: f64| rate / f64::from(TICKS_PER_SECOND);
         if self.chance(in_tick(weather.flushes)) {
             self.bucket = Bucket::default();
             tick.flushes += 1;
@@ -172,18 +177,20 @@ impl World {
                 tick.births += 1;
             }
             if is_new || self.chance(in_tick(0.3)) {
-                let (well, badly) = (self.unit(), self.unit());
+                let (well, badly) = (self.below(14), self.below(14));
                 let process = &mut self.processes[index];
-                process.well = if well < 0.3 { 0.0 } else { well * 10.0 };
-                process.badly = if badly < 0.3 { 0.0 } else { badly * 10.0 };
+                // None at all, now and then.
+                process.well = well.saturating_sub(4);
+                process.badly = badly.saturating_sub(4);
             }
-            let [well, badly] = [self.unit(), self.unit()];
+            let Process { well, badly, .. } = self.processes[index];
+            let [well, badly] = [well, badly].map(|mean| self.below(2 * mean + 1));
             let process = &mut self.processes[index];
-            for _ in 0..(process.well + well) as u32 {
+            for _ in 0..well {
                 process.budget.deposit(at);
                 tick.earned += 1;
             }
-            for _ in 0..(process.badly + badly) as u32 {
+            for _ in 0..badly {
                 let paid = process.budget.withdraw(at, &Failure::transient());
                 tick.granted += u32::from(paid.is_some());
             }
@@ -241,8 +248,8 @@ proptest! {
         let history = history(&weather);
         // The longest time between two exchanges: one that is lost is given up after two periods.
         let between = if weather.lost > 0.0 { 100 } else { 55 };
-        let share = share(&history, between + 2 * usize::try_from(weather.delay).unwrap());
-        let constant = weather.burst.max(1.0 + RATIO) + weather.processes as f64 + share;
+        let share = share(&history, between + 2 * weather.delay as usize);
+        let constant = weather.burst.max(1.0 + RATIO) + f64::from(u32::try_from(weather.processes).unwrap()) + share;
         let mut worst = f64::MIN;
         let mut here = 0.0_f64;
         for tick in &history {
