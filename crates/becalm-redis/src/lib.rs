@@ -47,3 +47,8 @@ pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
+
+// The examples of the page are tested like all others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/redis.md")]
+struct Page;
