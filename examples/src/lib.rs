@@ -11,6 +11,7 @@ pub mod grpc_orders;
 pub mod hyper_client;
 pub mod orders_service;
 pub mod postgres_orders;
+pub mod rabbitmq_orders;
 pub mod redis_counter;
 pub mod reqwest_client;
 pub mod smol_client;

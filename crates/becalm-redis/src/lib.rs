@@ -39,7 +39,10 @@ mod counted;
 mod dedicated;
 mod dial;
 mod failed;
+mod fleet_budget;
 mod gathered;
+#[cfg(feature = "streams")]
+pub mod streams;
 #[cfg(feature = "rustls")]
 mod tls;
 
@@ -47,6 +50,7 @@ pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
+pub use fleet_budget::FleetBucket;
 
 // The examples of the page are tested like all others.
 #[cfg(doctest)]

@@ -52,6 +52,7 @@ pub mod budget;
 pub mod bulkhead;
 pub mod call;
 pub mod classify;
+pub mod consumer;
 mod decide;
 mod delay;
 pub mod duration;
@@ -126,6 +127,8 @@ mod pages {
     struct Layers;
     #[doc = include_str!("../../../docs/policy-files.md")]
     struct PolicyFiles;
+    #[doc = include_str!("../../../docs/queues.md")]
+    struct Queues;
     #[doc = include_str!("../../../docs/which-protection.md")]
     struct WhichProtection;
 }

@@ -10,6 +10,7 @@ mod grpc_orders;
 mod hyper_client;
 mod load;
 mod postgres_orders;
+mod rabbitmq_orders;
 mod recorder;
 mod redis_counter;
 mod redis_herd;

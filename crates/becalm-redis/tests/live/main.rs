@@ -1,8 +1,13 @@
 //! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
 
 mod driver;
+mod fleet;
 mod proxy;
+#[cfg(feature = "streams")]
+mod queue;
 mod server;
+#[cfg(feature = "streams")]
+mod streams;
 mod table;
 #[cfg(feature = "rustls")]
 mod tls;

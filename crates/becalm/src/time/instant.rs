@@ -32,6 +32,12 @@ impl Instant {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
+    /// The point this much earlier; the clock's zero where that is later.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(duration)))
+    }
+
     /// The time from `earlier` to here; zero if `earlier` is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

@@ -5,6 +5,7 @@ pub mod envoy;
 pub mod lines;
 pub mod nginx;
 pub mod postgres;
+pub mod rabbitmq;
 pub mod redis;
 pub mod websockets;
 

@@ -16,14 +16,13 @@ mod variant;
 mod worker;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::reports::{REPORTS, ReportFlags, Reports};
 use super::ws::child;
-use super::ws::reports::Reports;
-use super::{REPORTS, ended_by, tell, watch_for_signals};
+use super::{ended_by, tell, watch_for_signals};
 use crate::again;
 use course::Broken;
 use judgement::{Contender, judge};
@@ -49,23 +48,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = variant::NAMES, help_heading = COURSE)]
     only: Vec<String>,
 
-    /// Where the report goes: one HTML file that needs no other
-    #[arg(long, value_name = "FILE", default_value = "becalm-drill.html", help_heading = REPORTS)]
-    html: PathBuf,
-
-    /// Writes no HTML report
-    #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
-    no_html: bool,
-
-    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        help_heading = REPORTS
-    )]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFlags,
 
     /// Shows nothing while the drill runs
     #[arg(long, short, help_heading = REPORTS)]
@@ -99,9 +83,8 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCod
 pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let setup = &args.setup;
     setup.validate().map_err(|invalid| invalid.to_string())?;
-    let html = (!args.no_html).then_some(&*args.html);
-    let reports = Reports::open(html, args.json.as_deref())?;
-    let stream = reports.stream();
+    let reports = Reports::open(&args.reports)?;
+    let stream = args.reports.stream();
     let command = again::line(std::env::args().skip(1));
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
@@ -129,11 +112,10 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let judgement = judge(&contenders, setup);
     let table = outcome::table(&contenders).to_terminal(stream.painter());
     tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
-    let document = document::document(setup, &command, &contenders, &judgement);
-    let document =
-        document.map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
+    let document = document::document(setup, &command, &contenders, &judgement)?;
     let page = page::page(setup, &command, &contenders, &judgement);
-    reports.write(&page, document, &command)?;
+    reports.write(&page, &document)?;
+    stream.write(&format!("again:  {command}\n"));
     let failed = args.strict && !judgement.as_expected;
     Ok(ExitCode::from(u8::from(failed)))
 }

@@ -1,0 +1,561 @@
+//! Does a consumer of a stream lose nothing, keep order and share with others?
+
+use std::collections::HashMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use becalm::consumer::{Consume, Settle};
+use becalm::{Breaker, Cancel, Failure, Jitter, Policy};
+use becalm_redis::Connection;
+use becalm_redis::streams::{Builder, Consumer, InvalidConsumer, Message};
+use redis::Commands;
+use redis::streams::{StreamInfoConsumersReply, StreamPendingReply, StreamRangeReply};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::server::Server;
+
+pub type Outcome = Result<(), Fault>;
+
+/// What the handlers of these tests fail with.
+#[derive(Debug)]
+pub struct Fault(pub Failure);
+
+impl becalm::Classify for Fault {
+    fn classify(&self) -> Failure {
+        self.0
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the {} fault", self.0.class.as_str())
+    }
+}
+
+pub fn down() -> Outcome {
+    Err(Fault(Failure::transient()))
+}
+
+pub fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Quick, with a pause up to this.
+pub fn consume(age: Duration, open_max: Duration) -> Consume {
+    let policy = Policy::exponential(millis(50)).cap(millis(1_000));
+    let policy = policy.jitter(Jitter::Equal).attempts(5).deadline(age);
+    let pause = Breaker::consecutive(3).open(millis(200)).open_max(open_max);
+    Consume::new(policy).pause(pause.successes(1))
+}
+
+pub fn builder(server: &Server, group: &str) -> Builder {
+    let redis = Connection::open(&server.url()).expect("an address");
+    let quick = consume(Duration::from_secs(20), millis(400));
+    let builder = Consumer::builder(redis, "orders", group);
+    builder.consume(quick).claim_after(millis(300))
+}
+
+/// Publishes this many, numbered from 0, with their number as text.
+fn publish(server: &Server, count: usize, key: impl Fn(usize) -> String) {
+    let mut redis = server.plain();
+    for number in 0..count {
+        let fields = [("number", number.to_string()), ("key", key(number))];
+        let _: String = redis.xadd("orders", "*", &fields).expect("it is published");
+    }
+}
+
+pub fn number(message: &Message) -> usize {
+    let number = message.text("number").expect("it has a number");
+    number.parse().expect("a number")
+}
+
+/// Runs these consumers until it is so, and stops them.
+pub async fn run_until<F, R>(builders: Vec<Builder>, handler: F, is_over: impl Fn() -> bool)
+where
+    F: Fn(Message) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Outcome> + Send + 'static,
+{
+    let stop = Cancel::new();
+    let mut running = JoinSet::new();
+    for builder in builders {
+        let consumer = builder.build().expect("valid settings");
+        running.spawn(consumer.run(stop.clone(), handler.clone()));
+    }
+    let began = Instant::now();
+    while !is_over() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it takes too long"
+        );
+        sleep(millis(5)).await;
+    }
+    stop.cancel();
+    for ended in running.join_all().await {
+        ended.expect("Redis refuses nothing");
+    }
+}
+
+/// The dead letters of a group.
+pub fn dead(server: &Server, group: &str) -> StreamRangeReply {
+    let key = format!("orders:{group}:dead");
+    server.plain().xrange_all(key).expect("a stream")
+}
+
+fn pending(server: &Server, group: &str) -> usize {
+    let pending: StreamPendingReply = server.plain().xpending("orders", group).expect("a group");
+    pending.count()
+}
+
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<(usize, u32, u32)>>>);
+
+impl Seen {
+    /// Number, attempt, charges.
+    fn add(&self, message: &Message) {
+        let delivery = message.delivery();
+        let seen = (number(message), delivery.attempt(), delivery.charged);
+        self.0.lock().expect("unpoisoned").push(seen);
+    }
+
+    fn all(&self) -> Vec<(usize, u32, u32)> {
+        self.0.lock().expect("unpoisoned").clone()
+    }
+
+    fn len(&self) -> usize {
+        self.0.lock().expect("unpoisoned").len()
+    }
+}
+
+#[tokio::test]
+async fn what_fails_comes_back_with_its_history_and_ends_among_the_dead() {
+    let server = Server::started(&[]);
+    publish(&server, 4, |_| String::new());
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let settled = Arc::<Mutex<Vec<Settle>>>::default();
+    let told = Arc::clone(&settled);
+    let consumer = builder(&server, "shipping").concurrency(1);
+    let consumer =
+        consumer.observe(move |_, settle| told.lock().expect("unpoisoned").push(*settle));
+    let handler = move |message: Message| {
+        sees.add(&message);
+        async move {
+            match (number(&message), message.delivery().attempt()) {
+                (1, _) => Err(Fault(Failure::permanent())),
+                (2, 1) => panic!("in a handler"),
+                (3, 1..=2) => down(),
+                _ => Ok(()),
+            }
+        }
+    };
+    let over = || seen.len() >= 7 && pending(&server, "shipping") == 0;
+    run_until(vec![consumer], handler, over).await;
+    let seen = seen.all();
+    assert_eq!(seen[..4], [(0, 1, 0), (1, 1, 0), (2, 1, 0), (3, 1, 0)]);
+    assert_eq!(seen.iter().filter(|it| it.0 == 3).count(), 3);
+    assert_eq!(seen.len(), 7);
+    let dead = dead(&server, "shipping");
+    let [letter] = &dead.ids[..] else {
+        panic!("{dead:?}");
+    };
+    for (field, value) in [
+        ("becalm-reason", "permanent"),
+        ("becalm-error", "the permanent fault"),
+        ("becalm-failed", "1"),
+        ("becalm-charged", "0"),
+        ("number", "1"),
+    ] {
+        assert_eq!(letter.get(field), Some(value.to_owned()), "{field}");
+    }
+    let first: StreamRangeReply = server.plain().xrange_all("orders").expect("a stream");
+    assert_eq!(letter.get("becalm-id"), Some(first.ids[1].id.clone()));
+    let acks = settled
+        .lock()
+        .expect("unpoisoned")
+        .iter()
+        .filter(|it| **it == Settle::Ack)
+        .count();
+    assert_eq!(acks, 3);
+    let left: u64 = server
+        .plain()
+        .xlen("orders:shipping:again")
+        .expect("a stream");
+    assert_eq!(left, 0, "what came back is deleted");
+}
+
+#[tokio::test]
+async fn groups_do_not_see_what_comes_back_to_others() {
+    let server = Server::started(&[]);
+    publish(&server, 5, |_| String::new());
+    let (first, second) = (Seen::default(), Seen::default());
+    let sees = first.clone();
+    let fails = move |message: Message| {
+        sees.add(&message);
+        async move {
+            if message.delivery().attempt() == 1 {
+                down()
+            } else {
+                Ok(())
+            }
+        }
+    };
+    run_until(vec![builder(&server, "shipping")], fails, || {
+        first.len() >= 10
+    })
+    .await;
+    let sees = second.clone();
+    let counts = move |message: Message| {
+        sees.add(&message);
+        async { Ok(()) }
+    };
+    let deletes = builder(&server, "billing").delete(true);
+    let is_empty = || server.plain().xlen::<_, u64>("orders").expect("a stream") == 0;
+    run_until(vec![deletes], counts, is_empty).await;
+    assert_eq!(
+        second.all(),
+        Vec::from_iter((0..5).map(|number| (number, 1, 0)))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_of_one_key_stay_in_order_though_they_fail() {
+    const COUNT: usize = 90;
+    let server = Server::started(&[]);
+    publish(&server, COUNT, |number| format!("key {}", number % 5));
+    let handled = Arc::<Mutex<Vec<usize>>>::default();
+    let running = Arc::<Mutex<HashMap<usize, usize>>>::default();
+    let done = Arc::clone(&handled);
+    let handler = move |message: Message| {
+        let (done, running) = (Arc::clone(&done), Arc::clone(&running));
+        async move {
+            let number = number(&message);
+            let before = running
+                .lock()
+                .expect("unpoisoned")
+                .insert(number % 5, number);
+            assert_eq!(before, None, "{number} runs beside it");
+            sleep(millis(2)).await;
+            running.lock().expect("unpoisoned").remove(&(number % 5));
+            // A third fails at first, one of them for good.
+            match (number, number % 3, message.delivery().attempt()) {
+                (33, _, _) => return Err(Fault(Failure::permanent())),
+                (_, 0, 1) => return down(),
+                _ => done.lock().expect("unpoisoned").push(number),
+            }
+            Ok(())
+        }
+    };
+    let consumers = (0..3).map(|_| builder(&server, "shipping").order_by("key"));
+    let consumers = consumers.map(|it| it.concurrency(4).delete(true)).collect();
+    let over = || handled.lock().expect("unpoisoned").len() >= COUNT - 1;
+    run_until(consumers, handler, over).await;
+    let handled = handled.lock().expect("unpoisoned");
+    for key in 0..5 {
+        let of_key = handled.iter().filter(|it| **it % 5 == key);
+        assert!(
+            of_key.clone().is_sorted(),
+            "{:?}",
+            of_key.collect::<Vec<_>>()
+        );
+    }
+    assert_eq!(dead(&server, "shipping").ids.len(), 1);
+    let left: Vec<String> = server.plain().keys("orders:shipping:h*").expect("keys");
+    assert_eq!(
+        left,
+        Vec::<String>::new(),
+        "nobody is held, and nobody holds"
+    );
+}
+
+/// As the test's own process: it takes five messages, says so, and never ends with them.
+#[tokio::test]
+#[ignore = "another test runs it, to kill it"]
+async fn victim() {
+    let Ok(url) = std::env::var("BECALM_QUEUE") else {
+        return;
+    };
+    let redis = Connection::open(&url).expect("an address");
+    let consumer = Consumer::builder(redis.clone(), "orders", "shipping").concurrency(5);
+    let handler = move |_| {
+        let mut redis = redis.clone();
+        async move {
+            let _: u64 = redis::AsyncCommands::incr(&mut redis, "begun", 1)
+                .await
+                .expect("counted");
+            sleep(Duration::from_secs(60)).await;
+            Ok::<_, Fault>(())
+        }
+    };
+    let ended = consumer
+        .build()
+        .expect("valid")
+        .run(Cancel::new(), handler)
+        .await;
+    panic!("{ended:?}");
+}
+
+/// A process that holds five messages.
+pub async fn victim_of(server: &Server) -> Child {
+    let mut victim = Command::new(std::env::current_exe().expect("a test"));
+    victim.args(["--exact", "streams::victim", "--ignored"]);
+    victim.env("BECALM_QUEUE", server.url());
+    let mut victim = victim
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let mut redis = server.plain();
+    while redis.get::<_, Option<u64>>("begun").expect("a count") != Some(5) {
+        assert_eq!(victim.try_wait().expect("it is ours"), None, "it has ended");
+        sleep(millis(10)).await;
+    }
+    victim
+}
+
+#[tokio::test]
+async fn a_consumer_that_is_killed_in_the_middle_loses_nothing_and_charges_nothing() {
+    let server = Server::started(&[]);
+    publish(&server, 5, |_| String::new());
+    let mut victim = victim_of(&server).await;
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let counts = move |message: Message| {
+        sees.add(&message);
+        async { Ok(()) }
+    };
+    victim.kill().expect("it runs"); // SIGKILL
+    victim.wait().expect("it ends");
+    let is_over = || seen.len() == 5 && pending(&server, "shipping") == 0;
+    run_until(vec![builder(&server, "shipping")], counts, is_over).await;
+    let mut seen = seen.all();
+    seen.sort_unstable();
+    assert_eq!(seen, Vec::from_iter((0..5).map(|number| (number, 1, 0))));
+}
+
+#[tokio::test]
+async fn a_handler_that_takes_long_keeps_its_message_and_a_bound_ends_it() {
+    let server = Server::started(&[]);
+    publish(&server, 2, |_| String::new());
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let ended = Arc::<AtomicUsize>::default();
+    let ends = Arc::clone(&ended);
+    // Four times as long as a claim takes.
+    let slow = move |message: Message| {
+        sees.add(&message);
+        let ends = Arc::clone(&ends);
+        async move {
+            sleep(millis(1_200)).await;
+            ends.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+    };
+    let consumers = || vec![builder(&server, "shipping"), builder(&server, "shipping")];
+    let over = || ended.load(Ordering::SeqCst) == 2 && pending(&server, "shipping") == 0;
+    run_until(consumers(), slow, over).await;
+    assert_eq!(seen.len(), 2, "each began once");
+
+    let mut bounded = consume(millis(800), millis(200));
+    bounded.policy = bounded.policy.attempt_timeout(millis(20));
+    publish(&server, 1, |_| String::new());
+    let hangs = |_| async {
+        std::future::pending::<()>().await;
+        Ok(())
+    };
+    let over = || dead(&server, "shipping").ids.len() == 1;
+    run_until(
+        vec![builder(&server, "shipping").consume(bounded)],
+        hangs,
+        over,
+    )
+    .await;
+    let dead = dead(&server, "shipping");
+    assert_eq!(
+        dead.ids[0].get("becalm-error"),
+        Some("the handler took too long".to_owned())
+    );
+    assert_eq!(
+        dead.ids[0].get("becalm-reason"),
+        Some("deadline_exceeded".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn what_runs_is_finished_when_it_is_stopped_and_the_rest_is_left_to_others() {
+    let server = Server::started(&[]);
+    publish(&server, 6, |_| String::new());
+    let (gate, begun) = (Arc::new(Semaphore::new(0)), Arc::<AtomicUsize>::default());
+    let (opens, begins) = (Arc::clone(&gate), Arc::clone(&begun));
+    let waits = move |_| {
+        let (gate, begun) = (Arc::clone(&opens), Arc::clone(&begins));
+        async move {
+            begun.fetch_add(1, Ordering::SeqCst);
+            gate.acquire().await.expect("open").forget();
+            Ok::<_, Fault>(())
+        }
+    };
+    let stop = Cancel::new();
+    let consumer = builder(&server, "shipping")
+        .concurrency(2)
+        .build()
+        .expect("valid");
+    let running = tokio::spawn(consumer.run(stop.clone(), waits));
+    while begun.load(Ordering::SeqCst) < 2 {
+        sleep(millis(5)).await;
+    }
+    stop.cancel();
+    gate.add_permits(2);
+    running.await.expect("no panic").expect("it ends well");
+    assert_eq!(
+        (begun.load(Ordering::SeqCst), pending(&server, "shipping")),
+        (2, 0)
+    );
+    let info: StreamInfoConsumersReply = server
+        .plain()
+        .xinfo_consumers("orders", "shipping")
+        .expect("a group");
+    assert_eq!(info.consumers.len(), 0, "it has left");
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let counts = move |message: Message| {
+        sees.add(&message);
+        async { Ok(()) }
+    };
+    run_until(vec![builder(&server, "shipping")], counts, || {
+        seen.len() == 4
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_is_killed_and_comes_back_loses_no_message() {
+    let mut server = Server::started(&[]);
+    publish(&server, 200, |_| String::new());
+    let seen = Seen::default();
+    let sees = seen.clone();
+    let handler = move |message: Message| {
+        sees.add(&message);
+        async move {
+            sleep(millis(5)).await;
+            if number(&message) % 10 == 0 && message.delivery().attempt() == 1 {
+                down()
+            } else {
+                Ok(())
+            }
+        }
+    };
+    let stop = Cancel::new();
+    let mut running = JoinSet::new();
+    for _ in 0..2 {
+        let consumer = builder(&server, "shipping")
+            .concurrency(4)
+            .build()
+            .expect("valid");
+        running.spawn(consumer.run(stop.clone(), handler.clone()));
+    }
+    while seen.len() < 40 {
+        sleep(millis(5)).await;
+    }
+    server.kill();
+    sleep(millis(100)).await;
+    server.start();
+    let is_left = |server: &Server| {
+        let mut redis = server.plain();
+        let later: u64 = redis.zcard("orders:shipping:later").expect("a set");
+        let again: u64 = redis.xlen("orders:shipping:again").expect("a stream");
+        pending(server, "shipping") > 0 || later + again > 0
+    };
+    let numbers = |seen: &Seen| {
+        let mut numbers = Vec::from_iter(seen.all().iter().map(|it| it.0));
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.len()
+    };
+    let began = Instant::now();
+    while numbers(&seen) < 200 || is_left(&server) {
+        assert!(
+            began.elapsed() < Duration::from_secs(40),
+            "{} of 200",
+            numbers(&seen)
+        );
+        sleep(millis(20)).await;
+    }
+    stop.cancel();
+    running
+        .join_all()
+        .await
+        .into_iter()
+        .for_each(|ended| ended.expect("it ends well"));
+    assert_eq!(dead(&server, "shipping").ids.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_kills_no_good_message_and_sends_few() {
+    const COUNT: usize = 150;
+    let server = Server::started(&[]);
+    let is_down = Arc::new(AtomicBool::new(false));
+    let (good, failed) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let is_poison = |number: usize| number % 30 == 17;
+    let (down_now, done, fails) = (Arc::clone(&is_down), Arc::clone(&good), Arc::clone(&failed));
+    let handler = move |message: Message| {
+        let is_down = down_now.load(Ordering::SeqCst);
+        let number = number(&message);
+        if is_poison(number) {
+            return std::future::ready(down());
+        }
+        let counter = if is_down { &fails } else { &done };
+        counter.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(if is_down { down() } else { Ok(()) })
+    };
+    let url = server.url();
+    let outage = tokio::task::spawn_blocking(move || {
+        let client = redis::Client::open(url).expect("an address");
+        let mut redis = client.get_connection().expect("it is there");
+        let began = Instant::now();
+        for number in 0..COUNT {
+            let fields = [("number", number.to_string())];
+            let _: String = redis.xadd("orders", "*", &fields).expect("it is published");
+            is_down.store((30..COUNT - 1).contains(&number), Ordering::SeqCst);
+            std::thread::sleep(millis(10));
+        }
+        began.elapsed()
+    });
+    let short = consume(Duration::from_secs(6), millis(1_000));
+    let consumers = (0..3).map(|_| {
+        builder(&server, "shipping")
+            .concurrency(1)
+            .consume(short.clone())
+    });
+    let over = || good.load(Ordering::SeqCst) >= 145 && dead(&server, "shipping").ids.len() == 5;
+    run_until(consumers.collect(), handler, over).await;
+    assert_eq!(good.load(Ordering::SeqCst), 145, "each once");
+    let dead = dead(&server, "shipping");
+    assert!(
+        dead.ids
+            .iter()
+            .all(|it| is_poison(it.get::<String>("number").unwrap().parse().unwrap()))
+    );
+    // Three in a row each, and a probe after each pause of 100, 200, 400, 500 ms or longer.
+    let outage = outage.await.expect("no panic").as_millis() as usize;
+    let failed = failed.load(Ordering::SeqCst);
+    assert!(
+        failed <= 3 * (3 + 3 + outage / 400),
+        "{failed} in {outage} ms"
+    );
+}
+
+#[test]
+fn settings_that_are_refused_say_what_to_write() {
+    let redis = || Connection::open("redis://127.0.0.1/").expect("an address");
+    let builder = || Consumer::builder(redis(), "orders", "shipping");
+    let refused = builder().concurrency(0).build().unwrap_err();
+    assert_eq!(refused, InvalidConsumer::Concurrency);
+    let refused = builder().claim_after(millis(99)).build().unwrap_err();
+    assert!(refused.to_string().contains("use 30s"));
+    let invalid = Consume::default().pause(Breaker::consecutive(0));
+    assert!(builder().consume(invalid).build().is_err());
+}
