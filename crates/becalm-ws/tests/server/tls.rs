@@ -121,7 +121,9 @@ async fn greets(client: Client) -> WebSocket {
 
 #[tokio::test]
 async fn no_tls_is_begun_beyond_the_bound_and_who_is_slow_at_it_gives_its_place_back() {
-    let (clock, deadline) = (FakeSleeper::new(), Duration::from_secs(10));
+    let (clock, moment) = (FakeSleeper::new(), Duration::from_millis(1));
+    let before = Duration::from_secs(10);
+    let deadline = before + moment;
     let settings = open().handshakes(1, 1, deadline).sleeper(clock.clone());
     let secure = Secure::start(settings).await;
     // Nothing, the head of a record of TLS that does not come, and one that comes by the byte.
@@ -136,7 +138,7 @@ async fn no_tls_is_begun_beyond_the_bound_and_who_is_slow_at_it_gives_its_place_
         // It has the only place: the next waits before its own TLS.
         let next = tokio::spawn(greets(secure.client()));
         until(|| secure.server.metrics().accept_queue_depth == 1).await;
-        clock.advance(deadline - Duration::from_millis(1));
+        clock.advance(before);
         if sent.len() == 1 {
             slow.write_all(b"\x03").await.unwrap();
         }
@@ -145,7 +147,7 @@ async fn no_tls_is_begun_beyond_the_bound_and_who_is_slow_at_it_gives_its_place_
             (begun, late - 1)
         );
         assert!(!next.is_finished());
-        clock.advance(Duration::from_millis(1));
+        clock.advance(moment);
         let _next = within(next).await.unwrap();
         assert_eq!(
             (secure.begun(), secure.late.load(Ordering::SeqCst)),
