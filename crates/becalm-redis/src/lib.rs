@@ -57,4 +57,6 @@ pub use fleet_budget::FleetBucket;
 mod pages {
     #[doc = include_str!("../../../docs/fleet-budget.md")]
     struct FleetBudget;
+    #[doc = include_str!("../../../docs/redis.md")]
+    struct Redis;
 }
