@@ -19,7 +19,7 @@ use crate::time::Instant;
 /// [`RetrierBuilder::retry_budget`](crate::run::RetrierBuilder::retry_budget). A retry takes a token here, or is refused as by any budget;
 /// neither waits, allocates or reads a clock. Each call that succeeds (or each first try, where they earn) adds one to a word of the process.
 ///
-/// It is born with one token, and gets more by [exchanges](Exchanges) with the store: without them there will be none.
+/// It is born with one token, and gets more by [exchanges](super::Exchanges) with the store: without them there will be none.
 #[derive(Debug)]
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub struct FleetBudget {
