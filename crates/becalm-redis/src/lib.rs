@@ -40,6 +40,7 @@ mod dedicated;
 mod dial;
 mod failed;
 mod fleet_budget;
+mod gathered;
 #[cfg(feature = "streams")]
 pub mod streams;
 #[cfg(feature = "rustls")]

@@ -16,6 +16,8 @@ mod page;
 mod parts;
 mod party;
 mod picture;
+#[cfg(feature = "redis")]
+mod redis;
 mod replay;
 mod reports;
 mod server;
@@ -29,6 +31,7 @@ mod variant;
 mod wire;
 mod ws;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -52,7 +55,15 @@ use setup::Setup;
 use tail::TailOutcome;
 use wire::Wire;
 
-pub use ws::stand_in;
+/// If these are the arguments of one of a drill's processes, does its work; the result is its exit code.
+pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let arguments: Vec<_> = arguments.into_iter().take(3).collect();
+    #[cfg(feature = "redis")]
+    if let Some(code) = redis::stand_in(arguments.clone()) {
+        return Some(code);
+    }
+    ws::stand_in(arguments)
+}
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///
@@ -93,6 +104,9 @@ enum Through {
     Http(Box<Flags>),
 
     Ws(Box<ws::Args>),
+
+    #[cfg(feature = "redis")]
+    Redis(Box<redis::Args>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -161,6 +175,8 @@ pub fn execute(args: Args) -> ExitCode {
     let held = match args.through {
         Some(Through::Http(flags)) => hold(*flags, Wire::Reqwest),
         Some(Through::Ws(args)) => ws::hold(&args),
+        #[cfg(feature = "redis")]
+        Some(Through::Redis(args)) => redis::hold(&args),
         None => hold(args.flags, Wire::Own),
     };
     held.unwrap_or_else(|sentence| usage::refuse(&sentence))

@@ -225,7 +225,7 @@ fn a_limit_on_open_files_that_is_too_low_is_refused_at_the_start_with_numbers_an
 
 /// The processes that this one has started.
 #[cfg(target_os = "linux")]
-fn children(process: u32) -> Vec<u32> {
+pub fn children(process: u32) -> Vec<u32> {
     let all = format!("/proc/{process}/task");
     let threads = fs::read_dir(all)
         .into_iter()

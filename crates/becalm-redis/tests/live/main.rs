@@ -9,5 +9,7 @@ mod server;
 #[cfg(feature = "streams")]
 mod streams;
 mod table;
+#[cfg(feature = "rustls")]
+mod tls;
 mod twice;
 mod words;

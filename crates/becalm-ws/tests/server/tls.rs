@@ -136,7 +136,7 @@ async fn no_tls_is_begun_beyond_the_bound_and_who_is_slow_at_it_gives_its_place_
         // It has the only place: the next waits before its own TLS.
         let next = tokio::spawn(greets(secure.client()));
         until(|| secure.server.metrics().accept_queue_depth == 1).await;
-        clock.advance(deadline - Duration::from_millis(1));
+        clock.advance(deadline.saturating_sub(Duration::from_millis(1)));
         if sent.len() == 1 {
             slow.write_all(b"\x03").await.unwrap();
         }

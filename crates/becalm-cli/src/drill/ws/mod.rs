@@ -1,7 +1,7 @@
 //! Do ten thousand sockets come back when their server dies? Real clients of becalm-ws and a real server, killed, on this machine.
 
-mod child;
-mod clock;
+pub(super) mod child;
+pub(super) mod clock;
 mod course;
 mod document;
 mod figures;
