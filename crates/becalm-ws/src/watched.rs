@@ -90,7 +90,10 @@ impl Heartbeat {
     /// # drop(socket);
     /// # }
     /// ```
-    pub fn watch<S, M, E>(self, socket: S, ping: fn() -> M) -> Watched<S, M, E> {
+    pub fn watch<S, M, E>(self, socket: S, ping: fn() -> M) -> Watched<S, M, E>
+    where
+        S: Stream<Item = Result<M, E>>,
+    {
         Watched::new(socket, ping, Some(self), Arc::new(TokioSleeper::new()))
     }
 }
