@@ -229,6 +229,11 @@ impl<'a> Course<'a> {
     /// Starts the clients, those of each server in a process.
     fn gather(&mut self, journal: &Path, seed: u64) -> Result<Vec<Child>, Broken> {
         let all = self.setup.clients;
+        // A server that goes on has its capacity from the first.
+        let apart = match self.variant.fault {
+            Fault::Cut => self.setup.floor(),
+            _ => Duration::ZERO,
+        };
         let mut fleets = Vec::new();
         for (number, ground) in (0..).zip(&self.grounds) {
             let part = |number: u32| {
@@ -242,7 +247,7 @@ impl<'a> Course<'a> {
                 schedule: self.variant.schedule,
                 heeds: self.variant.heeds,
                 resumes: self.variant.door == service::Door::Admission,
-                start: Duration::from_secs(1) * all / GATHERED,
+                start: apart.max(Duration::from_secs(1) * all / GATHERED),
                 patience: self.setup.patience,
                 every: self.setup.every,
                 journal: journal.into(),
