@@ -38,6 +38,7 @@ export class Session {
   /** Ends the session for good. */
   close() {
     this.#closed = true;
+    this.#ack();
     if (this.#open) this.#socket.send(new Uint8Array([7]));
     this.#socket.close(1000);
     clearTimeout(this.#timer);

@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use becalm::budget::fleet::{Fleet, FleetBudget};
+use becalm::budget::{RatioBudget, RetryBudget};
 use becalm::rng::SplitMix64;
 use becalm::{
     Budget, Failure, Policy, Retrier, Scope,
@@ -24,12 +26,17 @@ pub const FIRST: &str = "the first of a call, which draws entropy";
 /// A later one.
 pub const FURTHER: &str = "a further one, in chains of eight";
 
+/// What a retry takes from the default budget, and what comes back.
+pub const TOKEN: &str = "a token of a ratio budget, taken and returned";
+/// What it takes from one that a fleet shares.
+pub const LEASED: &str = "a token of a fleet's budget, taken and returned";
+
 /// What tower's row holds besides.
 pub const TOWERS: &str = "with its deposit and its timer";
 
 /// The rows of the table.
 pub fn cases() -> Vec<Case> {
-    vec![first(), further(), tower()]
+    vec![first(), further(), token(), leased(), tower()]
 }
 
 /// Every decision is paid: a first try deposits as many tokens as a chain takes.
@@ -69,6 +76,32 @@ fn further() -> Case {
         }
     };
     case(FURTHER, call, CHAIN)
+}
+
+fn token() -> Case {
+    let budget = RatioBudget::new(Budget::default());
+    withdrawals(TOKEN, move || {
+        let token = black_box(&budget).withdraw(now());
+        budget.refund(&token.expect("it came back"));
+    })
+}
+
+fn leased() -> Case {
+    let budget = FleetBudget::new(Fleet::new(Budget::default())).expect("a valid fleet");
+    let failure = Failure::transient();
+    withdrawals(LEASED, move || {
+        let token = black_box(&budget).withdraw(now(), &failure);
+        budget.refund(token.expect("it came back"));
+    })
+}
+
+fn withdrawals(note: &'static str, mut one: impl FnMut() + 'static) -> Case {
+    Case::timed(
+        Group::Decision,
+        with_version("becalm"),
+        note,
+        move |withdrawals| (0..withdrawals).for_each(|_| one()),
+    )
 }
 
 fn begin(retrier: &'static Retrier) -> Call<&'static Retrier> {

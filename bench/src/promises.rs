@@ -4,7 +4,7 @@ use crate::bars::Bar;
 use crate::breakers::{CONSECUTIVE, COUNTS, SLOW, TIMES};
 use crate::budgets::{DRAINING, FULL, ONE_RETRIER, OWN_RETRIERS};
 use crate::clock;
-use crate::decisions::{FIRST, FURTHER, TOWERS};
+use crate::decisions::{FIRST, FURTHER, LEASED, TOKEN, TOWERS};
 use crate::measure::{Case, Group, find};
 use crate::ours::guarded::{self, HedgeAfterWithoutClock, HedgeAtWithoutClock, StackWithoutClock};
 use crate::ours::{Becalm, exponential};
@@ -79,6 +79,12 @@ fn calls(cases: &[Case]) -> Vec<Bar> {
             ours(Group::Decision, FURTHER).share_of(tower),
             0.75,
             "of tower's",
+        ),
+        Bar::at_most(
+            "a token of a fleet's budget, taken and returned",
+            ours(Group::Decision, LEASED).share_of(ours(Group::Decision, TOKEN)),
+            2.0,
+            "of a ratio budget's",
         ),
         Bar::at_most(
             "a further delay with jitter",

@@ -49,7 +49,7 @@ fn servers(promises: &mut Promises) {
             kind.name(),
             cost * 1e6
         );
-        if kind == Kind::Tuned {
+        if kind == Kind::Becalm {
             promises.at_least("server: handshakes/s on two cores", alone, 20_000.0);
         }
     }

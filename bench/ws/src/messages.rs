@@ -43,12 +43,7 @@ pub fn print(promises: &mut Promises) {
         times[2].push(round(&runtime, &mut fast));
         times[3].push(round(&runtime, &mut becalm));
     }
-    // Each round beside the one before it: what slows one slows both.
-    let ratios = times[3]
-        .iter()
-        .zip(&times[1])
-        .map(|(becalm, tuned)| becalm / tuned);
-    let ratio = median(ratios.collect());
+    let ratio = beside_each_other(&times[3], &times[1]);
     let names = [Default::NAME, Tuned::NAME, Fast::NAME, Becalm::NAME];
     println!("| client | µs there and back |");
     println!("|---|--:|");
@@ -71,10 +66,28 @@ pub fn print(promises: &mut Promises) {
             times.push(round(&runtime, socket));
         }
     }
+    let [tuned, .., becalm] = &times;
+    let ratio = beside_each_other(becalm, tuned);
+    promises.at_most(
+        "server: a message's time, times that of tokio-tungstenite",
+        ratio,
+        1.05,
+    );
     for (kind, times) in Kind::ALL.into_iter().zip(times) {
         println!("| {} | {:.2} |", kind.name(), median(times) * 1e6);
     }
     println!();
+}
+
+/// The median of what rounds took, each as a part of what the round beside it took: what slows one slows both.
+fn beside_each_other(these: &[f64], beside: &[f64]) -> f64 {
+    median(
+        these
+            .iter()
+            .zip(beside)
+            .map(|(this, that)| this / that)
+            .collect(),
+    )
 }
 
 fn round<C: Client>(runtime: &Runtime, socket: &mut C) -> f64 {

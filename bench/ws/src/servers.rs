@@ -6,6 +6,8 @@ use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::routing::get;
 use axum::serve::ListenerExt;
+use becalm::admission::Admission;
+use becalm_ws::server::Settings;
 use fastwebsockets::upgrade::upgrade;
 use fastwebsockets::{FragmentCollector, OpCode};
 use futures_util::{SinkExt, StreamExt};
@@ -24,10 +26,17 @@ pub enum Kind {
     Default,
     Axum,
     Fast,
+    Becalm,
 }
 
 impl Kind {
-    pub const ALL: [Self; 4] = [Self::Tuned, Self::Default, Self::Axum, Self::Fast];
+    pub const ALL: [Self; 5] = [
+        Self::Tuned,
+        Self::Default,
+        Self::Axum,
+        Self::Fast,
+        Self::Becalm,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,6 +44,7 @@ impl Kind {
             Self::Default => "tokio-tungstenite",
             Self::Axum => "axum, buffers of 4 KiB",
             Self::Fast => "fastwebsockets",
+            Self::Becalm => "becalm-ws, with admission",
         }
     }
 
@@ -49,6 +59,7 @@ impl Kind {
             Self::Default => tungstenite(listener, WebSocketConfig::default()).await,
             Self::Axum => axum(listener).await,
             Self::Fast => fast(listener).await,
+            Self::Becalm => admitting(listener).await,
         }
     }
 }
@@ -112,5 +123,33 @@ async fn fast(listener: TcpListener) {
         let http = hyper::server::conn::http1::Builder::new();
         let connection = http.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(connection.with_upgrades());
+    }
+}
+
+/// As the crate's documentation has it, at a rate that is never reached: what is measured is what admission costs those who
+/// are let in.
+async fn admitting(listener: TcpListener) {
+    let server = Settings::new(Admission::per_second(100_000)).server();
+    let server = server.expect("valid");
+    let listener = listener.into_std().expect("a listener");
+    let mut listener = server.listen_on(listener).expect("a listener");
+    while let Some(connection) = listener.accept().await {
+        let server = server.clone();
+        tokio::spawn(async move {
+            let peer = connection.peer().clone();
+            let handshake = Box::pin(async move {
+                let handshake = server.handshake(connection, &peer).await.ok()?;
+                handshake.accept().await.ok()
+            });
+            let Some(mut socket) = handshake.await else {
+                return;
+            };
+            socket.ready();
+            while let Some(Ok(message)) = socket.next().await {
+                if message.is_text() && socket.send(message).await.is_err() {
+                    return;
+                }
+            }
+        });
     }
 }

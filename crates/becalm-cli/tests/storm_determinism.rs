@@ -71,6 +71,7 @@ is_the_same! {
     loops: "loops",
     throttle: "throttle",
     small_clients: "small-clients",
+    fleet: "fleet",
     deadline: "deadline",
     priority: "priority",
     cache: "cache",

@@ -12,7 +12,7 @@ use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Valu
 use crate::commands::Repeat;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
-use crate::failed::{Failed, Many, Request};
+use crate::failed::{Failed, Many, Request, was_of_replica};
 use crate::{Builder, InvalidSettings};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
@@ -134,12 +134,17 @@ impl Connection {
         let mark = held.counts.mark();
         match request.send(&mut held.redis).await {
             Ok(answer) => match request.refusal(&answer) {
-                Some(failure) => Err(Failed::Refused(failure, answer)),
+                Some(failure) => {
+                    if R::is_of_replica(&answer) {
+                        held.lost();
+                    }
+                    Err(Failed::Refused(failure, answer))
+                }
                 None => Ok(answer),
             },
             Err(error) => {
                 let is_silent = || error.is_timeout() && held.counts.is_silent_since(mark);
-                if error.is_unrecoverable_error() || is_silent() {
+                if error.is_unrecoverable_error() || is_silent() || was_of_replica(&error) {
                     held.lost();
                 }
                 Err(Failed::of(request, error, &held.counts, mark))

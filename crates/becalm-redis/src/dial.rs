@@ -19,6 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
 
 use crate::counted::{Counted, Counts};
+use crate::gathered::Gathered;
 
 /// Who logs in.
 #[derive(Clone)]
@@ -118,6 +119,7 @@ impl Dialler {
         }
         let counts = Arc::<Counts>::default();
         let stream = Counted::new(self.stream().await?, Arc::clone(&counts));
+        let stream = Gathered::new(stream);
         let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
@@ -167,15 +169,20 @@ impl Dialler {
         if let Some(reply) = reply(error) {
             return words::classify("PING", &reply).unsent();
         }
-        let io = error
-            .source()
-            .and_then(|source| source.downcast_ref::<io::Error>());
-        match io {
+        match io_error(error) {
             Some(error) => connect::classify(error),
             None if error.is_io_error() => Failure::transient().unsent(),
             None => Failure::new(Class::Permanent).unsent(),
         }
     }
+}
+
+/// The error of the system, which redis shares among its own: what is in an `Arc` is not found as what it is.
+fn io_error(error: &RedisError) -> Option<&io::Error> {
+    let source = error.source()?;
+    let shared = source.downcast_ref::<Arc<dyn Error + Send + Sync>>();
+    let within = shared.and_then(|shared| shared.downcast_ref());
+    within.or_else(|| source.downcast_ref())
 }
 
 /// What is said first on a connection.

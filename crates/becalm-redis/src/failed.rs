@@ -28,6 +28,9 @@ pub(crate) trait Request: Copy {
 
     /// What this error means, if the server has answered it.
     fn refused(self, error: &RedisError) -> Option<Failure>;
+
+    /// Whether this is said by a replica, which is not to be written to: the master is elsewhere, and so is a new connection.
+    fn is_of_replica(answer: &Self::Answer) -> bool;
 }
 
 impl Request for &Cmd {
@@ -55,6 +58,10 @@ impl Request for &Cmd {
     fn refused(self, error: &RedisError) -> Option<Failure> {
         let reply = reply(error)?;
         Some(words::classify(commands::name(self), &reply))
+    }
+
+    fn is_of_replica(answer: &Value) -> bool {
+        matches!(answer, Value::ServerError(error) if is_read_only(error))
     }
 }
 
@@ -127,6 +134,20 @@ impl Request for Many<'_> {
         let failure = errors.first().map(|(_, error)| one_word("", error));
         Some(failure.unwrap_or(Failure::permanent()).unsent())
     }
+
+    fn is_of_replica(answers: &Vec<Value>) -> bool {
+        answers.iter().any(<&Cmd>::is_of_replica)
+    }
+}
+
+/// Whether a transaction was given up because this is a replica.
+pub(crate) fn was_of_replica(error: &RedisError) -> bool {
+    let errors = error.clone().into_server_errors();
+    errors.is_some_and(|errors| errors.iter().any(|(_, error)| is_read_only(error)))
+}
+
+fn is_read_only(error: &ServerError) -> bool {
+    error.code() == "READONLY"
 }
 
 fn word(command: &Cmd, error: &ServerError) -> Failure {

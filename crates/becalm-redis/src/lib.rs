@@ -39,6 +39,8 @@ mod counted;
 mod dedicated;
 mod dial;
 mod failed;
+mod fleet_budget;
+mod gathered;
 #[cfg(feature = "streams")]
 pub mod streams;
 #[cfg(feature = "rustls")]
@@ -48,3 +50,4 @@ pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
+pub use fleet_budget::FleetBucket;

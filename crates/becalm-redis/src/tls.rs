@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 pub(crate) use tokio_rustls::rustls;
+use tokio_rustls::rustls::AlertDescription;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -20,7 +21,18 @@ impl Tls {
     pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
         let name = ServerName::try_from(host.to_owned()).map_err(invalid)?;
-        self.0.connect(name, stream).await
+        self.0.connect(name, stream).await.map_err(unless_it_passes)
+    }
+}
+
+/// An error in the server is not one of its certificate, which never passes.
+fn unless_it_passes(error: io::Error) -> io::Error {
+    let of_tls = error.get_ref().and_then(|it| it.downcast_ref());
+    match of_tls {
+        Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => {
+            io::Error::new(io::ErrorKind::ConnectionAborted, error)
+        }
+        _ => error,
     }
 }
 

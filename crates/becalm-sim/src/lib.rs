@@ -105,6 +105,8 @@ pub mod engine;
 #[doc(hidden)]
 pub mod herd;
 #[doc(hidden)]
+pub mod leases;
+#[doc(hidden)]
 pub mod occ;
 #[doc(hidden)]
 pub mod oracle;

@@ -145,6 +145,7 @@ fn the_studies_and_checks_of_kernels_are_the_same_on_any_number_of_threads() {
         ("herd", herd),
         ("clipped", herd),
         ("appointments", &[("clients", "300"), ("capacity", "15")]),
+        ("fleet", &[("processes", "20"), ("load", "400")]),
         ("moments", &[("calls", "25000")]),
         ("occ", &[("clients", "20")]),
     ];

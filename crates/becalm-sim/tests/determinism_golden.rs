@@ -101,6 +101,7 @@ agrees! {
     loops: "loops",
     throttle: "throttle",
     small_clients: "small-clients",
+    fleet: "fleet",
     deadline: "deadline",
     priority: "priority",
     cache: "cache",

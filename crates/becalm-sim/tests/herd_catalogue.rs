@@ -36,6 +36,11 @@ fn a_herd_before_a_door_is_what_pen_and_paper_say() {
 }
 
 #[test]
+fn a_fleet_with_one_budget_is_what_pen_and_paper_say_and_keeps_its_law() {
+    holds("fleet");
+}
+
+#[test]
 fn the_moments_are_what_pen_and_paper_say() {
     holds("moments");
 }
@@ -257,6 +262,11 @@ fn what_cannot_be_simulated_is_refused_by_name() {
         ("appointments", "patience", "2h"),
         ("appointments", "ahead", "1s"),
         ("appointments", "bucket", "0s"),
+        ("fleet", "processes", "5000000000"),
+        ("fleet", "load", "0"),
+        ("fleet", "skew", "11"),
+        ("fleet", "burst", "0"),
+        ("fleet", "period", "1ms"),
     ] {
         let entry = find(name).expect("an entry");
         let mut parameters = Parameters::of(entry.parameters);

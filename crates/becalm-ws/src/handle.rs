@@ -10,6 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use crate::outbox::Outbox;
+use crate::wakers::{Half, Poller};
 use crate::{Overflow, Refused};
 
 /// Where a socket stands.
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     room: Notify,
     /// By the wire or a timer, since it was asked last.
     was_woken: AtomicBool,
+    /// A handle, or the other half, has left something to do since somebody looked last.
+    was_asked: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -51,44 +54,10 @@ pub(crate) struct Inner {
     pub orders: Vec<Order>,
     pub state: State,
     /// The tasks that poll the socket as a stream and as a sink: two, where it is split.
-    reader: Half,
-    writer: Half,
+    reader: Poller,
+    writer: Poller,
     /// Somebody may wait for room in the outbox.
     was_full: bool,
-}
-
-/// One that polls the socket. Its waker stays when it waits no longer: most often it is the one of the next time.
-#[derive(Debug, Default)]
-struct Half {
-    waker: Option<Waker>,
-    is_waiting: bool,
-}
-
-impl Half {
-    /// It waits; what is returned is to be dropped without the lock.
-    fn wait(&mut self, waker: &Waker) -> Option<Waker> {
-        self.is_waiting = true;
-        let is_known = |known: &Waker| known.will_wake(waker);
-        if self.waker.as_ref().is_some_and(is_known) {
-            return None;
-        }
-        self.waker.replace(waker.clone())
-    }
-
-    /// Who is to be woken, if it waits.
-    fn take(&mut self) -> Option<Waker> {
-        if !mem::take(&mut self.is_waiting) {
-            return None;
-        }
-        self.waker.clone()
-    }
-}
-
-/// A half of a socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Stream,
-    Sink,
 }
 
 /// What one who drives a socket finds.
@@ -200,12 +169,13 @@ impl Shared {
                 outbox: Outbox::new(bound, longest, overflow),
                 orders: Vec::new(),
                 state: State::Connecting,
-                reader: Half::default(),
-                writer: Half::default(),
+                reader: Poller::default(),
+                writer: Poller::default(),
                 was_full: false,
             }),
             room: Notify::new(),
             was_woken: AtomicBool::new(true),
+            was_asked: AtomicBool::new(true),
         }
     }
 
@@ -223,24 +193,31 @@ impl Shared {
         if inner.state == State::Closed {
             return Err(Refused::Closed(message));
         }
+        self.was_asked.store(true, Ordering::Release);
         let pushed = inner.outbox.push(message);
         inner.was_full |= matches!(pushed, Err(Refused::Full(_)));
         pushed
     }
 
     fn order(&self, order: Order) {
-        self.lock().orders.push(order);
+        let mut inner = self.lock();
+        self.was_asked.store(true, Ordering::Release);
+        inner.orders.push(order);
+        drop(inner);
         self.wake_all();
     }
 
     /// From here on this task is woken when there is something for its half. What the handles have asked for.
-    pub fn look(&self, side: Side, waker: &Waker) -> Look {
+    pub fn look(&self, side: Half, waker: &Waker) -> Look {
         let mut inner = self.lock();
         let half = match side {
-            Side::Stream => &mut inner.reader,
-            Side::Sink => &mut inner.writer,
+            Half::Stream => &mut inner.reader,
+            Half::Sink => &mut inner.writer,
         };
         let old = half.wait(waker);
+        // What waits for room goes before all that is sent after it.
+        let is_asked = inner.outbox.beyond.is_some();
+        self.was_asked.store(is_asked, Ordering::Release);
         Look {
             orders: mem::take(&mut inner.orders),
             dropped: mem::take(&mut inner.outbox.dropped),
@@ -252,6 +229,11 @@ impl Shared {
     /// Whether the wire or a timer has woken it since it was asked last.
     pub fn was_woken(&self) -> bool {
         self.was_woken.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether something is left to do that no look has seen.
+    pub fn is_asked(&self) -> bool {
+        self.was_asked.load(Ordering::Acquire)
     }
 
     pub fn is_woken(&self) -> bool {

@@ -8,6 +8,9 @@ use becalm::time::Instant;
 ///
 /// A peer that dies without a word (a host that stops, a cable, a firewall that forgets) is noticed by nobody else: TCP goes
 /// on for 15 minutes with data in flight, and for ever without (tcp(7), `tcp_retries2`).
+///
+/// Everything that comes is a sign of life. The answer to a ping comes behind what was sent before it: where a message may take longer than
+/// `patience` on its way and the peer sends nothing meanwhile, raise that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Heartbeat {
@@ -56,6 +59,11 @@ impl Pulse {
             heard: now,
             asked: None,
         }
+    }
+
+    /// How long a peer may be silent.
+    pub fn limit(&self) -> Duration {
+        self.of.quiet.saturating_add(self.of.patience)
     }
 
     /// Anything has come: a peer that sends is alive.

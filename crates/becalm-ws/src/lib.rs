@@ -43,6 +43,7 @@
 
 #![forbid(unsafe_code)]
 
+mod at_once;
 mod client;
 mod dial;
 mod ended;
@@ -57,6 +58,8 @@ pub mod session;
 mod socket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;
+mod wakers;
+mod watched;
 mod websocket;
 
 pub use becalm::StopReason;
@@ -72,4 +75,5 @@ pub use tokio_tungstenite::tungstenite::{
     self, ClientRequestBuilder, Message, Utf8Bytes,
     protocol::{CloseFrame, WebSocketConfig, frame::coding::CloseCode},
 };
+pub use watched::{Broken, Watched};
 pub use websocket::WebSocket;

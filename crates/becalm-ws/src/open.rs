@@ -31,6 +31,8 @@ pub(crate) struct Open {
     answer_by: Instant,
     /// Something was written that the wire may still hold.
     is_unflushed: bool,
+    /// The outbox holds messages for which the wire had no room.
+    is_behind: bool,
     /// Nothing was left to read, and nothing has woken it since.
     is_drained: bool,
 }
@@ -67,6 +69,7 @@ impl Open {
             closing: None,
             answer_by: now.after(client.dial_patience),
             is_unflushed: false,
+            is_behind: false,
             is_drained: false,
         }
     }
@@ -177,6 +180,29 @@ impl Open {
         !self.is_unflushed
     }
 
+    /// Whether it goes on, and has been given all that waits.
+    pub fn is_abreast(&self) -> bool {
+        self.closing.is_none() && !self.is_behind
+    }
+
+    /// What the wire has: nothing when it is pending, until it wakes the task.
+    pub fn poll_wire(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Message, Error>>> {
+        let read = Pin::new(&mut self.wire).poll_next(context);
+        self.is_drained = read.is_pending();
+        read
+    }
+
+    /// Whether the wire takes a message now.
+    pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Pin::new(&mut self.wire).poll_ready(context)
+    }
+
+    /// Gives the wire a message, for which it is ready.
+    pub fn start_send(&mut self, message: Message) -> Result<(), Error> {
+        self.is_unflushed = true;
+        Pin::new(&mut self.wire).start_send(message)
+    }
+
     fn read(
         &mut self,
         client: &Settings,
@@ -186,37 +212,49 @@ impl Open {
         context: &mut Context<'_>,
     ) -> Option<Read> {
         loop {
-            let read = match Pin::new(&mut self.wire).poll_next(context) {
-                Poll::Ready(Some(Ok(read))) => read,
-                Poll::Ready(Some(Err(error))) => {
-                    return Some(Read::Came(Came::Ended(self.ended_with(Some(error)))));
-                }
-                Poll::Ready(None) => return Some(Read::Came(Came::Ended(self.ended_with(None)))),
-                Poll::Pending => {
-                    self.is_drained = true;
-                    return None;
-                }
+            let Poll::Ready(read) = self.poll_wire(context) else {
+                return None;
             };
-            self.pulse.heard(now);
-            match read {
-                Message::Text(_) | Message::Binary(_) => {
+            match self.came(read, client, now) {
+                Some(Came::Message(Some(message))) => {
                     let Some(session) = session.as_deref_mut() else {
-                        return Some(Read::Came(Came::Message(Some(read))));
+                        return Some(Read::Came(Came::Message(Some(message))));
                     };
-                    let taken = session.take(&read);
+                    let taken = session.take(&message);
                     return Some(self.taken(taken, client, shared, now, context));
                 }
-                Message::Close(frame) => {
-                    let until = now.after(client.close_patience);
-                    if !matches!(self.closing, Some(Closing::ByUs(_))) {
-                        self.closing = Some(Closing::ByPeer(frame, until));
-                    }
-                }
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => (),
+                Some(came) => return Some(Read::Came(came)),
+                None => (),
             }
-            // tungstenite has written an answer, which waits to be flushed.
-            self.is_unflushed = true;
         }
+    }
+
+    /// What the wire has had: nothing where it was a control frame.
+    pub fn came(
+        &mut self,
+        read: Option<Result<Message, Error>>,
+        client: &Settings,
+        now: Instant,
+    ) -> Option<Came> {
+        let read = match read {
+            Some(Ok(read)) => read,
+            Some(Err(error)) => return Some(Came::Ended(self.ended_with(Some(error)))),
+            None => return Some(Came::Ended(self.ended_with(None))),
+        };
+        self.pulse.heard(now);
+        match read {
+            Message::Text(_) | Message::Binary(_) => return Some(Came::Message(Some(read))),
+            Message::Close(frame) => {
+                let until = now.after(client.close_patience);
+                if !matches!(self.closing, Some(Closing::ByUs(_))) {
+                    self.closing = Some(Closing::ByPeer(frame, until));
+                }
+            }
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => (),
+        }
+        // tungstenite has written an answer, which waits to be flushed.
+        self.is_unflushed = true;
+        None
     }
 
     /// Does what a message of the session asks for.
@@ -245,8 +283,9 @@ impl Open {
                     client.tell(Event::Dropped(message));
                 }
                 if !is_first {
-                    while let Some(message) = { shared.lock().outbox.pop() } {
-                        client.tell(Event::Dropped(&message));
+                    let waiting = shared.lock().outbox.take_all();
+                    for message in &waiting {
+                        client.tell(Event::Dropped(message));
                     }
                     shared.has_room();
                 }
@@ -319,16 +358,18 @@ impl Open {
         shared: &Shared,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let (mut has_room, mut is_last) = (false, false);
-        while self.closing.is_none() && !is_last {
+        let mut has_room = false;
+        self.is_behind = true;
+        while self.closing.is_none() && self.is_behind {
             match Pin::new(&mut self.wire).poll_ready(context) {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => break,
             }
             let Some((message, is_now_empty)) = shared.pop() else {
+                self.is_behind = false;
                 break;
             };
-            (has_room, is_last) = (true, is_now_empty);
+            (has_room, self.is_behind) = (true, !is_now_empty);
             self.is_unflushed = true;
             // It would be too long for every connection.
             if client
@@ -398,7 +439,8 @@ impl Open {
         Ok(())
     }
 
-    fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
+    /// Writes what the wire holds, as far as it goes.
+    pub fn flush(&mut self, context: &mut Context<'_>) -> Result<(), Error> {
         if self.is_unflushed {
             match Pin::new(&mut self.wire).poll_flush(context) {
                 Poll::Ready(flushed) => {
@@ -427,7 +469,7 @@ fn is_data(message: &Message) -> bool {
     message.is_text() || message.is_binary()
 }
 
-fn broken(error: Error) -> Ended {
+pub(crate) fn broken(error: Error) -> Ended {
     match error {
         Error::ConnectionClosed | Error::AlreadyClosed => Ended::Broken(None),
         error => Ended::Broken(Some(Box::new(error))),

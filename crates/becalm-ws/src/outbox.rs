@@ -54,6 +54,8 @@ impl std::error::Error for Refused {}
 #[derive(Debug)]
 pub(crate) struct Outbox {
     waiting: VecDeque<Message>,
+    /// Given to a sink that waits for room for it.
+    pub beyond: Option<Message>,
     /// Driven out by newer ones, and not told of yet.
     pub dropped: Vec<Message>,
     bytes: usize,
@@ -67,6 +69,7 @@ impl Outbox {
     pub fn new(bound: usize, longest: usize, overflow: Overflow) -> Self {
         Self {
             waiting: VecDeque::new(),
+            beyond: None,
             dropped: Vec::new(),
             bytes: 0,
             bound,
@@ -99,6 +102,13 @@ impl Outbox {
         let message = self.waiting.pop_front()?;
         self.bytes -= cost(&message);
         Some(message)
+    }
+
+    /// All that waits, what is beyond the bound included.
+    pub fn take_all(&mut self) -> Vec<Message> {
+        self.bytes = 0;
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        waiting.chain(self.beyond.take()).collect()
     }
 
     /// The oldest, if it can go now.

@@ -9,51 +9,50 @@ use becalm::Failure;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
+use tokio::task::coop::has_budget_remaining;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use crate::client::Settings;
 use crate::dial::dialled;
-use crate::handle::{Look, Order, Shared, Side};
+use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
+use crate::wakers::Half;
 use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
 /// What both halves of a [`WebSocket`](crate::WebSocket) share.
 pub(crate) struct Socket {
     pub client: Arc<Settings>,
     /// It hands tickets of admission on to the next dial.
-    machine: Reconnector<String>,
-    link: Link,
+    pub machine: Reconnector<String>,
+    pub link: Link,
     pub shared: Arc<Shared>,
     /// Wakes both halves.
-    waker: Waker,
+    pub waker: Waker,
     inbox: Option<Message>,
     /// What outlives connections, where sessions are kept.
-    session: Option<Box<Resuming>>,
-    timer: Option<Timer>,
+    pub session: Option<Box<Resuming>>,
+    pub timer: Option<Timer>,
     /// How the last connection ended.
     ended: Option<Ended>,
     login_was_refused: bool,
     /// What the dial that runs has shown.
     ticket: Option<String>,
     waits_until: Option<Instant>,
-    /// What the sink could not put into a full outbox.
-    pub unsent: Option<Message>,
     /// Until all that it was given has been written.
     pub sink_waits: bool,
     pub has_ended: bool,
 }
 
-struct Timer {
-    at: Instant,
+pub(crate) struct Timer {
+    pub at: Instant,
     sleep: Sleep,
-    /// It was polled, and nothing has woken the socket since. (A runtime that puts a task off sets no timer and wakes it
-    /// soon.)
-    is_set: bool,
+    /// It will wake the socket. (A task that has used up its turn sets no timer, and is woken soon.)
+    pub is_set: bool,
 }
 
-enum Link {
+pub(crate) enum Link {
     None,
     Dialling(
         DialId,
@@ -85,7 +84,6 @@ impl Socket {
             login_was_refused: false,
             ticket: None,
             waits_until: None,
-            unsent: None,
             sink_waits: false,
             has_ended: false,
         })
@@ -93,9 +91,9 @@ impl Socket {
 
     /// Does what can be done now. Ready when it gave up or is closed; otherwise there is a message in the inbox, or
     /// something will wake the task. For the sink a session reads ahead.
-    pub fn drive(&mut self, side: Side, task: &Waker) -> Poll<Option<GaveUp>> {
+    pub fn drive(&mut self, side: Half, task: &Waker) -> Poll<Option<GaveUp>> {
         let look = self.shared.look(side, task);
-        if side == Side::Stream && look.is_quiet() && self.is_asleep() {
+        if side == Half::Stream && look.is_quiet() && self.is_asleep() {
             return Poll::Pending;
         }
         // In its place there is one that nobody polls with.
@@ -116,12 +114,12 @@ impl Socket {
 
     fn drive_on(
         &mut self,
-        side: Side,
+        side: Half,
         task: &Waker,
         first: Look,
         context: &mut Context<'_>,
     ) -> Poll<Option<GaveUp>> {
-        let is_for_sink = side == Side::Sink;
+        let is_for_sink = side == Half::Sink;
         let mut look = Some(first);
         loop {
             let now = self.client.sleeper.now();
@@ -131,6 +129,7 @@ impl Socket {
                 timer.is_set = false;
             }
             let has_waiting = self.obey(look, now);
+            let holds_rest = self.holds_rest();
             let until = match &mut self.link {
                 Link::Dialling(id, dial) => {
                     let id = *id;
@@ -175,6 +174,14 @@ impl Socket {
                         }
                         Came::Nothing(until) => until,
                     }
+                }
+                // The stream gives it before another session can begin.
+                Link::None if holds_rest => {
+                    let state = &mut self.shared.lock().state;
+                    if *state == State::Open {
+                        *state = State::Waiting;
+                    }
+                    return Poll::Pending;
                 }
                 Link::None => match self.machine.next(now) {
                     Next::Dial(dial) => {
@@ -264,12 +271,12 @@ impl Socket {
                 self.client.tell(Event::Dropped(message));
             }
         }
-        for message in mem::take(&mut self.shared.lock().outbox.dropped) {
-            self.client.tell(Event::Dropped(&message));
-        }
-        let left = |shared: &Shared| shared.lock().outbox.pop();
-        while let Some(message) = left(&self.shared).or_else(|| self.unsent.take()) {
-            self.client.tell(Event::Dropped(&message));
+        let (dropped, left) = {
+            let outbox = &mut self.shared.lock().outbox;
+            (mem::take(&mut outbox.dropped), outbox.take_all())
+        };
+        for message in dropped.iter().chain(&left) {
+            self.client.tell(Event::Dropped(message));
         }
         self.shared.is_over();
         self.client.tell(Event::Closed);
@@ -304,7 +311,7 @@ impl Socket {
         }
     }
 
-    fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
+    pub fn lost(&mut self, id: DialId, ended: Ended, now: Instant) {
         self.link = Link::None;
         if let Some(session) = &mut self.session {
             session.disconnected();
@@ -344,12 +351,18 @@ impl Socket {
             self.timer = None;
             return Poll::Ready(());
         }
-        timer.is_set = true;
+        timer.is_set = has_budget_remaining();
         Poll::Pending
     }
 }
 
 impl Socket {
+    /// Whether something has come in a session that is over, and the stream was not given it.
+    fn holds_rest(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.holds_rest())
+    }
+
     pub fn has_message(&self) -> bool {
         let session = self.session.as_ref();
         self.inbox.is_some() || session.is_some_and(|session| session.has_arrived())
@@ -368,7 +381,7 @@ impl Socket {
         if self.has_ended {
             return;
         }
-        let driven = self.drive(Side::Sink, context.waker());
+        let driven = self.drive(Half::Sink, context.waker());
         let is_for_stream = driven.is_ready() || self.has_message();
         if let Poll::Ready(Some(gave_up)) = driven {
             self.ended = Some(gave_up.ended);
@@ -387,19 +400,19 @@ impl Socket {
 
     /// What the outbox could not take waits for nothing where it gave up.
     pub fn give_back(&mut self) -> Result<(), Refused> {
-        self.unsent
-            .take()
-            .map_or(Ok(()), |message| Err(Refused::Full(message)))
+        let beyond = self.shared.lock().outbox.beyond.take();
+        beyond.map_or(Ok(()), |message| Err(Refused::Full(message)))
     }
 
     /// Whether the outbox has taken what the sink was given.
     pub fn is_taken(&mut self) -> Result<bool, Refused> {
-        let Some(message) = self.unsent.take() else {
+        let beyond = self.shared.lock().outbox.beyond.take();
+        let Some(message) = beyond else {
             return Ok(true);
         };
         match self.shared.put(message) {
             Err(Refused::Full(message)) => {
-                self.unsent = Some(message);
+                self.shared.lock().outbox.beyond = Some(message);
                 Ok(false)
             }
             taken => taken.map(|()| true),

@@ -11,8 +11,8 @@ use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::Settings;
-use crate::handle::Side;
 use crate::socket::Socket;
+use crate::wakers::Half;
 use crate::{Event, GaveUp, Handle, Refused, State};
 
 /// A WebSocket that outlives its connections.
@@ -46,7 +46,10 @@ impl Stream for WebSocket {
     ) -> Poll<Option<Result<Message, GaveUp>>> {
         let this = &mut *self.0;
         if !this.has_message() && !this.has_ended {
-            if let Poll::Ready(Some(gave_up)) = this.drive(Side::Stream, context.waker()) {
+            if let Some(message) = this.read_at_once() {
+                return Poll::Ready(Some(Ok(message)));
+            }
+            if let Poll::Ready(Some(gave_up)) = this.drive(Half::Stream, context.waker()) {
                 this.client.tell(Event::GaveUp(gave_up.reason));
                 this.shared.wake_sink();
                 return Poll::Ready(Some(Err(gave_up)));
@@ -78,6 +81,9 @@ impl Sink<Message> for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
         let this = &mut *self.0;
+        if this.is_ready_at_once() {
+            return Poll::Ready(Ok(()));
+        }
         while !this.is_taken()? {
             let before = this.shared.left(false).0;
             this.drive_to_send(context);
@@ -94,9 +100,12 @@ impl Sink<Message> for WebSocket {
 
     fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Refused> {
         let this = &mut *self.0;
+        let Err(message) = this.send_at_once(message) else {
+            return Ok(());
+        };
         match this.shared.put(message) {
             Err(Refused::Full(message)) if this.shared.lock().outbox.waits_when_full() => {
-                this.unsent = Some(message);
+                this.shared.lock().outbox.beyond = Some(message);
                 Ok(())
             }
             taken => taken,
@@ -108,6 +117,9 @@ impl Sink<Message> for WebSocket {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Refused>> {
         let this = &mut *self.0;
+        if this.is_flushed_at_once() {
+            return Poll::Ready(Ok(()));
+        }
         loop {
             let is_taken = this.is_taken()?;
             let before = (!is_taken).then(|| this.shared.left(false).0);

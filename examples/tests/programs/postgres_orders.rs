@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm_examples::postgres_orders::{CONFLICTS, DATABASE, place, rebook, sold};
+use becalm_examples::postgres_orders::{CONFLICTS, DATABASE, place, rebook, sold, transactions};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection, Executor, PgConnection, PgPool};
 use tokio::task::JoinSet;
@@ -96,7 +96,7 @@ async fn c11_transactions_that_stand_in_each_others_way_all_succeed() {
         let (_server, pool) = shop().await;
         let mut workers = JoinSet::new();
         for worker in 0..8 {
-            let pool = pool.clone();
+            let shop = transactions(pool.clone());
             workers.spawn(async move {
                 for _ in 0..25 {
                     let (from, to) = if worker % 2 == 0 {
@@ -104,7 +104,7 @@ async fn c11_transactions_that_stand_in_each_others_way_all_succeed() {
                     } else {
                         ("desk", "lamp")
                     };
-                    rebook(&pool, from, to).await.expect("it is rebooked");
+                    rebook(&shop, from, to).await.expect("it is rebooked");
                 }
             });
         }
@@ -126,8 +126,8 @@ async fn c3_a_transaction_that_was_cut_before_its_commit_is_done_once() {
         let (mut server, pool) = shop().await;
         let mut holder = hold(&server).await;
         let cut = tokio::spawn({
-            let pool = pool.clone();
-            async move { rebook(&pool, "desk", "lamp").await }
+            let shop = transactions(pool.clone());
+            async move { rebook(&shop, "desk", "lamp").await }
         });
         are_held(&mut holder, 1).await;
         server.stop_at_once();

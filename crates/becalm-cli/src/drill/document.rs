@@ -13,21 +13,19 @@ use serde::Serialize;
 
 use super::judgement::Contender;
 use super::ledger::{Count, Recording};
+use super::origin::{Origin, text};
 use super::outcome::Outcome;
 use super::setup::{SetupRecord, milliseconds};
 use super::statistics::{Overall, PhaseFigures};
 use super::tail::TailRecord;
 use super::twin::{Twin, TwinRecord};
 
-/// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
-    schema: u32,
-    becalm: &'static str,
-    command: &'a str,
-    seed: u64,
+    #[serde(flatten)]
+    origin: Origin<'a>,
     setup: SetupRecord,
     /// By how much the load generator was late at worst.
     lateness_ms: f64,
@@ -146,15 +144,12 @@ struct PerBucket<'a> {
     served_nobody: &'a [u32],
 }
 
-/// The document as text, ended by a line break.
-pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
+/// The document as text.
+pub fn document(outcome: &Outcome) -> Result<String, String> {
     let contenders = outcome.contenders.iter();
     let twins = outcome.twins.iter().map(Some).chain(iter::repeat(None));
     let document = Document {
-        schema: SCHEMA,
-        becalm: env!("CARGO_PKG_VERSION"),
-        command: &outcome.command,
-        seed: outcome.seed,
+        origin: Origin::new(SCHEMA, &outcome.command, outcome.seed),
         setup: (&outcome.setup).into(),
         lateness_ms: milliseconds(outcome.lateness),
         as_expected: outcome.as_expected(),
@@ -168,7 +163,7 @@ pub fn document(outcome: &Outcome) -> Result<String, serde_json::Error> {
             Some(TailRecord::new(&tail, held))
         }),
     };
-    serde_json::to_string(&document).map(|text| text + "\n")
+    text(&document)
 }
 
 fn record<'a>(contender: &'a Contender, twin: Option<&'a Twin>) -> VariantRecord<'a> {

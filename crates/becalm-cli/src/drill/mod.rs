@@ -10,11 +10,14 @@ mod judgement;
 mod latencies;
 mod ledger;
 mod live;
+mod origin;
 mod outcome;
 mod page;
 mod parts;
 mod party;
 mod picture;
+#[cfg(feature = "redis")]
+mod redis;
 mod replay;
 mod reports;
 mod server;
@@ -28,15 +31,18 @@ mod variant;
 mod wire;
 mod ws;
 
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use becalm::duration::Human;
+use becalm_report::Figure;
 
 use crate::again;
+use crate::output::Output;
 use crate::policy_flags::PolicyFlags;
 use crate::stream::Stream;
 use crate::usage;
@@ -44,12 +50,20 @@ use judgement::judge;
 use live::Display;
 use outcome::{Outcome, Room};
 use parts::Stage;
-use reports::Reports;
+use reports::{REPORTS, ReportFlags, Reports, put};
 use setup::Setup;
 use tail::TailOutcome;
 use wire::Wire;
 
-pub use ws::stand_in;
+/// If these are the arguments of one of a drill's processes, does its work; the result is its exit code.
+pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let arguments: Vec<_> = arguments.into_iter().take(3).collect();
+    #[cfg(feature = "redis")]
+    if let Some(code) = redis::stand_in(arguments.clone()) {
+        return Some(code);
+    }
+    ws::stand_in(arguments)
+}
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
 ///
@@ -90,31 +104,18 @@ enum Through {
     Http(Box<Flags>),
 
     Ws(Box<ws::Args>),
+
+    #[cfg(feature = "redis")]
+    Redis(Box<redis::Args>),
 }
 
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 struct Flags {
     #[command(flatten)]
     setup: Setup,
 
-    /// Where the report goes: one HTML file that needs no other
-    #[arg(long, value_name = "FILE", default_value = "becalm-drill.html", help_heading = REPORTS)]
-    html: PathBuf,
-
-    /// Writes no HTML report
-    #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
-    no_html: bool,
-
-    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        help_heading = REPORTS
-    )]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFlags,
 
     /// Also runs the same calls through the simulator of "becalm storm", and shows both
     #[arg(long, help_heading = REPORTS)]
@@ -139,8 +140,6 @@ struct Flags {
     #[command(flatten)]
     policy: PolicyFlags,
 }
-
-const REPORTS: &str = "Display and reports";
 
 /// What is said under the figures of the simulator.
 const SIMULATED: &str = "The simulator was given the service, the policies and the moments at \
@@ -176,6 +175,8 @@ pub fn execute(args: Args) -> ExitCode {
     let held = match args.through {
         Some(Through::Http(flags)) => hold(*flags, Wire::Reqwest),
         Some(Through::Ws(args)) => ws::hold(&args),
+        #[cfg(feature = "redis")]
+        Some(Through::Redis(args)) => redis::hold(&args),
         None => hold(args.flags, Wire::Own),
     };
     held.unwrap_or_else(|sentence| usage::refuse(&sentence))
@@ -188,18 +189,16 @@ fn hold(mut args: Flags, wire: Wire) -> Result<ExitCode, String> {
     setup
         .validate(&policy)
         .map_err(|invalid| invalid.to_string())?;
-    let stream = if args.json.as_deref() == Some(Path::new("-")) {
-        Stream::Stderr
-    } else {
-        Stream::Stdout
-    };
+    let stream = args.reports.stream();
     let variants = variant::all(&policy, setup.client_timeout);
     let connections = variants
         .iter()
         .map(|variant| setup.most_connections(&variant.policy))
         .sum();
     let warning = descriptors::raise(connections).map_err(|too_few| too_few.to_string())?;
-    let reports = Reports::open(&args)?;
+    let reports = Reports::open(&args.reports)?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+    let (svg, times) = (open(&args.svg)?, open(&args.arrivals)?);
     for note in warning.into_iter().chain(setup.notes(&policy)) {
         eprintln!("note: {note}");
     }
@@ -255,7 +254,12 @@ fn hold(mut args: Flags, wire: Wire) -> Result<ExitCode, String> {
         tail,
         command,
     };
-    reports.write(&outcome, stream)?;
+    let document = document::document(&outcome)?;
+    reports.write(&page::page(&outcome), &document)?;
+    let picture = picture::side_by_side(&outcome).to_svg();
+    put("picture", svg, &picture, stream)?;
+    put("arrivals", times, &arrivals::csv(&outcome.began), stream)?;
+    stream.write(&format!("again:  {}\n", outcome.command));
     let failed = args.strict && !outcome.as_expected();
     Ok(ExitCode::from(u8::from(failed)))
 }

@@ -1,22 +1,58 @@
 //! Which reports does a drill leave, and where?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use becalm_report::Figure;
+use becalm_report::Page;
 
-use super::outcome::Outcome;
-use super::{Flags, arrivals, document, page, picture};
 use crate::output::Output;
 use crate::stream::Stream;
+
+/// The heading of its flags.
+pub const REPORTS: &str = "Display and reports";
+
+/// The flags of the reports that every drill leaves.
+#[derive(Debug, clap::Args)]
+pub struct ReportFlags {
+    /// Where the report goes: one HTML file that needs no other
+    #[arg(long, value_name = "FILE", default_value = "becalm-drill.html", help_heading = REPORTS)]
+    html: PathBuf,
+
+    /// Writes no HTML report
+    #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
+    no_html: bool,
+
+    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        default_missing_value = "-",
+        help_heading = REPORTS
+    )]
+    json: Option<PathBuf>,
+}
+
+impl ReportFlags {
+    /// Where people read.
+    pub fn stream(&self) -> Stream {
+        if self.json_to_stdout() {
+            Stream::Stderr
+        } else {
+            Stream::Stdout
+        }
+    }
+
+    fn json_to_stdout(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+}
 
 /// The reports of one drill.
 #[derive(Debug)]
 pub struct Reports {
     html: Option<Output>,
     json: Option<Output>,
-    json_to_stdout: bool,
-    svg: Option<Output>,
-    arrivals: Option<Output>,
+    stream: Stream,
 }
 
 impl Reports {
@@ -25,16 +61,13 @@ impl Reports {
     /// # Errors
     ///
     /// A sentence that names the file.
-    pub fn open(args: &Flags) -> Result<Self, String> {
-        let json_to_stdout = args.json.as_deref() == Some(Path::new("-"));
-        let json = args.json.as_deref().filter(|_| !json_to_stdout);
-        let open = |path: Option<&Path>| path.map(Output::open).transpose();
+    pub fn open(flags: &ReportFlags) -> Result<Self, String> {
+        let json = flags.json.as_deref().filter(|_| !flags.json_to_stdout());
+        let html = (!flags.no_html).then_some(&*flags.html);
         Ok(Self {
-            html: open((!args.no_html).then_some(&args.html))?,
-            json: open(json)?,
-            json_to_stdout,
-            svg: open(args.svg.as_deref())?,
-            arrivals: open(args.arrivals.as_deref())?,
+            html: html.map(Output::open).transpose()?,
+            json: json.map(Output::open).transpose()?,
+            stream: flags.stream(),
         })
     }
 
@@ -43,25 +76,24 @@ impl Reports {
     /// # Errors
     ///
     /// A sentence that names the file.
-    pub fn write(self, outcome: &Outcome, stream: Stream) -> Result<(), String> {
-        let document = document::document(outcome)
-            .map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
-        if self.json_to_stdout {
-            Stream::Stdout.write(&document);
+    pub fn write(self, page: &Page, document: &str) -> Result<(), String> {
+        if self.stream == Stream::Stderr {
+            Stream::Stdout.write(document);
         }
-        let files = [
-            ("report", self.html, page::page(outcome).to_html()),
-            ("figures", self.json, document),
-            ("picture", self.svg, picture::side_by_side(outcome).to_svg()),
-            ("arrivals", self.arrivals, arrivals::csv(&outcome.began)),
-        ];
-        for (name, output, text) in files {
-            if let Some(output) = output {
-                let path = output.write(&text)?;
-                stream.write(&format!("{name}: {}\n", path.display()));
-            }
-        }
-        stream.write(&format!("again:  {}\n", outcome.command));
-        Ok(())
+        put("report", self.html, &page.to_html(), self.stream)?;
+        put("figures", self.json, document, self.stream)
     }
+}
+
+/// Writes one file, if it is asked for, and tells where it is.
+///
+/// # Errors
+///
+/// A sentence that names the file.
+pub fn put(name: &str, output: Option<Output>, text: &str, stream: Stream) -> Result<(), String> {
+    if let Some(output) = output {
+        let path = output.write(text)?;
+        stream.write(&format!("{name}: {}\n", path.display()));
+    }
+    Ok(())
 }

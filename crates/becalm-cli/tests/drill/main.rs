@@ -1,6 +1,8 @@
 //! Does `becalm drill` keep its promises as a program? Only what holds on any machine, however
 //! slow: laws, files, exit codes.
 
+#[cfg(all(feature = "redis", target_os = "linux"))]
+mod redis;
 mod ws;
 
 use std::fs;

@@ -165,9 +165,67 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// The same command where each process may have this many open files.
+fn limited(files: u32, folder: &Path, command: &Command) -> Command {
+    let mut limited = Command::new("/bin/sh");
+    limited
+        .args(["-c", &format!(r#"ulimit -n {files} && exec "$0" "$@""#)])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    limited
+}
+
+#[test]
+fn a_fleet_that_one_process_cannot_serve_gets_several_servers_and_all_laws_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let patient = [("--patience", "10s"), ("--watch", "60s")];
+    let mut drill = short(folder.path(), &patient);
+    drill.args(["--quiet", "--no-html", "--seed", "7", "--json"]);
+    drill.args(["--only", "hand-over,sessions"]);
+    // Descriptors for 24 clients each.
+    let output = limited(165, folder.path(), &drill).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["setup"]["servers"], 2);
+    let [handed, cut] = &document["variants"].as_array().unwrap()[..] else {
+        panic!("two variants: {document}");
+    };
+    for variant in [handed, cut] {
+        let count = |name: &str| number(&variant[name]);
+        assert_eq!(variant["verdict"], "back", "{variant}");
+        assert_eq!(count("open"), CLIENTS, "{variant}");
+        assert!(count("handshakes") >= CLIENTS, "by both: {variant}");
+        for name in ["lost", "doubled", "two_live", "gave_up"] {
+            assert_eq!(count(name), 0, "{name}: {variant}");
+        }
+    }
+    assert_eq!(number(&cut["resumed"]), CLIENTS, "{cut}");
+}
+
+#[test]
+fn a_limit_on_open_files_that_is_too_low_is_refused_at_the_start_with_numbers_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let drill = short(folder.path(), &[("--clients", "2000")]);
+    let output = limited(200, folder.path(), &drill).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    for words in [
+        "--clients 2000",
+        "16 servers with 316 open files each",
+        "allows 200",
+        "ulimit -Hn",
+        "lower --clients to 768",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 /// The processes that this one has started.
 #[cfg(target_os = "linux")]
-fn children(process: u32) -> Vec<u32> {
+pub fn children(process: u32) -> Vec<u32> {
     let all = format!("/proc/{process}/task");
     let threads = fs::read_dir(all)
         .into_iter()

@@ -1,6 +1,7 @@
 //! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
 
 mod driver;
+mod fleet;
 mod proxy;
 #[cfg(feature = "streams")]
 mod queue;
@@ -8,5 +9,7 @@ mod server;
 #[cfg(feature = "streams")]
 mod streams;
 mod table;
+#[cfg(feature = "rustls")]
+mod tls;
 mod twice;
 mod words;

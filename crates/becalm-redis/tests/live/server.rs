@@ -1,6 +1,8 @@
 //! How does a test get a Redis that it can kill?
 
 use std::net::TcpListener;
+#[cfg(feature = "rustls")]
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,7 @@ impl Server {
     pub fn new(options: &[&str]) -> Self {
         Self {
             directory: TempDir::new().expect("a directory"),
-            port: free_port(),
+            port: free_port(first_port()),
             options: options.iter().map(|&option| option.into()).collect(),
             process: None,
         }
@@ -40,6 +42,27 @@ impl Server {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// One whose clients may speak TLS on a port of its own, with the certificate and the key of these files.
+    #[cfg(feature = "rustls")]
+    pub fn tls(certificate: &Path, key: &Path) -> (Self, u16) {
+        let mut server = Self::new(&[]);
+        let port = free_port(server.port + 1);
+        let options = [
+            ("--tls-port", port.to_string()),
+            ("--tls-cert-file", certificate.display().to_string()),
+            ("--tls-key-file", key.display().to_string()),
+            ("--tls-ca-cert-file", certificate.display().to_string()),
+            ("--tls-auth-clients", "no".to_owned()),
+        ];
+        let options = options
+            .into_iter()
+            .flat_map(|(name, value)| [name.to_owned(), value]);
+        server.options = options.collect();
+        server.start();
+        let _ = server.plain();
+        (server, port)
     }
 
     pub fn start(&mut self) {
@@ -87,9 +110,11 @@ impl Drop for Server {
 }
 
 /// Below those that the system hands out, so that a server can come back to it.
-fn free_port() -> u16 {
-    let first = 10_000 + std::process::id() * 16 % 20_000;
-    let mut ports = (first..).filter_map(|port| u16::try_from(port).ok());
+fn first_port() -> u16 {
+    u16::try_from(10_000 + std::process::id() * 16 % 20_000).expect("below 30,000")
+}
+
+fn free_port(from: u16) -> u16 {
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    ports.find(is_free).expect("a free port")
+    (from..u16::MAX).find(is_free).expect("a free port")
 }

@@ -6,9 +6,11 @@ use becalm::observe::{About, Event, Observer};
 use becalm::{Budget, Effect, Policy, StopReason};
 use becalm_redis::{Builder, Connection};
 use redis::{AsyncCommands, Commands, RedisResult, ToRedisArgs, Value, cmd, pipe};
+use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
+use crate::proxy::Proxy;
 use crate::server::Server;
 
 /// What becalm made of a failure.
@@ -73,6 +75,8 @@ async fn waits_out(
         panic!("{word}: {first:?}");
     };
     assert_eq!(effect, Effect::Unsent, "{word}");
+    let refused: RedisResult<u64> = cmd("INCR").arg("visits").query(&mut server);
+    assert_eq!(refused.expect_err("it is in trouble").code(), Some(word));
     let before: u64 = cmd("GET").arg("visits").query(&mut server).unwrap_or(16);
     assert_eq!(before, 16, "{word}: it had an effect");
     help(&mut server);
@@ -105,6 +109,98 @@ async fn a_master_that_has_become_a_replica_is_waited_out() {
     };
     let (trouble, help) = (replicate("127.0.0.1", "1"), replicate("NO", "ONE"));
     waits_out("READONLY", server.plain(), &server.url(), trouble, help).await;
+}
+
+/// A failover behind one address: the connection is to the server that was the master.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_to_a_master_that_has_become_a_replica_is_given_up() {
+    let server = Server::started(&[]);
+    let proxy = Proxy::to(server.port()).await;
+    let mut plain = server.plain();
+    for (number, is_transaction) in [(2, false), (3, true)] {
+        let (mut redis, mut heard) = connection(&proxy.url());
+        let () = redis.set("visits", 16).await.expect("it is set");
+        let dialled = proxy.connects();
+        let mut replicate = |host: &str, port: &str| {
+            cmd("REPLICAOF")
+                .arg(host)
+                .arg(port)
+                .exec(&mut plain)
+                .expect("it is set");
+        };
+        replicate("127.0.0.1", "1");
+        let counting = tokio::spawn(async move {
+            if is_transaction {
+                let mut one = pipe();
+                one.atomic().incr("visits", 1);
+                return one
+                    .query_async::<(u64,)>(&mut redis)
+                    .await
+                    .map(|(visits,)| visits);
+            }
+            redis.incr("visits", 1).await
+        });
+        let first = timeout(Duration::from_secs(20), heard.recv()).await;
+        assert!(
+            matches!(first, Ok(Some(Heard::Again(Effect::Unsent, _)))),
+            "{first:?}"
+        );
+        while proxy.connects() == dialled {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        replicate("NO", "ONE");
+        assert_eq!(counting.await.expect("no panic"), Ok(17), "{number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_without_its_master_is_waited_out() {
+    let server = Server::started(&[]);
+    let trouble = |server: &mut redis::Connection| {
+        set(server, "replica-serve-stale-data", "no");
+        set(server, "replica-read-only", "no"); // or it says READONLY
+        let sent = cmd("REPLICAOF").arg("127.0.0.1").arg("1").exec(server);
+        sent.expect("it is set");
+        let read: RedisResult<u64> = cmd("GET").arg("visits").query(server);
+        assert_eq!(read.expect_err("not even read").code(), Some("MASTERDOWN"));
+    };
+    let help = |server: &mut redis::Connection| {
+        let sent = cmd("REPLICAOF").arg("NO").arg("ONE").exec(server);
+        sent.expect("it is set");
+    };
+    waits_out("MASTERDOWN", server.plain(), &server.url(), trouble, help).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_cannot_save_is_waited_out() {
+    let server = Server::started(&["--appendonly", "no", "--enable-protected-configs", "yes"]);
+    let saves = |server: &mut redis::Connection| {
+        cmd("BGSAVE").exec(server).expect("it begins");
+        loop {
+            let told: String = cmd("INFO")
+                .arg("persistence")
+                .query(server)
+                .expect("it is told");
+            if told.contains("rdb_bgsave_in_progress:0") {
+                return told.contains("rdb_last_bgsave_status:ok");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let (gone, stays) = (TempDir::new().expect("one"), TempDir::new().expect("one"));
+    let to_stay = stays.path().to_str().expect("UTF-8").to_owned();
+    let trouble = move |server: &mut redis::Connection| {
+        set(server, "save", "3600 1"); // who never saves is never refused
+        set(server, "dir", gone.path().to_str().expect("UTF-8"));
+        drop(gone);
+        assert!(!saves(server), "there is no directory");
+    };
+    let help = move |server: &mut redis::Connection| {
+        set(server, "dir", to_stay);
+        assert!(saves(server), "there is a directory");
+        set(server, "save", "");
+    };
+    waits_out("MISCONF", server.plain(), &server.url(), trouble, help).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

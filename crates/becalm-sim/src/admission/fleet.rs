@@ -10,7 +10,8 @@ use becalm::lone::{Lone, Position};
 use becalm::time::Instant;
 
 use super::Handshakes;
-use super::run::{Arrivals, What};
+use super::arrivals::Arrivals;
+use super::event::What;
 use crate::engine::{EventQueue, Stream};
 use crate::herd::Reconnects;
 

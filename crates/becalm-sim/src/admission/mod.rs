@@ -4,7 +4,9 @@
 //! asks the shipping [`AdmissionController`], or nobody. `Handshakes` is the configuration, `run` the
 //! mechanism, `Arrivals` what happened.
 
+mod arrivals;
 mod config;
+mod event;
 mod fleet;
 mod run;
 
@@ -13,5 +15,6 @@ use becalm::admission::AdmissionController;
 #[cfg(doc)]
 use becalm::lone::Lone;
 
+pub use arrivals::Arrivals;
 pub use config::{Door, Handshakes, InvalidHandshakes};
-pub use run::{Arrivals, run};
+pub use run::run;

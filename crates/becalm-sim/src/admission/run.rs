@@ -9,26 +9,10 @@ use becalm::lone::Lone;
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
 
+use super::arrivals::Arrivals;
+use super::event::What;
 use super::fleet::{Fleet, nanos};
 use super::{Door, Handshakes, InvalidHandshakes};
-use crate::engine::EventQueue;
-use crate::herd::Reconnects;
-
-/// What happened in one run. Equal seeds leave equal records.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[non_exhaustive]
-pub struct Arrivals {
-    /// Attempts and connections over time.
-    pub reconnects: Reconnects,
-    /// Handshakes that were done.
-    pub handshakes: u64,
-    /// Those whose client had hung up before.
-    pub wasted: u64,
-    /// Connections that were told to come later.
-    pub refusals: u64,
-    /// The most dials of one client once the server is up.
-    pub most_dials: u32,
-}
 
 /// Runs a herd before a door once. Equal seeds leave equal records.
 ///
@@ -65,45 +49,6 @@ pub fn run(
     }
     fleet.record.reconnects.waiting += server.waiting.len() as u64;
     Ok(fleet.into_record())
-}
-
-/// What happens at a moment.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum What {
-    Dial(u32),
-    /// Its patience is over.
-    HangUp(u32),
-    /// Somebody who waits may have a turn.
-    Look,
-}
-
-impl What {
-    const HANG_UP: u64 = 1 << 32;
-    const LOOK: u64 = 1 << 33;
-
-    pub const fn to_bits(self) -> u64 {
-        match self {
-            Self::Dial(client) => client as u64,
-            Self::HangUp(client) => Self::HANG_UP | client as u64,
-            Self::Look => Self::LOOK,
-        }
-    }
-
-    pub const fn of_bits(bits: u64) -> Self {
-        #[expect(clippy::cast_possible_truncation)] // the rest tells what it is
-        let client = bits as u32;
-        if bits & Self::LOOK > 0 {
-            Self::Look
-        } else if bits & Self::HANG_UP > 0 {
-            Self::HangUp(client)
-        } else {
-            Self::Dial(client)
-        }
-    }
-
-    pub fn push(self, queue: &mut EventQueue, at: u64) {
-        queue.push(at, self.to_bits());
-    }
 }
 
 /// The server: one handshake after the other, behind its door.

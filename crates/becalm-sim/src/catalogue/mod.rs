@@ -15,6 +15,7 @@ mod measure;
 mod metastable;
 mod moments;
 mod occ;
+mod one_budget;
 mod parameters;
 mod priority;
 mod queue;
@@ -147,6 +148,7 @@ pub const ENTRIES: &[&Entry] = &[
     &loops::LOOPS,
     &throttle::THROTTLE,
     &small_clients::SMALL_CLIENTS,
+    &one_budget::FLEET,
     &deadline::DEADLINE,
     &priority::PRIORITY,
     &cache::CACHE,

@@ -11,6 +11,7 @@ pub mod deadline;
 pub mod erlang;
 pub mod finite_queue;
 pub mod flaky;
+pub mod fleet;
 pub mod herd;
 pub mod layers;
 pub mod loops;

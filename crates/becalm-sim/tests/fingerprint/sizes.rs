@@ -38,6 +38,15 @@ pub fn of(scenario: &str) -> &'static [(&'static str, &'static str)] {
             ("horizon", "16s"),
         ],
         "small-clients" => &[("load", "20"), ("clients", "50"), ("horizon", "30s")],
+        "fleet" => &[
+            ("processes", "20"),
+            ("load", "400"),
+            ("burst", "20"),
+            ("trouble", "down"),
+            ("from", "6s"),
+            ("until", "12s"),
+            ("horizon", "15s"),
+        ],
         "deadline" => &[("load", "50"), ("workers", "50"), ("horizon", "20s")],
         "priority" => &[
             ("critical", "5"),

@@ -1,7 +1,9 @@
 //! May this request be upgraded? What it shows is read, and the core asked.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Clocks, Refusal, TICKET_HEADER};
 use becalm::rng::Random;
@@ -11,15 +13,53 @@ use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 use super::Server;
 use super::door::Held;
 use super::registry::Counted;
-use crate::session;
+use crate::session::{self, SessionId};
 
 /// Somebody who was let in and is no connection yet.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub server: Server,
     pub held: Held,
+    pub resumption: Option<Resumption>,
     /// Counted until it is a connection.
     pub coming: Option<Counted>,
+}
+
+/// The sessions whose clients are coming back now.
+#[derive(Debug, Default)]
+pub(crate) struct Resumptions(Mutex<HashSet<SessionId>>);
+
+/// One who comes back to a session, until it is ready or gone: another who names the same session meanwhile is a fresh arrival, or one
+/// session would let in any number before others.
+#[derive(Debug)]
+pub(crate) struct Resumption {
+    server: Server,
+    id: SessionId,
+}
+
+impl Resumption {
+    fn of(server: &Server, headers: &HeaderMap, uri: &Uri) -> Option<Self> {
+        let sessions = server.settings().sessions.as_ref()?;
+        let id = shown(headers, uri, session::HEADER)?.parse().ok()?;
+        let is_one = sessions.holds(id) && server.resumptions().with(|all| all.insert(id));
+        is_one.then(|| Self {
+            server: server.clone(),
+            id,
+        })
+    }
+}
+
+impl Drop for Resumption {
+    fn drop(&mut self) {
+        let Self { server, id } = self;
+        server.resumptions().with(|all| all.remove(id));
+    }
+}
+
+impl Resumptions {
+    fn with(&self, change: impl FnOnce(&mut HashSet<SessionId>) -> bool) -> bool {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// A request for an upgrade that nothing was decided about. Dropped so, its client has hung up.
@@ -52,9 +92,8 @@ impl Asking {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let address = server.settings().proxies.client(peer, headers);
         let mut arrival = Arrival::of(AddressGroup::from(address));
-        let sessions = server.settings().sessions.as_ref();
-        let session = shown(headers, uri, session::HEADER).and_then(|id| id.parse().ok());
-        if session.is_some_and(|id| sessions.is_some_and(|sessions| sessions.holds(id))) {
+        let resumption = Resumption::of(server, headers, uri);
+        if resumption.is_some() {
             arrival = arrival.resumption();
         }
         let ticket = shown(headers, uri, TICKET_HEADER);
@@ -68,6 +107,7 @@ impl Asking {
             Ok(held) => Ok(Admitted {
                 server: server.clone(),
                 held,
+                resumption,
                 coming,
             }),
             Err(refusal) => Err(server.advice(&refusal)),

@@ -1,18 +1,17 @@
 //! How is a connection counted while it is there, and told when it is to leave?
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use becalm::admission::Advice;
 use becalm::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 
 use super::Server;
-use super::admit::Admitted;
+use super::admit::{Admitted, Resumption};
 use super::door::Held;
-use super::registry::{Counted, Plan};
+use super::registry::{Counted, Hearer};
 
 /// A connection of a server, for as long as this is there. A [`Socket`](super::Socket) has one inside; who has a WebSocket of
 /// another library keeps one beside it.
@@ -29,7 +28,8 @@ use super::registry::{Counted, Plan};
 #[derive(Debug)]
 pub struct Connection {
     server: Server,
-    held: Mutex<Option<Held>>,
+    /// In a box, since it is soon gone, and the connection stays.
+    held: Mutex<Option<Box<Entered>>>,
     leaving: Leaving,
     /// The code of the first Close in either direction.
     code: Option<u16>,
@@ -58,12 +58,14 @@ impl Farewell {
     }
 }
 
+/// What it holds until it is ready.
+type Entered = (Held, Option<Resumption>);
+
 enum Leaving {
-    Unasked,
-    /// It listens for a drain, which wakes this task.
-    Asked(Pin<Box<dyn Future<Output = Plan> + Send>>, Option<Waker>),
+    /// It listens for a drain, once it is polled.
+    Unasked(Option<Hearer>),
     /// It has a turn.
-    At(Sleep, Option<Farewell>),
+    At(Box<(Sleep, Option<Farewell>)>),
 }
 
 impl Connection {
@@ -71,13 +73,14 @@ impl Connection {
         let Admitted {
             server,
             held,
+            resumption,
             coming,
         } = admitted;
         let counted = server.registry().active();
         Self {
             server,
-            held: Mutex::new(Some(held)),
-            leaving: Leaving::Unasked,
+            held: Mutex::new(Some(Box::new((held, resumption)))),
+            leaving: Leaving::Unasked(None),
             code: None,
             coming,
             _counted: counted,
@@ -93,7 +96,7 @@ impl Connection {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(held) = held {
-            held.ready();
+            held.0.ready();
         }
     }
 
@@ -108,19 +111,17 @@ impl Connection {
         self.has_come();
         loop {
             match &mut self.leaving {
-                Leaving::Unasked => {
-                    let plan = self.server.registry().plan();
-                    self.leaving = Leaving::Asked(Box::pin(plan), None);
-                }
-                Leaving::Asked(plan, waker) => {
-                    let waits = waker
-                        .as_ref()
-                        .is_some_and(|waker| waker.will_wake(context.waker()));
-                    if waits && !self.server.registry().is_draining() {
-                        return Poll::Pending;
+                Leaving::Unasked(hearer) => {
+                    let registry = self.server.registry();
+                    if !registry.is_draining() {
+                        let waker = context.waker();
+                        match hearer {
+                            Some(hearer) => hearer.set(waker),
+                            None => *hearer = Some(registry.hearer(waker)),
+                        }
                     }
-                    let Poll::Ready(plan) = plan.as_mut().poll(context) else {
-                        *waker = Some(context.waker().clone());
+                    let plan = registry.is_draining().then(|| registry.drains());
+                    let Some(plan) = plan.flatten() else {
                         return Poll::Pending;
                     };
                     let (closes, wait) = plan.turn(self.server.registry().next_turn());
@@ -130,9 +131,10 @@ impl Connection {
                         until: plan.ends,
                     };
                     let timer = self.server.sleeper().sleep_until(closes);
-                    self.leaving = Leaving::At(timer, Some(farewell));
+                    self.leaving = Leaving::At(Box::new((timer, Some(farewell))));
                 }
-                Leaving::At(timer, farewell) => {
+                Leaving::At(at) => {
+                    let (timer, farewell) = &mut **at;
                     let is_due = farewell.is_some() && timer.as_mut().poll(context).is_ready();
                     let Some(farewell) = farewell.take_if(|_| is_due) else {
                         return Poll::Pending;
@@ -173,9 +175,8 @@ impl Drop for Connection {
 impl std::fmt::Debug for Leaving {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Unasked => "Unasked",
-            Self::Asked(..) => "Asked",
-            Self::At(..) => "At",
+            Self::Unasked(_) => "Unasked",
+            Self::At(_) => "At",
         })
     }
 }

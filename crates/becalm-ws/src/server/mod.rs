@@ -99,6 +99,7 @@ pub use socket::Socket;
 #[cfg(feature = "tower")]
 pub use upgrade::{NoUpgrade, Upgrade, Upgraded};
 
+use admit::Resumptions;
 use door::Door;
 use metrics::Counters;
 use places::Places;
@@ -114,6 +115,7 @@ struct Inner {
     tickets: TicketKeys,
     door: Arc<Door>,
     places: Places,
+    resumptions: Resumptions,
     registry: Arc<Registry>,
     counters: Counters,
 }
@@ -133,6 +135,7 @@ impl Server {
                 settings.handshakes,
                 settings.handshakes_of_one,
             ),
+            resumptions: Resumptions::default(),
             registry: Registry::new(),
             counters: Counters::default(),
             tickets,
@@ -199,6 +202,8 @@ impl Server {
     ///    successor, if it has the same keys, takes it on first. What was sent before is flushed first. A [`Connection`] of yours tells you to do so.
     /// 4. At the deadline sockets end whatever they do.
     ///
+    /// [Sessions](Settings::sessions) confirm from then on what has come with every message, so that it is confirmed before the close.
+    ///
     /// A second call joins the first.
     pub async fn drain(&self, drain: Drain) -> Drained {
         let before = self.registry().ended();
@@ -208,6 +213,9 @@ impl Server {
             self.sleeper().sleep_until(starts.after(drain.notice)).await;
         }
         let ends = starts.after(drain.deadline.max(drain.notice));
+        if let Some(sessions) = &self.settings().sessions {
+            sessions.leave();
+        }
         let plan = self.registry().drain(drain, self.now(), ends);
         let mut timer = self.sleeper().sleep_until(plan.ends);
         poll_fn(|context| {
@@ -259,6 +267,10 @@ impl Server {
 
     fn places(&self) -> &Places {
         &self.0.places
+    }
+
+    fn resumptions(&self) -> &Resumptions {
+        &self.0.resumptions
     }
 
     fn registry(&self) -> &Arc<Registry> {

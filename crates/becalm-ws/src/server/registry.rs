@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use becalm::time::Instant;
+use slab::Slab;
 use tokio::sync::watch;
 
 /// How a server is drained.
@@ -117,6 +118,16 @@ pub(crate) struct Registry {
     turns: AtomicU64,
     /// Who waits for everybody to have left.
     wakers: Mutex<Vec<Waker>>,
+    /// Who is to hear of a drain.
+    hearers: Mutex<Slab<Waker>>,
+}
+
+/// A task that is woken when a drain begins, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Hearer {
+    registry: Arc<Registry>,
+    number: usize,
+    waker: Waker,
 }
 
 /// One of those that are counted, until it is dropped.
@@ -141,6 +152,7 @@ impl Registry {
             listeners: AtomicUsize::new(0),
             turns: AtomicU64::new(0),
             wakers: Mutex::default(),
+            hearers: Mutex::default(),
         })
     }
 
@@ -184,6 +196,27 @@ impl Registry {
         }
     }
 
+    /// The plan, once it drains.
+    pub fn drains(&self) -> Option<Plan> {
+        match *self.phase.borrow() {
+            Phase::Drains(plan) => Some(plan),
+            Phase::Serves | Phase::Leaves => None,
+        }
+    }
+
+    /// Wakes this task when a drain begins. Ask afterwards whether one has.
+    pub fn hearer(self: &Arc<Self>, waker: &Waker) -> Hearer {
+        Hearer {
+            number: self.hearers().insert(waker.clone()),
+            waker: waker.clone(),
+            registry: Arc::clone(self),
+        }
+    }
+
+    fn hearers(&self) -> MutexGuard<'_, Slab<Waker>> {
+        self.hearers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn next_turn(&self) -> u64 {
         self.turns.fetch_add(1, Ordering::Relaxed)
     }
@@ -201,7 +234,7 @@ impl Registry {
     /// Begins to drain, once: the plan, which is that of the first.
     pub fn drain(&self, drain: Drain, begins: Instant, ends: Instant) -> Plan {
         let mut plan = Plan::new(drain, begins, ends);
-        self.phase.send_if_modified(|phase| {
+        let is_new = self.phase.send_if_modified(|phase| {
             if let Phase::Drains(first) = phase {
                 plan = *first;
                 return false;
@@ -210,6 +243,14 @@ impl Registry {
             self.drains.store(true, Ordering::Release);
             true
         });
+        if is_new {
+            let hearers: Vec<Waker> = self
+                .hearers()
+                .iter()
+                .map(|(_, waker)| waker.clone())
+                .collect();
+            hearers.into_iter().for_each(Waker::wake);
+        }
         plan
     }
 
@@ -264,6 +305,24 @@ impl Drop for Counted {
                 std::mem::take(&mut *wakers.lock().unwrap_or_else(PoisonError::into_inner));
             wakers.into_iter().for_each(Waker::wake);
         }
+    }
+}
+
+impl Hearer {
+    /// From here on this task is woken.
+    pub fn set(&mut self, waker: &Waker) {
+        if !self.waker.will_wake(waker) {
+            self.waker.clone_from(waker);
+            let old = std::mem::replace(&mut self.registry.hearers()[self.number], waker.clone());
+            drop(old);
+        }
+    }
+}
+
+impl Drop for Hearer {
+    fn drop(&mut self) {
+        let waker = self.registry.hearers().try_remove(self.number);
+        drop(waker);
     }
 }
 

@@ -10,6 +10,7 @@ use becalm::time::{Sleeper, TokioSleeper};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::{Proxies, Server};
+use crate::Heartbeat;
 use crate::session::Sessions;
 
 /// The settings of a [`Server`].
@@ -20,6 +21,7 @@ use crate::session::Sessions;
 /// | [`tickets`](Self::tickets) | a key of this process: its tickets are worth nothing after a restart |
 /// | [`handshakes`](Self::handshakes) | 256 at once, 64 of them of one address, 10 s for each |
 /// | [`connections`](Self::connections) | as many as the process has descriptors for, but for a reserve of 64 |
+/// | [`heartbeat`](Self::heartbeat) | a ping after 20 s of quiet, lost after 10 s more |
 /// | [`proxies`](Self::proxies) | none: addresses are those of the connections |
 /// | [`sessions`](Self::sessions) | none: all arrivals are fresh |
 /// | [`limits`](Self::limits) | messages of 64 MiB, frames of 16 MiB, buffers of 4 KiB |
@@ -32,6 +34,7 @@ pub struct Settings {
     pub(crate) handshakes_of_one: usize,
     pub(crate) handshake_deadline: Duration,
     pub(crate) connections: Option<usize>,
+    pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) proxies: Proxies,
     pub(crate) sessions: Option<Sessions>,
     pub(crate) limits: WebSocketConfig,
@@ -49,6 +52,7 @@ impl Settings {
             handshakes_of_one: 64,
             handshake_deadline: Duration::from_secs(10),
             connections: None,
+            heartbeat: Some(Heartbeat::default()),
             proxies: Proxies::default(),
             sessions: None,
             limits: crate::client::small_buffers(),
@@ -78,6 +82,14 @@ impl Settings {
     /// and databases.
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = Some(most.max(1));
+        self
+    }
+
+    /// Sets when a [`Socket`](super::Socket) asks its client whether it is there, or `None` for never: a client that stops without a word, or
+    /// whose proxy does, holds its place and its session until the heartbeat finds it, and for ever without. A WebSocket of another library
+    /// beside a [`Connection`](super::Connection) is watched by [`Heartbeat::watch`].
+    pub fn heartbeat(mut self, heartbeat: impl Into<Option<Heartbeat>>) -> Self {
+        self.heartbeat = heartbeat.into();
         self
     }
 
@@ -153,6 +165,7 @@ impl fmt::Debug for Settings {
             .field("admission", &self.admission)
             .field("handshakes", &self.handshakes)
             .field("connections", &self.connections)
+            .field("heartbeat", &self.heartbeat)
             .field("proxies", &self.proxies)
             .finish_non_exhaustive()
     }

@@ -1,7 +1,9 @@
 //! What does an application have of a connection? A stream and a sink of messages, which leaves by itself when the server
 //! drains.
 
+use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use becalm::time::Sleep;
@@ -12,6 +14,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::Connection;
+use crate::{Broken, Watched};
 
 /// A WebSocket of a [`Server`](super::Server).
 ///
@@ -19,12 +22,15 @@ use super::Connection;
 /// dropped. When the server [drains](super::Server::drain), it closes with 1012 while it is read, after what was sent before;
 /// what the peer has sent still comes; then it ends, at the drain's deadline whatever the peer does. Sending fails from then
 /// on.
+///
+/// It asks a client from which nothing comes whether it is there, while it is read and while something waits to be sent: the
+/// [heartbeat](super::Settings::heartbeat). One that does not answer is lost: an [`Error::Io`] of
+/// [`TimedOut`](std::io::ErrorKind::TimedOut), once, and whenever something is sent.
 #[derive(Debug)]
 pub struct Socket<IO> {
-    wire: WebSocketStream<IO>,
+    wire: Watched<WebSocketStream<IO>, Message, Error>,
     connection: Connection,
     leaves: Option<Until>,
-    is_unflushed: bool,
     has_ended: bool,
 }
 
@@ -33,11 +39,13 @@ struct Until(Sleep);
 impl<IO> Socket<IO> {
     pub(crate) fn new(wire: WebSocketStream<IO>, mut connection: Connection) -> Self {
         connection.has_come();
+        let settings = connection.server().settings();
+        let (heartbeat, sleeper) = (settings.heartbeat, Arc::clone(&settings.sleeper));
+        let ping = || Message::Ping(Vec::new().into());
         Self {
-            wire,
+            wire: Watched::new(wire, ping, heartbeat, sleeper),
             connection,
             leaves: None,
-            is_unflushed: false,
             has_ended: false,
         }
     }
@@ -48,9 +56,10 @@ impl<IO> Socket<IO> {
         self.connection.ready();
     }
 
-    /// Both parts, for a library of sessions or another that has its own way with a stream. The connection tells when to leave.
+    /// Both parts, for a library that has its own way with a stream. The connection tells when to leave; whether the client is there is
+    /// yours to ask.
     pub fn into_parts(self) -> (WebSocketStream<IO>, Connection) {
-        (self.wire, self.connection)
+        (self.wire.into_inner(), self.connection)
     }
 
     fn note(&mut self, message: &Message) {
@@ -70,9 +79,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
         if let Poll::Ready(farewell) = self.connection.poll_farewell(context) {
             let close = Message::Close(Some(farewell.frame()));
             self.note(&close);
-            // What fails here fails again when it is read.
-            let _ = Pin::new(&mut self.wire).start_send(close);
-            self.is_unflushed = true;
+            self.wire.interject(close);
             let sleeper = self.connection.server().sleeper();
             let mut until = sleeper.sleep_until(farewell.until);
             let must_go = until.as_mut().poll(context);
@@ -98,10 +105,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Stream for Socket<IO> {
             this.has_ended = true;
             return Poll::Ready(None);
         }
-        if this.is_unflushed {
-            this.is_unflushed = Pin::new(&mut this.wire).poll_flush(context).is_pending();
-        }
         let read = Pin::new(&mut this.wire).poll_next(context);
+        let read = read.map(|read| read.map(|read| read.map_err(error)));
         match &read {
             Poll::Ready(Some(Ok(message))) => this.note(message),
             Poll::Ready(_) => this.has_ended = true,
@@ -121,20 +126,27 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Sink<Message> for Socket<IO> {
     type Error = Error;
 
     fn poll_ready(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Pin::new(&mut self.wire).poll_ready(context)
+        Pin::new(&mut self.wire).poll_ready(context).map_err(error)
     }
 
     fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Error> {
         self.note(&message);
-        Pin::new(&mut self.wire).start_send(message)
+        Pin::new(&mut self.wire).start_send(message).map_err(error)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Pin::new(&mut self.wire).poll_flush(context)
+        Pin::new(&mut self.wire).poll_flush(context).map_err(error)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Pin::new(&mut self.wire).poll_close(context)
+        Pin::new(&mut self.wire).poll_close(context).map_err(error)
+    }
+}
+
+fn error(broken: Broken<Error>) -> Error {
+    match broken {
+        Broken::Wire(error) => error,
+        Broken::Silent => io::Error::new(io::ErrorKind::TimedOut, broken.to_string()).into(),
     }
 }
 

@@ -83,6 +83,12 @@ where
             let reason = error.to_string().chars().take(123).collect();
             words.push(frame(CloseCode::Protocol, reason));
         }
+        Lost::Unconfirmed => {
+            words.push(frame(
+                CloseCode::Away,
+                "nothing was confirmed in time".into(),
+            ));
+        }
         Lost::TakenOver => words.push(frame(
             CloseCode::Away,
             "another connection has the session".into(),

@@ -99,10 +99,17 @@ impl Resuming {
         self.stage = Stage::Silent;
     }
 
-    /// The connection is gone.
+    /// The connection is gone. What the application was not given comes again, unless the session is over.
     pub fn disconnected(&mut self) {
         self.stage = Stage::Over;
-        self.ledger.forget_arrived();
+        if self.had.is_some() {
+            self.ledger.forget_arrived();
+        }
+    }
+
+    /// Whether the application is to be given the rest of a session that is over before there can be another.
+    pub fn holds_rest(&self) -> bool {
+        self.had.is_none() && self.ledger.has_arrived()
     }
 
     /// Whether this message can be sent now: the session is open, and the window has room.
@@ -280,12 +287,15 @@ impl Resuming {
         self.given_up.get_or_insert(why);
     }
 
-    /// Ends the session for good: what is not sent yet goes first. What comes back is to be written.
+    /// Ends the session for good: what is not sent yet goes first, and what has come is confirmed. What comes back is to be written.
     pub fn end(&mut self) -> Vec<Message> {
         let mut last = Vec::new();
         if self.is_open() {
             while let Some(message) = self.next(Instant::ZERO) {
                 last.push(message);
+            }
+            if self.ledger.owes() {
+                last.push(self.ledger.confirm());
             }
             last.push(Envelope::End.write());
         }
@@ -295,6 +305,6 @@ impl Resuming {
 
     /// What was sent and never confirmed, and what was taken and never sent, where no connection will get it any more.
     pub fn take_kept(&mut self) -> (Vec<Message>, Vec<Message>) {
-        std::mem::take(&mut self.ledger).into_kept()
+        self.ledger.take_kept()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use tokio_tungstenite::tungstenite::Message;
 use super::envelope::Hello;
 use super::settings::SessionSettings;
 use super::slot::{Inner, Slot};
-use super::wakers::Wakers;
 use super::{Began, Cold, Counts, SessionHandle, SessionId};
+use crate::wakers::Wakers;
 
 /// Counted for a session that waits for a connection, besides its messages.
 const EACH: usize = 1024;
@@ -77,6 +77,8 @@ pub(super) struct Shared {
     /// Those who wait for room among all.
     starved: Mutex<Vec<Waker>>,
     starving: AtomicUsize,
+    /// Connections are about to be closed.
+    leaves: AtomicBool,
 }
 
 /// Locked before a slot, never after it.
@@ -129,12 +131,13 @@ impl Sessions {
             bytes,
             starved: Mutex::default(),
             starving: AtomicUsize::new(0),
+            leaves: AtomicBool::new(false),
         });
         Self { shared }
     }
 
     /// Whether there is such a session: for an admission that lets those first who come back, by the header
-    /// [`HEADER`](super::HEADER). It says nothing of whose it is.
+    /// [`HEADER`](super::HEADER). It says nothing of whose it is, nor whether others name it, too.
     pub fn holds(&self, id: SessionId) -> bool {
         self.shared.lock().slots.contains_key(&id)
     }
@@ -155,6 +158,11 @@ impl Sessions {
                 directory.end(&slot, Cold::Epoch);
             }
         });
+    }
+
+    /// What has come is confirmed at once from now on: each connection may be closed by what is below it, and nothing is said after that.
+    pub(crate) fn leave(&self) {
+        self.shared.leaves.store(true, Ordering::Release);
     }
 
     /// Gives up what has waited too long. Every connection that comes or goes does so too: call it where none may for hours.
@@ -180,6 +188,14 @@ impl Shared {
         self.directory
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long what has come waits to be confirmed.
+    pub fn confirm_after(&self) -> Duration {
+        if self.leaves.load(Ordering::Acquire) {
+            return Duration::ZERO;
+        }
+        self.settings.confirm_after
     }
 
     pub fn handle(self: &Arc<Self>, slot: Arc<Slot>) -> SessionHandle {
@@ -411,9 +427,10 @@ impl Directory {
         inner.over = Some(why);
         self.leave(&slot.user, &mut inner);
         self.free(inner.ledger.bytes());
-        let (unconfirmed, unsent) = std::mem::take(&mut inner.ledger).into_kept();
+        let (unconfirmed, unsent) = inner.ledger.take_kept();
         self.wakes.extend(inner.take_waiting());
         self.wakes.extend(inner.wakers.take().map(Waker::from));
+        inner.ledger.forget_arrived();
         let is_known = inner.is_known;
         drop(inner);
         self.slots.remove(&slot.id);

@@ -1,4 +1,4 @@
-//! How does a message of a session look on the wire? The table is at the head of [this room](super).
+//! How does a message of a session look on the wire? The table is on the page `docs/websocket-sessions.md`.
 
 use std::fmt;
 

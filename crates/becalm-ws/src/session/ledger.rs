@@ -105,6 +105,11 @@ impl Ledger {
         self.given == self.kept.len()
     }
 
+    /// Whether this connection was given something that is not confirmed.
+    pub fn awaits(&self) -> bool {
+        self.given > 0
+    }
+
     /// The peer has received all up to this; the bytes that it frees.
     pub fn hear(&mut self, received: u64) -> Result<usize, ProtocolError> {
         let sent = self.confirmed + self.given as u64;
@@ -170,6 +175,11 @@ impl Ledger {
         Some(if is_much { since } else { since.after(delay) })
     }
 
+    /// Whether something has come that was not confirmed.
+    pub fn owes(&self) -> bool {
+        self.owed_since.is_some()
+    }
+
     /// Confirms what has come, alone.
     pub fn confirm(&mut self) -> Message {
         self.has_told();
@@ -201,11 +211,14 @@ impl Ledger {
         self.inbox_bytes = 0;
     }
 
-    /// What is not confirmed and was sent, oldest first; then what was never sent.
-    pub fn into_kept(mut self) -> (Vec<Message>, Vec<Message>) {
-        let sent = usize::try_from(self.sent - self.confirmed).unwrap_or(usize::MAX);
-        let never = self.kept.split_off(sent.min(self.kept.len()));
-        (self.kept.into(), never.into())
+    /// What is not confirmed and was sent, oldest first; then what was never sent. Both sides count anew. What has come is left to the
+    /// application.
+    pub fn take_kept(&mut self) -> (Vec<Message>, Vec<Message>) {
+        let mut old = std::mem::take(self);
+        (self.inbox, self.inbox_bytes) = (old.inbox, old.inbox_bytes);
+        let sent = usize::try_from(old.sent - old.confirmed).unwrap_or(usize::MAX);
+        let never = old.kept.split_off(sent.min(old.kept.len()));
+        (old.kept.into(), never.into())
     }
 }
 
@@ -350,7 +363,7 @@ mod tests {
         let texts = |messages: Vec<Message>| -> Vec<_> {
             messages.iter().map(ToString::to_string).collect()
         };
-        let (sent, never) = ledger.into_kept();
+        let (sent, never) = ledger.take_kept();
         assert_eq!(
             (texts(sent), texts(never)),
             (

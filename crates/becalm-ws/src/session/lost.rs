@@ -16,6 +16,8 @@ pub enum Lost<E> {
     NoHello,
     /// The client has broken the rules of the envelope. The session is over.
     Protocol(ProtocolError),
+    /// The client has taken messages and confirmed none of them [in time](super::SessionSettings::confirm_within).
+    Unconfirmed,
     /// A later connection has taken the session over.
     TakenOver,
     /// The session is over.
@@ -32,6 +34,7 @@ impl<E: fmt::Display> fmt::Display for Lost<E> {
             Self::Wire(error) => write!(f, "the WebSocket has failed: {error}"),
             Self::NoHello => f.write_str("the client has not said hello"),
             Self::Protocol(error) => write!(f, "the client has broken the rules: {error}"),
+            Self::Unconfirmed => f.write_str("the client has confirmed nothing in time"),
             Self::TakenOver => f.write_str("another connection has taken the session over"),
             Self::Over(why) => write!(f, "the session is over: {why}"),
             Self::Gone => f.write_str("the connection is over"),

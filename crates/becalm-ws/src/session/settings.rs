@@ -19,6 +19,7 @@ use super::{Gone, Sessions};
 /// | [`age`](Self::age) | 2 minutes without a connection |
 /// | [`per_user`](Self::per_user) | 8 sessions without a connection for each user |
 /// | [`confirm_after`](Self::confirm_after) | 500 ms |
+/// | [`confirm_within`](Self::confirm_within) | 2 minutes |
 /// | [`patience`](Self::patience) | 10 s for a client's first word |
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are opened"]
@@ -29,6 +30,7 @@ pub struct SessionSettings {
     pub(super) age: Duration,
     pub(super) per_user: usize,
     pub(super) confirm_after: Duration,
+    pub(super) confirm_within: Duration,
     pub(super) patience: Duration,
     pub(super) observer: Option<Arc<Observer>>,
     pub(super) sleeper: Arc<dyn Sleeper>,
@@ -46,6 +48,7 @@ impl Default for SessionSettings {
             age: Duration::from_secs(120),
             per_user: 8,
             confirm_after: Duration::from_millis(500),
+            confirm_within: Duration::from_secs(120),
             patience: Duration::from_secs(10),
             observer: None,
             sleeper: Arc::new(TokioSleeper::new()),
@@ -91,6 +94,15 @@ impl SessionSettings {
     /// Sets how long a message that has come waits to be confirmed with one that goes.
     pub fn confirm_after(mut self, delay: Duration) -> Self {
         self.confirm_after = delay;
+        self
+    }
+
+    /// Sets how long a client may take messages and confirm none of them, until its connection is ended ([`Lost::Unconfirmed`](super::Lost))
+    /// and its session waits for another, or makes room. A client confirms what its application has taken, which may be slow for reasons of
+    /// its own, and a page in the background may have its timers run once a minute: so the default is as long as a session without a
+    /// connection is kept. [`Duration::MAX`] waits for ever.
+    pub fn confirm_within(mut self, within: Duration) -> Self {
+        self.confirm_within = within;
         self
     }
 

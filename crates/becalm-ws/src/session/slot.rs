@@ -12,9 +12,9 @@ use super::directory::Shared;
 use super::envelope::Hello;
 use super::ledger::{Ledger, Peer, cost};
 use super::settings::SessionSettings;
-use super::wakers::Wakers;
 use super::{Cold, ProtocolError, SessionId};
 use crate::Refused;
+use crate::wakers::Wakers;
 
 /// After so many connections on which nothing came through that was to come through, a session is stuck.
 const MOST_FRUITLESS: u8 = 8;
@@ -42,6 +42,8 @@ pub(super) struct Inner {
     pub wakers: Option<Arc<Wakers>>,
     /// Those who wait for room.
     waiting: Vec<Waker>,
+    /// Since when the connection has confirmed nothing of what it was given.
+    unconfirmed_since: Option<Instant>,
     progress: Progress,
 }
 
@@ -117,6 +119,7 @@ impl Inner {
         self.connection += 1;
         self.dial = hello.dial;
         self.peer = hello.peer();
+        self.unconfirmed_since = None;
         let freed = self.ledger.resume(hello.received);
         (freed, self.wakers.replace(wakers))
     }
@@ -146,29 +149,42 @@ impl Inner {
     }
 
     /// The client has received up to this: the bytes that are free now.
-    pub fn hear(&mut self, received: u64) -> Result<usize, ProtocolError> {
+    pub fn hear(&mut self, received: u64, now: Instant) -> Result<usize, ProtocolError> {
         (self.is_known, self.progress.was_confirmed) = (true, true);
-        self.ledger.hear(received)
+        let freed = self.ledger.hear(received)?;
+        if freed > 0 {
+            self.unconfirmed_since = self.ledger.awaits().then_some(now);
+        }
+        Ok(freed)
+    }
+
+    /// When the client has confirmed something at the latest.
+    pub fn hears_by(&self, settings: &SessionSettings) -> Option<Instant> {
+        let since = self.unconfirmed_since?;
+        Some(since.after(settings.confirm_within))
     }
 
     /// When to confirm alone what has come.
-    pub fn confirms_at(&self, settings: &SessionSettings) -> Option<Instant> {
-        let window = self.peer.window(settings.window);
-        self.ledger.confirms_at(settings.confirm_after, window)
+    pub fn confirms_at(&self, shared: &Shared) -> Option<Instant> {
+        let window = self.peer.window(shared.settings.window);
+        self.ledger.confirms_at(shared.confirm_after(), window)
     }
 
     /// Whether there is something to write now.
-    pub fn has_word(&self, settings: &SessionSettings, now: Instant) -> bool {
-        !self.ledger.is_given() || self.confirms_at(settings).is_some_and(|at| at <= now)
+    pub fn has_word(&self, shared: &Shared, now: Instant) -> bool {
+        !self.ledger.is_given() || self.confirms_at(shared).is_some_and(|at| at <= now)
     }
 
     /// The next to write.
-    pub fn next_word(&mut self, settings: &SessionSettings, now: Instant) -> Option<Message> {
-        if !self.has_word(settings, now) {
+    pub fn next_word(&mut self, shared: &Shared, now: Instant) -> Option<Message> {
+        if !self.has_word(shared, now) {
             return None;
         }
-        let next = self.ledger.next();
-        Some(next.unwrap_or_else(|| self.ledger.confirm()))
+        let Some(next) = self.ledger.next() else {
+            return Some(self.ledger.confirm());
+        };
+        self.unconfirmed_since.get_or_insert(now);
+        Some(next)
     }
 
     /// The message, if the session takes it now; or this task knows when there is room.

@@ -15,15 +15,16 @@ use super::accept::{answer, say_goodbye};
 use super::directory::Shared;
 use super::envelope::{Envelope, Hello};
 use super::slot::{Fenced, Inner};
-use super::wakers::{Half, Wakers};
 use super::{Began, Cold, Lost, ProtocolError, SessionHandle, SessionId};
 use crate::Refused;
+use crate::wakers::{Half, Wakers};
 
 /// A connection of a session, over `S`: any stream and sink of messages.
 ///
 /// As a `Stream` it gives the texts and binaries of the client, each once. It ends with its connection; the session waits for
 /// another then, unless it is over. As a `Sink` it takes messages as [`SessionHandle::send`] does, and a flush is over when the
-/// connection has taken them; pings, pongs and closes go to the connection as they are. It confirms and sends again while it is polled.
+/// connection has taken them; pings, pongs and closes go to the connection as they are. A message for which the window has no room waits in
+/// the sink; where the connection ends before there is room, it comes back as [`Lost::Refused`]. It confirms and sends again while it is polled.
 ///
 /// [`began`](Self::began) says before any message whether the session goes on.
 ///
@@ -145,14 +146,16 @@ where
     fn drive_once(&mut self, is_ahead: bool, context: &mut Context<'_>) -> Result<bool, Lost<E>> {
         let now = self.now();
         self.write(now, context)?;
-        let (reads, has_arrived, at) = {
-            let settings = &self.session.shared.settings;
+        let (reads, has_arrived, confirms_at, hears_by) = {
+            let shared = &self.session.shared;
             let inner = self.inner()?;
-            let reads = inner.ledger.reads(is_ahead, settings.window);
+            let reads = inner.ledger.reads(is_ahead, shared.settings.window);
             (
                 reads,
                 inner.ledger.has_arrived(),
-                inner.confirms_at(settings),
+                inner.confirms_at(shared),
+                // What was not read may be a confirmation.
+                inner.hears_by(&shared.settings).filter(|_| reads),
             )
         };
         if self.stage == Stage::Left {
@@ -162,10 +165,14 @@ where
         } else if reads && self.read(context)? {
             return Ok(true);
         }
+        if hears_by.is_some_and(|by| by <= now) {
+            return Err(Lost::Unconfirmed);
+        }
         let is_for_stream = has_arrived && !is_ahead;
-        match at {
-            // What is due and was not written waits for the wire.
-            Some(at) if now < at && !is_for_stream => Ok(self.poll_timer(at, context).is_ready()),
+        // What is due and was not written waits for the wire.
+        let confirms_at = confirms_at.filter(|at| now < *at);
+        match confirms_at.into_iter().chain(hears_by).min() {
+            Some(at) if !is_for_stream => Ok(self.poll_timer(at, context).is_ready()),
             Some(_) => Ok(false),
             None => {
                 self.timer = None;
@@ -184,7 +191,7 @@ where
 
     /// A wire that takes nothing more, as one that is being closed, may still bring something: it is read to its end.
     fn write(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), Lost<E>> {
-        while !self.is_mute && self.inner()?.has_word(&self.session.shared.settings, now) {
+        while !self.is_mute && self.inner()?.has_word(&self.session.shared, now) {
             match Pin::new(&mut self.wire).poll_ready(context) {
                 Poll::Ready(Ok(())) => (),
                 Poll::Ready(Err(_)) => self.is_mute = true,
@@ -195,7 +202,7 @@ where
             }
             let next = {
                 let mut inner = self.inner()?;
-                inner.next_word(&self.session.shared.settings, now)
+                inner.next_word(&self.session.shared, now)
             };
             if let Some(next) = next {
                 self.is_mute = Pin::new(&mut self.wire).start_send(next).is_err();
@@ -224,6 +231,7 @@ where
             self.is_unflushed = true;
             return Ok(true);
         }
+        let now = self.now();
         let (freed, waiting) = {
             let mut inner = self.inner()?;
             let freed = match Envelope::read(&message)? {
@@ -238,9 +246,9 @@ where
                     }
                     // First what may break the rules: what is confirmed leaves the ledger, and must be counted below.
                     inner.ledger.arrive(number, message)?;
-                    inner.hear(received)?
+                    inner.hear(received, now)?
                 }
-                Envelope::Ack(received) => inner.hear(received)?,
+                Envelope::Ack(received) => inner.hear(received, now)?,
                 Envelope::End => {
                     drop(inner);
                     self.stage = Stage::Left;
@@ -317,7 +325,9 @@ where
     fn poll_taken(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost<E>>> {
         loop {
             let is_taken = self.is_taken()?;
-            self.drive_to_send(context)?;
+            if let Err(lost) = self.drive_to_send(context) {
+                return Poll::Ready(Err(self.given_back().unwrap_or(lost)));
+            }
             if is_taken {
                 return Poll::Ready(Ok(()));
             }
@@ -326,6 +336,22 @@ where
                 return Poll::Pending;
             }
         }
+    }
+
+    /// What the session has not taken, where this connection takes it no more.
+    fn given_back(&mut self) -> Option<Lost<E>> {
+        let message = self.unsent.take()?;
+        let refused = self.session.try_send(message).err()?;
+        Some(Lost::Refused(Refused::Closed(refused.into_message())))
+    }
+
+    /// Confirms what has come, since nothing is said behind a Close.
+    fn confirm_last(&mut self) {
+        let owed = match self.inner() {
+            Ok(mut inner) if inner.ledger.owes() => inner.ledger.confirm(),
+            _ => return,
+        };
+        let _ = Pin::new(&mut self.wire).start_send(owed);
     }
 
     fn is_flushed(&self) -> bool {
@@ -392,6 +418,9 @@ where
     fn start_send(mut self: Pin<&mut Self>, message: Message) -> Result<(), Lost<E>> {
         if !message.is_text() && !message.is_binary() {
             self.is_unflushed = true;
+            if message.is_close() {
+                self.confirm_last();
+            }
             return Pin::new(&mut self.wire)
                 .start_send(message)
                 .map_err(Lost::Wire);
@@ -414,15 +443,19 @@ where
         Poll::Pending
     }
 
-    /// Closes the connection; the session waits for another.
+    /// Closes the connection; the session waits for another. A message that was fed and for which there was no room comes back as
+    /// [`Lost::Refused`], when the connection is closed.
     fn poll_close(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Lost<E>>> {
-        self.leave();
-        Pin::new(&mut self.wire)
-            .poll_close(context)
-            .map_err(Lost::Wire)
+        if self.stage != Stage::Over {
+            self.confirm_last();
+            self.leave();
+        }
+        let closed = ready!(Pin::new(&mut self.wire).poll_close(context));
+        let given_back = self.given_back();
+        Poll::Ready(given_back.map_or(closed.map_err(Lost::Wire), Err))
     }
 }
 

@@ -4,12 +4,16 @@ mod closes;
 mod faults;
 mod handshakes;
 mod javascript;
+mod lost_sessions;
 mod messages;
 mod server;
 mod sessions;
 mod silence;
 #[cfg(feature = "rustls-webpki-roots")]
 mod tls;
+#[cfg(feature = "rustls-webpki-roots")]
+#[path = "../tls_support/mod.rs"]
+mod tls_support;
 
 use std::time::Duration;
 

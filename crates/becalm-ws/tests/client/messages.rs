@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use becalm_ws::{Client, Event, Message, Overflow, Refused, StopReason, WebSocketConfig};
 use futures_util::{SinkExt, StreamExt};
+use tokio::sync::Notify;
 
 use crate::server::{Peer, Server};
 use crate::within;
@@ -32,6 +33,36 @@ async fn ten_thousand_messages_of_all_lengths_come_back_in_order() {
         assert_eq!(message.to_text().unwrap(), text(number));
     }
     sends.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_sink_and_a_handle_keep_their_order_when_the_wire_is_full() {
+    const MESSAGES: usize = 3_000;
+    let go = Arc::new(Notify::new());
+    let told = Arc::clone(&go);
+    let server = Server::new(move |_, peer| {
+        let told = Arc::clone(&told);
+        async move {
+            told.notified().await;
+            echo(peer).await;
+        }
+    })
+    .await;
+    let client = server.client().outbox(usize::MAX, Overflow::Refuse);
+    let mut socket = client.open().unwrap();
+    let handle = socket.handle();
+    let text = |number: usize| format!("{number}{}", "x".repeat(10_000));
+    within(socket.flush()).await.unwrap();
+    for number in (0..MESSAGES).step_by(2) {
+        socket.feed(text(number).into()).await.unwrap();
+        handle.try_send(text(number + 1)).unwrap();
+    }
+    assert!(handle.waiting_bytes() > 0, "the wire is full");
+    go.notify_one();
+    for number in 0..MESSAGES {
+        let message = within(socket.next()).await.unwrap().unwrap();
+        assert_eq!(message.to_text().unwrap(), text(number));
+    }
 }
 
 #[tokio::test]

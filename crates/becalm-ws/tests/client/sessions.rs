@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm_ws::session::{Began, Cold, Lost, Resume, SessionSettings, SessionSocket, Sessions};
+use becalm_ws::session::{Began, Cold, Resume, SessionSettings, SessionSocket, Sessions};
 use becalm_ws::{Client, Event, Message, Overflow, Refused, StopReason};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -37,10 +37,10 @@ where
 
 /// Everything that an observer is told of sessions, as words.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<String>>>);
+pub struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
-    fn watching(&self, client: Client) -> Client {
+    pub fn watching(&self, client: Client) -> Client {
         let seen = Arc::clone(&self.0);
         client.observer(move |event| {
             let word = match event {
@@ -54,12 +54,12 @@ impl Seen {
         })
     }
 
-    fn words(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-async fn echo(mut socket: Socket) {
+pub async fn echo(mut socket: Socket) {
     while let Some(Ok(message)) = socket.next().await {
         if socket.send(message).await.is_err() {
             return;
@@ -226,47 +226,6 @@ async fn none_is_lost_and_none_comes_twice_wherever_a_connection_is_cut() {
 }
 
 #[tokio::test]
-async fn a_server_without_the_session_begins_cold_and_what_was_lost_is_told_first() {
-    let (old, new) = (
-        SessionSettings::default().open(),
-        SessionSettings::default().open(),
-    );
-    let server = Server::new(move |number, peer| {
-        let sessions = if number == 1 {
-            old.clone()
-        } else {
-            new.clone()
-        };
-        async move {
-            let mut socket = sessions.accept(peer, "ada").await.unwrap();
-            if number == 1 {
-                // Killed with a message that it has received and not confirmed.
-                socket.send("hello".into()).await.unwrap();
-                assert!(socket.next().await.is_some());
-                return;
-            }
-            socket.send("everything".into()).await.unwrap();
-            echo(socket).await;
-        }
-    })
-    .await;
-    let seen = Seen::default();
-    let client = seen.watching(server.client().resume(Resume::default()));
-    let mut feed = client.open().unwrap();
-    let handle = feed.handle();
-    handle.try_send("first").unwrap();
-    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "hello".into());
-    assert_eq!(
-        within(feed.next()).await.unwrap().unwrap(),
-        "everything".into()
-    );
-    assert_eq!(seen.words(), ["New", "unconfirmed first", "Epoch"]);
-    // Nothing of it was sent again.
-    handle.try_send("second").unwrap();
-    assert_eq!(within(feed.next()).await.unwrap().unwrap(), "second".into());
-}
-
-#[tokio::test]
 async fn a_message_that_is_too_long_is_refused_and_not_sent_for_ever() {
     let sessions = SessionSettings::default().longest(100).open();
     let server = keeping(&sessions, |_, socket| echo(socket)).await;
@@ -373,37 +332,6 @@ async fn the_upgrade_names_the_session_that_it_resumes() {
     let names = names.lock().unwrap().clone();
     assert_eq!((names.len(), names[0]), (2, None));
     assert!(names[1].is_some_and(|name| sessions.holds(name)));
-}
-
-#[tokio::test]
-async fn a_server_that_ends_the_session_is_told_apart_from_one_that_goes() {
-    let sessions = SessionSettings::default().open();
-    let server = keeping(&sessions, |number, mut socket| async move {
-        socket.send(number.to_string().into()).await.unwrap();
-        if number == 1 {
-            socket.handle().end();
-        }
-        let ended = socket.next().await;
-        if number == 1 {
-            assert!(
-                matches!(ended, Some(Err(Lost::Over(Cold::Ended)))),
-                "{ended:?}"
-            );
-        }
-    })
-    .await;
-    let seen = Seen::default();
-    let client = seen.watching(server.client().resume(Resume::default()));
-    // A server closes what it has ended with 1000, which would be the end by the table.
-    let mut feed = client
-        .closing(|_, _| becalm::Failure::transient())
-        .open()
-        .unwrap();
-    for number in 1..3 {
-        let message = within(feed.next()).await.unwrap().unwrap();
-        assert_eq!(message.to_string(), number.to_string());
-    }
-    assert_eq!(seen.words(), ["New", "Ended"]);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::server::Server;
+use crate::tls_support::side_by_side;
 use crate::{soon, within};
 
 #[tokio::test]
@@ -57,27 +58,6 @@ async fn your_own_authority_is_trusted_and_a_stranger_is_not_dialled_again() {
     let mut peer = tokio_tungstenite::accept_async(stream).await.unwrap();
     peer.send("hello".into()).await.unwrap();
     assert!(within(asks).await.unwrap().unwrap().is_ok());
-}
-
-/// A server with this certificate, and a client that trusts it.
-fn side_by_side(cert: &rcgen::Certificate, key: &KeyPair) -> (TlsAcceptor, Connector) {
-    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let serves = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
-    let mut trusted = RootCertStore::empty();
-    trusted.add(cert.der().clone()).unwrap();
-    let trusts = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(trusted)
-        .with_no_client_auth();
-    let acceptor = TlsAcceptor::from(Arc::new(serves));
-    (acceptor, Connector::Rustls(Arc::new(trusts)))
 }
 
 #[tokio::test]

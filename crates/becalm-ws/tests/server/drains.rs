@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use becalm::admission::Advice;
+use becalm::time::FakeSleeper;
 use becalm_ws::server::Drain;
+use becalm_ws::session::{Envelope, Hello, SessionSettings};
 use becalm_ws::{CloseCode, CloseFrame, Message};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
@@ -110,9 +112,58 @@ async fn what_was_sent_before_is_flushed_and_what_the_peer_had_sent_is_heard() {
 }
 
 #[tokio::test]
+async fn what_a_session_has_received_is_confirmed_before_the_close() {
+    // Left alone it would confirm after an hour.
+    let hour = Duration::from_secs(3600);
+    let sessions = SessionSettings::default().confirm_after(hour).open();
+    let server = open().sessions(&sessions).server().unwrap();
+    let mut listener = server.listen("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (leaving, (told, mut given)) = (server.clone(), tokio::sync::mpsc::unbounded_channel());
+    let serving = tokio::spawn(async move {
+        let connection = listener.accept().await.unwrap();
+        let peer = connection.peer().clone();
+        let handshake = server.handshake(connection, &peer).await.unwrap();
+        let socket = handshake.accept().await.unwrap();
+        let mut socket = sessions.accept(socket, "ada").await.unwrap();
+        while let Some(Ok(message)) = socket.next().await {
+            told.send(message).unwrap();
+        }
+    });
+    let stream = TcpStream::connect(address).await.unwrap();
+    let dialled = tokio_tungstenite::client_async(format!("ws://{address}/"), stream);
+    let (mut client, _) = within(dialled).await.unwrap();
+    let hello = Envelope::Hello(Hello::new(999, 99_999));
+    client.send(hello.write()).await.unwrap();
+    assert!(within(client.next()).await.is_some());
+    client.send(Envelope::Ack(0).write()).await.unwrap();
+    for number in 1..4 {
+        let data = Envelope::Data {
+            number,
+            received: 0,
+            message: "hello".into(),
+        };
+        client.send(data.write()).await.unwrap();
+        assert_eq!(within(given.recv()).await, Some("hello".into()));
+    }
+    let drained = tokio::spawn(async move { leaving.drain(Drain::per_second(1)).await });
+    let mut heard = Vec::new();
+    while let Some(Ok(message)) = within(client.next()).await {
+        heard.push(match message {
+            Message::Close(_) => None,
+            message => Envelope::read(&message).ok(),
+        });
+    }
+    assert_eq!(heard, [Some(Envelope::Ack(3)), None]);
+    within(serving).await.unwrap();
+    assert_eq!(within(drained).await.unwrap().left, 0);
+}
+
+#[tokio::test]
 async fn at_the_deadline_they_are_told_their_turn_and_who_does_not_go_is_cut() {
     for (kind, path) in [(Kind::Plain, "/"), (Kind::Axum, "/")] {
-        let running = Running::start(kind, open()).await;
+        let clock = FakeSleeper::new();
+        let running = Running::start(kind, open().sleeper(clock.clone())).await;
         // None of them answers the close.
         let mut silent = Vec::new();
         for _ in 0..3 {
@@ -120,11 +171,13 @@ async fn at_the_deadline_they_are_told_their_turn_and_who_does_not_go_is_cut() {
         }
         until(|| running.server.metrics().connections_active == 3).await;
         let drain = Drain::per_second(1).deadline(Duration::from_millis(600));
-        let drained = within(running.server.drain(drain)).await;
-        assert_eq!(drained.ended + u64::try_from(drained.left).unwrap(), 3);
-        until(|| running.server.metrics().connections_active == 0).await;
+        let server = running.server.clone();
+        let drained = tokio::spawn(async move { server.drain(drain).await });
+        until(|| !running.server.is_ready()).await;
+        // Half of the time is for closing: the second and third go before their turn.
+        clock.advance(Duration::from_millis(300));
         let mut waits = Vec::new();
-        for mut socket in silent {
+        for socket in &mut silent {
             let Some(Ok(Message::Close(Some(close)))) = within(socket.next()).await else {
                 panic!("no close");
             };
@@ -132,13 +185,16 @@ async fn at_the_deadline_they_are_told_their_turn_and_who_does_not_go_is_cut() {
             waits.push(advice.delay.as_millis());
         }
         waits.sort_unstable();
-        // Closed after 300 ms at the latest, and told to come in the first, second and third second.
-        let told = waits.iter().zip([0, 700, 1700]);
-        assert!(
-            told.clone()
-                .all(|(wait, turn)| (turn..turn + 50).contains(wait)),
-            "{kind:?} {waits:?}"
-        );
+        // They are told to come in the first, second and third second.
+        assert_eq!(waits, [0, 700, 1700], "{kind:?}");
+        clock.advance(Duration::from_millis(299));
+        assert!(!drained.is_finished());
+        assert_eq!(running.server.metrics().connections_active, 3);
+        clock.advance(Duration::from_millis(1));
+        let drained = within(drained).await.unwrap();
+        assert_eq!(drained.ended + u64::try_from(drained.left).unwrap(), 3);
+        until(|| running.server.metrics().connections_active == 0).await;
+        assert_eq!(running.server.metrics().closes.get(&1012), Some(&3));
     }
 }
 

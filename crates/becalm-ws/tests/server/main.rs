@@ -8,6 +8,12 @@ mod processes;
 mod refusals;
 mod returns;
 mod servers;
+mod silences;
+#[cfg(feature = "rustls-webpki-roots")]
+mod tls;
+#[cfg(feature = "rustls-webpki-roots")]
+#[path = "../tls_support/mod.rs"]
+mod tls_support;
 
 use std::time::Duration;
 

@@ -11,8 +11,8 @@ use axum::extract::ws::{self, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::any;
 use becalm::admission::Admission;
-use becalm_ws::Client;
 use becalm_ws::server::{Connection, Listener, Peer, Server, Settings, Upgrade};
+use becalm_ws::{Client, Heartbeat};
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -134,6 +134,9 @@ async fn axum(server: Server, listener: Listener, costly: Arc<AtomicUsize>) {
     let routes = Router::new()
         .route("/", any(upgraded))
         .route("/own", any(own))
+        .route("/watched", any(watched))
+        .route("/flood", any(flood))
+        .route("/watched-flood", any(watched_flood))
         .route("/login", any(unready))
         .with_state(costly)
         .layer(server.layer())
@@ -186,6 +189,34 @@ async fn own(
     })
 }
 
+/// A heartbeat for tests, on machines that have much else to do.
+pub const QUICK: Heartbeat = Heartbeat::new(Duration::from_millis(100), Duration::from_secs(1));
+
+/// A WebSocket of axum's own, watched.
+async fn watched(connection: Connection, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async move |socket| {
+        connection.ready();
+        let mut socket = QUICK.watch(socket, || ws::Message::Ping(axum::body::Bytes::new()));
+        while let Some(Ok(_)) = socket.next().await {}
+    })
+}
+
+async fn flood(upgrade: Upgrade) -> Response {
+    upgrade.on_upgrade(
+        async |mut socket| {
+            while socket.send("x".repeat(65_536).into()).await.is_ok() {}
+        },
+    )
+}
+
+async fn watched_flood(connection: Connection, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.on_upgrade(async move |socket| {
+        connection.ready();
+        let mut socket = QUICK.watch(socket, || ws::Message::Ping(axum::body::Bytes::new()));
+        while socket.send("x".repeat(65_536).into()).await.is_ok() {}
+    })
+}
+
 async fn plain(server: Server, mut listener: Listener, costly: Arc<AtomicUsize>) {
     while let Some(connection) = listener.accept().await {
         let (server, costly) = (server.clone(), Arc::clone(&costly));
@@ -204,7 +235,7 @@ async fn plain(server: Server, mut listener: Listener, costly: Arc<AtomicUsize>)
     }
 }
 
-async fn echo<S, M, E>(mut socket: S)
+pub async fn echo<S, M, E>(mut socket: S)
 where
     S: Stream<Item = Result<M, E>> + Sink<M, Error = E> + Unpin,
     M: IsData,
@@ -216,7 +247,7 @@ where
     }
 }
 
-trait IsData {
+pub trait IsData {
     fn is_data(&self) -> bool;
 }
 

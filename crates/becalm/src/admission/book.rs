@@ -14,10 +14,11 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Forgets the places that have passed, and says how many.
-    pub fn settle(&mut self, now: Instant, groups: &mut Groups) -> i64 {
+    /// Forgets the places that have passed, so long ago, and says how many.
+    pub fn settle(&mut self, now: Instant, kept: Duration, groups: &mut Groups) -> i64 {
         let mut passed = 0;
-        while let Some((_, rows)) = self.appointments.front().filter(|(slot, _)| *slot < now) {
+        let is_over = |(slot, _): &&(Instant, Rows)| slot.after(kept) < now;
+        while let Some((_, rows)) = self.appointments.front().filter(is_over) {
             groups.give_back(*rows);
             self.appointments.pop_front();
             passed += 1;
@@ -31,6 +32,11 @@ impl Book {
 
     pub fn len(&self) -> usize {
         self.appointments.len()
+    }
+
+    /// The first place that somebody has.
+    pub fn first(&self) -> Option<Instant> {
+        self.appointments.front().map(|(slot, _)| *slot)
     }
 
     /// The first place that nobody has, from this moment on.

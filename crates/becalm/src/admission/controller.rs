@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
 use super::book::Book;
 use super::group::{Groups, Rows};
+use super::permits::Permits;
 use super::queue::{Class, Queue, Waiter, Waiting};
 use super::settings::{Admission, InvalidAdmission};
 use super::used::UsedTickets;
@@ -45,9 +46,7 @@ use crate::time::Instant;
 pub struct AdmissionController<R = SplitMix64> {
     settings: Admission,
     pace: CellRate,
-    in_flight: u32,
-    /// How long permits are held: a mean in which the last counts for a sixteenth.
-    held: Duration,
+    permits: Permits,
     groups: Groups,
     queue: Queue,
     book: Book,
@@ -83,8 +82,7 @@ impl<R: Random> AdmissionController<R> {
         Ok(Self {
             pace: CellRate::new(settings.share(), settings.burst),
             settings,
-            in_flight: 0,
-            held: Duration::ZERO,
+            permits: Permits::new(settings.in_flight),
             groups: Groups::new(random.next_u64()),
             queue: Queue::default(),
             book: Book::default(),
@@ -135,10 +133,9 @@ impl<R: Random> AdmissionController<R> {
         self.settle(now);
         loop {
             let oldest = self.queue.oldest().filter(|(_, until)| *until <= now);
-            let waiting = match oldest {
-                Some((waiting, _)) => waiting,
-                None => self.queue.first().filter(|_| self.may_pass(now))?,
-            };
+            let may_pass = |first: &Waiting| self.passes_at(first.class(), now) <= now;
+            let first = || self.queue.first().filter(may_pass);
+            let waiting = oldest.map(|(waiting, _)| waiting).or_else(first)?;
             if is_gone(waiting) {
                 self.gone(waiting);
                 continue;
@@ -160,12 +157,8 @@ impl<R: Random> AdmissionController<R> {
     /// When [`turn`](Self::turn) has something to say next, unless a permit is released before; `None` if nobody waits.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         let (_, until) = self.queue.oldest()?;
-        let has_room = self.has_room();
-        Some(if has_room {
-            until.min(self.pace.next(now))
-        } else {
-            until
-        })
+        let class = self.queue.first()?.class();
+        Some(until.min(self.passes_at(class, now)))
     }
 
     /// Somebody who waits has hung up. A ticket is worth as much as before. Who does not wait any more is ignored.
@@ -179,9 +172,7 @@ impl<R: Random> AdmissionController<R> {
     /// The client is ready, or gone: its permit is another's.
     #[expect(clippy::needless_pass_by_value)] // it is given back
     pub fn release(&mut self, permit: Permit, now: Instant) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        let held = now.since(permit.since);
-        self.held = (self.held.saturating_mul(15)).saturating_add(held) / 16;
+        self.permits.release(permit.since, now);
     }
 
     /// What has been decided since the beginning.
@@ -191,7 +182,7 @@ impl<R: Random> AdmissionController<R> {
 
     /// The permits that are held.
     pub const fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.permits.held()
     }
 
     /// How many wait.
@@ -211,7 +202,13 @@ impl<R: Random> AdmissionController<R> {
 
     fn settle(&mut self, now: Instant) {
         self.used.settle(now);
-        let passed = self.book.settle(now, &mut self.groups);
+        // Where a place is kept free for its bearer, it is while that may come.
+        let kept = if self.keeps_places() {
+            self.settings.grace()
+        } else {
+            Duration::ZERO
+        };
+        let passed = self.book.settle(now, kept, &mut self.groups);
         // A place that has passed long ago is nobody's.
         self.ahead = (self.ahead - passed).max(-self.most_ahead());
         if self.pace.is_at_rest(now) && self.queue.tickets() == 0 {
@@ -237,7 +234,7 @@ impl<R: Random> AdmissionController<R> {
 
     fn with_ticket(&mut self, now: Instant, rows: Rows, claims: Claims) -> Answer {
         let is_foreign = !self.is_own(&claims) && !self.book.is_empty();
-        let is_full = self.queue.tickets() >= self.most_tickets();
+        let is_full = self.queue.tickets() >= self.most_tickets(now);
         if is_full || is_foreign && (self.is_far_ahead() || self.has_many_used()) {
             return self.exchange(now, rows, &claims);
         }
@@ -272,7 +269,7 @@ impl<R: Random> AdmissionController<R> {
         }
         let place = self.next_place(now);
         if place.since(now) <= self.settings.patience / 2 {
-            let share = self.share();
+            let share = self.share(now);
             self.book.pass_over(place, share);
             return self.wait(now, class, rows, None);
         }
@@ -293,7 +290,7 @@ impl<R: Random> AdmissionController<R> {
     fn appointment(&mut self, now: Instant, rows: Rows, reason: Refused) -> Refusal {
         let place = self.next_place(now);
         let end = now.after(self.settings.horizon);
-        let left = nanos(end.since(place)) / nanos(self.share()).max(1);
+        let left = nanos(end.since(place)) / nanos(self.share(now)).max(1);
         if u64::from(self.groups.booked(rows)) >= left {
             return self.drawn();
         }
@@ -301,7 +298,7 @@ impl<R: Random> AdmissionController<R> {
     }
 
     fn promise(&mut self, now: Instant, place: Instant, rows: Rows, reason: Refused) -> Refusal {
-        let share = self.share();
+        let share = self.share(now);
         self.book.give(place, share, rows, &mut self.groups);
         self.issued = self.issued.wrapping_add(1);
         let number = u64::from(self.issuer) << 32 | u64::from(self.issued);
@@ -329,13 +326,13 @@ impl<R: Random> AdmissionController<R> {
 
     /// The first place behind all who wait and all who have an appointment.
     fn next_place(&self, now: Instant) -> Instant {
-        let waiting = self.share().saturating_mul(self.queue.len());
+        let waiting = self.share(now).saturating_mul(self.queue.len());
         self.book.free_from(self.pace.next(now).after(waiting))
     }
 
     /// One's share of the time, by the rate or by how long permits are held, whichever is longer.
-    fn share(&self) -> Duration {
-        let by_permits = self.settings.in_flight.map(|most| self.held / most);
+    fn share(&self, now: Instant) -> Duration {
+        let by_permits = self.permits.share(now);
         by_permits.map_or(self.pace.share(), |share| share.max(self.pace.share()))
     }
 
@@ -354,44 +351,69 @@ impl<R: Random> AdmissionController<R> {
         i64::from(self.settings.most_waiting() / 4)
     }
 
-    /// Twice what is foreseen: who came early, and who came late.
-    fn most_tickets(&self) -> u32 {
-        self.settings.most_waiting().saturating_mul(2)
+    /// Twice what is foreseen: who came early, and who came late. More would wait in vain.
+    fn most_tickets(&self, now: Instant) -> u32 {
+        self.settings
+            .most_waiting_at(self.share(now))
+            .saturating_mul(2)
     }
 
     /// More tickets of other processes would take memory without bound.
     fn has_many_used(&self) -> bool {
-        let most = self.most_tickets().saturating_add(self.settings.burst);
-        self.used.len() >= 2 * most as usize
+        let most = self.settings.most_waiting().saturating_mul(2);
+        self.used.len() >= 2 * most.saturating_add(self.settings.burst) as usize
     }
 
     fn is_own(&self, claims: &Claims) -> bool {
         claims.number >> 32 == u64::from(self.issuer)
     }
 
-    fn has_room(&self) -> bool {
-        let most = self.settings.in_flight;
-        most.is_none_or(|most| self.in_flight < most)
+    /// When the next of this class may pass, by what is known now.
+    fn passes_at(&self, class: Class, now: Instant) -> Instant {
+        if !self.permits.has_room() {
+            return Instant::NEVER;
+        }
+        let next = self.pace.next(now);
+        match self.kept_until(class, now) {
+            Some(kept) => next.max(kept),
+            None => next,
+        }
     }
 
-    fn may_pass(&self, now: Instant) -> bool {
-        self.has_room() && self.pace.next(now) <= now
+    /// Whether one more share is so long that a bearer who finds it taken may wait in vain: up to half of the patience for a bearer who
+    /// was late, an eighth for one of another process, and an eighth more where it came early itself.
+    fn keeps_places(&self) -> bool {
+        self.pace.share() > self.settings.patience / 4
+    }
+
+    /// Until when a place is kept free for the bearer of a ticket, which one without would take so that the next comes too late.
+    fn kept_until(&self, class: Class, now: Instant) -> Option<Instant> {
+        if class == Class::Ticket || !self.keeps_places() {
+            return None;
+        }
+        let slot = self.book.first()?;
+        let is_taken = now.after(self.pace.share()) > slot.after(self.settings.patience / 4);
+        // The first moment at which its ticket is worth nothing any more.
+        is_taken.then(|| {
+            slot.after(self.settings.grace())
+                .after(Duration::from_nanos(1))
+        })
     }
 
     /// Passes without a wait, unless somebody waits who goes before.
     fn pass_by(&mut self, class: Class, now: Instant) -> Option<Permit> {
-        if self.queue.goes_before(class) {
+        if self.queue.goes_before(class) || self.kept_until(class, now).is_some() {
             return None;
         }
         self.pass(now)
     }
 
     fn pass(&mut self, now: Instant) -> Option<Permit> {
-        if !self.has_room() {
+        if !self.permits.has_room() {
             return None;
         }
         self.pace.pass(now).ok()?;
-        self.in_flight += 1;
+        self.permits.take(now);
         Some(Permit { since: now })
     }
 

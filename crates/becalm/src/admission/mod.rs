@@ -23,6 +23,7 @@ mod answer;
 mod book;
 mod controller;
 mod group;
+mod permits;
 mod queue;
 mod settings;
 #[cfg(feature = "tickets")]

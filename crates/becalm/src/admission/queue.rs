@@ -19,6 +19,12 @@ pub struct Waiting {
     number: u64,
 }
 
+impl Waiting {
+    pub(super) fn class(self) -> Class {
+        self.class
+    }
+}
+
 /// In the order in which they are admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Class {

@@ -61,8 +61,13 @@ impl Admission {
     /// How many without a ticket may wait, and how many with one: what the rate brings within half of the patience,
     /// at least one. Together they are the backlog of capacity x patience.
     pub fn most_waiting(&self) -> u32 {
+        self.most_waiting_at(self.share())
+    }
+
+    /// How many wait so where each takes this share of the time.
+    pub(super) fn most_waiting_at(&self, share: Duration) -> u32 {
         let half = self.patience.as_nanos() / 2;
-        let many = half.checked_div(self.share().as_nanos()).unwrap_or(0);
+        let many = half.checked_div(share.as_nanos()).unwrap_or(0);
         u32::try_from(many).unwrap_or(u32::MAX).max(1)
     }
 

@@ -2,12 +2,13 @@
 //!
 //! [`Budget`] is the configuration, plain data; [`RetryBudget`] is the seam behind which the
 //! kinds keep their state; [`Budgets`] is the state of whatever is configured, [`RatioBudget`]
-//! that of the default kind alone.
+//! that of the default kind alone. In [`fleet`] many processes share one.
 
 mod account;
 mod balance;
 mod concurrency;
 mod config;
+pub mod fleet;
 mod grpc;
 #[cfg(feature = "std")]
 mod idle;
@@ -64,6 +65,11 @@ pub trait RetryBudget: fmt::Debug + Send + Sync {
 
     /// How full the budget is, from 0 (nothing left) to 1.
     fn fill(&self, now: Instant) -> f64;
+
+    /// How much is left, where it counts as one of the [kinds](Kind) does; by default nothing is told.
+    fn gauge(&self, _now: Instant) -> Option<Gauge> {
+        None
+    }
 
     /// Whether the methods below want to be called. Budgets that look at successful calls, first
     /// tries and retries alone leave it.

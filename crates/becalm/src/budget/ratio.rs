@@ -167,7 +167,7 @@ impl RatioBudget {
     }
 
     /// Opens a closed budget, filled to this part; without a ratio it grants everything.
-    fn open_as(&self, own: Option<Budget>, fill: f64, now: Instant) {
+    pub(super) fn open_as(&self, own: Option<Budget>, fill: f64, now: Instant) {
         let (bounded, ratio) = match own {
             Some(Budget::Ratio(ratio) | Budget::FirstTries(ratio)) => (1, ratio),
             _ => (0, Ratio::NOTHING),

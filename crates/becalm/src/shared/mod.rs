@@ -172,10 +172,13 @@ impl Shared {
         self.stops.get(reason)
     }
 
-    /// What is left of each kind in the policy's budget; nothing where the budget was given as an
-    /// object.
+    /// What is left of each kind in the policy's budget; of a budget that was given as an object, its own
+    /// [gauge](RetryBudget::gauge).
     pub fn budget_gauges(&self, now: Instant) -> impl Iterator<Item = Gauge> {
-        self.budgets.gauges(now)
+        let given = self.given.budget.iter();
+        given
+            .filter_map(move |budget| budget.gauge(now))
+            .chain(self.budgets.gauges(now))
     }
 
     /// What was asked of the dependency, where that is [counted](Self::counting_demand).

@@ -1,11 +1,12 @@
 //! Clients that do as they are told, and the time in which they do it.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::Duration;
 
 use becalm::admission::{
-    AddressGroup, AdmissionController, Answer, Arrival, Claims, Refusal, Refused, Turn, Waiting,
+    AddressGroup, AdmissionController, Answer, Arrival, Claims, Permit, Refusal, Refused, Turn,
+    Waiting,
 };
 use becalm::time::Instant;
 
@@ -48,6 +49,9 @@ impl Client {
 pub struct Fleet {
     pub door: AdmissionController,
     pub clients: Vec<Client>,
+    /// How long a permit is held.
+    pub holds: Duration,
+    held: VecDeque<(Instant, Permit)>,
     events: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     pushed: u64,
     waiting: HashMap<Waiting, usize>,
@@ -63,6 +67,8 @@ impl Fleet {
         Self {
             door,
             clients: Vec::new(),
+            holds: Duration::ZERO,
+            held: VecDeque::new(),
             events: BinaryHeap::new(),
             pushed: 0,
             waiting: HashMap::new(),
@@ -111,7 +117,7 @@ impl Fleet {
         match self.door.arrive(now, &arrival) {
             Answer::Admit(permit) => {
                 client.in_at = Some(now);
-                self.door.release(permit, now);
+                self.hold(permit, now);
             }
             Answer::Wait(waiting) => {
                 self.waiting.insert(waiting, who);
@@ -121,13 +127,27 @@ impl Fleet {
         }
     }
 
+    fn hold(&mut self, permit: Permit, now: Instant) {
+        if self.holds.is_zero() {
+            self.door.release(permit, now);
+        } else {
+            let until = now.after(self.holds);
+            self.held.push_back((until, permit));
+            self.push(until, LOOK);
+        }
+    }
+
     fn look(&mut self, now: Instant) {
+        while self.held.front().is_some_and(|(until, _)| *until <= now) {
+            let permit = self.held.pop_front().unwrap().1;
+            self.door.release(permit, now);
+        }
         while let Some(turn) = self.door.turn(now, |_| false) {
             match turn {
                 Turn::Admit(waiting, permit) => {
                     // One who came before this fleet was made counts for nothing here.
                     let Some(who) = self.waiting.remove(&waiting) else {
-                        self.door.release(permit, now);
+                        self.hold(permit, now);
                         continue;
                     };
                     let client = &mut self.clients[who];
@@ -135,7 +155,7 @@ impl Fleet {
                     if client.ticket.is_some() {
                         client.waited = client.waited.max(now.since(client.came));
                     }
-                    self.door.release(permit, now);
+                    self.hold(permit, now);
                 }
                 Turn::Later(waiting, refusal) => {
                     if let Some(who) = self.waiting.remove(&waiting) {

@@ -51,6 +51,38 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// A place takes more than a quarter of the patience, or more than all of it.
+    #[test]
+    fn a_bearer_is_not_sent_round_again_however_slow_the_rate(
+        share in 501..9000_u64,
+        burst in 1..3_u32,
+        lateness in proptest::collection::vec(0..=1000_u64, 1..20),
+        crowd in proptest::collection::vec(0..100_000_u64, 0..400),
+    ) {
+        let patience = ms(2000);
+        let settings = Admission::per_second(1).per(ms(share)).burst(burst).patience(patience);
+        let mut fleet = Fleet::at(door(settings.horizon(ms(share * 20))));
+        for client in 0..10 {
+            let late = ms(lateness[client % lateness.len()]);
+            let client = client as u64;
+            fleet.join(at(client), Client { late, ..Client::of(client) });
+        }
+        for (group, comes) in (100..).zip(crowd) {
+            fleet.join(at(comes), Client { is_liar: true, ..Client::of(group) });
+        }
+        fleet.run_until(at(share * 400));
+        for client in &fleet.clients[..10] {
+            prop_assert!(client.in_at.is_some());
+            let promised = client.refusals.iter().filter(|it| **it == Refused::WaitedTooLong);
+            prop_assert!(client.waited <= patience, "{:?}", client.waited);
+            prop_assert!(promised.count() == 0 && client.refusals.len() <= 1, "{:?}", client.refusals);
+        }
+    }
+}
+
 /// A door whose one burst is taken, and a ticket of it.
 fn with_ticket() -> (AdmissionController, Claims) {
     // Half of the patience holds ten.
@@ -164,6 +196,77 @@ fn who_hangs_up_while_waiting_keeps_the_ticket() {
         answer(&mut door, claims.slot.after(ms(500)), claims),
         Ok(true)
     );
+}
+
+#[test]
+fn the_book_is_honest_as_soon_as_anything_is_known_of_permits() {
+    // 500 a second by the rate, but eight at once that take a second each: 8 a second.
+    let settings = Admission::per_second(500).in_flight(8);
+    let steps = |door: &mut AdmissionController, now: Instant| {
+        let mut slots: Vec<Instant> = Vec::new();
+        for group in 0..4000 {
+            if let Answer::Later(refusal) = door.arrive(now, &Arrival::of(AddressGroup::new(group)))
+            {
+                slots.extend(refusal.ticket.map(|claims| claims.slot));
+            }
+        }
+        let steps = slots.windows(2).map(|pair| pair[1].since(pair[0]));
+        let steps: Vec<Duration> = steps.collect();
+        assert!(steps.len() > 100);
+        (*steps.iter().min().unwrap(), *steps.iter().max().unwrap())
+    };
+    let begun = |settings| {
+        let mut door = door(settings);
+        let mut permits = Vec::new();
+        for group in 0..8 {
+            let Answer::Admit(permit) = door.arrive(at(0), &Arrival::of(AddressGroup::new(group)))
+            else {
+                panic!()
+            };
+            permits.push(permit);
+        }
+        (door, permits)
+    };
+    // None has come back, but all are held for so long already.
+    let (mut door, _permits) = begun(settings);
+    assert_eq!(steps(&mut door, at(800)), (ms(100), ms(100)));
+    // The first that comes back was let go at once, and says little of the others.
+    let (mut door, mut permits) = begun(settings);
+    door.release(permits.remove(0), at(1));
+    // One more comes in, and seven are held for a second.
+    let share = ms(7000) / 8 / 8;
+    assert_eq!(steps(&mut door, at(1000)), (share, share));
+    // All have come back.
+    let (mut door, permits) = begun(settings);
+    for permit in permits {
+        door.release(permit, at(1000));
+    }
+    for group in 0..8 {
+        let answer = door.arrive(at(1000), &Arrival::of(AddressGroup::new(group)));
+        assert!(matches!(answer, Answer::Admit(_)));
+    }
+    assert_eq!(steps(&mut door, at(1000)), (ms(125), ms(125)));
+}
+
+#[test]
+fn who_has_an_appointment_does_not_wait_in_vain_for_permits() {
+    for herd in [20, 100, 400] {
+        let mut fleet = Fleet::at(door(Admission::per_second(500).in_flight(8)));
+        fleet.holds = ms(1000);
+        for client in 0..herd {
+            // From the begin of a process on, for two seconds.
+            fleet.join(at(client * 2000 / herd), Client::of(client));
+        }
+        fleet.run_until(at(600_000));
+        let floor = ms(1000 * herd / 8);
+        let last = fleet.last_in().expect("all are in").since(Instant::ZERO);
+        assert!(last <= floor + ms(4000), "{herd}: {last:?}");
+        let bearers = fleet.clients.iter().filter(|it| it.waited > ms(0));
+        let in_vain = bearers.filter(|it| it.waited >= ms(4000));
+        assert_eq!(in_vain.count(), 0, "{herd}");
+        let refusals = fleet.clients.iter().map(|it| it.refusals.len());
+        assert!(refusals.max() <= Some(2), "{herd}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Do the budgets keep their laws, whatever is asked of them?
 
+mod fleet_law;
 mod laws;
 mod models;
 mod ratio_law;

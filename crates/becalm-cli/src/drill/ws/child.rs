@@ -24,10 +24,10 @@ pub struct Child {
 
 /// What is heard from a process, with the name that it was started under here.
 #[derive(Debug)]
-pub struct Heard<W> {
+pub struct Heard<W, T = Told> {
     pub from: W,
     /// None: it has ended.
-    pub told: Option<Told>,
+    pub told: Option<T>,
 }
 
 impl Child {
@@ -36,12 +36,12 @@ impl Child {
     /// # Errors
     ///
     /// A sentence.
-    pub fn start<W: Copy + Send + 'static>(
+    pub fn start<W: Copy + Send + 'static, T: DeserializeOwned + Send + 'static>(
         name: &str,
         brief: &impl Serialize,
         socket: Option<&TcpListener>,
         from: W,
-        inbox: Sender<Heard<W>>,
+        inbox: Sender<Heard<W, T>>,
     ) -> Result<Self, String> {
         let refused = |error: &dyn std::fmt::Display| format!("cannot start {name}: {error}");
         let brief = serde_json::to_string(brief).map_err(|error| refused(&error))?;

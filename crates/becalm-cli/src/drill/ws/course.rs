@@ -1,6 +1,5 @@
 //! How is one variant held? A server and its fleet are started, the server is killed, and the fleet is watched.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,14 +13,12 @@ use super::fleet;
 use super::ground::Ground;
 use super::journal;
 use super::live::{Display, View};
-use super::recording::Recording;
+use super::recording::{Held, Marks, Recording};
 use super::service;
 use super::setup::{AFTER_ALL, BEFORE, Setup};
+use super::tally::Count;
 use super::told::{Report, Told};
 use super::variant::{Fault, Variant};
-
-/// The most clients in one process: one thread keeps up with so many.
-const PER_PROCESS: u32 = 5_000;
 
 /// How fast the fleet is put together, before the drill begins, in clients per second.
 const GATHERED: u32 = 4_000;
@@ -31,27 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often the display is redrawn, and a signal is looked for.
 const FRAME: Duration = Duration::from_millis(125);
-
-/// What is left of a variant that came to its end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Held {
-    pub recording: Recording,
-    pub marks: Marks,
-    pub report: Report,
-}
-
-/// When what happened, on the drill's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Marks {
-    /// All clients have a connection.
-    pub start: Duration,
-    /// The server is killed.
-    pub fault: Option<Duration>,
-    /// A server listens again.
-    pub up: Option<Duration>,
-    /// Nothing is counted any more.
-    pub end: Option<Duration>,
-}
 
 /// Why a variant was not held to its end.
 #[derive(Debug)]
@@ -68,7 +44,7 @@ impl From<String> for Broken {
     }
 }
 
-/// Who tells something. A server has the number of its start.
+/// Who tells something. A server has the number of its generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Who {
     Server(usize),
@@ -91,35 +67,40 @@ pub fn hold(
         .set_len(length)
         .map_err(|error| refused(&error))?;
     let mut course = Course::new(setup, variant, signal, display);
-    let mut ground = Ground::take()?;
-    if matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket) {
-        course.socket = Some(ground.listen()?);
+    for _ in 0..setup.servers {
+        let ground = Ground::take()?;
+        let hands_over = matches!(variant.fault, Fault::Drain | Fault::KillBehindSocket);
+        let ground = if hands_over { ground.listen()? } else { ground };
+        course.grounds.push(ground);
     }
     let mut service = service::Brief {
         clock: course.clock,
-        addresses: ground.addresses.clone(),
+        addresses: Vec::new(),
         clients: setup.clients,
         door: variant.door,
         // The fleet has come together over days: it costs nothing here, unless the server goes on.
         capacity: (variant.fault == Fault::Cut).then_some(setup.capacity),
+        servers: setup.servers,
         drain_rate: setup.drain_rate(),
         patience: setup.patience,
         journal: journal.path().into(),
         seed,
     };
     let first = course.serve(&service)?;
-    let mut fleets = course.gather(&service, journal.path(), seed)?;
+    let mut fleets = course.gather(journal.path(), seed)?;
     let gathering = PATIENCE + setup.floor() * 2;
     course.wait("the clients were not connected", gathering, Course::is_full)?;
     course.marks.start = course.clock.now();
-    course.pass(BEFORE)?;
+    course.pass_until(course.marks.start + BEFORE)?;
 
     service.capacity = Some(setup.capacity);
     let last = match variant.fault {
         Fault::Kill | Fault::KillBehindSocket => {
-            course.marks.fault = Some(course.clock.now());
+            let fault = course.clock.now();
+            course.marks.fault = Some(fault);
+            signal_all(&first, Signal::SIGKILL);
             drop(first);
-            course.pass(setup.outage)?;
+            course.pass_until(fault + setup.outage)?;
             let second = course.serve(&service)?;
             course.marks.up = course.listens;
             second
@@ -128,21 +109,24 @@ pub fn hold(
             let second = course.serve(&service)?;
             course.marks.fault = Some(course.clock.now());
             course.marks.up = course.marks.fault;
-            first.signal(Signal::SIGTERM);
-            // It ends by itself.
-            course.leaves.push(first);
+            signal_all(&first, Signal::SIGTERM);
+            // They end by themselves.
+            course.leave = first;
             second
         }
         Fault::Cut => {
             course.marks.fault = Some(course.clock.now());
             course.marks.up = course.marks.fault;
-            first.signal(Signal::SIGUSR1);
-            course.wait("nobody has lost a connection", PATIENCE, |it| !it.is_full())?;
+            signal_all(&first, Signal::SIGUSR1);
+            course.wait("nobody has lost a connection", PATIENCE, |it| {
+                let since = it.marks.fault.unwrap_or_default();
+                it.recording.within(Count::Lost, since..it.clock.now()) > 0
+            })?;
             first
         }
     };
     let leaving = match variant.fault {
-        Fault::Drain => Duration::from_secs(setup.clients.into()) / setup.drain_rate(),
+        Fault::Drain => setup.draining(),
         _ => Duration::ZERO,
     };
     course.watch(leaving + setup.watch())?;
@@ -174,17 +158,21 @@ struct Course<'a> {
     clock: Clock,
     inbox: (Sender<Heard<Who>>, Receiver<Heard<Who>>),
     shown: Duration,
-    /// What is handed to every server.
-    socket: Option<TcpListener>,
-    servers: usize,
+    /// Where each server listens, and its successor.
+    grounds: Vec<Ground>,
+    /// How often servers were started, all at once.
+    generation: usize,
+    /// How many of the last generation listen.
+    listening: usize,
     /// Servers that have ended.
     ended: usize,
     /// Those that end by themselves.
-    leaves: Vec<Child>,
+    leave: Vec<Child>,
     /// What each process of clients has told last.
     levels: Vec<u32>,
     recording: Recording,
     marks: Marks,
+    /// Since when all servers of the last generation listen, as far as they have told.
     listens: Option<Duration>,
     reports: Vec<Option<Report>>,
 }
@@ -204,10 +192,11 @@ impl<'a> Course<'a> {
             clock: Clock::start(),
             inbox: channel(),
             shown: Duration::ZERO,
-            socket: None,
-            servers: 0,
+            grounds: Vec::new(),
+            generation: 0,
+            listening: 0,
             ended: 0,
-            leaves: Vec::new(),
+            leave: Vec::new(),
             levels: Vec::new(),
             recording: Recording::default(),
             marks: Marks::default(),
@@ -216,37 +205,39 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Starts a server, and waits until it listens.
-    fn serve(&mut self, brief: &service::Brief) -> Result<Child, Broken> {
-        self.servers += 1;
+    /// Starts the servers, and waits until they listen.
+    fn serve(&mut self, brief: &service::Brief) -> Result<Vec<Child>, Broken> {
+        self.generation += 1;
+        self.listening = 0;
         self.listens = None;
-        let from = Who::Server(self.servers);
-        let socket = self.socket.as_ref();
-        let server = Child::start(service::NAME, brief, socket, from, self.inbox.0.clone())?;
+        let from = Who::Server(self.generation);
+        let start = |ground: &Ground| {
+            let brief = service::Brief {
+                addresses: ground.addresses.clone(),
+                ..brief.clone()
+            };
+            let (socket, inbox) = (ground.socket.as_ref(), self.inbox.0.clone());
+            Child::start(service::NAME, &brief, socket, from, inbox)
+        };
+        let servers: Vec<_> = self.grounds.iter().map(start).collect::<Result<_, _>>()?;
         self.wait("the server did not listen", PATIENCE, |it| {
-            it.listens.is_some()
+            it.listening == it.grounds.len()
         })?;
-        Ok(server)
+        Ok(servers)
     }
 
-    /// Starts the clients.
-    fn gather(
-        &mut self,
-        service: &service::Brief,
-        journal: &Path,
-        seed: u64,
-    ) -> Result<Vec<Child>, Broken> {
+    /// Starts the clients, those of each server in a process.
+    fn gather(&mut self, journal: &Path, seed: u64) -> Result<Vec<Child>, Broken> {
         let all = self.setup.clients;
-        let processes = all.div_ceil(PER_PROCESS);
         let mut fleets = Vec::new();
-        for number in 0..processes {
+        for (number, ground) in (0..).zip(&self.grounds) {
             let part = |number: u32| {
-                let share = u64::from(all) * u64::from(number) / u64::from(processes);
+                let share = u64::from(all) * u64::from(number) / u64::from(self.setup.servers);
                 u32::try_from(share).unwrap_or(all)
             };
             let brief = fleet::Brief {
                 clock: self.clock,
-                addresses: service.addresses.clone(),
+                addresses: ground.addresses.clone(),
                 clients: part(number)..part(number + 1),
                 schedule: self.variant.schedule,
                 heeds: self.variant.heeds,
@@ -276,9 +267,9 @@ impl<'a> Course<'a> {
         self.levels.iter().sum::<u32>() == self.setup.clients
     }
 
-    /// Whether all have one to the last server.
+    /// Whether all have one to the last servers.
     fn is_back(&self) -> bool {
-        self.is_full() && self.ended + 1 == self.servers
+        self.is_full() && self.ended == self.grounds.len() * (self.generation - 1)
     }
 
     /// Waits until all clients are back and stay so, for this long at most.
@@ -300,8 +291,7 @@ impl<'a> Course<'a> {
     }
 
     /// Lets time pass.
-    fn pass(&mut self, time: Duration) -> Result<(), Broken> {
-        let until = self.clock.now() + time;
+    fn pass_until(&mut self, until: Duration) -> Result<(), Broken> {
         while self.clock.now() < until {
             self.hear()?;
         }
@@ -350,7 +340,10 @@ impl<'a> Course<'a> {
 
     fn take(&mut self, heard: &Heard<Who>) -> Result<(), Broken> {
         match (heard.from, &heard.told) {
-            (Who::Server(_), Some(Told::Listens(at))) => self.listens = Some(*at),
+            (Who::Server(_), Some(Told::Listens(at))) => {
+                self.listening += 1;
+                self.listens = self.listens.max(Some(*at));
+            }
             (Who::Server(_), Some(Told::Line(line))) => self.recording.add_server(line),
             (Who::Fleet(number), Some(Told::Line(line))) => {
                 self.levels[number] = line.level;
@@ -361,7 +354,7 @@ impl<'a> Course<'a> {
             }
             (Who::Server(number), None) => {
                 self.ended += 1;
-                if number == self.servers && !self.is_down() {
+                if number == self.generation && !self.is_down() {
                     let words = "the drill's server has ended before its time";
                     return Err(String::from(words).into());
                 }
@@ -376,8 +369,15 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// The server was killed, and the next is to come.
+    /// The servers were killed, and the next are to come.
     fn is_down(&self) -> bool {
-        self.servers == 1 && self.marks.fault.is_some()
+        let is_kill = matches!(self.variant.fault, Fault::Kill | Fault::KillBehindSocket);
+        is_kill && self.generation == 1 && self.marks.fault.is_some()
+    }
+}
+
+fn signal_all(servers: &[Child], signal: Signal) {
+    for server in servers {
+        server.signal(signal);
     }
 }

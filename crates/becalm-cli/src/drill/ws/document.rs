@@ -9,17 +9,15 @@ use super::clock::bucket;
 use super::judgement::{Contender, Judgement};
 use super::setup::{Setup, SetupRecord};
 use super::tally::Count;
+use crate::drill::origin::{Origin, text};
 use crate::drill::setup::milliseconds;
 
-/// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
 
 #[derive(Debug, Serialize)]
 struct Document<'a> {
-    schema: u32,
-    becalm: &'static str,
-    command: &'a str,
-    seed: u64,
+    #[serde(flatten)]
+    origin: Origin<'a>,
     setup: SetupRecord,
     /// Every variant did what it is in the drill to show.
     as_expected: bool,
@@ -62,25 +60,22 @@ struct Record<'a> {
     per_bucket: BTreeMap<&'static str, Vec<u32>>,
 }
 
-/// The document as text, ended by a line break.
+/// The document as text.
 pub fn document(
     setup: &Setup,
     seed: u64,
     command: &str,
     contenders: &[Contender],
     judgement: &Judgement,
-) -> Result<String, serde_json::Error> {
+) -> Result<String, String> {
     let document = Document {
-        schema: SCHEMA,
-        becalm: env!("CARGO_PKG_VERSION"),
-        command,
-        seed,
+        origin: Origin::new(SCHEMA, command, seed),
         setup: setup.into(),
         as_expected: judgement.as_expected,
         conclusion: &judgement.conclusion,
         variants: contenders.iter().map(|it| record(it, setup)).collect(),
     };
-    serde_json::to_string(&document).map(|text| text + "\n")
+    text(&document)
 }
 
 fn record<'a>(contender: &'a Contender, setup: &Setup) -> Record<'a> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use becalm_report::format::plain;
 use becalm_report::{Cell, Colour};
 
-use super::course::Held;
+use super::recording::Held;
 use super::setup::Setup;
 use super::tally::Count;
 use super::told::Report;
@@ -142,8 +142,7 @@ impl Figures {
 #[cfg(test)]
 pub mod tests {
     use super::super::clock::BUCKET;
-    use super::super::course::Marks;
-    use super::super::recording::Recording;
+    use super::super::recording::{Marks, Recording};
     use super::super::tally::{KINDS, Line};
     use super::*;
 

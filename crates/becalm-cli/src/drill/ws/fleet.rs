@@ -22,7 +22,6 @@ use super::member::Member;
 use super::schedule::Schedule;
 use super::tally::Tally;
 use super::told::{Report, Told, tell, tell_all};
-use crate::drill::descriptors;
 
 /// Its name as a process.
 pub const NAME: &str = "becalm-drill-ws-clients";
@@ -34,6 +33,7 @@ const SETTLE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Brief {
     pub clock: Clock,
+    /// Of their server.
     pub addresses: Vec<SocketAddr>,
     pub clients: Range<u32>,
     pub schedule: Schedule,
@@ -53,7 +53,6 @@ pub struct Brief {
 /// Dials until a line on standard input tells the moment from which dials are asked about. Then it lets the last answers come, and
 /// reports. Without a line it ends at once: who started it is gone.
 pub fn dial(brief: &Brief) -> Result<ExitCode, String> {
-    descriptors::raise_all();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -16,10 +16,12 @@ const TRIES: u16 = 200;
 /// addresses, where the system has them (Linux has all of 127.0.0.0/8).
 const ADDRESSES: u8 = 4;
 
-/// Addresses of the loopback interface with one port, which is nobody else's while this is there.
+/// Where one server listens: addresses of the loopback interface with one port, which is nobody else's while this is there.
 #[derive(Debug)]
 pub struct Ground {
     pub addresses: Vec<SocketAddr>,
+    /// What is handed to one server after the other, if it is to be.
+    pub socket: Option<TcpListener>,
     /// Bound, and not listening: who dials them is refused.
     _held: Vec<TcpSocket>,
 }
@@ -45,6 +47,7 @@ impl Ground {
             {
                 return Ok(Self {
                     addresses,
+                    socket: None,
                     _held: held,
                 });
             }
@@ -55,16 +58,17 @@ impl Ground {
         ))
     }
 
-    /// A socket that listens on the first address and is handed to one server after the other, as a socket unit of systemd
+    /// Listens on the first address, with a socket that is handed to one server after the other, as a socket unit of systemd
     /// is.
     ///
     /// # Errors
     ///
     /// A sentence.
-    pub fn listen(&mut self) -> Result<TcpListener, String> {
+    pub fn listen(mut self) -> Result<Self, String> {
         self.addresses.truncate(1);
-        let listener = TcpListener::bind(&*self.addresses);
-        listener.map_err(|error| format!("cannot listen on {:?}: {error}", self.addresses))
+        let refused = |error| format!("cannot listen on {:?}: {error}", self.addresses);
+        self.socket = Some(TcpListener::bind(&*self.addresses).map_err(refused)?);
+        Ok(self)
     }
 }
 
@@ -82,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_taken_is_passed_over_and_its_server_can_listen() {
-        let mut first = Ground::take().unwrap();
+        let first = Ground::take().unwrap();
         let second = Ground::take().unwrap();
         assert!(
             first
@@ -91,8 +95,10 @@ mod tests {
                 .all(|it| it.ip().is_loopback() && PORTS.contains(&it.port()))
         );
         assert_ne!(first.addresses[0].port(), second.addresses[0].port());
-        drop(first.listen().unwrap());
-        let socket = first.listen().unwrap();
+        let mut first = first.listen().unwrap();
+        first.socket = None;
+        let first = first.listen().unwrap();
+        let socket = first.socket.unwrap();
         assert_eq!(socket.local_addr().unwrap(), first.addresses[0]);
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use becalm_report::format::plain;
 
-use super::course::Held;
 use super::figures::Figures;
+use super::recording::Held;
 use super::setup::Setup;
 use super::variant::{Role, Variant};
 use crate::drill::judged::tenths;

@@ -7,8 +7,7 @@ use becalm_report::format::plain;
 use becalm_report::terminal::{Painter, columns, fit};
 
 use super::clock::BUCKET;
-use super::course::Marks;
-use super::recording::Recording;
+use super::recording::{Marks, Recording};
 use super::setup::{BEFORE, Setup};
 use super::tally::Count;
 use super::variant::Variant;

@@ -1,7 +1,7 @@
 //! Do ten thousand sockets come back when their server dies? Real clients of becalm-ws and a real server, killed, on this machine.
 
-mod child;
-mod clock;
+pub(super) mod child;
+pub(super) mod clock;
 mod course;
 mod document;
 mod figures;
@@ -16,8 +16,8 @@ mod outcome;
 mod page;
 mod picture;
 mod recording;
-mod reports;
 mod schedule;
+mod servers;
 mod service;
 mod setup;
 mod tally;
@@ -26,17 +26,16 @@ mod variant;
 mod worker;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{REPORTS, ended_by, watch_for_signals};
+use super::reports::{REPORTS, ReportFlags, Reports};
+use super::{descriptors, ended_by, watch_for_signals};
 use crate::again;
 use course::Broken;
 use judgement::{Contender, judge};
 use live::Display;
-use reports::Reports;
 use setup::{COURSE, Setup};
 
 /// Kill a server of WebSockets under its clients, and see which of them come back
@@ -69,23 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", help_heading = COURSE)]
     seed: Option<u64>,
 
-    /// Where the report goes: one HTML file that needs no other
-    #[arg(long, value_name = "FILE", default_value = "becalm-drill.html", help_heading = REPORTS)]
-    html: PathBuf,
-
-    /// Writes no HTML report
-    #[arg(long, conflicts_with = "html", help_heading = REPORTS)]
-    no_html: bool,
-
-    /// Also writes the figures as JSON; "-", or no file, is stdout, and the rest then goes to stderr
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 0..=1,
-        default_missing_value = "-",
-        help_heading = REPORTS
-    )]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportFlags,
 
     /// Shows nothing while the drill runs
     #[arg(long, short, help_heading = REPORTS)]
@@ -97,9 +81,10 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-The clients of each variant are several processes of becalm where they are many, and so they need \
-half as many open files in each as there are clients. The server is one process, which needs as many as \
-there are clients and, where it lets everybody in, once more for those that have left.
+A server and its clients are two processes of becalm. Where there are many clients, or where the hard limit on open files \
+(ulimit -Hn) is low, there are several such pairs: 8 for 100,000 clients. Each server then has as many clients as any other, a port, and its share \
+of the capacity behind an admission of its own, as servers have behind a load balancer that knows whose client is whose. What cannot \
+be had is refused before it begins.
 
 The JSON document: schema, becalm (version), command, seed, setup, as_expected, conclusion, and for each of \
 the variants: name, title, description, verdict (back or down), missed (what it should have shown and did not, in \
@@ -136,13 +121,17 @@ pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCod
 
 /// Holds the drill.
 pub fn hold(args: &Args) -> Result<ExitCode, String> {
-    let setup = &args.setup;
+    let mut setup = args.setup.clone();
     setup.validate().map_err(|invalid| invalid.to_string())?;
-    let reports = Reports::open(args)?;
-    if let Some(note) = setup.notes() {
+    // What it starts has the limit of this process.
+    let servers = servers::needed(setup.clients, descriptors::raise_all());
+    setup.servers = servers.map_err(|too_few| too_few.to_string())?;
+    let setup = &setup;
+    let reports = Reports::open(&args.reports)?;
+    for note in setup.notes() {
         eprintln!("note: {note}");
     }
-    let stream = reports.stream();
+    let stream = args.reports.stream();
     let (seed, command) = again::seeded(args.seed, std::env::args().skip(1));
     let signal = Arc::new(AtomicUsize::new(0));
     watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
@@ -169,11 +158,10 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let judgement = judge(&contenders, setup);
     let table = outcome::table(&contenders, setup).to_terminal(stream.painter());
     super::tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
-    let document = document::document(setup, seed, &command, &contenders, &judgement);
-    let document =
-        document.map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
+    let document = document::document(setup, seed, &command, &contenders, &judgement)?;
     let page = page::page(setup, seed, &command, &contenders, &judgement);
-    reports.write(&page, document, &command)?;
+    reports.write(&page, &document)?;
+    stream.write(&format!("again:  {command}\n"));
     let failed = args.strict && !judgement.as_expected;
     Ok(ExitCode::from(u8::from(failed)))
 }

@@ -27,9 +27,12 @@ pub fn page(
     ))
     .conclusion(colour, &judgement.conclusion)
     .paragraph(&format!(
-        "Measured on this machine by becalm drill ws: a server process that is killed and started again \
-         {} later, or drained, and clients of becalm-ws in processes of their own, on the loopback interface. Nothing is \
-         simulated and nothing is scripted.",
+        "Measured on this machine by becalm drill ws: {} killed and started again {} later, or drained, and clients \
+         of becalm-ws in processes of their own, on the loopback interface. Nothing is simulated and nothing is scripted.",
+        match setup.servers {
+            1 => "a server process that is".into(),
+            many => format!("{many} server processes that are"),
+        },
         Human(setup.outage)
     ))
     .heading("Who was connected")
@@ -127,6 +130,7 @@ fn parameters(setup: &Setup, seed: u64, contenders: &[Contender]) -> Vec<(String
                 Human(setup.every)
             ),
         ),
+        ("waits", setup.heard_of()),
         (
             "course",
             format!(
@@ -172,6 +176,7 @@ mod tests {
         for words in [
             "dies: who comes back?",
             "one after the other, so all clients take 20s at least",
+            "dials again after 5s at most",
             "down, 400 of 2",
             command,
         ] {

@@ -1,10 +1,32 @@
-//! What is known of one variant: counts by tenths of a second, from all processes.
+//! What is known of one variant? Counts by tenths of a second, from all processes, and when what happened.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use super::clock::{BUCKET, bucket};
 use super::tally::{Count, Counts, Line};
+use super::told::Report;
+
+/// What is left of a variant that came to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    pub recording: Recording,
+    pub marks: Marks,
+    pub report: Report,
+}
+
+/// When what happened, on the drill's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// All clients have a connection.
+    pub start: Duration,
+    /// The server is killed.
+    pub fault: Option<Duration>,
+    /// A server listens again.
+    pub up: Option<Duration>,
+    /// Nothing is counted any more.
+    pub end: Option<Duration>,
+}
 
 /// What has been told so far. Times are those of the drill's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::drill::setup::milliseconds;
 
-/// The most clients: each has a client's and a server's descriptor, and the server is one process.
+/// The most clients that one machine is asked for.
 const MOST_CLIENTS: u32 = 100_000;
 
 /// The longest that one variant is watched.
@@ -37,7 +37,8 @@ pub struct Setup {
           help_heading = FLEET)]
     pub base: Duration,
 
-    /// The clients' longest wait
+    /// The clients' longest wait, unless the server names another. Below --clients / --capacity everybody hears of a server that is up
+    /// again before it could have taken all; with a longer one the last may be late for that alone
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration,
           help_heading = FLEET)]
     pub cap: Duration,
@@ -60,6 +61,10 @@ pub struct Setup {
     /// clients
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = COURSE)]
     pub watch: Option<Duration>,
+
+    /// How many servers share clients and capacity: the limit on open files says so.
+    #[arg(skip = 1u32)]
+    pub servers: u32,
 }
 
 const FLEET: &str = "The clients";
@@ -77,10 +82,17 @@ impl Setup {
         self.cost().saturating_mul(self.clients)
     }
 
-    /// How many connections a server closes in a second when it drains: a tenth less than its successor can take, which then
+    /// How many connections each server closes in a second when it drains: a tenth less than its successor can take, which then
     /// has no queue.
     pub fn drain_rate(&self) -> u32 {
-        (self.capacity - self.capacity / 10).max(1)
+        let share = self.capacity / self.servers;
+        (share - share / 10).max(1)
+    }
+
+    /// How long a drain of all takes.
+    pub fn draining(&self) -> Duration {
+        let clients = self.clients.div_ceil(self.servers);
+        Duration::from_secs(clients.into()) / self.drain_rate()
     }
 
     /// How long a service that does not come back is watched, from the moment at which its server is up again.
@@ -114,17 +126,42 @@ impl Setup {
         }
     }
 
-    /// What will keep the service from staying down, in sentences: legal, but not the demonstration.
-    pub fn notes(&self) -> Option<String> {
-        (self.floor() <= self.patience).then(|| {
-            format!(
+    /// What will keep variants from showing what they are there for, in sentences: legal, but not the demonstration.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.floor() <= self.patience {
+            notes.push(format!(
                 "the server does all {} handshakes in {}, within the clients' patience of {}: none goes \
                  stale, so the service comes back by itself; raise --clients or lower --capacity",
                 self.clients,
                 Human(self.floor()),
                 Human(self.patience)
-            )
-        })
+            ));
+        }
+        if !self.is_heard_of_in_time() {
+            notes.push(self.heard_of() + "; lower --cap, or raise --clients or lower --capacity");
+        }
+        notes
+    }
+
+    /// Whether the longest wait is no longer than the server needs for all. Then nobody is late, and waits that are drawn below it bring
+    /// clients at least as fast as the server takes them.
+    fn is_heard_of_in_time(&self) -> bool {
+        self.cap <= self.floor()
+    }
+
+    /// When all clients have heard of a server that is up again, and what follows, in a sentence.
+    pub fn heard_of(&self) -> String {
+        let follows = if self.is_heard_of_in_time() {
+            "so it need not be idle before all are back"
+        } else {
+            "so the last of them may be late, whatever the server tells them"
+        };
+        format!(
+            "who has found nobody dials again after {} at most, and the server needs {} for all: {follows}",
+            Human(self.cap),
+            Human(self.floor())
+        )
     }
 }
 
@@ -141,6 +178,7 @@ pub struct SetupRecord {
     watch_ms: f64,
     floor_ms: f64,
     bucket_ms: f64,
+    servers: u32,
 }
 
 impl From<&Setup> for SetupRecord {
@@ -156,6 +194,7 @@ impl From<&Setup> for SetupRecord {
             watch_ms: milliseconds(setup.watch()),
             floor_ms: milliseconds(setup.floor()),
             bucket_ms: milliseconds(super::clock::BUCKET),
+            servers: setup.servers,
         }
     }
 }
@@ -213,13 +252,14 @@ pub mod tests {
             capacity: 100,
             outage: Duration::from_secs(3),
             watch: None,
+            servers: 1,
         }
     }
 
     #[test]
     fn the_defaults_are_valid_and_their_floor_is_known() {
         assert_eq!(usual().validate(), Ok(()));
-        assert_eq!(usual().notes(), None);
+        assert_eq!(usual().notes(), [""; 0]);
         assert_eq!(usual().floor(), Duration::from_secs(20));
         assert_eq!(usual().watch(), Duration::from_secs(40));
     }
@@ -245,6 +285,20 @@ pub mod tests {
         }
         let mut quick = usual();
         quick.capacity = 1_000;
-        assert!(quick.notes().unwrap().contains("raise --clients"));
+        assert!(quick.notes()[0].contains("raise --clients"));
+    }
+
+    #[test]
+    fn a_cap_beyond_what_the_server_needs_for_all_is_noted_with_both() {
+        let mut late = usual();
+        assert!(late.heard_of().contains("after 5s at most"));
+        assert!(late.heard_of().contains("20s for all: so it need not"));
+        late.cap = Duration::from_secs(30);
+        let note = late.notes().concat();
+        assert!(note.contains("after 30s at most"), "{note}");
+        assert!(note.contains("may be late"), "{note}");
+        assert!(note.contains("lower --cap"), "{note}");
+        late.cap = late.floor();
+        assert_eq!(late.notes(), [""; 0]);
     }
 }

@@ -197,6 +197,19 @@ fn an_end_is_the_last_word() {
         (session.take_kept(), session.id()),
         ((vec![], vec![]), None)
     );
+    // What the application was given is confirmed before.
+    let mut session = open();
+    let data = Envelope::Data {
+        number: 1,
+        received: 1,
+        message: "x".into(),
+    };
+    assert_eq!(session.take(&data.write()), Ok(Taken::Arrived));
+    assert!(session.hand_over(NOW).is_some());
+    assert_eq!(
+        session.end(),
+        [Envelope::Ack(1).write(), Envelope::End.write()]
+    );
     let mut session = open();
     assert_eq!(session.take(&Envelope::End.write()), Ok(Taken::Ended));
     assert_eq!(

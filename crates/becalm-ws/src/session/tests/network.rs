@@ -10,7 +10,7 @@ use futures_core::Stream;
 use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::session::{Lost, SessionSocket, Sessions};
+use crate::session::{Envelope, Lost, SessionSocket, Sessions};
 
 /// One connection, seen from above.
 #[derive(Debug, Clone, Default)]
@@ -31,12 +31,18 @@ pub struct Ends {
     pub is_over: bool,
     /// The server's end takes nothing to send.
     pub is_deaf: bool,
+    /// What is below the session at the server closes the connection when it is read next.
+    pub leaves: bool,
+    /// What the server had told that it has received when that happened, and what was on the way.
+    pub closed: Option<(u64, usize)>,
+    /// What the server has told on this connection that it has received.
+    pub told: u64,
     /// How many messages the server has read.
     pub read: usize,
 }
 
 /// How many messages the way from the server holds.
-const HOLDS: usize = 8;
+pub const HOLDS: usize = 8;
 
 impl Pipe {
     pub fn new(number: usize) -> Self {
@@ -78,6 +84,11 @@ impl Stream for Wire {
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut ends = self.0.lock();
+        if ends.leaves && ends.closed.is_none() {
+            ends.closed = Some((ends.told, ends.down.len()));
+            ends.down.push_back(Message::Close(None));
+            ends.is_deaf = true;
+        }
         match ends.at_server.pop_front() {
             Some(message) => {
                 ends.read += 1;
@@ -103,7 +114,16 @@ impl Sink<Message> for Wire {
     }
 
     fn start_send(self: Pin<&mut Self>, message: Message) -> Result<(), Cut> {
-        self.0.lock().down.push_back(message);
+        let mut ends = self.0.lock();
+        if let Ok(
+            Envelope::Ack(received)
+            | Envelope::Data { received, .. }
+            | Envelope::Resumed { received, .. },
+        ) = Envelope::read(&message)
+        {
+            ends.told = ends.told.max(received);
+        }
+        ends.down.push_back(message);
         Ok(())
     }
 

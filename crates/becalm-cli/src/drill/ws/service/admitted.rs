@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::admission::{Admission, TicketKeys};
+use becalm::reconnect::Reconnect;
 use becalm_ws::server::{Accepted, Drain, Listener, Proxies, Server, Settings};
 use becalm_ws::session::{Began, Sessions};
 
@@ -20,7 +21,11 @@ const ANY: u32 = 100_000;
 /// A server that admits at its capacity. Its tickets are good for its successor.
 pub fn server(brief: &Brief, sessions: &Sessions) -> io::Result<Server> {
     let rate = brief.capacity.unwrap_or(ANY);
+    // Its share of the capacity of all, exactly: a rate of all in the time of all.
+    let burst = Admission::per_second(rate / brief.servers).burst;
     let admission = Admission::per_second(rate)
+        .per(brief.of_all())
+        .burst(burst)
         .patience(brief.patience)
         .horizon(horizon(brief));
     let key: Vec<u8> = (0..4)
@@ -35,12 +40,11 @@ pub fn server(brief: &Brief, sessions: &Sessions) -> io::Result<Server> {
     settings.server().map_err(io::Error::other)
 }
 
-/// Twice as long as all clients take, so that each may have a place.
+/// Twice as long as all clients take, so that each may have a place; but no hint is longer than they accept.
 fn horizon(brief: &Brief) -> Duration {
     let all = Duration::from_secs(brief.clients.into()) / brief.capacity.unwrap_or(ANY);
-    (all * 2)
-        .clamp(brief.patience, Duration::from_secs(150))
-        .max(brief.patience)
+    let accepted = Reconnect::default().policy.max_hint;
+    (all * 2).min(accepted).max(brief.patience)
 }
 
 /// Listens on the socket that it was handed, or else on all addresses.
@@ -113,7 +117,7 @@ async fn enter(server: Server, connection: Accepted, sessions: Sessions, hall: A
 /// Drains, and returns when all clients have left.
 pub async fn drain(server: &Server, brief: &Brief) {
     let rate = brief.drain_rate;
-    let all = Duration::from_secs(brief.clients.into()) / rate.max(1);
+    let all = Duration::from_secs(brief.clients.div_ceil(brief.servers).into()) / rate.max(1);
     let deadline = all + Duration::from_secs(10);
     server
         .drain(Drain::per_second(rate).deadline(deadline))

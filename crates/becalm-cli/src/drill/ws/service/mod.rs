@@ -24,7 +24,6 @@ use super::journal::Journal;
 use super::tally::Tally;
 use super::told::{Told, tell, tell_all};
 use super::worker::Worker;
-use crate::drill::descriptors;
 
 /// Its name as a process.
 pub const NAME: &str = "becalm-drill-ws-server";
@@ -35,16 +34,26 @@ pub struct Brief {
     pub clock: Clock,
     /// Where it listens, unless it is handed a socket.
     pub addresses: Vec<SocketAddr>,
+    /// Those of all servers.
     pub clients: u32,
     pub door: Door,
-    /// Handshakes per second that it can do; none is any number.
+    /// Handshakes per second that all servers can do; none is any number.
     pub capacity: Option<u32>,
+    /// How many servers share clients and capacity.
+    pub servers: u32,
     /// How many connections it closes in a second when it drains.
     pub drain_rate: u32,
     pub patience: Duration,
     pub journal: PathBuf,
     /// What the key that seals its tickets is made of.
     pub seed: u64,
+}
+
+impl Brief {
+    /// The time in which this server does what all together do in a second.
+    fn of_all(&self) -> Duration {
+        Duration::from_secs(self.servers.into())
+    }
 }
 
 /// How a server lets in who comes.
@@ -59,7 +68,6 @@ pub enum Door {
 /// Serves until it is killed, or nobody reads what it tells. SIGTERM drains it and
 /// SIGUSR1 cuts its connections, where its door can.
 pub fn serve(brief: Brief) -> Result<ExitCode, String> {
-    descriptors::raise_all();
     let mut inherited = Inherited::sockets();
     let drains = Arc::new(AtomicBool::new(false));
     let cuts = Arc::new(AtomicBool::new(false));
@@ -83,7 +91,7 @@ async fn serve_all(
 ) -> io::Result<()> {
     let tally = Arc::new(Tally::new(brief.clock, brief.clients));
     let capacity = brief.capacity;
-    let cost = capacity.map_or(Duration::ZERO, |it| Duration::from_secs(1) / it.max(1));
+    let cost = capacity.map_or(Duration::ZERO, |it| brief.of_all() / it.max(1));
     let hall = Arc::new(Hall {
         journal: Journal::open(&brief.journal)?,
         worker: Worker::new(cost),

@@ -1,0 +1,145 @@
+//! Does `becalm drill redis` keep its promises as a program? Counts and laws only: no figure of time.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::ws::children;
+use super::{PATIENCE, drill, number, text, wait};
+
+/// Two processes, for a few seconds.
+const SHORT: [&str; 17] = [
+    "redis",
+    "--processes",
+    "2",
+    "--tasks",
+    "20",
+    "--rate",
+    "400",
+    "--cuts",
+    "4",
+    "--swallow",
+    "50ms",
+    "--outage",
+    "500ms",
+    "--restarts",
+    "1",
+    "--down",
+    "300ms",
+];
+
+fn short(folder: &Path) -> Command {
+    let mut command = drill(folder);
+    command.args(SHORT);
+    command
+}
+
+/// Whether there is a Redis to hold it with; in CI there is one.
+fn has_server() -> bool {
+    let asked = Command::new("redis-server")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    let is_there = asked.is_ok_and(|status| status.success());
+    let advice = "no redis-server: `apt-get install redis-server`, as scripts/test does";
+    assert!(is_there || std::env::var_os("CI").is_none(), "{advice}");
+    if !is_there {
+        eprintln!("{advice}");
+    }
+    is_there
+}
+
+#[test]
+fn with_the_gate_no_increment_runs_twice_and_without_it_some_do() {
+    if !has_server() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = short(folder.path())
+        .args(["--quiet", "--json"])
+        .output()
+        .expect("the drill starts");
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches("error:").count(), 0, "{told}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
+    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
+    assert!(html.contains("A Redis is cut off, and killed"));
+    let variants = document["variants"].as_array().unwrap();
+    let names: Vec<_> = variants
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["connection-manager", "gate-off", "gate-on"]);
+    for variant in variants {
+        let count = |name: &str| number(&variant[name]);
+        assert_eq!(count("lost"), 0, "{variant}");
+        assert!(count("increments") > 500, "{variant}");
+        let came_back = |name: &str| variant[name].as_array().unwrap().len();
+        assert_eq!(
+            (came_back("back_ms"), came_back("apart_ms")),
+            (2, 2),
+            "{variant}"
+        );
+        let is_off = variant["name"] == "gate-off";
+        assert_eq!(count("twice") > 0, is_off, "{variant}");
+        assert!(count("again") > 0 || !is_off, "{variant}");
+        assert!(count("most_dials_per_s") <= 10, "{variant}");
+    }
+}
+
+#[test]
+fn a_setup_that_cannot_be_held_is_refused_by_its_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = drill(folder.path())
+        .args(["redis", "--processes", "0"])
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--processes must be from 1 to 16"));
+}
+
+#[test]
+fn no_server_and_no_client_outlives_a_drill_that_is_ended_or_killed() {
+    if !has_server() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let mut command = short(folder.path());
+        // Who is killed removes no file.
+        command.env("TMPDIR", folder.path()).arg("--quiet");
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let began = Instant::now();
+        // A shell, its server, and two processes of clients.
+        let mut started = Vec::new();
+        while started.len() < 4 && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+            started = children(child.id());
+            started.extend(started.clone().into_iter().flat_map(children));
+        }
+        assert_eq!(started.len(), 4);
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+        let output = wait(child);
+        if signal == Signal::SIGINT {
+            assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        }
+        // What has ended and is not yet buried has no words.
+        let runs =
+            |id: &u32| fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|it| !it.is_empty());
+        let began = Instant::now();
+        while started.iter().any(runs) {
+            assert!(began.elapsed() < PATIENCE, "{signal}: still there");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

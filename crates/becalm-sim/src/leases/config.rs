@@ -1,0 +1,193 @@
+//! Which processes are there, what fails, and what becomes of their store?
+
+use std::fmt;
+use std::time::Duration;
+
+use becalm::Budget;
+use becalm::budget::fleet::{Fleet, InvalidFleet};
+
+/// Processes that call services, and a store that they could share a budget in.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Processes {
+    /// How many: from 1.
+    pub processes: u32,
+    /// First tries of all of them in a second.
+    pub load: f64,
+    /// How unevenly they are spread: the n-th process makes 1 / n^skew of what the first makes. 0 is evenly.
+    pub skew: f64,
+    /// The budget of the fleet.
+    pub fleet: Fleet,
+    /// The burst of a budget of each process's own. Default 10, as of any.
+    pub own_burst: f64,
+    /// The share of processes whose attempts fail.
+    pub failing: f64,
+    /// The share of attempts that fail there.
+    pub failures: f64,
+    /// From when on they do.
+    pub fails_from: Duration,
+    /// What goes wrong, from when and until when.
+    pub trouble: Trouble,
+    /// How long it lasts; what happens at a moment happens when it begins.
+    pub during: (Duration, Duration),
+    /// The time of an exchange, half there and half back. Default 1 ms.
+    pub round_trip: Duration,
+    /// When the run ends.
+    pub horizon: Duration,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// Nothing.
+    None,
+    /// The store is down: exchanges fail.
+    Down,
+    /// The store is not heard by every second process.
+    Half,
+    /// The store is emptied.
+    Flushed,
+    /// Every process is killed once in this time, one after the other, and comes back at once.
+    Crashes,
+    /// Who was busiest calls least from then on, and so for all.
+    Turned,
+}
+
+impl Trouble {
+    /// Their names, in the order of the choices of the scenario.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("none", Self::None),
+        ("down", Self::Down),
+        ("half", Self::Half),
+        ("flushed", Self::Flushed),
+        ("crashes", Self::Crashes),
+        ("turned", Self::Turned),
+    ];
+}
+
+/// Who bounds the retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Budgeting {
+    /// One bucket for all, leased in a store.
+    Fleet,
+    /// One bucket for all, asked at once: the ideal.
+    Ideal,
+    /// A budget of each process's own.
+    Own,
+}
+
+/// What a run may make of first tries.
+const MOST_CALLS: f64 = 2e8;
+
+impl Processes {
+    /// So many processes with these first tries in a second, a ratio of a tenth and a burst of half a second's share; nothing
+    /// fails.
+    pub fn of(processes: u32, load: f64) -> Self {
+        let budget = Budget::ratio(0.1).burst((load * 0.05).max(1.0));
+        Self {
+            processes,
+            load,
+            skew: 0.9,
+            fleet: Fleet::new(budget.floor_per_second(0.0)),
+            own_burst: 10.0,
+            failing: 0.0,
+            failures: 0.0,
+            fails_from: Duration::from_secs(5),
+            trouble: Trouble::None,
+            during: (Duration::from_secs(10), Duration::from_secs(40)),
+            round_trip: Duration::from_millis(1),
+            horizon: Duration::from_secs(60),
+        }
+    }
+
+    /// Retries that a call earns that succeeds.
+    pub fn ratio(&self) -> f64 {
+        self.fleet.ratio().ratio
+    }
+
+    /// Whether attempts fail there: every tenth, of a tenth, from the busy to the idle.
+    pub fn is_failing(&self, index: u32) -> bool {
+        let whole = |index: u32| (f64::from(index) * self.failing + 0.5).floor();
+        whole(index + 1) > whole(index)
+    }
+
+    /// The share of the first tries that is made where attempts fail.
+    pub fn failing_load(&self) -> f64 {
+        let shares = (0..).zip(self.shares());
+        let failing = shares.filter(|(index, _)| self.is_failing(*index));
+        failing.map(|(_, share)| share).sum()
+    }
+
+    /// The share of the first tries that each process makes, by Zipf's law.
+    pub(super) fn shares(&self) -> Vec<f64> {
+        let ranks = (1..=self.processes).map(f64::from);
+        let weights: Vec<f64> = ranks.map(|rank| libm::pow(rank, -self.skew)).collect();
+        let all: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / all).collect()
+    }
+
+    /// Refuses what cannot be simulated.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidProcesses`] names the field and the remedy.
+    pub fn validate(&self) -> Result<(), InvalidProcesses> {
+        let calls = self.load * self.horizon.as_secs_f64();
+        if !(1..=1_000_000).contains(&self.processes) {
+            Err(InvalidProcesses::Processes)
+        } else if !(self.load > 0.0 && calls <= MOST_CALLS) {
+            Err(InvalidProcesses::Load)
+        } else if !(0.0..=10.0).contains(&self.skew) {
+            Err(InvalidProcesses::Skew)
+        } else {
+            self.fleet.validate().map_err(InvalidProcesses::Fleet)
+        }
+    }
+}
+
+/// Why processes are refused. `Display` names the field and the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidProcesses {
+    /// `processes` is out of range.
+    Processes,
+    /// `load` is out of range, or the horizon too far.
+    Load,
+    /// `skew` is out of range.
+    Skew,
+    /// Of the budget.
+    Fleet(InvalidFleet),
+}
+
+impl InvalidProcesses {
+    /// The field at fault.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Load => "load",
+            Self::Skew => "skew",
+            Self::Fleet(InvalidFleet::Part) => "part",
+            Self::Fleet(InvalidFleet::Period) => "period",
+            Self::Fleet(InvalidFleet::Gap) => "gap",
+            Self::Fleet(InvalidFleet::Budget(_)) => "burst",
+            Self::Fleet(_) => "lease",
+        }
+    }
+}
+
+impl fmt::Display for InvalidProcesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Processes => "from 1 to 1000000 processes can be simulated; set 1000",
+            Self::Load => {
+                "a run makes at most 200 million first tries, and some; set less load or a shorter horizon"
+            }
+            Self::Skew => "the skew is from 0 (even) to 10; set 0.9",
+            Self::Fleet(reason) => return reason.fmt(f),
+        })
+    }
+}
+
+impl std::error::Error for InvalidProcesses {}

@@ -1,0 +1,17 @@
+//! What do many processes retry together that share one budget, and what if they did not?
+//!
+//! Every process asks the shipping budget ([`FleetBudget`], and its [`Exchanges`]) and every store follows the shipping rule
+//! ([`Bucket`]); beside them stand a budget of each process's own, and one bucket that all could ask at once, which no fleet has.
+//! `Processes` is the configuration, `run` the mechanism, `Retries` what happened.
+
+mod config;
+mod process;
+mod record;
+mod run;
+
+#[cfg(doc)]
+use becalm::budget::fleet::{Bucket, Exchanges, FleetBudget};
+
+pub use config::{Budgeting, InvalidProcesses, Processes, Trouble};
+pub use record::Retries;
+pub use run::run;

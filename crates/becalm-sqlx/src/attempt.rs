@@ -1,0 +1,185 @@
+//! What happens in one attempt, from a connection to the answer of `COMMIT`?
+
+use std::error::Error as StdError;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use becalm::IdempotencyKey;
+use sqlx::Error;
+use tokio::time::{Instant, timeout_at};
+
+use crate::failed::Failed;
+use crate::lent::Tx;
+use crate::open::Open;
+use crate::source::Source;
+use crate::status::{self, Fate, Ticket};
+use crate::transaction::{Resolve, Settings};
+
+/// What is repeated: the body with all that is around it.
+pub(crate) struct Unit<'d, S, F, T> {
+    source: &'d S,
+    body: F,
+    settings: Settings,
+    key: IdempotencyKey,
+    /// What the body returned whose `COMMIT` was sent last: the value of the call, should that turn out committed.
+    sent: Option<T>,
+    /// Whether the answer to that `COMMIT` was lost, and nothing is known since.
+    is_in_doubt: bool,
+}
+
+/// What is left to do.
+enum Ready<C: crate::source::Pooled> {
+    Commit(Open<C>, Option<Ticket>),
+    /// It was committed before.
+    Done,
+}
+
+impl<'d, S, F, Fut, T, E> Unit<'d, S, F, T>
+where
+    S: Source,
+    F: FnMut(Tx<S::Connection>) -> Fut,
+    Fut: Future<Output = Result<T, E>>,
+    E: StdError + 'static,
+{
+    pub fn new(source: &'d S, body: F, settings: Settings, key: IdempotencyKey) -> Self {
+        Self {
+            source,
+            body,
+            settings,
+            key,
+            sent: None,
+            is_in_doubt: false,
+        }
+    }
+
+    /// What it means that the time of an attempt ended before its `COMMIT`.
+    pub fn timed_out(&self) -> Failed<E> {
+        if self.is_in_doubt {
+            Failed::InDoubt(Error::Io(io::ErrorKind::TimedOut.into()))
+        } else {
+            Failed::TimedOut
+        }
+    }
+
+    /// One attempt of at most this length.
+    pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
+        let now = Instant::now();
+        let end = longest.and_then(|longest| now.checked_add(longest));
+        // The rest is for COMMIT: only before it a time-out proves that nothing was done.
+        let last = longest.and_then(|longest| now.checked_add(longest.mul_f64(0.95)));
+        let ready = match within(last, self.up_to_commit(end)).await {
+            Some(ready) => ready?,
+            None => return Err(self.timed_out()),
+        };
+        if let Ready::Commit(open, ticket) = ready {
+            let error = match within(end, open.commit()).await {
+                Some(Ok(())) => return self.committed(),
+                Some(Err(error)) => error,
+                None => Error::Io(io::ErrorKind::TimedOut.into()),
+            };
+            let error = match Failed::at_commit(error) {
+                Failed::InDoubt(error) => error,
+                refused => return Err(refused),
+            };
+            match fate(self.source, &self.settings, ticket, end).await {
+                Fate::Committed => (),
+                Fate::RolledBack => return Err(Failed::Commit(error)),
+                Fate::Unknown => {
+                    self.is_in_doubt = true;
+                    return Err(Failed::InDoubt(error));
+                }
+            }
+        }
+        self.committed()
+    }
+
+    fn committed(&mut self) -> Result<T, Failed<E>> {
+        // Kept before each COMMIT.
+        self.sent.take().ok_or(Failed::HandleKept)
+    }
+
+    async fn up_to_commit(
+        &mut self,
+        end: Option<Instant>,
+    ) -> Result<Ready<S::Connection>, Failed<E>> {
+        let open = match self.begin(end).await {
+            Ok(open) => open,
+            Err(error) if self.is_in_doubt && self.meets_its_marker(&error) => {
+                return Ok(Ready::Done);
+            }
+            Err(error) if self.is_in_doubt => return Err(Failed::InDoubt(error)),
+            Err(error) => return Err(Failed::Begin(error)),
+        };
+        if let Resolve::Marker(_) = self.settings.resolve {
+            self.is_in_doubt = false; // its row is not there, and no longer will be
+        }
+        let (handle, lender) = Tx::lend(open);
+        let ended = (self.body)(handle).await;
+        let Some(mut open) = lender.take() else {
+            return Err(Failed::HandleKept);
+        };
+        let value = match ended {
+            Ok(value) => value,
+            Err(error) => {
+                open.roll_back().await;
+                return Err(Failed::Body(error));
+            }
+        };
+        let stands = match self.settings.resolve {
+            Resolve::Status(_) if !self.settings.read_only => {
+                status::ticket(open.connection()).await.map(Some)
+            }
+            _ => open.stands().await.map(|_| None),
+        };
+        match stands {
+            Ok(ticket) => {
+                self.sent = Some(value);
+                Ok(Ready::Commit(open, ticket))
+            }
+            Err(error) => {
+                open.roll_back().await;
+                Err(Failed::Gone(error))
+            }
+        }
+    }
+
+    async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
+        let connection = self.source.connection().await?;
+        let begin = self.settings.begin(left(end), self.key);
+        Open::begin(connection, begin).await
+    }
+
+    /// What begins an attempt has one unique key that may be taken.
+    fn meets_its_marker(&self, error: &Error) -> bool {
+        let error = error.as_database_error();
+        matches!(self.settings.resolve, Resolve::Marker(_))
+            && error.is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+    }
+}
+
+/// What has become of a transaction whose `COMMIT` was not answered.
+async fn fate<S: Source>(
+    source: &S,
+    settings: &Settings,
+    ticket: Option<Ticket>,
+    end: Option<Instant>,
+) -> Fate {
+    match (&settings.resolve, ticket) {
+        (Resolve::Status(status), Some(ticket)) => {
+            status::fate(source, &ticket, *status, left(end)).await
+        }
+        _ => Fate::Unknown,
+    }
+}
+
+fn left(end: Option<Instant>) -> Option<Duration> {
+    end.map(|end| end.saturating_duration_since(Instant::now()))
+}
+
+async fn within<F: Future>(end: Option<Instant>, future: F) -> Option<F::Output> {
+    match end {
+        Some(end) => timeout_at(end, future).await.ok(),
+        None => Some(future.await),
+    }
+}

@@ -1,0 +1,133 @@
+//! Which policies do the transactions of one database share?
+
+use std::future::Future;
+use std::time::Duration;
+
+use becalm::{Policy, Retrier, preset::Preset};
+
+use crate::lent::Tx;
+use crate::source::Source;
+use crate::transaction::{Isolation, Resolve, Settings, Transaction};
+
+/// Transactions on one database: a pool, who repeats what an outage has ended, and who repeats what a conflict has.
+///
+/// Make one for each database and share it, since its budget bounds the retries of all transactions together. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Database<S> {
+    pub(crate) source: S,
+    pub(crate) outages: Retrier,
+    pub(crate) conflicts: Retrier,
+    settings: Settings,
+}
+
+impl<S: Source> Database<S> {
+    /// Over this pool, by the defaults of [`Builder`].
+    pub fn new(source: S) -> Self {
+        Self::builder(source).build()
+    }
+
+    /// Begins a database whose policies you set first.
+    pub fn builder(source: S) -> Builder<S> {
+        Builder {
+            source,
+            outages: None,
+            conflicts: None,
+            settings: Settings::default(),
+        }
+    }
+
+    /// The pool.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// Runs the body in a transaction and commits; repeats all of it where that is safe.
+    ///
+    /// Set options, then await it. The body gets a handle of its own for each attempt and may borrow from around it. While it
+    /// waits between attempts it holds no connection. Dropped, it is rolled back; dropped in `COMMIT`, it may have been
+    /// committed.
+    ///
+    /// # Errors
+    ///
+    /// [`GaveUp`](becalm::GaveUp) keeps the reason, the record of the attempts and how the last one failed. The transaction may have been
+    /// committed if that is [`Failed::InDoubt`](crate::Failed::InDoubt); otherwise it is not.
+    pub fn transaction<F, Fut, T, E>(&self, body: F) -> Transaction<'_, S, F>
+    where
+        F: FnMut(Tx<S::Connection>) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        Transaction::new(self, body, self.settings.clone())
+    }
+}
+
+/// Builds a [`Database`].
+///
+/// | | default |
+/// |---|---|
+/// | [`outages`](Self::outages) | full jitter from 50 ms, 4 attempts, a 10 % budget |
+/// | [`conflicts`](Self::conflicts) | the preset `contention`: full jitter from 20 ms to 1 s, 20 attempts, no budget |
+/// | [`isolation`](Self::isolation) | the server's own, `default_transaction_isolation` |
+/// | [`resolve`](Self::resolve) | [`Resolve::Stop`] |
+/// | [`deadline`](Self::deadline) | that of `outages`: none |
+#[derive(Debug)]
+#[must_use = "settings do nothing until they are built"]
+pub struct Builder<S> {
+    source: S,
+    outages: Option<Retrier>,
+    conflicts: Option<Retrier>,
+    settings: Settings,
+}
+
+impl<S: Source> Builder<S> {
+    /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved.
+    pub fn outages(mut self, outages: Retrier) -> Self {
+        self.outages = Some(outages);
+        self
+    }
+
+    /// Sets who repeats what another transaction stood in the way of: for transactions of more than some milliseconds, with
+    /// a base of five times their length and a cap of fifty. Let its policy [nest](becalm::scope::Nested::Allow).
+    pub fn conflicts(mut self, conflicts: Retrier) -> Self {
+        self.conflicts = Some(conflicts);
+        self
+    }
+
+    /// Sets the isolation level of all transactions that set none.
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.settings.isolation = Some(isolation);
+        self
+    }
+
+    /// Sets what a lost answer to `COMMIT` leads to.
+    pub fn resolve(mut self, resolve: impl Into<Resolve>) -> Self {
+        self.settings.resolve = resolve.into();
+        self
+    }
+
+    /// Sets the longest time of a transaction with all of its attempts and waits.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.settings.deadline = Some(deadline);
+        self
+    }
+
+    /// The database.
+    pub fn build(self) -> Database<S> {
+        let outages = || Policy::exponential(Duration::from_millis(50));
+        let conflicts = || {
+            let preset = Preset::by_name("contention").map(Preset::policy);
+            preset.unwrap_or_else(|_| unreachable!("it is one of becalm's"))
+        };
+        let named = |policy: Policy, name: &str| {
+            let retrier = policy.builder().name(name).build();
+            retrier.unwrap_or_else(|_| unreachable!("a valid policy"))
+        };
+        Database {
+            source: self.source,
+            outages: self.outages.unwrap_or_else(|| named(outages(), "postgres")),
+            conflicts: self
+                .conflicts
+                .unwrap_or_else(|| named(conflicts(), "postgres, conflicts")),
+            settings: self.settings,
+        }
+    }
+}

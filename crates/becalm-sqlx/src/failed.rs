@@ -1,0 +1,168 @@
+//! How has a transaction failed, and what does that prove?
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use becalm::classify::{Classifier, Classify, connect, sqlstate};
+use becalm::{Attempt, Failure};
+use sqlx::Error;
+
+/// What an error of sqlx means for a retry: for statements of their own, whose effect may be unknown.
+///
+/// | error | class | reason |
+/// |---|---|---|
+/// | an answer of the server | by its SQLSTATE | [`becalm::classify::sqlstate`] |
+/// | of the connection | as the error of IO says | the server's end; the statement may have run |
+/// | `PoolTimedOut` | transient, unsent | no connection was to be had in time |
+/// | `Protocol` | transient | the server's end in the middle of an answer |
+/// | any other | permanent | the statement, the settings or the data are at fault |
+pub fn classify(error: &Error) -> Failure {
+    match error {
+        Error::Database(error) => match error.code() {
+            Some(code) => sqlstate::classify(&code),
+            None => Failure::permanent(),
+        },
+        Error::Io(error) => error.classify(),
+        Error::PoolTimedOut => Failure::transient().unsent(),
+        Error::Protocol(_) | Error::WorkerCrashed => Failure::transient(),
+        _ => Failure::permanent(),
+    }
+}
+
+/// The classifier of a retrier for single statements: [`classify`].
+///
+/// ```
+/// use becalm::{Policy, Retrier};
+/// use becalm_sqlx::BySqlState;
+/// use std::sync::LazyLock;
+///
+/// static DATABASE: LazyLock<Retrier<BySqlState>> = LazyLock::new(|| {
+///     Policy::default().retrier().expect("a valid policy").classify_by(BySqlState)
+/// });
+/// # let _ = &*DATABASE;
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BySqlState;
+
+impl Classifier<Error> for BySqlState {
+    fn classify(&self, _: Attempt, error: &Error) -> Failure {
+        classify(error)
+    }
+}
+
+/// How an attempt at a transaction has failed. All but [`InDoubt`](Self::InDoubt) have left nothing behind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failed<E = Error> {
+    /// There was no connection, or `BEGIN` failed.
+    Begin(Error),
+    /// The body ended with this error, and was rolled back. What it means is that of the first sqlx error among its
+    /// [sources](StdError::source); without one it is permanent.
+    Body(E),
+    /// The body ended well, but its transaction no longer stands: the connection was lost, or a statement had failed whose
+    /// error the body has ignored (25P02).
+    Gone(Error),
+    /// `COMMIT` was refused, and the transaction is rolled back: a conflict, a deferred constraint.
+    Commit(Error),
+    /// It may have been committed: the answer to `COMMIT` was lost, in this attempt or in one before of which nobody could learn
+    /// more since. Unless that is [resolved](crate::Resolve) the call ends with
+    /// [`NotIdempotent`](becalm::StopReason::NotIdempotent).
+    InDoubt(Error),
+    /// The time of the attempt ended before `COMMIT`.
+    TimedOut,
+    /// The body has kept its handle, or forgotten it. Let the handle go when the body ends: nothing is committed before.
+    HandleKept,
+}
+
+impl<E: StdError + 'static> Failed<E> {
+    /// The error of sqlx, if there is one.
+    pub fn database_error(&self) -> Option<&Error> {
+        match self {
+            Self::Begin(error) | Self::Gone(error) | Self::Commit(error) | Self::InDoubt(error) => {
+                Some(error)
+            }
+            Self::Body(error) => {
+                let mut next = Some(error as &(dyn StdError + 'static));
+                while let Some(error) = next {
+                    if let Some(found) = error.downcast_ref() {
+                        return Some(found);
+                    }
+                    next = error.source();
+                }
+                None
+            }
+            Self::TimedOut | Self::HandleKept => None,
+        }
+    }
+
+    /// Whether another transaction stood in its way, which is no sign of an outage.
+    pub fn is_conflict(&self) -> bool {
+        let error = self
+            .database_error()
+            .and_then(|error| error.as_database_error());
+        let code = error.and_then(sqlx::error::DatabaseError::code);
+        !matches!(self, Self::InDoubt(_)) && code.is_some_and(|code| sqlstate::is_contention(&code))
+    }
+
+    pub(crate) fn failure(&self) -> Failure {
+        match (self, self.database_error()) {
+            (Self::InDoubt(_), _) => Failure::transient(),
+            (Self::Begin(_), Some(Error::Io(error))) => connect::classify(error),
+            (_, Some(error)) => classify(error).unsent(),
+            (Self::TimedOut, None) => Failure::transient().unsent(),
+            (_, None) => Failure::permanent().unsent(),
+        }
+    }
+
+    /// What an error at `COMMIT` says. Only what the server answers in place of committing proves that it did not.
+    pub(crate) fn at_commit(error: Error) -> Self {
+        let is_refused = match &error {
+            Error::Database(answer) => answer.code().is_some_and(|code| {
+                // Classes 08, 57 and 58 come from the end of a connection or a server, XX from one in trouble; a pooler in
+                // between says 08P01 and 58000 when it has lost the server.
+                let is_an_end = matches!(code.get(..2), None | Some("08" | "57" | "58" | "XX"));
+                let is_unknown = sqlstate::classify(&code) == Failure::transient();
+                code == "57014" || (!is_an_end && !is_unknown)
+            }),
+            _ => false,
+        };
+        if is_refused {
+            Self::Commit(error)
+        } else {
+            Self::InDoubt(error)
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for Failed<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin(error) => write!(f, "the transaction could not begin: {error}"),
+            Self::Body(error) => write!(f, "it was rolled back: {error}"),
+            Self::Gone(error) => write!(f, "it was rolled back before COMMIT: {error}"),
+            Self::Commit(error) => write!(f, "COMMIT was refused: {error}"),
+            Self::InDoubt(error) => {
+                write!(
+                    f,
+                    "it may have been committed, COMMIT was not answered: {error}"
+                )
+            }
+            Self::TimedOut => f.write_str("it was rolled back, its time ended before COMMIT"),
+            Self::HandleKept => f.write_str(
+                "it was rolled back, since its body kept the handle: drop it when the body ends",
+            ),
+        }
+    }
+}
+
+impl<E: StdError + 'static> StdError for Failed<E> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Body(error) => Some(error),
+            Self::Begin(error) | Self::Gone(error) | Self::Commit(error) | Self::InDoubt(error) => {
+                Some(error)
+            }
+            Self::TimedOut | Self::HandleKept => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What is dialled?
+
+use std::future::Future;
+
+use becalm::Failure;
+use becalm::classify::connect;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection};
+
+/// Dials one connection to one server: the settings of a client library.
+pub trait Dial: Send + Sync {
+    /// An open connection.
+    type Connection: Send;
+    /// What a dial fails with.
+    type Error: Send + Sync;
+
+    /// Connects and logs in, once.
+    fn dial(&self) -> impl Future<Output = Result<Self::Connection, Self::Error>> + Send;
+
+    /// Asks a connection whether it is alive before it is handed out again.
+    ///
+    /// # Errors
+    ///
+    /// It is not.
+    fn is_alive(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// What a failed dial means. Nothing but a permanent failure keeps it from being dialled again.
+    fn classify(error: &Self::Error) -> Failure;
+}
+
+impl Dial for PgConnectOptions {
+    type Connection = PgConnection;
+    type Error = sqlx::Error;
+
+    async fn dial(&self) -> Result<PgConnection, sqlx::Error> {
+        self.connect().await
+    }
+
+    async fn is_alive(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        connection.ping().await
+    }
+
+    fn classify(error: &sqlx::Error) -> Failure {
+        match error {
+            sqlx::Error::Io(error) => connect::classify(error),
+            error => crate::classify(error).unsent(),
+        }
+    }
+}
+
+#[cfg(feature = "tokio-postgres")]
+pub use of_tokio_postgres::Tls;
+
+#[cfg(feature = "tokio-postgres")]
+mod of_tokio_postgres {
+    use std::error::Error as _;
+
+    use becalm::Failure;
+    use becalm::classify::{connect, sqlstate};
+    use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+    use tokio_postgres::{Client, Config, Error, NoTls, Socket};
+
+    use super::Dial;
+
+    /// Dials a connection of tokio-postgres over TLS by this connector.
+    #[derive(Debug, Clone)]
+    pub struct Tls<T> {
+        /// Where, and as whom.
+        pub config: Config,
+        /// The TLS of the connection, such as `tokio_postgres_rustls::MakeRustlsConnect`.
+        pub connector: T,
+    }
+
+    impl<T> Dial for Tls<T>
+    where
+        T: MakeTlsConnect<Socket> + Clone + Send + Sync,
+        T::Stream: Send + 'static,
+        T::TlsConnect: Send,
+        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+    {
+        type Connection = Client;
+        type Error = Error;
+
+        async fn dial(&self) -> Result<Client, Error> {
+            let (client, connection) = self.config.connect(self.connector.clone()).await?;
+            // It ends with its client, who hears of its errors.
+            tokio::spawn(connection);
+            Ok(client)
+        }
+
+        async fn is_alive(client: &mut Client) -> Result<(), Error> {
+            client.simple_query("").await.map(drop)
+        }
+
+        fn classify(error: &Error) -> Failure {
+            if let Some(code) = error.code() {
+                return sqlstate::classify(code.code()).unsent();
+            }
+            let io = error.source().and_then(|source| source.downcast_ref());
+            match io {
+                Some(error) => connect::classify(error),
+                // It was closed in the middle of the login.
+                None if error.is_closed() => Failure::transient().unsent(),
+                None => Failure::permanent().unsent(),
+            }
+        }
+    }
+
+    impl Dial for Config {
+        type Connection = Client;
+        type Error = Error;
+
+        async fn dial(&self) -> Result<Client, Error> {
+            let plain = Tls {
+                config: self.clone(),
+                connector: NoTls,
+            };
+            plain.dial().await
+        }
+
+        async fn is_alive(client: &mut Client) -> Result<(), Error> {
+            Tls::<NoTls>::is_alive(client).await
+        }
+
+        fn classify(error: &Error) -> Failure {
+            Tls::<NoTls>::classify(error)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Does becalm-sqlx keep its word with a Postgres that is killed, cut off and in its own way? Waits end with events; [`within`]
+//! only bounds them.
+
+mod body;
+mod conflicts;
+mod in_doubt;
+#[cfg(feature = "pool")]
+mod pools;
+mod proxy;
+mod server;
+mod writers;
+
+use std::time::Duration;
+
+/// Fails where the future hangs.
+async fn within<F: Future>(future: F) -> F::Output {
+    let ended = tokio::time::timeout(Duration::from_secs(600), Box::pin(future)).await;
+    ended.expect("it ends within ten minutes")
+}

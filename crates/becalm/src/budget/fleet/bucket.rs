@@ -1,0 +1,180 @@
+//! What does the store do when a process comes? A function of its state, its own time and what is exchanged.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::Fleet;
+
+/// What a process tells the store, and asks of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// Who: a random number that a process keeps for as long as it lives.
+    pub instance: u64,
+    /// The number of the exchange, each higher than the last: one that comes twice is counted once.
+    pub sequence: u64,
+    /// What has earned retries since the last exchange: calls that succeeded, or first tries.
+    pub earned: u64,
+    /// Tokens that come back unused.
+    pub returned: u32,
+    /// Tokens that it would like.
+    pub ask: u32,
+}
+
+/// What the store answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Tokens of the process from now on.
+    pub granted: u32,
+    /// Processes that the store has heard of lately, the one that asks among them.
+    pub instances: u32,
+    /// The store's time, in microseconds.
+    pub at: u64,
+}
+
+impl Answer {
+    /// An answer of a store of your own.
+    pub const fn new(granted: u32, instances: u32, at: u64) -> Self {
+        Self {
+            granted,
+            instances,
+            at,
+        }
+    }
+}
+
+/// The bucket of a fleet, and whom it knows.
+///
+/// An exchange adds `ratio` x what was earned, what comes back and `floor` x time, up to the burst, and takes `min(ask, max(1, part x
+/// bucket))` whole tokens. A bucket that nobody has come to, as that of a store that was emptied, holds a tenth of the
+/// burst.
+///
+/// ```
+/// use becalm::Budget;
+/// use becalm::budget::fleet::{Bucket, Fleet, FleetBudget, Step};
+/// use becalm::{rng::SplitMix64, time::Instant};
+///
+/// let fleet = Fleet::new(Budget::ratio(0.1).burst(1000.0));
+/// let budget = FleetBudget::new(fleet)?;
+/// let mut exchanges = budget.exchanges(SplitMix64::new(1), Instant::ZERO);
+/// let second = Instant::from_nanos(1_000_000_000);
+/// let Step::Send(exchange) = exchanges.poll(&budget, second) else { panic!("it is time") };
+/// let mut bucket = Bucket::default();
+/// let answer = bucket.exchange(&fleet, 17, &exchange);
+/// assert_eq!(bucket.tokens(), 100.0); // it holds its one token already
+/// exchanges.answered(&budget, second, exchange.sequence, answer);
+/// # Ok::<(), becalm::budget::fleet::InvalidFleet>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Bucket {
+    level: Option<Level>,
+    known: BTreeMap<u64, Known>,
+    /// Whom it has heard of, since when it has not: the longest first.
+    silent: BTreeSet<(u64, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    tokens: f64,
+    at: u64,
+}
+
+/// The last exchange of a process.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    sequence: u64,
+    granted: u32,
+    at: u64,
+}
+
+/// What a bucket without a past holds of its burst.
+const FIRST: f64 = 0.1;
+/// How many are forgotten in one exchange, which is to stay short.
+const FORGOTTEN: usize = 1000;
+
+impl Bucket {
+    /// A process comes, at this time of the store in microseconds.
+    #[expect(clippy::cast_precision_loss)] // exact up to 2^53
+    pub fn exchange(&mut self, fleet: &Fleet, now: u64, exchange: &Exchange) -> Answer {
+        let (ratio, burst) = (fleet.ratio(), fleet.ratio().held());
+        let level = self.level.unwrap_or(Level {
+            tokens: burst * FIRST,
+            at: now,
+        });
+        // A clock that was put back adds nothing.
+        let now = now.max(level.at);
+        let mut tokens = level.tokens + ratio.floor_per_second * ((now - level.at) as f64 / 1e6);
+        self.forget(now, fleet);
+        let last = self.known.get(&exchange.instance).copied();
+        let granted = match last {
+            Some(last) if exchange.sequence == last.sequence => last.granted,
+            // Overtaken by a later one, whose answer counts.
+            Some(last) if exchange.sequence < last.sequence => 0,
+            _ => {
+                let earned = ratio.ratio * exchange.earned as f64;
+                tokens = (tokens + earned + f64::from(exchange.returned)).min(burst);
+                let granted = grant(exchange.ask, fleet.part, tokens);
+                tokens -= f64::from(granted);
+                granted
+            }
+        };
+        self.level = Some(Level {
+            tokens: tokens.min(burst),
+            at: now,
+        });
+        let is_overtaken = last.is_some_and(|last| exchange.sequence < last.sequence);
+        self.hear(exchange, last, now, granted, is_overtaken);
+        Answer {
+            granted,
+            instances: u32::try_from(self.known.len()).unwrap_or(u32::MAX),
+            at: now,
+        }
+    }
+
+    /// What is in it.
+    pub fn tokens(&self) -> f64 {
+        self.level.map_or(0.0, |level| level.tokens)
+    }
+
+    fn hear(
+        &mut self,
+        exchange: &Exchange,
+        last: Option<Known>,
+        now: u64,
+        granted: u32,
+        is_overtaken: bool,
+    ) {
+        if let Some(last) = last {
+            self.silent.remove(&(last.at, exchange.instance));
+        }
+        self.silent.insert((now, exchange.instance));
+        let (sequence, granted) = match last.filter(|_| is_overtaken) {
+            Some(last) => (last.sequence, last.granted),
+            None => (exchange.sequence, granted),
+        };
+        let known = Known {
+            sequence,
+            granted,
+            at: now,
+        };
+        self.known.insert(exchange.instance, known);
+    }
+
+    fn forget(&mut self, now: u64, fleet: &Fleet) {
+        let memory = u64::try_from(fleet.memory().as_micros()).unwrap_or(u64::MAX);
+        for _ in 0..FORGOTTEN {
+            let first = self.silent.first().copied();
+            let Some((at, instance)) = first.filter(|(at, _)| at + memory < now) else {
+                return;
+            };
+            self.silent.remove(&(at, instance));
+            self.known.remove(&instance);
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // down to whole tokens
+fn grant(ask: u32, part: f64, tokens: f64) -> u32 {
+    let most = (part * tokens).max(1.0).min(tokens.max(0.0));
+    ask.min(most as u32)
+}

@@ -1,0 +1,119 @@
+//! Who drives the exchanges with a store? A future, which the owner spawns.
+
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::{Poll, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Answer, Exchange, Fleet, FleetBudget, Step};
+use crate::rng::Seed;
+use crate::time::{Sleeper, default_sleeper};
+
+/// Where the bucket of a fleet is.
+///
+/// It applies [`Bucket::exchange`](super::Bucket::exchange) to what all processes share, one exchange after the other.
+pub trait Store: Send + Sync + 'static {
+    /// Why there is no answer.
+    type Error: Send;
+
+    /// Makes one exchange. It may be sent again as it is: its number sees to it that it counts once.
+    fn exchange(
+        &self,
+        fleet: &Fleet,
+        exchange: &Exchange,
+    ) -> impl Future<Output = Result<Answer, Self::Error>> + Send;
+}
+
+impl FleetBudget {
+    /// Exchanges with this store until nobody holds the budget any more. Spawn it, once a process.
+    ///
+    /// Nothing waits for it: a store that is slow or away makes tokens scarce, and no call slower.
+    pub fn keep<S: Store>(self: &Arc<Self>, store: S) -> impl Future<Output = ()> + Send + use<S> {
+        self.keep_on(store, default_sleeper(), &Seed::entropy())
+    }
+
+    /// Exchanges with this store, on a clock and a source of randomness of your own, as in a test.
+    pub fn keep_on<S: Store>(
+        self: &Arc<Self>,
+        store: S,
+        sleeper: Arc<dyn Sleeper>,
+        seed: &Seed,
+    ) -> impl Future<Output = ()> + Send + use<S> {
+        let (budget, bell) = (Arc::downgrade(self), Arc::clone(&self.bell));
+        let fleet = *self.fleet();
+        let mut exchanges = self.exchanges(seed.stream(), sleeper.now());
+        async move {
+            let mut out = pin!(None);
+            let mut sent = 0;
+            loop {
+                let step = match budget.upgrade() {
+                    Some(budget) => exchanges.poll(&budget, sleeper.now()),
+                    None => return,
+                };
+                let wake_at = match step {
+                    Step::WaitUntil(at) => at,
+                    Step::Send(exchange) => {
+                        sent = exchange.sequence;
+                        let store = &store;
+                        let sending = async move { store.exchange(&fleet, &exchange).await };
+                        out.set(Some(sending));
+                        continue;
+                    }
+                };
+                let mut sleep = sleeper.sleep_until(wake_at);
+                let answer = poll_fn(|context| {
+                    if bell.has_rung(context.waker()) {
+                        return Poll::Ready(None);
+                    }
+                    if let Some(out) = out.as_mut().as_pin_mut() {
+                        if let Poll::Ready(answer) = out.poll(context) {
+                            return Poll::Ready(Some(answer));
+                        }
+                    }
+                    sleep.as_mut().poll(context).map(|()| None)
+                })
+                .await;
+                let (Some(answer), Some(budget)) = (answer, budget.upgrade()) else {
+                    continue;
+                };
+                out.set(None);
+                match answer {
+                    Ok(answer) => exchanges.answered(&budget, sleeper.now(), sent, answer),
+                    Err(_) => exchanges.failed(&budget, sent),
+                }
+            }
+        }
+    }
+}
+
+/// Tells the future that there is something to look at.
+#[derive(Debug, Default)]
+pub(super) struct Bell(Mutex<Rung>);
+
+#[derive(Debug, Default)]
+struct Rung {
+    is_rung: bool,
+    listens: Option<Waker>,
+}
+
+impl Bell {
+    pub fn ring(&self) {
+        let mut rung = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rung.is_rung = true;
+        let listens = rung.listens.take();
+        drop(rung);
+        if let Some(waker) = listens {
+            waker.wake();
+        }
+    }
+
+    /// Whether it has rung since it was last asked; if not, it wakes this when it does.
+    fn has_rung(&self, waker: &Waker) -> bool {
+        let mut rung = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if core::mem::take(&mut rung.is_rung) {
+            return true;
+        }
+        rung.listens = Some(waker.clone());
+        false
+    }
+}
