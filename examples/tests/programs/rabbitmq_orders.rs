@@ -101,20 +101,20 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
     }
     // It takes one, and its connection breaks in the middle.
     let lost = connect().await.expect("it is ready");
-    let (has_one, takes) = (Arc::new(AtomicBool::new(false)), Cancel::new());
-    let says = Arc::clone(&has_one);
+    let (taken, never) = (Arc::new(AtomicBool::new(false)), Cancel::new());
+    let says = Arc::clone(&taken);
     let dies = tokio::spawn(async move {
         let hangs = |_| {
             says.store(true, Ordering::SeqCst);
             std::future::pending()
         };
-        run(&lost, consume(), takes, hangs).await
+        run(&lost, consume(), never, hangs).await
     });
     let mut began = Instant::now();
     for order in 0..ORDERS {
         publish(&channel, order).await;
         if order == 30 {
-            while !has_one.load(Ordering::SeqCst) {
+            while !taken.load(Ordering::SeqCst) {
                 sleep(millis(5)).await;
             }
             dies.abort();
@@ -145,8 +145,8 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
             "{reason:?}"
         );
     }
-    let done = || shipper.shipped.lock().expect("unpoisoned").len();
-    while done() < ORDERS - POISON {
+    let handled = || shipper.shipped.lock().expect("unpoisoned").len();
+    while handled() < ORDERS - POISON {
         sleep(millis(10)).await;
     }
     stop.cancel();

@@ -123,18 +123,18 @@ mod tests {
             steps in proptest::collection::vec((any::<prop::sample::Index>(), 0..3_u8), 300),
             bound in 1..20_usize,
         ) {
-            let key_of = |id: u64| keys[usize::try_from(id).unwrap()];
             let mut order = OrderKeys::new(bound);
             // Taken and not done, in the order in which they came; and the next to be taken.
-            let (mut held, mut next) = (Vec::<u64>::new(), 0_usize);
+            let (mut held, mut next) = (Vec::<u64>::new(), 0);
+            let key_of = |id: u64| keys[usize::try_from(id).unwrap()];
             let mut last = [None; 4];
             for (which, what) in steps {
                 prop_assert!(order.len() <= bound);
-                if what == 0 && next < keys.len() {
-                    if order.begin(keys[next], next as u64) == Turn::NoRoom {
+                if what == 0 && next < keys.len() as u64 {
+                    if order.begin(key_of(next), next) == Turn::NoRoom {
                         prop_assert_eq!(order.len(), bound);
                     } else {
-                        held.push(next as u64);
+                        held.push(next);
                         next += 1;
                     }
                 } else if !held.is_empty() {
