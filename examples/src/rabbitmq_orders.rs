@@ -22,7 +22,7 @@ use lapin::{BasicProperties, Channel, Connection};
 use tokio::time::{self, sleep};
 
 /// The delays, in milliseconds: a message waits in the first that is not shorter than its own.
-const RUNGS: [u64; 9] = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
+const RUNGS: [u32; 9] = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
 
 /// Makes the queues: `orders`, `orders.dead` and a rung for each delay.
 pub async fn declare(channel: &Channel) -> lapin::Result<()> {
@@ -34,7 +34,7 @@ pub async fn declare(channel: &Channel) -> lapin::Result<()> {
     }
     for rung in RUNGS {
         let mut arguments = FieldTable::default();
-        arguments.insert("x-message-ttl".into(), AMQPValue::LongLongInt(rung as i64));
+        arguments.insert("x-message-ttl".into(), AMQPValue::LongLongInt(rung.into()));
         arguments.insert("x-dead-letter-exchange".into(), text(""));
         arguments.insert("x-dead-letter-routing-key".into(), text("orders"));
         let queue = format!("orders.later.{rung}");
@@ -133,18 +133,20 @@ impl History {
     }
 
     fn delivery(self) -> Delivery {
-        let since = |then: i64| Duration::from_millis(wall().saturating_sub(then).max(0) as u64);
+        let since = |then: i64| {
+            Duration::from_millis(u64::try_from(wall().saturating_sub(then)).unwrap_or(0))
+        };
         let has_failed = self.failed_at > 0;
         Delivery::default()
-            .failed(self.failed as u32)
-            .charged(self.charged as u32)
+            .failed(count(self.failed))
+            .charged(count(self.charged))
             .age(since(self.seen))
             .since_failed(has_failed.then(|| since(self.failed_at)))
     }
 
     fn failed(self, charged: bool) -> Self {
         Self {
-            failed: self.failed + 1,
+            failed: self.failed.saturating_add(1),
             charged: self.charged + i64::from(charged),
             failed_at: wall(),
             ..self
@@ -186,7 +188,7 @@ async fn publish(
 fn rung(delay: Duration) -> String {
     let rung = RUNGS
         .iter()
-        .find(|rung| Duration::from_millis(**rung) >= delay);
+        .find(|rung| Duration::from_millis((**rung).into()) >= delay);
     format!("orders.later.{}", rung.unwrap_or(&RUNGS[RUNGS.len() - 1]))
 }
 
@@ -196,5 +198,11 @@ fn text(text: &str) -> AMQPValue {
 
 fn wall() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as i64)
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
+}
+
+fn count(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or(0)
 }

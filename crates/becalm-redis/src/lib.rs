@@ -51,3 +51,12 @@ pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
 pub use fleet_budget::FleetBucket;
+
+// The examples of the page are tested like all others.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/fleet-budget.md")]
+    struct FleetBudget;
+    #[doc = include_str!("../../../docs/redis.md")]
+    struct Redis;
+}

@@ -17,31 +17,30 @@ impl Socket {
         let Link::Open(open) = &mut self.link else {
             return None;
         };
-        if self.shared.is_woken() && self.shared.was_woken() {
+        let was_woken = self.shared.is_woken() && self.shared.was_woken();
+        if was_woken {
             open.wake();
-            if let Some(timer) = &mut self.timer {
-                timer.is_set = false;
-            }
         }
         if open.is_drained() {
             return None;
         }
         let context = &mut Context::from_waker(&self.waker);
-        let Poll::Ready(read) = open.poll_wire(context) else {
+        let read = open.poll_wire(context);
+        let Poll::Ready(read) = read else {
+            if let (true, Some(timer)) = (was_woken, &mut self.timer) {
+                timer.is_set = false;
+            }
             return None;
         };
         let now = self.client.sleeper.now();
+        if let (true, Some(timer)) = (was_woken, &mut self.timer) {
+            // Before its time it was what has come that woke the socket.
+            timer.is_set &= now < timer.at;
+        }
         let id = open.id;
         match open.came(read, &self.client, now)? {
             Came::Message(message) => {
                 self.machine.message(id);
-                // What woke it may have been the timer.
-                if let Some(timer) = self.timer.as_mut().filter(|timer| !timer.is_set) {
-                    timer.is_set = timer.sleep.as_mut().poll(context).is_pending();
-                    if !timer.is_set {
-                        self.timer = None;
-                    }
-                }
                 message
             }
             Came::Ended(ended) => {

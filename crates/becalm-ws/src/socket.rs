@@ -9,6 +9,7 @@ use becalm::Failure;
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Dial, DialId, Next, Reconnector};
 use becalm::time::{Instant, Sleep};
+use tokio::task::coop::has_budget_remaining;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
@@ -45,10 +46,9 @@ pub(crate) struct Socket {
 }
 
 pub(crate) struct Timer {
-    at: Instant,
-    pub sleep: Sleep,
-    /// It was polled, and nothing has woken the socket since. (A runtime that puts a task off sets no timer and wakes it
-    /// soon.)
+    pub at: Instant,
+    sleep: Sleep,
+    /// It will wake the socket. (A task that has used up its turn sets no timer, and is woken soon.)
     pub is_set: bool,
 }
 
@@ -351,7 +351,7 @@ impl Socket {
             self.timer = None;
             return Poll::Ready(());
         }
-        timer.is_set = true;
+        timer.is_set = has_budget_remaining();
         Poll::Pending
     }
 }

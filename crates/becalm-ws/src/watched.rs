@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 use becalm::time::{Instant, Sleep, Sleeper, TokioSleeper};
 use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
+use tokio::task::coop::has_budget_remaining;
 
 use crate::Heartbeat;
 use crate::heartbeat::{Beat, Pulse};
@@ -44,6 +45,8 @@ struct Heart {
     /// Since when nothing is taken.
     blocked: Option<Instant>,
     timer: Option<(Instant, Sleep)>,
+    /// It wakes the task. (A task that has used up its turn sets no timer, and is woken soon.)
+    has_set: bool,
     sleeper: Arc<dyn Sleeper>,
 }
 
@@ -87,7 +90,10 @@ impl Heartbeat {
     /// # drop(socket);
     /// # }
     /// ```
-    pub fn watch<S, M, E>(self, socket: S, ping: fn() -> M) -> Watched<S, M, E> {
+    pub fn watch<S, M, E>(self, socket: S, ping: fn() -> M) -> Watched<S, M, E>
+    where
+        S: Stream<Item = Result<M, E>>,
+    {
         Watched::new(socket, ping, Some(self), Arc::new(TokioSleeper::new()))
     }
 }
@@ -108,6 +114,7 @@ impl<S, M, E> Watched<S, M, E> {
                 is_heard: false,
                 blocked: None,
                 timer: None,
+                has_set: false,
                 sleeper,
             }),
             waker: Waker::from(Arc::clone(&wakers)),
@@ -163,10 +170,13 @@ where
     fn beat(&mut self) -> Poll<()> {
         while let Some(heart) = &mut self.heart {
             let now = heart.sleeper.now();
-            if mem::take(&mut heart.is_heard) {
+            let was_heard = mem::take(&mut heart.is_heard);
+            if was_heard {
                 heart.pulse.heard(now);
             }
             match heart.pulse.beat(now) {
+                // It was what came that woke the socket, and not the timer.
+                Beat::Wait(at) if was_heard && heart.is_set(now, at) => return Poll::Pending,
                 Beat::Wait(at) => ready!(heart.poll_timer(at, &self.waker)),
                 Beat::Ping => self.interject((self.ping)()),
                 Beat::Dead => {
@@ -232,13 +242,21 @@ where
 }
 
 impl Heart {
+    /// Whether there is a timer that will wake the task by then.
+    fn is_set(&self, now: Instant, until: Instant) -> bool {
+        let at = self.timer.as_ref().map(|(at, _)| *at);
+        self.has_set && at.is_some_and(|at| now < at && at <= until)
+    }
+
     /// A timer that is set too early is set again when it fires, so that a message that comes does not set one.
     fn poll_timer(&mut self, until: Instant, waker: &Waker) -> Poll<()> {
         let timer = match &mut self.timer {
             Some(timer) if timer.0 <= until => timer,
             timer => timer.insert((until, self.sleeper.sleep_until(until))),
         };
-        ready!(timer.1.as_mut().poll(&mut Context::from_waker(waker)));
+        let fired = timer.1.as_mut().poll(&mut Context::from_waker(waker));
+        self.has_set = has_budget_remaining();
+        ready!(fired);
         self.timer = None;
         Poll::Ready(())
     }

@@ -84,7 +84,8 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
         return;
     }
     let rabbitmq = RabbitMq::started().await;
-    let connect = || Connection::connect(&rabbitmq.url(), ConnectionProperties::default());
+    let url = rabbitmq.url();
+    let connect = || Connection::connect(&url, ConnectionProperties::default());
     let connection = connect().await.expect("it is ready");
     let channel = connection.create_channel().await.expect("a channel");
     declare(&channel).await.expect("queues");
@@ -100,14 +101,14 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
     }
     // It takes one, and its connection breaks in the middle.
     let lost = connect().await.expect("it is ready");
-    let (taken, takes) = (Arc::new(AtomicBool::new(false)), Cancel::new());
+    let (taken, never) = (Arc::new(AtomicBool::new(false)), Cancel::new());
     let says = Arc::clone(&taken);
     let dies = tokio::spawn(async move {
         let hangs = |_| {
             says.store(true, Ordering::SeqCst);
             std::future::pending()
         };
-        run(&lost, consume(), takes, hangs).await
+        run(&lost, consume(), never, hangs).await
     });
     let mut began = Instant::now();
     for order in 0..ORDERS {
@@ -144,8 +145,8 @@ async fn an_outage_kills_no_good_order_and_a_consumer_that_goes_loses_none() {
             "{reason:?}"
         );
     }
-    let shipped = || shipper.shipped.lock().expect("unpoisoned").len();
-    while shipped() < ORDERS - POISON {
+    let handled = || shipper.shipped.lock().expect("unpoisoned").len();
+    while handled() < ORDERS - POISON {
         sleep(millis(10)).await;
     }
     stop.cancel();

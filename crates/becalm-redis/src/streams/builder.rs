@@ -105,7 +105,7 @@ impl Builder {
         self
     }
 
-    /// Tells what becomes of each message: for logs and counts. Its error is told by the handler.
+    /// Tells what becomes of each message, with [`Message::last_error`], when it is decided: for logs and counts.
     pub fn observe(mut self, observer: impl Fn(&Message, &Settle) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self

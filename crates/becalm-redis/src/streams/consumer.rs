@@ -227,7 +227,7 @@ impl Session {
         }
         // By turns, so that neither what is new nor what comes back waits for the other.
         self.takes += 1;
-        let first = if self.takes % 2 == 0 {
+        let first = if self.takes.is_multiple_of(2) {
             Source::Again
         } else {
             Source::Stream
@@ -391,7 +391,7 @@ impl Session {
 
 /// At random from nothing up to this.
 fn drawn(random: &mut SplitMix64, most: Duration) -> Duration {
-    let share = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let share = f64::from((random.next_u64() >> 32) as u32) / f64::from(u32::MAX);
     most.mul_f64(share)
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::{Connection, Dedicated};
 
-use super::store::Store;
+use super::store::{Store, millis};
 
 /// How much longer an answer may take than was asked for.
 const LATE: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ pub(super) async fn ring(
     };
     let mut read = cmd("XREAD");
     // 0 would be for ever.
-    read.arg("BLOCK").arg(within.as_millis().max(1) as u64);
+    read.arg("BLOCK").arg(millis(within).max(1));
     read.arg("COUNT").arg(1).arg("STREAMS");
     read.arg(&store.streams()).arg(&ends);
     let heard: Result<RedisResult<Value>, _> =

@@ -71,6 +71,11 @@ impl Message {
         &self.delivery
     }
 
+    /// What its handler has last failed with, in its own words: at most 1,000 bytes of them.
+    pub fn last_error(&self) -> Option<&str> {
+        Some(&*self.history.error).filter(|error| !error.is_empty())
+    }
+
     /// What a script handed out at this time of the server.
     pub(super) fn of(entry: Value, now: u64) -> Option<Self> {
         let Value::Array(parts) = entry else {

@@ -118,6 +118,7 @@ impl Store {
         take.arg(&self.group).arg(&self.name).arg(count);
         take.arg(first as u8).arg(&self.order_field);
         take.arg(claim.map_or(0, millis)).arg(&keys.held);
+        take.arg(u8::from(self.deletes));
         let answer = take.invoke_async(&mut self.redis.clone()).await?;
         taken(answer).ok_or_else(|| {
             RedisError::from((
@@ -210,6 +211,6 @@ fn taken(answer: Value) -> Option<Taken> {
     })
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

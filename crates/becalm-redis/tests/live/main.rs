@@ -2,6 +2,7 @@
 
 mod driver;
 mod fleet;
+mod fleet_processes;
 mod proxy;
 #[cfg(feature = "streams")]
 mod queue;

@@ -69,10 +69,11 @@ impl Board {
     fn report(&self, name: &str, dead: &[usize]) -> [usize; 3] {
         let deliveries = self.deliveries.lock().expect("unpoisoned");
         let good = deliveries.iter().filter(|it| !is_poison(it.0)).count();
-        let in_outage = Vec::from_iter(deliveries.iter().filter(|it| it.2).map(|it| it.1));
+        let in_outage = deliveries.iter().filter(|it| it.2);
+        let in_outage: Vec<Instant> = in_outage.map(|it| it.1).collect();
         let within = |from: &Instant| {
             let window = *from..*from + Duration::from_secs(1);
-            in_outage.iter().filter(|it| window.contains(it)).count()
+            in_outage.iter().filter(|it| window.contains(*it)).count()
         };
         let most = in_outage.iter().map(within).max().unwrap_or(0);
         let dead_poison = dead.iter().filter(|it| is_poison(**it)).count();
@@ -84,11 +85,11 @@ impl Board {
             .filter(|it| **it > 1)
             .count();
         println!(
-            "{name:8} good handled {} of 580, dead: {} good, {dead_poison} poison; deliveries per good message {:.2}, \
+            "{name:8} good handled {} of 580, dead: {} good, {dead_poison} poison; deliveries of 100 good ones {}, \
              in the outage at most {most}/s; handled twice {twice}",
             self.handled(),
             dead.len() - dead_poison,
-            good as f64 / 580.0,
+            good * 100 / 580,
         );
         [self.handled(), dead_poison, most]
     }
@@ -142,17 +143,14 @@ fn witness(server: &Server, board: &Board, how: Witness, name: &str, is_over: &A
             let number: usize = entry.get("number").expect("a number");
             let ended = board.handles(number);
             std::thread::sleep(millis(3));
-            let attempt = entry.get::<u32>("attempt").unwrap_or(0) + 1;
+            let attempt = entry.get::<usize>("attempt").unwrap_or(0) + 1;
             let tried = match how {
                 Witness::Ladder => attempt,
                 Witness::Naive => {
                     let pending: StreamPendingCountReply = redis
                         .xpending_count("orders", "group", &entry.id, &entry.id, 1)
                         .expect("a group");
-                    pending
-                        .ids
-                        .first()
-                        .map_or(0, |it| it.times_delivered as u32)
+                    pending.ids.first().map_or(0, |it| it.times_delivered)
                 }
             };
             if !ended && tried >= 5 {
@@ -252,7 +250,7 @@ async fn of_becalm() -> [usize; 3] {
         );
     }
     let dead = dead.iter().filter_map(|it| it.get("number"));
-    board.report("becalm", &Vec::from_iter(dead))
+    board.report("becalm", &dead.collect::<Vec<_>>())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

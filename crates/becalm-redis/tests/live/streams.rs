@@ -135,14 +135,14 @@ async fn what_fails_comes_back_with_its_history_and_ends_among_the_dead() {
     let server = Server::started(&[]);
     publish(&server, 4, |_| String::new());
     let seen = Seen::default();
-    let sees = seen.clone();
+    let record = seen.clone();
     let settled = Arc::<Mutex<Vec<Settle>>>::default();
     let told = Arc::clone(&settled);
     let consumer = builder(&server, "shipping").concurrency(1);
     let consumer =
         consumer.observe(move |_, settle| told.lock().expect("unpoisoned").push(*settle));
     let handler = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async move {
             match (number(&message), message.delivery().attempt()) {
                 (1, _) => Err(Fault(Failure::permanent())),
@@ -192,9 +192,9 @@ async fn groups_do_not_see_what_comes_back_to_others() {
     let server = Server::started(&[]);
     publish(&server, 5, |_| String::new());
     let (first, second) = (Seen::default(), Seen::default());
-    let sees = first.clone();
+    let record = first.clone();
     let fails = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async move {
             if message.delivery().attempt() == 1 {
                 down()
@@ -207,9 +207,9 @@ async fn groups_do_not_see_what_comes_back_to_others() {
         first.len() >= 10
     })
     .await;
-    let sees = second.clone();
+    let record = second.clone();
     let counts = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async { Ok(()) }
     };
     let deletes = builder(&server, "billing").delete(true);
@@ -217,7 +217,7 @@ async fn groups_do_not_see_what_comes_back_to_others() {
     run_until(vec![deletes], counts, is_empty).await;
     assert_eq!(
         second.all(),
-        Vec::from_iter((0..5).map(|number| (number, 1, 0)))
+        (0..5).map(|number| (number, 1, 0)).collect::<Vec<_>>()
     );
 }
 
@@ -229,7 +229,7 @@ async fn messages_of_one_key_stay_in_order_though_they_fail() {
     let handled = Arc::<Mutex<Vec<usize>>>::default();
     let running = Arc::<Mutex<HashMap<usize, usize>>>::default();
     let done = Arc::clone(&handled);
-    let handler = move |message: Message| {
+    let work = move |message: Message| {
         let (done, running) = (Arc::clone(&done), Arc::clone(&running));
         async move {
             let number = number(&message);
@@ -252,7 +252,7 @@ async fn messages_of_one_key_stay_in_order_though_they_fail() {
     let consumers = (0..3).map(|_| builder(&server, "shipping").order_by("key"));
     let consumers = consumers.map(|it| it.concurrency(4).delete(true)).collect();
     let over = || handled.lock().expect("unpoisoned").len() >= COUNT - 1;
-    run_until(consumers, handler, over).await;
+    run_until(consumers, work, over).await;
     let handled = handled.lock().expect("unpoisoned");
     for key in 0..5 {
         let of_key = handled.iter().filter(|it| **it % 5 == key);
@@ -263,6 +263,8 @@ async fn messages_of_one_key_stay_in_order_though_they_fail() {
         );
     }
     assert_eq!(dead(&server, "shipping").ids.len(), 1);
+    let entries: u64 = server.plain().xlen("orders").expect("a stream");
+    assert_eq!(entries, 0, "what is done is deleted");
     let left: Vec<String> = server.plain().keys("orders:shipping:h*").expect("keys");
     assert_eq!(
         left,
@@ -280,6 +282,10 @@ async fn victim() {
     };
     let redis = Connection::open(&url).expect("an address");
     let consumer = Consumer::builder(redis.clone(), "orders", "shipping").concurrency(5);
+    let consumer = match std::env::var("BECALM_ORDER_BY") {
+        Ok(field) => consumer.order_by(field),
+        Err(_) => consumer,
+    };
     let handler = move |_| {
         let mut redis = redis.clone();
         async move {
@@ -300,16 +306,19 @@ async fn victim() {
 
 /// A process that holds five messages.
 pub async fn victim_of(server: &Server) -> Child {
+    victim_with(server, None, 5).await
+}
+
+/// A process that has begun this many messages.
+async fn victim_with(server: &Server, order_by: Option<&str>, count: u64) -> Child {
     let mut victim = Command::new(std::env::current_exe().expect("a test"));
     victim.args(["--exact", "streams::victim", "--ignored"]);
     victim.env("BECALM_QUEUE", server.url());
-    let mut victim = victim
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it runs");
+    victim.envs(order_by.map(|field| ("BECALM_ORDER_BY", field)));
+    victim.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut victim = victim.spawn().expect("it runs");
     let mut redis = server.plain();
-    while redis.get::<_, Option<u64>>("begun").expect("a count") != Some(5) {
+    while redis.get::<_, Option<u64>>("begun").expect("a count") != Some(count) {
         assert_eq!(victim.try_wait().expect("it is ours"), None, "it has ended");
         sleep(millis(10)).await;
     }
@@ -322,9 +331,9 @@ async fn a_consumer_that_is_killed_in_the_middle_loses_nothing_and_charges_nothi
     publish(&server, 5, |_| String::new());
     let mut victim = victim_of(&server).await;
     let seen = Seen::default();
-    let sees = seen.clone();
+    let record = seen.clone();
     let counts = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async { Ok(()) }
     };
     victim.kill().expect("it runs"); // SIGKILL
@@ -333,7 +342,10 @@ async fn a_consumer_that_is_killed_in_the_middle_loses_nothing_and_charges_nothi
     run_until(vec![builder(&server, "shipping")], counts, is_over).await;
     let mut seen = seen.all();
     seen.sort_unstable();
-    assert_eq!(seen, Vec::from_iter((0..5).map(|number| (number, 1, 0))));
+    assert_eq!(
+        seen,
+        (0..5).map(|number| (number, 1, 0)).collect::<Vec<_>>()
+    );
 }
 
 #[tokio::test]
@@ -341,12 +353,12 @@ async fn a_handler_that_takes_long_keeps_its_message_and_a_bound_ends_it() {
     let server = Server::started(&[]);
     publish(&server, 2, |_| String::new());
     let seen = Seen::default();
-    let sees = seen.clone();
+    let record = seen.clone();
     let ended = Arc::<AtomicUsize>::default();
     let ends = Arc::clone(&ended);
     // Four times as long as a claim takes.
     let slow = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         let ends = Arc::clone(&ends);
         async move {
             sleep(millis(1_200)).await;
@@ -420,9 +432,9 @@ async fn what_runs_is_finished_when_it_is_stopped_and_the_rest_is_left_to_others
         .expect("a group");
     assert_eq!(info.consumers.len(), 0, "it has left");
     let seen = Seen::default();
-    let sees = seen.clone();
+    let record = seen.clone();
     let counts = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async { Ok(()) }
     };
     run_until(vec![builder(&server, "shipping")], counts, || {
@@ -436,12 +448,12 @@ async fn a_redis_that_is_killed_and_comes_back_loses_no_message() {
     let mut server = Server::started(&[]);
     publish(&server, 200, |_| String::new());
     let seen = Seen::default();
-    let sees = seen.clone();
+    let record = seen.clone();
     let handler = move |message: Message| {
-        sees.add(&message);
+        record.add(&message);
         async move {
             sleep(millis(5)).await;
-            if number(&message) % 10 == 0 && message.delivery().attempt() == 1 {
+            if number(&message).is_multiple_of(10) && message.delivery().attempt() == 1 {
                 down()
             } else {
                 Ok(())
@@ -470,7 +482,7 @@ async fn a_redis_that_is_killed_and_comes_back_loses_no_message() {
         pending(server, "shipping") > 0 || later + again > 0
     };
     let numbers = |seen: &Seen| {
-        let mut numbers = Vec::from_iter(seen.all().iter().map(|it| it.0));
+        let mut numbers: Vec<_> = seen.all().iter().map(|it| it.0).collect();
         numbers.sort_unstable();
         numbers.dedup();
         numbers.len()
@@ -558,4 +570,59 @@ fn settings_that_are_refused_say_what_to_write() {
     assert!(refused.to_string().contains("use 30s"));
     let invalid = Consume::default().pause(Breaker::consecutive(0));
     assert!(builder().consume(invalid).build().is_err());
+}
+
+#[tokio::test]
+async fn a_move_that_redis_refuses_loses_nothing() {
+    let server = Server::started(&[]);
+    publish(&server, 1, |_| String::new());
+    let () = server
+        .plain()
+        .set("orders:shipping:dead", "no stream")
+        .expect("it is set");
+    let seen = Seen::default();
+    let record = seen.clone();
+    let fails = move |message: Message| {
+        record.add(&message);
+        async { Err(Fault(Failure::permanent())) }
+    };
+    // It is claimed, and decided about again.
+    run_until(vec![builder(&server, "shipping")], fails.clone(), || {
+        seen.len() >= 2
+    })
+    .await;
+    assert_eq!(pending(&server, "shipping"), 1);
+    let _: u64 = server
+        .plain()
+        .del("orders:shipping:dead")
+        .expect("it is deleted");
+    let is_dead = || dead(&server, "shipping").ids.len() == 1;
+    run_until(vec![builder(&server, "shipping")], fails, is_dead).await;
+    assert_eq!(pending(&server, "shipping"), 0);
+}
+
+#[tokio::test]
+async fn what_is_trimmed_away_holds_nobody_back() {
+    let server = Server::started(&[]);
+    let mut redis = server.plain();
+    let _: () = redis
+        .xgroup_create_mkstream("orders", "shipping", "0")
+        .expect("a group");
+    publish(&server, 3, |_| "one key".into());
+    let mut victim = victim_with(&server, Some("key"), 1).await;
+    victim.kill().expect("it runs");
+    victim.wait().expect("it ends");
+    let _: u64 = redis
+        .xtrim("orders", redis::streams::StreamMaxlen::Equals(0))
+        .expect("trimmed");
+    let seen = Seen::default();
+    let record = seen.clone();
+    let counts = move |message: Message| {
+        record.add(&message);
+        async { Ok(()) }
+    };
+    let consumer = builder(&server, "shipping").order_by("key");
+    run_until(vec![consumer], counts, || seen.len() == 2).await;
+    let numbers: Vec<_> = seen.all().iter().map(|it| it.0).collect();
+    assert_eq!(numbers, [1, 2]);
 }

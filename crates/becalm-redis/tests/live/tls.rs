@@ -10,6 +10,8 @@ use becalm_redis::{Builder, Connection, Credentials};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use redis::{AsyncCommands, RedisResult, cmd};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -116,6 +118,33 @@ async fn a_server_that_nobody_trusted_vouches_for_is_refused_at_once_and_says_so
             "it was waited for"
         );
     }
+}
+
+#[tokio::test]
+async fn an_error_inside_of_the_server_is_dialled_again() {
+    let authority = Authority::new();
+    let (_server, port, _files) = authority.server("localhost");
+    let listener = TcpListener::bind("localhost:0").await.expect("a port");
+    let at = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let (mut first, _) = listener.accept().await.expect("a client");
+        let _ = first.read(&mut [0; 4096]).await;
+        // An alert: fatal, internal_error (RFC 8446, section 6).
+        let _ = first.write_all(b"\x15\x03\x03\0\x02\x02\x50").await;
+        drop(first);
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut server = TcpStream::connect(("localhost", port))
+                .await
+                .expect("it is there");
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    let builder = Builder::new(&format!("rediss://localhost:{at}")).expect("an address");
+    let mut redis = builder
+        .tls(authority.trusted())
+        .build()
+        .expect("valid settings");
+    assert_eq!(redis.incr("visits", 1).await, Ok(1));
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ async fn a_connection_to_a_master_that_has_become_a_replica_is_given_up() {
     let server = Server::started(&[]);
     let proxy = Proxy::to(server.port()).await;
     let mut plain = server.plain();
-    for (number, is_transaction) in [(2, false), (3, true)] {
+    for is_transaction in [false, true] {
         let (mut redis, mut heard) = connection(&proxy.url());
         let () = redis.set("visits", 16).await.expect("it is set");
         let dialled = proxy.connects();
@@ -145,12 +145,45 @@ async fn a_connection_to_a_master_that_has_become_a_replica_is_given_up() {
             matches!(first, Ok(Some(Heard::Again(Effect::Unsent, _)))),
             "{first:?}"
         );
-        while proxy.connects() == dialled {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let dialled_again = async {
+            while proxy.connects() == dialled {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let dialled_again = timeout(Duration::from_secs(20), dialled_again).await;
+        dialled_again.expect("it is dialled again");
         replicate("NO", "ONE");
-        assert_eq!(counting.await.expect("no panic"), Ok(17), "{number}");
+        assert_eq!(
+            counting.await.expect("no panic"),
+            Ok(17),
+            "{is_transaction}"
+        );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_without_one_of_its_slots_is_waited_out() {
+    let server = Server::started(&["--cluster-enabled", "yes", "--cluster-node-timeout", "500"]);
+    let mut plain = server.plain();
+    let slots = |act: &'static str, last: u16| {
+        move |server: &mut redis::Connection| {
+            let sent = cmd("CLUSTER").arg(act).arg(0).arg(last).exec(server);
+            sent.expect("it is set");
+        }
+    };
+    slots("ADDSLOTSRANGE", 16_383)(&mut plain);
+    let is_well = |server: &mut redis::Connection| -> bool {
+        let told: String = cmd("CLUSTER")
+            .arg("INFO")
+            .query(server)
+            .expect("it is told");
+        told.contains("cluster_state:ok")
+    };
+    while !is_well(&mut plain) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (trouble, help) = (slots("DELSLOTSRANGE", 0), slots("ADDSLOTSRANGE", 0));
+    waits_out("CLUSTERDOWN", plain, &server.url(), trouble, help).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

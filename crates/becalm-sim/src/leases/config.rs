@@ -121,7 +121,7 @@ impl Processes {
     }
 
     /// The share of the first tries that each process makes, by Zipf's law.
-    pub(super) fn shares(&self) -> Vec<f64> {
+    pub fn shares(&self) -> Vec<f64> {
         let ranks = (1..=self.processes).map(f64::from);
         let weights: Vec<f64> = ranks.map(|rank| libm::pow(rank, -self.skew)).collect();
         let all: f64 = weights.iter().sum();

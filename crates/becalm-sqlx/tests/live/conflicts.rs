@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use becalm::preset::Preset;
 use becalm::rng::{Random, SplitMix64};
@@ -28,9 +29,7 @@ async fn write(database: &Database<PgPool>, pair: i64, side: i64) {
             .bind(pair)
             .fetch_one(&mut *tx)
             .await?;
-        sqlx::query("SELECT pg_sleep(0.002)")
-            .execute(&mut *tx)
-            .await?;
+        tokio::time::sleep(Duration::from_millis(2)).await; // its work
         let write = "UPDATE pair SET value = value + 1 WHERE id = $1 AND side = $2";
         sqlx::query(write)
             .bind(pair)
@@ -47,7 +46,14 @@ async fn write(database: &Database<PgPool>, pair: i64, side: i64) {
 
 /// So many transactions of so many tasks. The attempts each took, on average.
 async fn crowd(tasks: u64, transactions: u64) -> Option<f64> {
-    let server = Postgres::start(&["max_connections=60"]).await?;
+    // By its index, as in a table of some size: a scan of ten rows would put all pairs in each other's way.
+    // Each writes one row, so that nobody waits for one who waits for them.
+    let options = [
+        "max_connections=60",
+        "enable_seqscan=off",
+        "deadlock_timeout=1s",
+    ];
+    let server = Postgres::start(&options).await?;
     let fill = "INSERT INTO pair SELECT id, side, 0 FROM generate_series(0, 4) id, generate_series(0, 1) side";
     let make = "CREATE TABLE pair (id bigint, side bigint, value bigint, PRIMARY KEY (id, side))";
     run(&server, &[make, fill]).await;

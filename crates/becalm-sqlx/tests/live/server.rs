@@ -89,6 +89,13 @@ impl Postgres {
             return;
         };
         let id = process.id();
+        // Stopped, it makes no more of them.
+        let stopped = Command::new("kill")
+            .args(["-STOP", &id.to_string()])
+            .status();
+        assert!(stopped.expect("kill runs").success());
+        let is_stopped = || std::fs::read_to_string(format!("/proc/{id}/stat"));
+        while is_stopped().is_ok_and(|state| !state.contains(") T ")) {}
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
         let children = children.unwrap_or_default();
         let mut kill = Command::new("kill");

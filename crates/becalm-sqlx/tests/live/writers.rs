@@ -259,6 +259,7 @@ async fn once(database: &Database<PgPool>, operation: i64) -> Told {
 async fn naively(pool: &PgPool, operation: i64) -> Told {
     loop {
         let Ok(mut tx) = pool.begin().await else {
+            sleep(Duration::from_millis(1)).await;
             continue;
         };
         let insert = sqlx::query(INSERT).bind(operation);

@@ -161,6 +161,7 @@ impl Sessions {
     }
 
     /// What has come is confirmed at once from now on: each connection may be closed by what is below it, and nothing is said after that.
+    #[cfg(any(feature = "server", test))]
     pub(crate) fn leave(&self) {
         self.shared.leaves.store(true, Ordering::Release);
     }

@@ -187,3 +187,34 @@ fn without_a_heartbeat_nobody_is_asked() {
     }
     assert!(test.socket.wire.sent.is_empty());
 }
+
+/// What a task does that has had its turn: whatever of tokio it polls now puts it off.
+fn use_up_the_turn(context: &mut Context<'_>) {
+    while let Poll::Ready(turn) = tokio::task::coop::poll_proceed(context) {
+        turn.made_progress();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timer_that_was_put_off_is_set_later() {
+    let clock = Arc::new(TokioSleeper::new());
+    let heartbeat = Some(Heartbeat::default());
+    let mut socket = Watched::<Wire, u32, ()>::new(Wire::default(), || 0, heartbeat, clock);
+    let mut has_put_off = false;
+    let ended = std::future::poll_fn(|context| {
+        if !std::mem::replace(&mut has_put_off, true) {
+            use_up_the_turn(context);
+            assert!(Pin::new(&mut socket).poll_next(context).is_pending());
+            // What comes next wakes it, and the timer has nothing to do with it.
+            socket.wire.comes.push_back(1);
+            return Poll::Pending;
+        }
+        Pin::new(&mut socket).poll_next(context)
+    });
+    assert_eq!(ended.await, Some(Ok(1)));
+    let silent = tokio::time::timeout(
+        Duration::from_secs(31),
+        std::future::poll_fn(|context| Pin::new(&mut socket).poll_next(context)),
+    );
+    assert_eq!(silent.await, Ok(Some(Err(Broken::Silent))));
+}

@@ -62,8 +62,8 @@ impl<C> Retrier<C> {
         self.core.shared.demand()
     }
 
-    /// How much is left of each kind in the policy's budget, and how often it denied a retry; nothing
-    /// where the budget was given as an object.
+    /// How much is left of each kind in the policy's budget, and how often it denied a retry; of a budget
+    /// that was given as an object, its own [gauge](crate::budget::RetryBudget::gauge).
     pub fn budget_gauges(&self) -> impl Iterator<Item = Gauge> {
         let now = self.core.host.sleeper.now();
         self.core.shared.budget_gauges(now)

@@ -1,5 +1,7 @@
 //! Do the budgets keep their laws, whatever is asked of them?
 
+#[cfg(feature = "std")]
+mod fleet;
 mod fleet_law;
 mod laws;
 mod models;

@@ -45,7 +45,9 @@ prop_compose! {
     ) -> World {
         let mut messages = messages;
         if consumers > 1 {
-            messages.iter_mut().for_each(|it| it.key = None);
+            for message in &mut messages {
+                message.key = None;
+            }
         }
         World {
             consume: consume(attempts),
@@ -87,7 +89,7 @@ proptest! {
         let histories = world.run();
         for (history, message) in histories.iter().zip(&world.messages) {
             // As one outage may charge it once, by what has failed before it.
-            let is_charged_enough = history.charged_at.len() as u32 >= world.consume.policy.attempts;
+            let is_charged_enough = history.charged_at.len() >= world.consume.policy.attempts as usize;
             prop_assert!(
                 message.is_poison || history.is_handled() || is_charged_enough,
                 "{history:?}"
@@ -99,7 +101,8 @@ proptest! {
 
     #[test]
     fn an_outage_never_charges_what_has_not_failed_before_it(mut world in worlds()) {
-        world.outages = vec![0..10_000];
+        world.outages.clear();
+        world.outages.push(0..10_000);
         for history in world.run() {
             let early = history.charged_at.iter().filter(|at| **at < 10_000);
             prop_assert_eq!(early.count(), 0);
@@ -108,7 +111,9 @@ proptest! {
 
     #[test]
     fn poison_alone_ends_by_its_age(mut world in worlds()) {
-        world.messages.iter_mut().for_each(|it| it.is_poison = true);
+        for message in &mut world.messages {
+            message.is_poison = true;
+        }
         for (history, message) in world.run().iter().zip(&world.messages) {
             prop_assert_eq!(history.charged_at.len(), 0);
             let (at, how) = history.ended.expect("it ends");

@@ -88,17 +88,18 @@ impl World {
     pub fn run(&self) -> Vec<History> {
         let mut random = SplitMix64::new(self.seed);
         let machine = || Consumer::new(self.consume.clone()).expect("valid settings");
-        let mut workers = Vec::from_iter((0..self.consumers).map(|_| Worker {
+        let workers = (0..self.consumers).map(|_| Worker {
             machine: machine(),
             running: Vec::new(),
-        }));
+        });
+        let mut workers: Vec<_> = workers.collect();
         let mut queue = Queue {
             waiting: VecDeque::new(),
             delayed: BTreeMap::new(),
             order: OrderKeys::new(10_000),
             histories: vec![History::default(); self.messages.len()],
         };
-        let mut published = Vec::from_iter(0..self.messages.len());
+        let mut published = (0..self.messages.len()).collect::<Vec<_>>();
         published.sort_by_key(|it| self.messages[*it].published);
         let mut published = VecDeque::from(published);
         let mut now = 0;
@@ -153,14 +154,13 @@ impl World {
             history.deliveries.push(now);
             let delivery = Delivery::default()
                 .failed(history.failed)
-                .charged(history.charged_at.len() as u32)
+                .charged(u32::try_from(history.charged_at.len()).expect("few"))
                 .age(Duration::from_millis(
                     now - self.messages[message].published,
                 ))
                 .since_failed(history.failed_at.map(|at| Duration::from_millis(now - at)));
-            let running = match worker.machine.begin(delivery, at(now)) {
-                Some(running) => running,
-                None => panic!("{take:?}"),
+            let Some(running) = worker.machine.begin(delivery, at(now)) else {
+                panic!("{take:?}");
             };
             assert_eq!(running.is_probe(), take == Take::One);
             let probes = worker.running.iter().filter(|it| it.2.is_probe());
@@ -214,7 +214,9 @@ impl World {
         assert_eq!(before, None, "it ends twice");
         if let Some(key) = self.messages[message].key {
             let next = queue.order.done(&key, message as u64);
-            queue.waiting.extend(next.map(|next| next as usize));
+            queue
+                .waiting
+                .extend(next.map(|next| usize::try_from(next).expect("a place")));
         }
     }
 }

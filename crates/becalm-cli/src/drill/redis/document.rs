@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::judgement::{Contender, Judgement};
 use super::picture::per_bucket;
 use super::setup::{Setup, SetupRecord};
+use crate::drill::origin::text;
 use crate::drill::setup::milliseconds;
 
 /// The version of the document: it changes when a name or a meaning does.
@@ -57,7 +58,7 @@ pub fn document(
     command: &str,
     contenders: &[Contender],
     judgement: &Judgement,
-) -> Result<String, serde_json::Error> {
+) -> Result<String, String> {
     let document = Document {
         schema: SCHEMA,
         becalm: env!("CARGO_PKG_VERSION"),
@@ -67,7 +68,7 @@ pub fn document(
         conclusion: &judgement.conclusion,
         variants: contenders.iter().map(|it| record(it, setup)).collect(),
     };
-    serde_json::to_string(&document).map(|text| text + "\n")
+    text(&document)
 }
 
 fn record(contender: &Contender, setup: &Setup) -> Record {

@@ -9,7 +9,7 @@ use crate::drill::ws::clock::bucket;
 
 /// Processes that come back within this time of each other come back in one instant: a busy machine takes so long to give all of
 /// them their turn.
-pub const IN_STEP: Duration = Duration::from_millis(30);
+pub const IN_STEP: Duration = Duration::from_millis(50);
 
 /// The figures of one variant.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -112,9 +112,7 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let judgement = judge(&contenders, setup);
     let table = outcome::table(&contenders).to_terminal(stream.painter());
     tell(stream, &table, outcome::LEGEND, &judgement.conclusion);
-    let document = document::document(setup, &command, &contenders, &judgement);
-    let document =
-        document.map_err(|error| format!("the figures cannot be written as JSON: {error}"))?;
+    let document = document::document(setup, &command, &contenders, &judgement)?;
     let page = page::page(setup, &command, &contenders, &judgement);
     reports.write(&page, &document)?;
     stream.write(&format!("again:  {command}\n"));

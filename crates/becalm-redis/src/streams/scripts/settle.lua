@@ -7,9 +7,8 @@ local what, group, id, list, key = ARGV[1], ARGV[2], ARGV[4], ARGV[6], ARGV[7]
 local pending = redis.call('XPENDING', KEYS[1], group, id, id, 1)[1]
 -- What is done is done, whoever has it now. What has failed is the affair of who has it.
 if not pending or (what ~= 'ack' and pending[2] ~= ARGV[3]) then return 0 end
-redis.call('XACK', KEYS[1], group, id)
-if ARGV[5] == '1' then redis.call('XDEL', KEYS[1], id) end
 local own = ARGV[11]
+-- What fails in the middle of a script stays half done: so what is put somewhere is put there first, and taken away afterwards.
 if what ~= 'ack' then
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -23,18 +22,21 @@ if what ~= 'ack' then
   for i = 17, #ARGV do fields[#fields + 1] = ARGV[i] end
   if what == 'later' then
     redis.call('ZADD', KEYS[3], string.format('%.0f', now + ARGV[8]), cmsgpack.pack(fields))
-    return 1
+  else
+    redis.call('XADD', KEYS[4], '*', unpack(fields))
   end
-  redis.call('XADD', KEYS[4], '*', unpack(fields))
 end
-if list ~= '' and redis.call('HGET', KEYS[5], key) == own then
-  local held = redis.call('LPOP', list)
+if what ~= 'later' and list ~= '' and redis.call('HGET', KEYS[5], key) == own then
+  local held = redis.call('LINDEX', list, 0)
   if held then
     local fields = cmsgpack.unpack(held)
-    redis.call('HSET', KEYS[5], key, fields[2])
     redis.call('XADD', KEYS[2], '*', unpack(fields))
+    redis.call('HSET', KEYS[5], key, fields[2])
+    redis.call('LPOP', list)
   else
     redis.call('HDEL', KEYS[5], key)
   end
 end
+redis.call('XACK', KEYS[1], group, id)
+if ARGV[5] == '1' then redis.call('XDEL', KEYS[1], id) end
 return 1

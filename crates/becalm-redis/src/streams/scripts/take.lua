@@ -1,7 +1,8 @@
 -- Moves what is due back, claims what nobody works on, and takes what is next.
 -- KEYS: the stream, its own of what comes back, what comes back later, who holds which order key
 -- ARGV: group, consumer, how many, which stream first (1 or 2), the field of the order key or '', idle milliseconds of a claim or 0,
---       the prefix of the lists of held messages
+--       the prefix of the lists of held messages, delete (0 or 1)
+-- What fails in the middle of a script stays half done: so what is put somewhere is put there first, and taken away afterwards.
 local group, me, count, field, parked = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[5], ARGV[7]
 local idle, later, holds = tonumber(ARGV[6]), KEYS[3], KEYS[4]
 local time = redis.call('TIME')
@@ -27,6 +28,7 @@ local function hand(source, entry)
       for i = 1, #fields do held[#held + 1] = fields[i] end
       redis.call('RPUSH', parked .. key, cmsgpack.pack(held))
       redis.call('XACK', KEYS[source], group, id)
+      if ARGV[8] == '1' then redis.call('XDEL', KEYS[source], id) end
       return
     end
     redis.call('HSET', holds, key, own)
@@ -39,11 +41,12 @@ local function forget(id)
   local all = redis.call('HGETALL', holds)
   for i = 1, #all, 2 do
     if all[i + 1] == id then
-      local held = redis.call('LPOP', parked .. all[i])
+      local held = redis.call('LINDEX', parked .. all[i], 0)
       if held then
         local fields = cmsgpack.unpack(held)
-        redis.call('HSET', holds, all[i], fields[2])
         redis.call('XADD', KEYS[2], '*', unpack(fields))
+        redis.call('HSET', holds, all[i], fields[2])
+        redis.call('LPOP', parked .. all[i])
       else
         redis.call('HDEL', holds, all[i])
       end

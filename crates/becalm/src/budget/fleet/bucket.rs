@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::Fleet;
+use super::config::Fleet;
 
 /// What a process tells the store, and asks of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

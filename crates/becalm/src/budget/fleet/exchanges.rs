@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use super::{Answer, Exchange, FleetBudget};
+use super::bucket::{Answer, Exchange};
+use super::lease::FleetBudget;
 use crate::duration::nanos;
 use crate::rng::{Random, SplitMix64, uniform};
 use crate::time::Instant;
@@ -53,8 +54,18 @@ const EARLY: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(6
 /// otherwise wait for an early one whenever it wants a little more than lately.
 const AHEAD: f64 = 1.25;
 
+impl FleetBudget {
+    /// What drives its exchanges with the store, for drivers that own their time and IO. One is enough: each is an instance of
+    /// its own to the store.
+    ///
+    /// The random numbers must be this process's own: they are its name, and spread its exchanges.
+    pub fn exchanges(&self, random: SplitMix64, now: Instant) -> Exchanges {
+        Exchanges::new(self, random, now)
+    }
+}
+
 impl Exchanges {
-    pub(super) fn new(budget: &FleetBudget, mut random: SplitMix64, now: Instant) -> Self {
+    fn new(budget: &FleetBudget, mut random: SplitMix64, now: Instant) -> Self {
         let instance = random.next_u64();
         let first = uniform(&mut random, 0, nanos(budget.fleet().period));
         Self {

@@ -8,9 +8,8 @@ use super::super::config::Ratio;
 use super::super::kind::{Budget, Kind};
 use super::super::ratio::RatioBudget;
 use super::super::{Gauge, RetryBudget, Withdrawal};
-use super::{Alone, Exchanges, Fleet, InvalidFleet};
+use super::config::{Alone, Fleet, InvalidFleet};
 use crate::classify::Failure;
-use crate::rng::SplitMix64;
 use crate::sync::{AtomicU32, AtomicU64, MILLION, Ordering, change};
 use crate::time::Instant;
 
@@ -20,7 +19,7 @@ use crate::time::Instant;
 /// [`RetrierBuilder::retry_budget`](crate::run::RetrierBuilder::retry_budget). A retry takes a token here, or is refused as by any budget;
 /// neither waits, allocates or reads a clock. Each call that succeeds (or each first try, where they earn) adds one to a word of the process.
 ///
-/// It is born with one token, and gets more by [exchanges](Exchanges) with the store: without them there will be none.
+/// It is born with one token, and gets more by [exchanges](super::Exchanges) with the store: without them there will be none.
 #[derive(Debug)]
 #[repr(align(128))] // two cache lines: neighbours must not share the word's line
 pub struct FleetBudget {
@@ -42,7 +41,7 @@ pub struct FleetBudget {
     own: RatioBudget,
     fleet: Fleet,
     #[cfg(feature = "std")]
-    pub(super) bell: Arc<super::keep::Bell>,
+    pub(super) bell: Arc<super::bell::Bell>,
 }
 
 /// What every success writes, apart from what retries do.
@@ -105,14 +104,6 @@ impl FleetBudget {
             #[cfg(feature = "std")]
             bell: Arc::default(),
         })
-    }
-
-    /// What drives its exchanges with the store, for drivers that own their time and IO. One is enough: each is an instance of
-    /// its own to the store.
-    ///
-    /// The random numbers must be this process's own: they are its name, and spread its exchanges.
-    pub fn exchanges(&self, random: SplitMix64, now: Instant) -> Exchanges {
-        Exchanges::new(self, random, now)
     }
 
     /// The configuration.

@@ -36,6 +36,8 @@
 //! # #[cfg(not(feature = "std"))] fn main() {}
 //! ```
 
+#[cfg(feature = "std")]
+mod bell;
 mod bucket;
 mod config;
 mod exchanges;
