@@ -73,7 +73,7 @@ impl Board {
         let in_outage: Vec<Instant> = in_outage.map(|it| it.1).collect();
         let within = |from: &Instant| {
             let window = *from..*from + Duration::from_secs(1);
-            in_outage.iter().filter(|it| window.contains(it)).count()
+            in_outage.iter().filter(|it| window.contains(*it)).count()
         };
         let most = in_outage.iter().map(within).max().unwrap_or(0);
         let dead_poison = dead.iter().filter(|it| is_poison(**it)).count();
