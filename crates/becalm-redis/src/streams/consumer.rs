@@ -27,7 +27,7 @@ use super::message::{Place, Source};
 use super::store::{Move, Store, Taken};
 use super::{Builder, Message};
 
-/// A consumer of a stream, in a group. See the [module](self).
+/// A consumer of a stream, in a group. See the [module](crate::streams).
 pub struct Consumer {
     pub(super) redis: Connection,
     pub(super) store: Store,
