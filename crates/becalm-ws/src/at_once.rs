@@ -100,6 +100,8 @@ impl Socket {
             Err(error) => {
                 let (id, now) = (open.id, self.client.sleeper.now());
                 self.lost(id, broken(error), now);
+                // It dials anew.
+                self.shared.wake_all();
                 false
             }
         }

@@ -156,7 +156,11 @@ impl Open {
                 break;
             }
             match self.read(client, shared, session.as_deref_mut(), now, context) {
-                Some(Read::Came(came)) => return came,
+                Some(Read::Came(came)) => {
+                    // What was sent does not wait until the message has been dealt with. What fails here fails again.
+                    let _ = self.flush(context);
+                    return came;
+                }
                 // It may be time to send.
                 Some(Read::Session) => (),
                 None => break,
@@ -444,8 +448,8 @@ impl Open {
         if self.is_unflushed {
             match Pin::new(&mut self.wire).poll_flush(context) {
                 Poll::Ready(flushed) => {
-                    self.is_unflushed = false;
                     flushed?;
+                    self.is_unflushed = false;
                 }
                 Poll::Pending => (),
             }

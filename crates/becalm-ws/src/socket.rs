@@ -160,9 +160,9 @@ impl Socket {
                     match came {
                         Came::Message(message) => {
                             self.machine.message(open.id);
-                            let is_ahead = is_for_sink && message.is_none();
                             self.inbox = message;
-                            if is_ahead {
+                            if is_for_sink {
+                                // What it has sent is to be flushed still.
                                 continue;
                             }
                             return Poll::Pending;

@@ -19,7 +19,7 @@ use crate::wakers::{Half, Wakers};
 ///
 /// A peer that does not answer is [`Broken::Silent`]: once as a `Stream`, which ends then, and whenever something is sent. A task that
 /// only sends hears of it, too: while a message waits to be taken by the peer, one message is read ahead, and a peer that has sent more than that
-/// is silent when it takes nothing for `quiet` and `patience` together. It asks while it is read or something waits to be sent; nothing runs by itself.
+/// is silent when it has not taken all of what waits after `quiet` and `patience` together: raise them where messages are long and peers slow. It asks while it is read or something waits to be sent; nothing runs by itself.
 ///
 /// The answers to its pings are not filtered out.
 pub struct Watched<S, M, E> {

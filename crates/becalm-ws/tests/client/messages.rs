@@ -1,8 +1,11 @@
 //! Do messages come in order and within bounds, and is none gone silently?
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use becalm_ws::{Client, Event, Message, Overflow, Refused, StopReason, WebSocketConfig};
+use becalm_ws::{
+    Client, Event, Heartbeat, Message, Overflow, Refused, StopReason, WebSocketConfig,
+};
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::Notify;
 
@@ -62,6 +65,36 @@ async fn a_sink_and_a_handle_keep_their_order_when_the_wire_is_full() {
     for number in 0..MESSAGES {
         let message = within(socket.next()).await.unwrap().unwrap();
         assert_eq!(message.to_text().unwrap(), text(number));
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_comes_while_another_is_sent_holds_nothing_up() {
+    let server = Server::new(|_, mut peer| async move {
+        while let Some(Ok(message)) = peer.next().await {
+            if message.is_text() {
+                let _ = peer.send("news".into()).await;
+            }
+        }
+    })
+    .await;
+    let quiet = Duration::from_secs(60);
+    let client = server.client().heartbeat(Heartbeat::new(quiet, quiet));
+    let mut socket = client.open().unwrap();
+    for _ in 0..20 {
+        within(socket.send("go".into())).await.unwrap();
+        // It waits for a message, which wakes it; then something else is first.
+        let now = std::future::poll_fn(|context| {
+            let _ = socket.poll_next_unpin(context);
+            std::task::Poll::Ready(())
+        });
+        now.await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(Duration::from_secs(10)) => panic!("it is held up"),
+            sent = socket.send("more".into()) => sent.unwrap(),
+        }
     }
 }
 
