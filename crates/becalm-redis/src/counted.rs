@@ -1,6 +1,6 @@
 //! How many bytes have left over a connection, and how many have come?
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +30,12 @@ impl Counts {
         }
     }
 
+    fn wrote(&self, polled: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(written)) = polled {
+            self.written.fetch_add(*written as u64, Ordering::Release);
+        }
+    }
+
     /// How much was handed to the kernel since then.
     pub fn written_since(&self, mark: Mark) -> u64 {
         self.mark().written - mark.written
@@ -42,6 +48,10 @@ impl Counts {
 }
 
 /// A stream whose bytes are counted: those written when the kernel has taken them.
+///
+/// It lies under TLS, which may fail after the kernel has taken some of what it was given, and then does not say how much. What is
+/// counted there proves no less: TLS makes bytes more and never fewer (RFC 8446, section 5.2; rustls compresses nothing) and keeps their
+/// order, so that fewer bytes than a command is long cannot hold all of it.
 #[derive(Debug)]
 pub(crate) struct Counted<S> {
     stream: S,
@@ -51,6 +61,11 @@ pub(crate) struct Counted<S> {
 impl<S> Counted<S> {
     pub fn new(stream: S, counts: Arc<Counts>) -> Self {
         Self { stream, counts }
+    }
+
+    #[cfg(all(test, feature = "rustls"))]
+    pub fn stream_mut(&mut self) -> &mut S {
+        &mut self.stream
     }
 }
 
@@ -77,12 +92,23 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, data);
-        if let Poll::Ready(Ok(written)) = polled {
-            self.counts
-                .written
-                .fetch_add(written as u64, Ordering::Release);
-        }
+        self.counts.wrote(&polled);
         polled
+    }
+
+    /// TLS hands its records over so, many at once.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.counts.wrote(&polled);
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -118,8 +118,7 @@ impl Dialler {
             credentials = Some(provided.map_err(io::Error::other)?);
         }
         let counts = Arc::<Counts>::default();
-        let stream = Counted::new(self.stream().await?, Arc::clone(&counts));
-        let stream = Gathered::new(stream);
+        let stream = Gathered::new(self.stream(&counts).await?);
         let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
@@ -137,17 +136,20 @@ impl Dialler {
         })
     }
 
-    async fn stream(&self) -> io::Result<Box<dyn Stream>> {
+    async fn stream(&self, counts: &Arc<Counts>) -> io::Result<Box<dyn Stream>> {
         match self.info.addr() {
-            ConnectionAddr::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+            ConnectionAddr::Unix(path) => {
+                let stream = UnixStream::connect(path).await?;
+                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
+            }
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
                 let stream = TcpStream::connect((&**host, *port)).await?;
                 stream.set_nodelay(true)?;
                 #[cfg(feature = "rustls")]
                 if let Some(tls) = &self.tls {
-                    return Ok(Box::new(tls.connect(host, stream).await?));
+                    return Ok(Box::new(tls.connect(host, stream, counts).await?));
                 }
-                Ok(Box::new(stream))
+                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
             }
             _ => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
