@@ -17,6 +17,7 @@ use redis::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::counted::{Counted, Counts};
 use crate::gathered::Gathered;
@@ -71,6 +72,7 @@ pub(crate) struct Dialler {
     pub tls: Option<crate::tls::Tls>,
     pub provider: Option<Arc<Provider>>,
     pub login_was_refused: AtomicBool,
+    pub timeout: Duration,
 }
 
 /// An open connection; clones are one.
@@ -93,10 +95,14 @@ impl Drop for Driver {
 pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 
 impl Dialler {
-    /// Connects, logs in, and asks whether the server is there.
+    /// Connects, logs in, and asks whether the server is there. It ends in time, whoever does not answer: everybody waits for it.
     pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
         let renew = self.login_was_refused.swap(false, Ordering::Relaxed);
-        let dialled = self.attempt(renew, response_timeout).await;
+        let attempt = self.attempt(renew, response_timeout);
+        let dialled = timeout(self.timeout, attempt).await.unwrap_or_else(|_| {
+            let late = "the dial took longer than its time-out";
+            Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
+        });
         dialled.map_err(|error| {
             let failure = self.meaning(&error, renew);
             (failure, error)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use becalm_redis::{Builder, Connection, Credentials};
@@ -111,6 +112,25 @@ async fn a_login_that_has_expired_is_renewed_at_the_next_dial_once() {
         "{sentence}"
     );
     assert!(!format!("{redis:?}").contains("secret-17"));
+}
+
+#[tokio::test]
+async fn a_login_that_never_comes_is_asked_for_again() {
+    let server = Server::started(&["--requirepass", "secret"]);
+    let hangs = AtomicBool::new(true);
+    let builder = Builder::new(&server.url()).expect("an address");
+    let builder = builder.dial_timeout(Duration::from_millis(200));
+    let builder = builder.credentials(move |_| {
+        let hangs = hangs.swap(false, Ordering::SeqCst);
+        async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, std::io::Error>(Credentials::password("secret"))
+        }
+    });
+    let mut redis = builder.build().expect("valid settings");
+    assert_eq!(redis.incr("visits", 1).await, Ok(1));
 }
 
 #[tokio::test]

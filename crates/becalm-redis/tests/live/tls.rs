@@ -148,6 +148,29 @@ async fn an_error_inside_of_the_server_is_dialled_again() {
 }
 
 #[tokio::test]
+async fn who_accepts_and_says_nothing_is_dialled_again() {
+    let authority = Authority::new();
+    let (_server, port, _files) = authority.server("localhost");
+    let listener = TcpListener::bind("localhost:0").await.expect("a port");
+    let at = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let _silent = listener.accept().await.expect("a client");
+        while let Ok((mut client, _)) = listener.accept().await {
+            let server = TcpStream::connect(("localhost", port)).await;
+            let mut server = server.expect("it is there");
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    let builder = Builder::new(&format!("rediss://localhost:{at}")).expect("an address");
+    let builder = builder.dial_timeout(Duration::from_millis(500));
+    let mut redis = builder
+        .tls(authority.trusted())
+        .build()
+        .expect("valid settings");
+    assert_eq!(redis.incr("visits", 1).await, Ok(1));
+}
+
+#[tokio::test]
 async fn no_secret_is_in_what_is_shown_told_or_failed_with() {
     const SECRET: &str = "secret-17";
     let authority = Authority::new();
