@@ -12,7 +12,7 @@ use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Valu
 use crate::commands::Repeat;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
-use crate::failed::{Failed, Many, Request, was_of_replica};
+use crate::failed::{Failed, Many, Request, has_broken, is_late, was_of_replica};
 use crate::{Builder, InvalidSettings};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
@@ -143,8 +143,8 @@ impl Connection {
                 None => Ok(answer),
             },
             Err(error) => {
-                let is_silent = || error.is_timeout() && held.counts.is_silent_since(mark);
-                if error.is_unrecoverable_error() || is_silent() || was_of_replica(&error) {
+                let is_silent = || is_late(&error) && held.counts.is_silent_since(mark);
+                if has_broken(&error) || is_silent() || was_of_replica(&error) {
                     held.lost();
                 }
                 Err(Failed::of(request, error, &held.counts, mark))
