@@ -2,17 +2,51 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 /// What has gone over a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     written: AtomicU64,
     read: AtomicU64,
+    /// Whether there is something owed.
+    is_owed: AtomicBool,
+    owed: Mutex<Option<Owed>>,
+}
+
+/// An answer that nobody waits for any more, and that was not there.
+#[derive(Debug)]
+struct Owed {
+    since: Instant,
+    read: u64,
+}
+
+/// Who waits for the answer to what was sent since the mark. One who goes without it leaves it owed.
+#[derive(Debug)]
+pub(crate) struct Waiting<'a>(pub &'a Counts, pub Mark);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let Self(counts, mark) = self;
+        if counts.written_since(*mark) > 0 && counts.is_silent_since(*mark) {
+            let mut owed = counts.owed.lock().unwrap_or_else(PoisonError::into_inner);
+            // Of several the first, while nothing comes.
+            if owed.as_ref().is_none_or(|owed| owed.read != mark.read) {
+                let since = Instant::now();
+                *owed = Some(Owed {
+                    since,
+                    read: mark.read,
+                });
+                counts.is_owed.store(true, Ordering::Release);
+            }
+        }
+    }
 }
 
 /// What had gone over it at a moment.
@@ -44,6 +78,21 @@ impl Counts {
     /// Whether nothing has come since then.
     pub fn is_silent_since(&self, mark: Mark) -> bool {
         self.mark().read == mark.read
+    }
+
+    /// Whether an answer has been owed for so long, and nothing has come.
+    pub fn is_silent_for(&self, at_least: Duration) -> bool {
+        if !self.is_owed.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.read.load(Ordering::Acquire);
+        if let Some(owed) = owed.as_ref().filter(|owed| owed.read == read) {
+            return owed.since.elapsed() >= at_least;
+        }
+        *owed = None;
+        self.is_owed.store(false, Ordering::Release);
+        false
     }
 }
 
