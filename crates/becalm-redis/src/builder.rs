@@ -123,6 +123,7 @@ impl Builder {
     }
 
     /// Sets how long an answer may take. Later it is no failure that proves anything: the command may have taken effect.
+    /// A connection over which nothing comes for so long, while an answer is due, is given up.
     pub fn response_timeout(mut self, response_timeout: Duration) -> Self {
         self.response_timeout = response_timeout;
         self

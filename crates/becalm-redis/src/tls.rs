@@ -161,7 +161,7 @@ mod tests {
         let mut stream = connected(&counts).await;
         let mark = counts.mark();
         stream.get_mut().0.stream_mut().1 = Some(TAKEN);
-        let written = stream.write(&[0; 2 * TAKEN]).await;
+        let written = stream.write(&vec![0; 2 * TAKEN]).await;
         assert_eq!(
             written.expect_err("it breaks").kind(),
             io::ErrorKind::ConnectionReset
