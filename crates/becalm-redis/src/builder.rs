@@ -22,6 +22,7 @@ use crate::dial::{BoxError, Credentials, Dialler, Provider};
 /// | [`patience`](Self::patience) | a command waits 15 s for a connection |
 /// | [`reconnect`](Self::reconnect) | [`Reconnect::for_commands`]: full jitter under 50 ms x 2 up to 1 s, for ever |
 /// | [`pacer`](Self::pacer) | 5 dials a second, 2 of them at once: those of dedicated connections are among them |
+/// | [`dial_timeout`](Self::dial_timeout) | 5 s |
 /// | [`response_timeout`](Self::response_timeout) | 1 s |
 /// | [`idle`](Self::idle) | asked by `PING` after 30 s of rest |
 #[must_use = "settings do nothing until they are built"]
@@ -34,6 +35,7 @@ pub struct Builder {
     reconnect: Reconnect,
     pacer: Option<Pacer>,
     patience: Duration,
+    dial_timeout: Duration,
     response_timeout: Duration,
     idle: Duration,
 }
@@ -61,6 +63,7 @@ impl Builder {
             reconnect: Reconnect::for_commands(),
             pacer: None,
             patience: Duration::from_secs(15),
+            dial_timeout: Duration::from_secs(5),
             response_timeout: Duration::from_secs(1),
             idle: Duration::from_secs(30),
         };
@@ -112,7 +115,15 @@ impl Builder {
         self
     }
 
+    /// Sets how long a dial may take: the login that is asked for, the name, the socket, TLS, and the server's first answer. An attempt
+    /// time-out of [`reconnect`](Self::reconnect) may end it earlier.
+    pub fn dial_timeout(mut self, dial_timeout: Duration) -> Self {
+        self.dial_timeout = dial_timeout;
+        self
+    }
+
     /// Sets how long an answer may take. Later it is no failure that proves anything: the command may have taken effect.
+    /// A connection over which nothing comes for so long, while an answer is due, is given up.
     pub fn response_timeout(mut self, response_timeout: Duration) -> Self {
         self.response_timeout = response_timeout;
         self
@@ -148,6 +159,7 @@ impl Builder {
             tls: self.tls,
             provider: self.provider,
             login_was_refused: AtomicBool::new(false),
+            timeout: self.dial_timeout,
         });
         let (dial, response_timeout) = (Arc::clone(&dialler), self.response_timeout);
         let dial = move || {

@@ -1,6 +1,7 @@
 //! How is a command sent over a connection that comes and goes, and when is it sent again?
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +11,10 @@ use redis::aio::ConnectionLike;
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult, Value};
 
 use crate::commands::Repeat;
+use crate::counted::Waiting;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
-use crate::failed::{Failed, Many, Request, was_of_replica};
+use crate::failed::{Failed, Many, Request, has_broken, is_late, was_of_replica};
 use crate::{Builder, InvalidSettings};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
@@ -126,13 +128,28 @@ impl Connection {
     ) -> Result<R::Answer, Failed<R::Answer>> {
         let within = attempt.timeout();
         let patience = within.map_or(self.core.patience, |within| within.min(self.core.patience));
-        let held = self.core.shared.get(Some(patience)).await;
-        let mut held = held.map_err(Failed::NoConnection)?;
-        if let Some(within) = within.filter(|within| *within < self.core.response_timeout) {
+        let mut held = loop {
+            let held = self.core.shared.get(Some(patience)).await;
+            let held = held.map_err(Failed::NoConnection)?;
+            if !held.counts.is_silent_for(self.core.response_timeout) {
+                break held;
+            }
+            held.lost();
+        };
+        let in_short = within.filter(|within| *within < self.core.response_timeout);
+        if let Some(within) = in_short {
             held.redis.set_response_timeout(within);
         }
-        let mark = held.counts.mark();
-        match request.send(&mut held.redis).await {
+        let Wire { redis, counts, .. } = &mut *held;
+        let mark = counts.mark();
+        let waiting = Waiting(counts, mark);
+        let sent = request.send(redis).await;
+        if sent.is_ok() {
+            mem::forget(waiting);
+        } else {
+            drop(waiting);
+        }
+        match sent {
             Ok(answer) => match request.refusal(&answer) {
                 Some(failure) => {
                     if R::is_of_replica(&answer) {
@@ -143,8 +160,10 @@ impl Connection {
                 None => Ok(answer),
             },
             Err(error) => {
-                let is_silent = || error.is_timeout() && held.counts.is_silent_since(mark);
-                if error.is_unrecoverable_error() || is_silent() || was_of_replica(&error) {
+                // One who had less time than an answer may take knows nothing of the connection.
+                let is_silent =
+                    || is_late(&error) && in_short.is_none() && held.counts.is_silent_since(mark);
+                if has_broken(&error) || is_silent() || was_of_replica(&error) {
                     held.lost();
                 }
                 Err(Failed::of(request, error, &held.counts, mark))

@@ -17,6 +17,7 @@ use redis::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::counted::{Counted, Counts};
 use crate::gathered::Gathered;
@@ -71,6 +72,7 @@ pub(crate) struct Dialler {
     pub tls: Option<crate::tls::Tls>,
     pub provider: Option<Arc<Provider>>,
     pub login_was_refused: AtomicBool,
+    pub timeout: Duration,
 }
 
 /// An open connection; clones are one.
@@ -93,10 +95,14 @@ impl Drop for Driver {
 pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 
 impl Dialler {
-    /// Connects, logs in, and asks whether the server is there.
+    /// Connects, logs in, and asks whether the server is there. It ends in time, whoever does not answer: everybody waits for it.
     pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
         let renew = self.login_was_refused.swap(false, Ordering::Relaxed);
-        let dialled = self.attempt(renew, response_timeout).await;
+        let attempt = self.attempt(renew, response_timeout);
+        let dialled = timeout(self.timeout, attempt).await.unwrap_or_else(|_| {
+            let late = "the dial took longer than its time-out";
+            Err(io::Error::new(io::ErrorKind::TimedOut, late).into())
+        });
         dialled.map_err(|error| {
             let failure = self.meaning(&error, renew);
             (failure, error)
@@ -118,8 +124,7 @@ impl Dialler {
             credentials = Some(provided.map_err(io::Error::other)?);
         }
         let counts = Arc::<Counts>::default();
-        let stream = Counted::new(self.stream().await?, Arc::clone(&counts));
-        let stream = Gathered::new(stream);
+        let stream = Gathered::new(self.stream(&counts).await?);
         let config = AsyncConnectionConfig::new().set_response_timeout(response_timeout);
         // It logs in below, command by command: of a refusal redis keeps no word.
         let nobody = RedisConnectionInfo::default().set_skip_set_lib_name();
@@ -137,17 +142,20 @@ impl Dialler {
         })
     }
 
-    async fn stream(&self) -> io::Result<Box<dyn Stream>> {
+    async fn stream(&self, counts: &Arc<Counts>) -> io::Result<Box<dyn Stream>> {
         match self.info.addr() {
-            ConnectionAddr::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+            ConnectionAddr::Unix(path) => {
+                let stream = UnixStream::connect(path).await?;
+                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
+            }
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
                 let stream = TcpStream::connect((&**host, *port)).await?;
                 stream.set_nodelay(true)?;
                 #[cfg(feature = "rustls")]
                 if let Some(tls) = &self.tls {
-                    return Ok(Box::new(tls.connect(host, stream).await?));
+                    return Ok(Box::new(tls.connect(host, stream, counts).await?));
                 }
-                Ok(Box::new(stream))
+                Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
             }
             _ => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
@@ -178,7 +186,7 @@ impl Dialler {
 }
 
 /// The error of the system, which redis shares among its own: what is in an `Arc` is not found as what it is.
-fn io_error(error: &RedisError) -> Option<&io::Error> {
+pub(crate) fn io_error(error: &RedisError) -> Option<&io::Error> {
     let source = error.source()?;
     let shared = source.downcast_ref::<Arc<dyn Error + Send + Sync>>();
     let within = shared.and_then(|shared| shared.downcast_ref());

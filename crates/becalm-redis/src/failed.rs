@@ -10,7 +10,7 @@ use redis::{Cmd, Pipeline, RedisError, RedisResult, ServerError, Value};
 
 use crate::commands::{self, Repeat};
 use crate::counted::{Counts, Mark};
-use crate::dial::reply;
+use crate::dial::{io_error, reply};
 
 /// What is sent at once, and answered at once.
 pub(crate) trait Request: Copy {
@@ -140,6 +140,17 @@ impl Request for Many<'_> {
     }
 }
 
+/// Whether the connection is of no use after this error. After any of the system's it is: redis counts a part of them alone.
+pub(crate) fn has_broken(error: &RedisError) -> bool {
+    error.is_unrecoverable_error() || (error.is_io_error() && !is_late(error))
+}
+
+/// Whether the answer has taken too long. The system's own time-out is that of a connection.
+pub(crate) fn is_late(error: &RedisError) -> bool {
+    let is_of_system = || io_error(error).is_some_and(|error| error.raw_os_error().is_some());
+    error.is_timeout() && !is_of_system()
+}
+
 /// Whether a transaction was given up because this is a replica.
 pub(crate) fn was_of_replica(error: &RedisError) -> bool {
     let errors = error.clone().into_server_errors();
@@ -173,14 +184,14 @@ impl<T> Failed<T> {
     pub fn of<R: Request>(request: R, error: RedisError, counts: &Counts, mark: Mark) -> Self {
         let failure = if let Some(failure) = request.refused(&error) {
             failure
-        } else if error.is_unrecoverable_error() {
+        } else if has_broken(&error) {
             let has_left = counts.written_since(mark) >= request.least() as u64;
             if has_left {
                 Failure::transient()
             } else {
                 Failure::transient().unsent()
             }
-        } else if error.is_timeout() {
+        } else if is_late(&error) {
             Failure::transient()
         } else {
             Failure::permanent()

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 pub(crate) use tokio_rustls::rustls;
@@ -11,6 +11,7 @@ use tokio_rustls::rustls::AlertDescription;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::counted::{Counted, Counts};
 use crate::{Builder, InvalidSettings};
 
 /// The client's side of TLS.
@@ -18,7 +19,17 @@ use crate::{Builder, InvalidSettings};
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
-    pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    /// Speaks TLS over this stream, and counts the bytes below.
+    pub async fn connect<S>(
+        &self,
+        host: &str,
+        stream: S,
+        counts: &Arc<Counts>,
+    ) -> io::Result<TlsStream<Counted<S>>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let stream = Counted::new(stream, Arc::clone(counts));
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
         let name = ServerName::try_from(host.to_owned()).map_err(invalid)?;
         self.0.connect(name, stream).await.map_err(unless_it_passes)
@@ -55,5 +66,118 @@ impl Builder {
             .map_err(InvalidSettings::Tls)?;
         let config = config.with_root_certificates(roots).with_no_client_auth();
         Ok(self.tls(Arc::new(config)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use rcgen::{CertificateParams, KeyPair};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
+    use tokio_rustls::TlsAcceptor;
+    use tokio_rustls::rustls::ServerConfig;
+    use tokio_rustls::rustls::crypto::ring::default_provider;
+
+    use super::*;
+
+    /// A stream that breaks when it has taken so many bytes.
+    struct Breaks(DuplexStream, Option<usize>);
+
+    impl AsyncWrite for Breaks {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            match &mut self.1 {
+                Some(0) => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+                Some(left) => {
+                    let taken = data.len().min(*left);
+                    *left -= taken;
+                    Poll::Ready(Ok(taken))
+                }
+                None => Pin::new(&mut self.0).poll_write(context, data),
+            }
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(context)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(context)
+        }
+    }
+
+    impl AsyncRead for Breaks {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(context, buffer)
+        }
+    }
+
+    /// TLS over such a stream, to a server that reads.
+    async fn connected(counts: &Arc<Counts>) -> TlsStream<Counted<Breaks>> {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let provider = Arc::new(default_provider());
+        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth();
+        let key = key.serialize_der().try_into().expect("a key");
+        let server = server.with_single_cert(vec![certificate.der().clone()], key);
+        let server = TlsAcceptor::from(Arc::new(server.expect("a certificate")));
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.der().clone()).expect("an authority");
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let (ours, theirs) = duplex(1 << 16);
+        tokio::spawn(async move {
+            let mut stream = server.accept(theirs).await.expect("a client");
+            while let Ok(1..) = stream.read(&mut [0; 4096]).await {}
+        });
+        let tls = Tls(Arc::new(client).into());
+        let connected = tls.connect("localhost", Breaks(ours, None), counts);
+        connected.await.expect("it is trusted")
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_before_a_write_failed_is_counted() {
+        const TAKEN: usize = 100_000; // of two fillings of what rustls holds back
+        let counts = Arc::<Counts>::default();
+        let mut stream = connected(&counts).await;
+        let mark = counts.mark();
+        stream.get_mut().0.stream_mut().1 = Some(TAKEN);
+        let written = stream.write(&vec![0; 2 * TAKEN]).await;
+        assert_eq!(
+            written.expect_err("it breaks").kind(),
+            io::ErrorKind::ConnectionReset
+        );
+        assert_eq!(counts.written_since(mark), TAKEN as u64);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_has_left_counts_as_no_fewer_bytes_than_it_is_long() {
+        let counts = Arc::<Counts>::default();
+        let mut stream = connected(&counts).await;
+        for length in [1, 31, 4096, 100_000] {
+            let mark = counts.mark();
+            stream.write_all(&vec![0; length]).await.expect("it leaves");
+            stream.flush().await.expect("it leaves");
+            assert!(counts.written_since(mark) > length as u64, "{length}");
+        }
     }
 }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
+use becalm::Policy;
 use becalm_redis::{Builder, Connection, Credentials};
 use redis::{AsyncCommands, Commands, RedisResult, Script, cmd, pipe};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::proxy::Proxy;
 use crate::server::Server;
@@ -114,6 +117,25 @@ async fn a_login_that_has_expired_is_renewed_at_the_next_dial_once() {
 }
 
 #[tokio::test]
+async fn a_login_that_never_comes_is_asked_for_again() {
+    let server = Server::started(&["--requirepass", "secret"]);
+    let hangs = AtomicBool::new(true);
+    let builder = Builder::new(&server.url()).expect("an address");
+    let builder = builder.dial_timeout(Duration::from_millis(200));
+    let builder = builder.credentials(move |_| {
+        let hangs = hangs.swap(false, Ordering::SeqCst);
+        async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, std::io::Error>(Credentials::password("secret"))
+        }
+    });
+    let mut redis = builder.build().expect("valid settings");
+    assert_eq!(redis.incr("visits", 1).await, Ok(1));
+}
+
+#[tokio::test]
 async fn many_tasks_share_one_connection_and_dial_at_its_pace() {
     let mut server = Server::started(&[]);
     let proxy = Proxy::to(server.port()).await;
@@ -154,4 +176,48 @@ async fn a_connection_that_has_gone_silent_is_given_up() {
     }
     proxy.cut();
     assert_eq!(reading.await.expect("no panic"), Ok(1));
+}
+
+#[tokio::test]
+async fn who_had_little_time_does_not_take_the_connection_from_the_others() {
+    let server = Server::started(&[]);
+    let proxy = Proxy::to(server.port()).await;
+    let policy = Policy::default()
+        .attempts(1)
+        .attempt_timeout(Duration::from_millis(100));
+    let builder = Builder::new(&proxy.url()).expect("an address");
+    let builder = builder.commands(policy.retrier().expect("a valid policy"));
+    let mut redis = builder.build().expect("valid settings");
+    let () = redis.set("a", 1).await.expect("it is set");
+    let pause = cmd("CLIENT")
+        .arg("PAUSE")
+        .arg(300)
+        .exec(&mut server.plain());
+    pause.expect("it pauses");
+    let late: RedisResult<u64> = redis.get("a").await;
+    assert!(late.expect_err("it is late").is_timeout());
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert_eq!(redis.get("a").await, Ok(1));
+    assert_eq!(proxy.connects(), 1);
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_given_up_though_nobody_waits_for_long() {
+    let server = Server::started(&[]);
+    let proxy = Proxy::to(server.port()).await;
+    let builder = Builder::new(&proxy.url()).expect("an address");
+    let builder = builder.response_timeout(Duration::from_millis(200));
+    let mut redis = builder.build().expect("valid settings");
+    let () = redis.set("a", 1).await.expect("it is set");
+    proxy.swallow();
+    let began = Instant::now();
+    while proxy.connects() < 2 {
+        let _ = timeout(Duration::from_millis(50), redis.get::<_, u64>("a")).await;
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "it is still in use"
+        );
+    }
+    proxy.cut();
+    assert_eq!(redis.get("a").await, Ok(1));
 }

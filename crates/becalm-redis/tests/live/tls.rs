@@ -1,6 +1,7 @@
 //! Is a server known by its certificate, and does no secret come out?
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use becalm_redis::{Builder, Connection, Credentials};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use redis::{AsyncCommands, RedisResult, cmd};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -145,6 +146,66 @@ async fn an_error_inside_of_the_server_is_dialled_again() {
         .build()
         .expect("valid settings");
     assert_eq!(redis.incr("visits", 1).await, Ok(1));
+}
+
+#[tokio::test]
+async fn who_accepts_and_says_nothing_is_dialled_again() {
+    let authority = Authority::new();
+    let (_server, port, _files) = authority.server("localhost");
+    let listener = TcpListener::bind("localhost:0").await.expect("a port");
+    let at = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        let _silent = listener.accept().await.expect("a client");
+        while let Ok((mut client, _)) = listener.accept().await {
+            let server = TcpStream::connect(("localhost", port)).await;
+            let mut server = server.expect("it is there");
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    let builder = Builder::new(&format!("rediss://localhost:{at}")).expect("an address");
+    let builder = builder.dial_timeout(Duration::from_millis(500));
+    let mut redis = builder
+        .tls(authority.trusted())
+        .build()
+        .expect("valid settings");
+    assert_eq!(redis.incr("visits", 1).await, Ok(1));
+}
+
+/// What no peer of TLS says is an error of the system that redis does not count among those of a broken connection.
+#[tokio::test]
+async fn a_connection_whose_bytes_are_no_tls_is_replaced() {
+    let authority = Authority::new();
+    let (_server, port, _files) = authority.server("localhost");
+    let listener = TcpListener::bind("localhost:0").await.expect("a port");
+    let at = listener.local_addr().expect("an address").port();
+    let garbles = Arc::<AtomicBool>::default();
+    let shared = Arc::clone(&garbles);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let garbles = Arc::clone(&shared);
+            let server = TcpStream::connect(("localhost", port)).await;
+            let (mut from_server, mut to_server) = server.expect("it is there").into_split();
+            let (mut from_client, mut to_client) = client.into_split();
+            tokio::spawn(async move { copy(&mut from_client, &mut to_server).await });
+            tokio::spawn(async move {
+                let mut piece = vec![0; 4096];
+                while let Ok(read @ 1..) = from_server.read(&mut piece).await {
+                    if garbles.swap(false, Ordering::SeqCst) {
+                        piece[..read].fill(b'?');
+                    }
+                    let _ = to_client.write_all(&piece[..read]).await;
+                }
+            });
+        }
+    });
+    let builder = Builder::new(&format!("rediss://localhost:{at}")).expect("an address");
+    let mut redis = builder
+        .tls(authority.trusted())
+        .build()
+        .expect("valid settings");
+    let () = redis.set("visits", 17).await.expect("it is set");
+    garbles.store(true, Ordering::SeqCst);
+    assert_eq!(redis.get("visits").await, Ok(17));
 }
 
 #[tokio::test]
