@@ -62,6 +62,17 @@ where
         }
     }
 
+    /// How the call has failed whose last attempt failed so. Not said before the call ends: what ends it is for the policy
+    /// to see as it is.
+    pub fn last(&self, failed: Failed<E>) -> Failed<E> {
+        let is_forgotten = self.is_in_doubt && !self.settings.read_only;
+        if is_forgotten && !failed.may_have_committed() {
+            Failed::RepeatedInDoubt(Box::new(failed))
+        } else {
+            failed
+        }
+    }
+
     /// One attempt of at most this length.
     pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
         let now = Instant::now();

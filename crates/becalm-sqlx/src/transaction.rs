@@ -190,9 +190,10 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             .is_some_and(Failed::is_conflict)
         {
             let (stopped, inner) = outer.into_parts();
-            return Err(inner.unwrap_or_else(|| stopped.with_error(None)));
+            let inner = inner.unwrap_or_else(|| stopped.with_error(None));
+            return Err(inner.map_error(|failed| unit.last(failed)));
         }
-        Err(outer.flatten())
+        Err(outer.flatten().map_error(|failed| unit.last(failed)))
     }
 }
 

@@ -83,6 +83,30 @@ async fn without_a_way_to_know_a_lost_answer_stops_the_call() {
 }
 
 #[tokio::test]
+async fn a_repetition_that_fails_does_not_hide_what_may_have_been_committed() {
+    let Some(shop) = shop().await else { return };
+    within(async {
+        let once = ["CREATE UNIQUE INDEX ON done (attempt)"];
+        run(&shop.server, &once).await;
+        shop.proxy.lose_answers(1);
+        let write = shop.database.transaction(|mut tx| async move {
+            let insert = sqlx::query("INSERT INTO done VALUES (1)");
+            insert.execute(&mut *tx).await.map(drop)
+        });
+        let gave_up = write.idempotent().await.expect_err("it meets its own row");
+        let ended = (gave_up.reason(), gave_up.attempts());
+        assert_eq!(ended, (StopReason::Permanent, 2), "{gave_up}");
+        assert_eq!(shop.done().await, [1]);
+        let Some(failed @ Failed::RepeatedInDoubt(last)) = gave_up.error() else {
+            panic!("{gave_up}");
+        };
+        assert!(failed.may_have_committed() && !last.may_have_committed());
+        assert!(matches!(**last, Failed::Body(_)), "{gave_up}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_repetition_meets_its_own_marker_and_returns_what_was_committed() {
     let Some(shop) = shop().await else { return };
     within(async {
