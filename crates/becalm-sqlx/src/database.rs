@@ -79,7 +79,8 @@ pub struct Builder<S> {
 }
 
 impl<S: Source> Builder<S> {
-    /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved.
+    /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved,
+    /// and the attempt timeout of its policy bounds all of that.
     pub fn outages(mut self, outages: Retrier) -> Self {
         self.outages = Some(outages);
         self

@@ -168,8 +168,12 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             call = call.deadline(deadline);
         }
         let mut unit = Unit::new(&database.source, self.body, self.settings, key);
-        while call.next().await.is_some() {
-            let conflicts = database.conflicts.owned_call().operation(operation);
+        while let Some(attempt) = call.next().await {
+            let mut conflicts = database.conflicts.owned_call().operation(operation);
+            if let Some(longest) = attempt.timeout() {
+                let own = database.conflicts.policy().deadline;
+                conflicts = conflicts.deadline(own.map_or(longest, |own| own.min(longest)));
+            }
             let (stopped, failed) = match call.wrap(resolved(conflicts, &mut unit)).await {
                 Ok(value) => return Ok(call.success(value)),
                 Err(gave_up) => GaveUp::into_parts(gave_up),
