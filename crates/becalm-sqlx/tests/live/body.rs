@@ -354,3 +354,24 @@ async fn an_attempt_timeout_of_outages_cuts_the_attempt_and_the_next_follows() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_connection_to_a_server_that_takes_no_writes_serves_no_repetition() {
+    let Some((server, pool)) = shop().await else {
+        return;
+    };
+    within(async {
+        // As after a failover: the connection is to a standby, and a new one to the primary.
+        let standby = "SET default_transaction_read_only = on";
+        pool.execute(standby).await.expect("it runs");
+        let shop = Database::new(pool.clone());
+        let body = |mut tx: Tx| async move { insert(&mut tx, "written").await };
+        let read = shop.transaction(body).read_only();
+        read.await.expect_err("it only reads");
+        let ask = sqlx::query_scalar::<_, String>("SHOW default_transaction_read_only");
+        assert_eq!(ask.fetch_one(&pool).await.expect("a setting"), "on", "it was kept");
+        shop.transaction(body).await.expect("over a new connection");
+        assert_eq!(done(&server).await, ["written"]);
+    })
+    .await;
+}
