@@ -62,6 +62,17 @@ where
         }
     }
 
+    /// How the call has failed whose last attempt failed so. Not said before the call ends: what ends it is for the policy
+    /// to see as it is.
+    pub fn last(&self, failed: Failed<E>) -> Failed<E> {
+        let is_forgotten = self.is_in_doubt && !self.settings.read_only;
+        if is_forgotten && !failed.may_have_committed() {
+            Failed::RepeatedInDoubt(Box::new(failed))
+        } else {
+            failed
+        }
+    }
+
     /// One attempt of at most this length.
     pub async fn attempt(&mut self, longest: Option<Duration>) -> Result<T, Failed<E>> {
         let now = Instant::now();
@@ -122,8 +133,10 @@ where
         let value = match ended {
             Ok(value) => value,
             Err(error) => {
-                open.roll_back().await;
-                return Err(Failed::Body(error));
+                let failed = Failed::Body(error);
+                let is_standby = self.is_standby(failed.database_error());
+                open.roll_back_or_close(is_standby).await;
+                return Err(failed);
             }
         };
         let stands = match self.settings.resolve {
@@ -138,7 +151,8 @@ where
                 Ok(Ready::Commit(open, ticket))
             }
             Err(error) => {
-                open.roll_back().await;
+                let is_standby = self.is_standby(Some(&error));
+                open.roll_back_or_close(is_standby).await;
                 Err(Failed::Gone(error))
             }
         }
@@ -146,8 +160,17 @@ where
 
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
         let connection = self.source.connection().await?;
-        let begin = self.settings.begin(left(end), self.key);
+        let begin = self.settings
+            .begin(left(end), self.key, self.is_in_doubt);
         Open::begin(connection, begin).await
+    }
+
+    /// Whether this server takes no writes, such as one in whose place another has come. A repetition over the same connection would meet
+    /// the same.
+    fn is_standby(&self, error: Option<&Error>) -> bool {
+        let answer = error.and_then(Error::as_database_error);
+        let code = answer.and_then(sqlx::error::DatabaseError::code);
+        !self.settings.read_only && code.is_some_and(|code| code == "25006")
     }
 
     /// What begins an attempt has one unique key that may be taken.

@@ -50,7 +50,7 @@ impl<S: Source> Database<S> {
     /// # Errors
     ///
     /// [`GaveUp`](becalm::GaveUp) keeps the reason, the record of the attempts and how the last one failed. The transaction may have been
-    /// committed if that is [`Failed::InDoubt`](crate::Failed::InDoubt); otherwise it is not.
+    /// committed if that [says so](crate::Failed::may_have_committed); otherwise it is not.
     pub fn transaction<F, Fut, T, E>(&self, body: F) -> Transaction<'_, S, F>
     where
         F: FnMut(Tx<S::Connection>) -> Fut,
@@ -79,7 +79,8 @@ pub struct Builder<S> {
 }
 
 impl<S: Source> Builder<S> {
-    /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved.
+    /// Sets who repeats what an outage has ended. Its attempts are whole transactions with their conflicts resolved,
+    /// and the attempt timeout of its policy bounds all of that.
     pub fn outages(mut self, outages: Retrier) -> Self {
         self.outages = Some(outages);
         self

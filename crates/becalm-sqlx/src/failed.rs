@@ -50,7 +50,8 @@ impl Classifier<Error> for BySqlState {
     }
 }
 
-/// How an attempt at a transaction has failed. All but [`InDoubt`](Self::InDoubt) have left nothing behind.
+/// How an attempt at a transaction has failed. Whether the call may have left something behind says
+/// [`may_have_committed`](Self::may_have_committed).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Failed<E = Error> {
@@ -68,10 +69,20 @@ pub enum Failed<E = Error> {
     /// more since. Unless that is [resolved](crate::Resolve) the call ends with
     /// [`NotIdempotent`](becalm::StopReason::NotIdempotent).
     InDoubt(Error),
+    /// It may have been committed: the answer to `COMMIT` was lost in an attempt before, as in [`InDoubt`](Self::InDoubt), which was
+    /// repeated because twice is no harm. The repetition, which has ended the call, has failed so and was rolled back.
+    RepeatedInDoubt(Box<Failed<E>>),
     /// The time of the attempt ended before `COMMIT`.
     TimedOut,
     /// The body has kept its handle, or forgotten it. Let the handle go when the body ends: nothing is committed before.
     HandleKept,
+}
+
+impl<E> Failed<E> {
+    /// Whether the transaction may have been committed. If not, it is not.
+    pub const fn may_have_committed(&self) -> bool {
+        matches!(self, Self::InDoubt(_) | Self::RepeatedInDoubt(_))
+    }
 }
 
 impl<E: StdError + 'static> Failed<E> {
@@ -91,6 +102,7 @@ impl<E: StdError + 'static> Failed<E> {
                 }
                 None
             }
+            Self::RepeatedInDoubt(last) => last.database_error(),
             Self::TimedOut | Self::HandleKept => None,
         }
     }
@@ -147,6 +159,10 @@ impl<E: fmt::Display> fmt::Display for Failed<E> {
                     "it may have been committed, COMMIT was not answered: {error}"
                 )
             }
+            Self::RepeatedInDoubt(last) => write!(
+                f,
+                "it may have been committed, COMMIT was not answered; repeated since: {last}"
+            ),
             Self::TimedOut => f.write_str("it was rolled back, its time ended before COMMIT"),
             Self::HandleKept => f.write_str(
                 "it was rolled back, since its body kept the handle: drop it when the body ends",
@@ -162,6 +178,7 @@ impl<E: StdError + 'static> StdError for Failed<E> {
             Self::Begin(error) | Self::Gone(error) | Self::Commit(error) | Self::InDoubt(error) => {
                 Some(error)
             }
+            Self::RepeatedInDoubt(last) => Some(&**last),
             Self::TimedOut | Self::HandleKept => None,
         }
     }

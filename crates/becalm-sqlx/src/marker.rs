@@ -8,7 +8,7 @@ use becalm::IdempotencyKey;
 
 /// Resolves a lost answer to `COMMIT` by a row in the same transaction, with a key of the call.
 ///
-/// The row is the first thing that the transaction writes. A repetition waits until the attempt before it has ended for the server, and
+/// The row is the first thing that the transaction writes. A repetition waits until the attempt before it has ended for the server ([`patience`](Self::patience)), and
 /// meets its row if that was committed: then the call is done, and returns what that attempt's body had returned. It is right
 /// after a crash and a failover too, wherever what was committed lasts.
 ///
@@ -16,13 +16,18 @@ use becalm::IdempotencyKey;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker {
     table: String,
+    patience: Duration,
 }
+
+/// For how long a repetition waits for the one before it.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 impl Marker {
     /// Rows in the table `becalm_marker`, found by the connection's `search_path`.
     pub fn new() -> Self {
         Self {
             table: quoted("becalm_marker"),
+            patience: PATIENCE,
         }
     }
 
@@ -38,7 +43,17 @@ impl Marker {
         }
         Ok(Self {
             table: quoted(name),
+            patience: PATIENCE,
         })
+    }
+
+    /// Sets for how long a repetition waits until the attempt before it has ended for the server, where no `lock_timeout` or deadline
+    /// leaves less: by default 15 s. Then it is repeated in turn, and the call may end [in doubt](crate::Failed::InDoubt). A server may take hours
+    /// to find that the client of an attempt is gone.
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// The statement that makes the table, for your migrations. The role of the transactions needs `INSERT` on it.
@@ -62,12 +77,30 @@ impl Marker {
     pub(crate) fn insert(&self, key: IdempotencyKey) -> String {
         format!("INSERT INTO {} (key) VALUES ('{key}')", self.table)
     }
+
+    /// The same for a repetition, which may have to wait for the row of the attempt before.
+    pub(crate) fn insert_again(&self, key: IdempotencyKey) -> String {
+        // The setting of the body is put away meanwhile. Zero is no limit, and so is nothing for `least`.
+        format!(
+            "SELECT set_config('becalm.lock_timeout', current_setting('lock_timeout'), true), \
+             set_config('lock_timeout', least(nullif(setting::bigint, 0), {})::text, true) \
+             FROM pg_settings WHERE name = 'lock_timeout'; {}; \
+             SELECT set_config('lock_timeout', current_setting('becalm.lock_timeout'), true)",
+            millis(self.patience),
+            self.insert(key)
+        )
+    }
 }
 
 impl Default for Marker {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// As the value of a time-out of the server: zero would mean no limit, and the greatest is that of the setting's type.
+pub(crate) fn millis(time: Duration) -> u128 {
+    time.as_millis().clamp(1, u128::from(i32::MAX.unsigned_abs()))
 }
 
 fn quoted(name: &str) -> String {

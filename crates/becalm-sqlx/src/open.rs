@@ -81,6 +81,15 @@ impl<C: Pooled> Open<C> {
         drop(self.connection.take());
     }
 
+    /// Rolls back, and has the connection closed where it is of no more use.
+    pub async fn roll_back_or_close(mut self, is_useless: bool) {
+        if is_useless {
+            self.discard();
+        } else {
+            self.roll_back().await;
+        }
+    }
+
     fn discard(&mut self) {
         if let Some(connection) = self.connection.take() {
             connection.discard();

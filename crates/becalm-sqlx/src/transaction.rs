@@ -13,7 +13,7 @@ use crate::attempt::Unit;
 use crate::database::Database;
 use crate::failed::Failed;
 use crate::lent::Tx;
-use crate::marker::Marker;
+use crate::marker::{Marker, millis};
 use crate::source::Source;
 use crate::status::Status;
 
@@ -76,7 +76,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// What begins an attempt, with this much time for each of its statements.
-    pub fn begin(&self, left: Option<Duration>, key: IdempotencyKey) -> String {
+    pub fn begin(&self, left: Option<Duration>, key: IdempotencyKey, is_in_doubt: bool) -> String {
         let mut begin = String::from("BEGIN");
         if let Some(isolation) = self.isolation {
             begin.push_str(isolation.sql());
@@ -85,13 +85,15 @@ impl Settings {
             begin.push_str(" READ ONLY");
         }
         if let Some(left) = left {
-            // Zero would mean no limit; the greatest is that of the setting's type.
-            let most = u128::from(i32::MAX.unsigned_abs());
-            let millis = left.as_millis().clamp(1, most);
-            let _ = write!(begin, "; SET LOCAL statement_timeout = {millis}");
+            let _ = write!(begin, "; SET LOCAL statement_timeout = {}", millis(left));
         }
         if let (Resolve::Marker(marker), false) = (&self.resolve, self.read_only) {
-            let _ = write!(begin, "; {}", marker.insert(key));
+            let insert = if is_in_doubt {
+                marker.insert_again(key)
+            } else {
+                marker.insert(key)
+            };
+            let _ = write!(begin, "; {insert}");
         }
         begin
     }
@@ -168,8 +170,12 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             call = call.deadline(deadline);
         }
         let mut unit = Unit::new(&database.source, self.body, self.settings, key);
-        while call.next().await.is_some() {
-            let conflicts = database.conflicts.owned_call().operation(operation);
+        while let Some(attempt) = call.next().await {
+            let mut conflicts = database.conflicts.owned_call().operation(operation);
+            if let Some(longest) = attempt.timeout() {
+                let own = database.conflicts.policy().deadline;
+                conflicts = conflicts.deadline(own.map_or(longest, |own| own.min(longest)));
+            }
             let (stopped, failed) = match call.wrap(resolved(conflicts, &mut unit)).await {
                 Ok(value) => return Ok(call.success(value)),
                 Err(gave_up) => GaveUp::into_parts(gave_up),
@@ -190,9 +196,10 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             .is_some_and(Failed::is_conflict)
         {
             let (stopped, inner) = outer.into_parts();
-            return Err(inner.unwrap_or_else(|| stopped.with_error(None)));
+            let inner = inner.unwrap_or_else(|| stopped.with_error(None));
+            return Err(inner.map_error(|failed| unit.last(failed)));
         }
-        Err(outer.flatten())
+        Err(outer.flatten().map_error(|failed| unit.last(failed)))
     }
 }
 
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn an_attempt_begins_as_it_is_set() {
         let plain = Settings::default();
-        assert_eq!(plain.begin(None, KEY), "BEGIN");
+        assert_eq!(plain.begin(None, KEY, false), "BEGIN");
         let all = Settings {
             isolation: Some(Isolation::Serializable),
             read_only: true,
@@ -255,19 +262,19 @@ mod tests {
         };
         let left = Duration::from_micros(2_999);
         assert_eq!(
-            all.begin(Some(left), KEY),
+            all.begin(Some(left), KEY, false),
             "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; SET LOCAL statement_timeout = 2"
         );
         for (left, millis) in [(Duration::ZERO, 1), (Duration::MAX, i32::MAX)] {
             let expected = format!("BEGIN; SET LOCAL statement_timeout = {millis}");
-            assert_eq!(plain.begin(Some(left), KEY), expected);
+            assert_eq!(plain.begin(Some(left), KEY, false), expected);
         }
         let marked = Settings {
             resolve: Marker::new().into(),
             ..plain
         };
         assert_eq!(
-            marked.begin(None, KEY),
+            marked.begin(None, KEY, false),
             "BEGIN; INSERT INTO \"becalm_marker\" (key) VALUES ('00000000-0000-0000-0000-000000000007')"
         );
     }

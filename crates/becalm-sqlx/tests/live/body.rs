@@ -1,5 +1,6 @@
 //! Does a body get its handle in every form that people write, and what becomes of one that goes astray?
 
+use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -321,6 +322,56 @@ async fn a_deadline_ends_the_statement_on_the_server_too() {
         }
         let next = shop.transaction(|mut tx| async move { insert(&mut tx, "next").await });
         next.await.expect("its connection is back");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_attempt_timeout_of_outages_cuts_the_attempt_and_the_next_follows() {
+    let Some((_server, pool)) = shop().await else {
+        return;
+    };
+    within(async {
+        let outages = Policy::default().attempt_timeout(Duration::from_millis(400));
+        let shop = Database::builder(pool).outages(outages.retrier().expect("a policy"));
+        let shop = shop.build();
+        let attempts = Mutex::new(0);
+        let hangs_once = shop.transaction(|mut tx| {
+            let attempts = &attempts;
+            async move {
+                let is_first = {
+                    let mut attempts = attempts.lock().expect("unpoisoned");
+                    *attempts += 1;
+                    *attempts == 1
+                };
+                let sleep = if is_first { "SELECT pg_sleep(600)" } else { "SELECT 1" };
+                tx.execute(sleep).await.map(drop)
+            }
+        });
+        let ended = tokio::time::timeout(Duration::from_secs(60), hangs_once.into_future()).await;
+        ended.expect("it is cut").expect("the second is done");
+        assert_eq!(*attempts.lock().expect("unpoisoned"), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_to_a_server_that_takes_no_writes_serves_no_repetition() {
+    let Some((server, pool)) = shop().await else {
+        return;
+    };
+    within(async {
+        // As after a failover: the connection is to a standby, and a new one to the primary.
+        let standby = "SET default_transaction_read_only = on";
+        pool.execute(standby).await.expect("it runs");
+        let shop = Database::new(pool.clone());
+        let body = |mut tx: Tx| async move { insert(&mut tx, "written").await };
+        let read = shop.transaction(body).read_only();
+        read.await.expect_err("it only reads");
+        let ask = sqlx::query_scalar::<_, String>("SHOW default_transaction_read_only");
+        assert_eq!(ask.fetch_one(&pool).await.expect("a setting"), "on", "it was kept");
+        shop.transaction(body).await.expect("over a new connection");
+        assert_eq!(done(&server).await, ["written"]);
     })
     .await;
 }

@@ -2,7 +2,7 @@
 
 use std::future::IntoFuture;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use becalm::StopReason;
 use becalm_sqlx::{Database, Failed, Marker, Resolve, Status};
@@ -83,6 +83,30 @@ async fn without_a_way_to_know_a_lost_answer_stops_the_call() {
 }
 
 #[tokio::test]
+async fn a_repetition_that_fails_does_not_hide_what_may_have_been_committed() {
+    let Some(shop) = shop().await else { return };
+    within(async {
+        let once = ["CREATE UNIQUE INDEX ON done (attempt)"];
+        run(&shop.server, &once).await;
+        shop.proxy.lose_answers(1);
+        let write = shop.database.transaction(|mut tx| async move {
+            let insert = sqlx::query("INSERT INTO done VALUES (1)");
+            insert.execute(&mut *tx).await.map(drop)
+        });
+        let gave_up = write.idempotent().await.expect_err("it meets its own row");
+        let ended = (gave_up.reason(), gave_up.attempts());
+        assert_eq!(ended, (StopReason::Permanent, 2), "{gave_up}");
+        assert_eq!(shop.done().await, [1]);
+        let Some(failed @ Failed::RepeatedInDoubt(last)) = gave_up.error() else {
+            panic!("{gave_up}");
+        };
+        assert!(failed.may_have_committed() && !last.may_have_committed());
+        assert!(matches!(**last, Failed::Body(_)), "{gave_up}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_repetition_meets_its_own_marker_and_returns_what_was_committed() {
     let Some(shop) = shop().await else { return };
     within(async {
@@ -97,6 +121,38 @@ async fn a_repetition_meets_its_own_marker_and_returns_what_was_committed() {
         let left = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM becalm_marker");
         let left = left.fetch_one(&mut shop.server.plain().await).await;
         assert_eq!(left.expect("a count"), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_repetition_waits_for_its_marker_as_long_as_it_is_patient() {
+    let Some(shop) = shop().await else { return };
+    within(async {
+        let settings = ["ALTER ROLE shop SET lock_timeout = '7s'"];
+        run(&shop.server, &settings).await;
+        let shop = Shop {
+            database: Database::new(server::pool(shop.proxy.port(), 2).await),
+            ..shop
+        };
+        let marker = Marker::new().patience(Duration::from_millis(100));
+        shop.proxy.lose_commits(1);
+        let ask = shop.database.transaction(|mut tx| async move {
+            let ask = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
+            ask.fetch_one(&mut *tx).await
+        });
+        let asked = ask.resolve(marker.clone()).await;
+        assert_eq!(asked.expect("a setting"), "7s", "the body has its own");
+        shop.proxy.leave_open();
+        shop.proxy.lose_commits(1);
+        let began = Instant::now();
+        let gave_up = shop.write(marker).await.expect_err("the first never ends");
+        assert!(
+            matches!(gave_up.error(), Some(Failed::InDoubt(_))),
+            "{gave_up}"
+        );
+        assert_eq!(gave_up.attempts(), 4, "{gave_up}");
+        assert!(began.elapsed() < Duration::from_secs(6), "{gave_up}");
     })
     .await;
 }

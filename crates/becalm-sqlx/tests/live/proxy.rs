@@ -14,6 +14,8 @@ struct State {
     /// How many times `COMMIT` is yet to be lost before it arrives.
     commits: AtomicU32,
     swallows: AtomicBool,
+    /// Whether the server's side of a connection stays open whose client's has ended.
+    leaves_open: AtomicBool,
     /// Whether nothing comes through once something was lost.
     holds_after_loss: AtomicBool,
     is_held: watch::Sender<bool>,
@@ -59,6 +61,11 @@ impl Proxy {
     /// The next so many `COMMIT`s do not arrive, and their connections end.
     pub fn lose_commits(&self, commits: u32) {
         self.state.commits.store(commits, Ordering::SeqCst);
+    }
+
+    /// From here on the server does not hear that its client is gone.
+    pub fn leave_open(&self) {
+        self.state.leaves_open.store(true, Ordering::SeqCst);
     }
 
     /// Once something was lost, new connections wait until [`pass`](Self::pass).
@@ -139,5 +146,9 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         () = cut => (),
         () = answers => (),
         () = questions => (),
+    }
+    if state.leaves_open.load(Ordering::SeqCst) {
+        drop((to_client, from_client));
+        std::future::pending::<()>().await;
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use becalm::observe::About;
 use becalm::{Budget, Effect, Event, Observer, Policy};
-use becalm_sqlx::{Database, Failed, Marker, Resolve, Status};
+use becalm_sqlx::{Database, Marker, Resolve, Status};
 use sqlx::PgPool;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -250,7 +250,7 @@ async fn once(database: &Database<PgPool>, operation: i64) -> Told {
     });
     match write.await.map_err(becalm::GaveUp::into_error) {
         Ok(()) => Told::Done,
-        Err(Some(Failed::InDoubt(_))) => Told::InDoubt,
+        Err(Some(failed)) if failed.may_have_committed() => Told::InDoubt,
         Err(_) => Told::Failed,
     }
 }
