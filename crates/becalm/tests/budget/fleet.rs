@@ -208,6 +208,19 @@ fn alone_and_safe_it_lives_on_what_it_holds_and_what_it_earns_and_reports_nothin
 }
 
 #[test]
+fn a_few_retries_before_the_first_exchange_are_no_rate() {
+    let mut lone = Lone::of(hundred());
+    lone.retries(5);
+    let first = (0..10_000).find_map(|seed| {
+        let exchanges = lone.budget.exchanges(SplitMix64::new(seed), Instant::ZERO);
+        lone.exchanges = exchanges;
+        lone.poll(4)
+    });
+    let first = first.expect("one is due at once");
+    assert_eq!(first.ask, 13, "ten in a period, and not a thousand");
+}
+
+#[test]
 fn alone_it_retries_without_bound_or_not_at_all_if_told_so() {
     for (alone, expected) in [(Alone::Open, 50), (Alone::Closed, 0)] {
         let mut lone = Lone::of(hundred().alone(alone));

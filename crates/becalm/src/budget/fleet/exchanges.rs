@@ -138,7 +138,8 @@ impl Exchanges {
 
     fn begin(&mut self, budget: &FleetBudget, now: Instant) -> Exchange {
         let period = budget.fleet().period;
-        let passed = now.since(self.counted).max(Duration::from_millis(1));
+        // A few that come at once are no rate.
+        let passed = now.since(self.counted).max(period / 2);
         let asked = budget.take_asked();
         let wants = f64::from(asked) * period.as_secs_f64() / passed.as_secs_f64();
         self.wants = wants.max(self.wants / 2.0);
