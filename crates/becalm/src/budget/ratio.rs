@@ -192,6 +192,15 @@ impl RatioBudget {
         self.word.swap(word, Ordering::AcqRel);
     }
 
+    /// Changes the burst of a budget without a floor. What is above it is lost.
+    pub(super) fn hold_at_most(&self, tokens: f64) {
+        let burst = micros(tokens);
+        self.burst.store(burst, Ordering::Relaxed);
+        self.full.swap(burst, Ordering::AcqRel);
+        // Or a higher burst would bring it back.
+        change(&self.word, |word| (word > burst).then_some(burst));
+    }
+
     /// What earns retries has happened.
     #[inline]
     pub fn deposit(&self) {

@@ -195,7 +195,8 @@ fn alone_and_safe_it_lives_on_what_it_holds_and_what_it_earns_and_reports_nothin
         (gauges.alone, gauges.instances),
         (Some(Alone::Safe), Some(1))
     );
-    assert_eq!(lone.retries(50), 13, "what it held, no burst");
+    let left = lone.retries(50);
+    assert_eq!(left, 7, "of what it held what it lately wanted, no burst");
     lone.succeed(25);
     assert_eq!(lone.retries(50), 2);
     lone.succeed(35);
@@ -205,6 +206,64 @@ fn alone_and_safe_it_lives_on_what_it_holds_and_what_it_earns_and_reports_nothin
     let held = lone.budget.gauges().held;
     let granted = f64::from(exchange.ask.min(100));
     assert!(held >= 3.0 && held <= 4.0 + granted, "{held}");
+}
+
+#[test]
+fn alone_and_well_it_saves_no_part_of_the_burst() {
+    let mut lone = Lone::of(hundred());
+    lone.retries(10);
+    lone.exchange(1000).expect("it is due");
+    for second in [3, 5, 7, 9, 11, 13] {
+        lone.succeed(1000);
+        lone.poll(second * 1000).expect("into the void");
+    }
+    assert_eq!(lone.budget.gauges().alone, Some(Alone::Safe));
+    lone.succeed(1000);
+    assert_eq!(lone.retries(50), 1, "and not a hundred");
+    // Where it is not well, it keeps what it wants.
+    lone.poll(15_000).expect("into the void");
+    lone.succeed(1000);
+    assert_eq!(lone.retries(50), 32, "as it would lease");
+}
+
+#[test]
+fn a_store_that_was_emptied_knows_few_and_that_does_not_raise_their_part() {
+    let mut lone = Lone::of(hundred());
+    let memory = lone.fleet.memory().as_millis() as u64;
+    let alone_after = |lone: &mut Lone, from: u64, instances: &[u32]| {
+        let mut now = from;
+        for instances in instances {
+            lone.retries(40);
+            now += 1200;
+            let sequence = lone.poll(now).expect("it is due").sequence;
+            let answer = Answer::new(0, *instances, 0);
+            lone.exchanges
+                .answered(&lone.budget, at(now), sequence, answer);
+        }
+        lone.retries(40);
+        lone.poll(now + 1200);
+        lone.poll(now + 4000);
+        assert_eq!(lone.budget.gauges().alone, Some(Alone::Safe));
+        lone.succeed(1000);
+        lone.retries(40)
+    };
+    assert_eq!(alone_after(&mut lone, 0, &[100, 1, 2]), 1);
+    assert_eq!(alone_after(&mut lone, memory, &[1, 1]), 1);
+    // A memory later it is believed.
+    assert_eq!(alone_after(&mut lone, 2 * memory, &[1, 1]), 21);
+}
+
+#[test]
+fn a_few_retries_before_the_first_exchange_are_no_rate() {
+    let mut lone = Lone::of(hundred());
+    lone.retries(5);
+    let first = (0..10_000).find_map(|seed| {
+        let exchanges = lone.budget.exchanges(SplitMix64::new(seed), Instant::ZERO);
+        lone.exchanges = exchanges;
+        lone.poll(4)
+    });
+    let first = first.expect("one is due at once");
+    assert_eq!(first.ask, 13, "ten in a period, and not a thousand");
 }
 
 #[test]

@@ -23,23 +23,31 @@ struct Weather {
     flushes: f64,
     /// How often the store goes away for some seconds.
     outages: f64,
+    /// How often a process is cut off from it for some seconds.
+    cuts: f64,
 }
 
 fn any_weather() -> impl Strategy<Value = Weather> {
     let rare = || prop_oneof![2 => Just(0.0), 1 => 0.0..0.3_f64];
     let often = || prop_oneof![1 => Just(0.0), 2 => 0.0..0.7_f64];
-    let sizes = (any::<u64>(), 1..8_usize, 1.0..40.0_f64, 0..25_u32);
-    (sizes, often(), often(), rare(), rare(), rare()).prop_map(
-        |((seed, processes, burst, delay), lost, repeated, crashes, flushes, outages)| Weather {
-            seed,
-            processes,
-            burst,
-            lost,
-            repeated,
-            delay,
-            crashes,
-            flushes,
-            outages,
+    // Of a period's share, and of many.
+    let bursts = prop_oneof![1.0..40.0_f64, 40.0..2000.0];
+    let sizes = (any::<u64>(), 1..8_usize, bursts, 0..25_u32);
+    let away = (rare(), rare());
+    (sizes, often(), often(), rare(), rare(), away).prop_map(
+        |((seed, processes, burst, delay), lost, repeated, crashes, flushes, (outages, cuts))| {
+            Weather {
+                seed,
+                processes,
+                burst,
+                lost,
+                repeated,
+                delay,
+                crashes,
+                flushes,
+                outages,
+                cuts,
+            }
         },
     )
 }
@@ -84,9 +92,31 @@ struct World {
     bucket: Bucket,
     messages: Vec<Message>,
     is_away: bool,
+    is_cut: Vec<bool>,
+    /// Whether all are well or badly, and not each as it comes.
+    all: Option<bool>,
 }
 
 impl World {
+    fn new(weather: &Weather) -> Self {
+        let budget = Budget::ratio(RATIO).burst(weather.burst);
+        let mut world = Self {
+            fleet: Fleet::new(budget.floor_per_second(0.0)),
+            random: SplitMix64::new(weather.seed),
+            processes: Vec::new(),
+            bucket: Bucket::default(),
+            messages: Vec::new(),
+            is_away: false,
+            is_cut: vec![false; weather.processes],
+            all: None,
+        };
+        for _ in 0..weather.processes {
+            let process = world.born(Instant::ZERO, 0);
+            world.processes.push(process);
+        }
+        world
+    }
+
     fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
@@ -137,7 +167,7 @@ impl World {
             };
             let message = self.messages.swap_remove(first);
             match message.answer {
-                None if self.is_away => {}
+                None if self.is_away || self.is_cut[message.process] => {}
                 None => {
                     let micros = at.as_nanos() / 1000;
                     let answer = self.bucket.exchange(&self.fleet, micros, &message.exchange);
@@ -169,6 +199,9 @@ impl World {
             self.is_away = !self.is_away;
         }
         self.deliver(weather, now);
+        if self.chance(in_tick(0.2)) {
+            self.all = [None, Some(false), Some(true)][self.below(3) as usize];
+        }
         let is_new = now == 0 || self.chance(in_tick(0.3));
         for index in 0..self.processes.len() {
             if self.chance(in_tick(weather.crashes)) {
@@ -183,49 +216,58 @@ impl World {
                 process.well = well.saturating_sub(4);
                 process.badly = badly.saturating_sub(4);
             }
+            let often = if self.is_cut[index] {
+                0.1
+            } else {
+                weather.cuts
+            };
+            self.is_cut[index] ^= self.chance(in_tick(often));
             let Process { well, badly, .. } = self.processes[index];
+            let [well, badly] = match self.all {
+                None => [well, badly],
+                Some(true) => [well, 0],
+                Some(false) => [0, badly],
+            };
             let [well, badly] = [well, badly].map(|mean| self.below(2 * mean + 1));
+            let done = self.act(weather, now, index, [well, badly]);
+            tick.earned += done.earned;
+            tick.granted += done.granted;
+        }
+        tick
+    }
+
+    /// A process makes calls, of which so many end well and so many badly, and looks at its exchanges.
+    fn act(&mut self, weather: &Weather, now: u32, index: usize, [well, badly]: [u32; 2]) -> Tick {
+        let at = Instant::ZERO.after(TICK * now);
+        let mut tick = Tick::default();
+        let process = &mut self.processes[index];
+        for _ in 0..well {
+            process.budget.deposit(at);
+            tick.earned += 1;
+        }
+        for _ in 0..badly {
+            let paid = process.budget.withdraw(at, &Failure::transient());
+            tick.granted += u32::from(paid.is_some());
+        }
+        while let Step::Send(exchange) = {
             let process = &mut self.processes[index];
-            for _ in 0..well {
-                process.budget.deposit(at);
-                tick.earned += 1;
-            }
-            for _ in 0..badly {
-                let paid = process.budget.withdraw(at, &Failure::transient());
-                tick.granted += u32::from(paid.is_some());
-            }
-            while let Step::Send(exchange) = {
-                let process = &mut self.processes[index];
-                process.exchanges.poll(&process.budget, at)
-            } {
-                let message = Message {
-                    due: 0,
-                    process: index,
-                    life: self.processes[index].life,
-                    exchange,
-                    answer: None,
-                };
-                self.send(weather, now, message);
-            }
+            process.exchanges.poll(&process.budget, at)
+        } {
+            let message = Message {
+                due: 0,
+                process: index,
+                life: self.processes[index].life,
+                exchange,
+                answer: None,
+            };
+            self.send(weather, now, message);
         }
         tick
     }
 }
 
 fn history(weather: &Weather) -> Vec<Tick> {
-    let budget = Budget::ratio(RATIO).burst(weather.burst);
-    let mut world = World {
-        fleet: Fleet::new(budget.floor_per_second(0.0)),
-        random: SplitMix64::new(weather.seed),
-        processes: Vec::new(),
-        bucket: Bucket::default(),
-        messages: Vec::new(),
-        is_away: false,
-    };
-    for _ in 0..weather.processes {
-        let process = world.born(Instant::ZERO, 0);
-        world.processes.push(process);
-    }
+    let mut world = World::new(weather);
     (0..TICKS).map(|now| world.tick(weather, now)).collect()
 }
 
@@ -240,6 +282,94 @@ fn share(history: &[Tick], ticks: usize) -> f64 {
     RATIO * history.windows(ticks).map(earned).fold(0.0, f64::max)
 }
 
+/// The most retries above the ratio and what is allowed else, over any window.
+fn excess(history: &[Tick], burst: f64) -> f64 {
+    let (mut worst, mut here) = (0.0_f64, 0.0_f64);
+    for tick in history {
+        let allowed = RATIO * f64::from(tick.earned)
+            + f64::from(tick.births)
+            + burst * 0.1 * f64::from(tick.flushes);
+        here = (here + f64::from(tick.granted) - allowed).max(0.0);
+        worst = worst.max(here);
+    }
+    worst
+}
+
+/// Ten processes have a burst of 1,000 between them. So many are cut off from this second until that one, and make these
+/// calls by then; at the 110th second everything fails. What the law allows between two exchanges is taken off.
+fn excess_of_cut_off(cut: usize, from: u32, until: u32, calls: impl Fn(u32) -> [u32; 2]) -> f64 {
+    let weather = Weather {
+        seed: 1,
+        processes: 10,
+        burst: 1000.0,
+        lost: 0.0,
+        repeated: 0.0,
+        delay: 0,
+        crashes: 0.0,
+        flushes: 0.0,
+        outages: 0.0,
+        cuts: 0.0,
+    };
+    let mut world = World::new(&weather);
+    let tick = |now: u32| {
+        let second = now / TICKS_PER_SECOND;
+        for is_cut in &mut world.is_cut[..cut] {
+            *is_cut = (from..until).contains(&second);
+        }
+        world.deliver(&weather, now);
+        let calls = if second < 110 { calls(now) } else { [0, 20] };
+        let acts = (0..10).map(|index| world.act(&weather, now, index, calls));
+        acts.fold(Tick::default(), |all, one| Tick {
+            earned: all.earned + one.earned,
+            granted: all.granted + one.granted,
+            ..all
+        })
+    };
+    let history: Vec<Tick> = (0..170 * TICKS_PER_SECOND).map(tick).collect();
+    excess(&history, 1000.0) - share(&history, 56)
+}
+
+const CUTS: [(usize, u32, u32); 4] = [(0, 50, 50), (5, 10, 200), (10, 50, 200), (10, 50, 108)];
+
+#[test]
+fn who_is_cut_off_while_all_is_well_saves_no_second_burst() {
+    for (cut, from, until) in CUTS {
+        // A burst is twenty seconds' share. They have wanted many, and were granted them, just before.
+        let calls = |now: u32| {
+            [
+                1,
+                if now / TICKS_PER_SECOND + 1 == from {
+                    3
+                } else {
+                    0
+                },
+            ]
+        };
+        let excess = excess_of_cut_off(cut, from, until, calls);
+        assert!(excess <= 1010.0, "{cut} from {from} to {until}: {excess}");
+        // The bucket was full, for those who reached it all the time.
+        assert!(
+            cut == 10 || excess > 900.0,
+            "{cut} from {from} to {until}: {excess}"
+        );
+    }
+}
+
+#[test]
+fn who_is_cut_off_while_some_fails_saves_no_second_burst() {
+    for (cut, from, until) in CUTS {
+        for one_in in [2, 4, 20] {
+            // A burst is two seconds' share.
+            let calls = |now: u32| [10, u32::from(now % one_in > 0)];
+            let excess = excess_of_cut_off(cut, from, until, calls);
+            assert!(
+                excess <= 1010.0,
+                "{cut} from {from} to {until}, {one_in}: {excess}"
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -250,15 +380,7 @@ proptest! {
         let between = if weather.lost > 0.0 { 100 } else { 55 };
         let share = share(&history, between + 2 * weather.delay as usize);
         let constant = weather.burst.max(1.0 + RATIO) + f64::from(u32::try_from(weather.processes).unwrap()) + share;
-        let mut worst = f64::MIN;
-        let mut here = 0.0_f64;
-        for tick in &history {
-            let allowed = RATIO * f64::from(tick.earned)
-                + f64::from(tick.births)
-                + weather.burst * 0.1 * f64::from(tick.flushes);
-            here = (here + f64::from(tick.granted) - allowed).max(0.0);
-            worst = worst.max(here);
-        }
+        let worst = excess(&history, weather.burst);
         prop_assert!(worst <= constant + 1e-6, "{worst} > {constant}");
     }
 }

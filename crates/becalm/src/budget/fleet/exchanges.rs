@@ -28,10 +28,16 @@ pub struct Exchanges {
     counted: Instant,
     /// Retries asked for in a period, lately.
     wants: f64,
+    /// What it would like to hold.
+    target: u32,
     /// Whether the last exchange was answered.
     is_heard: bool,
     lease_ends: Instant,
     is_alone: bool,
+    /// The most processes of which the store had heard, in its answers in this memory and the one before.
+    instances: [u32; 2],
+    /// When this memory began.
+    remembers: Instant,
     /// What the last exchange asked for.
     asks: u32,
     /// Whether nothing of that was granted.
@@ -77,9 +83,12 @@ impl Exchanges {
             early: None,
             counted: now,
             wants: 0.0,
+            target: 1,
             is_heard: true,
             lease_ends: now.after(budget.fleet().lease),
             is_alone: false,
+            instances: [0; 2],
+            remembers: now,
             asks: 0,
             is_dry: false,
         }
@@ -89,7 +98,7 @@ impl Exchanges {
     pub fn poll(&mut self, budget: &FleetBudget, now: Instant) -> Step {
         if !self.is_alone && now >= self.lease_ends {
             self.is_alone = true;
-            budget.end_lease();
+            budget.end_lease(self.most_alone(budget));
         }
         let lease_ends = if self.is_alone {
             Instant::NEVER
@@ -125,6 +134,7 @@ impl Exchanges {
         self.is_alone = false;
         self.is_dry = self.asks > 0 && answer.granted == 0;
         self.lease_ends = now.after(budget.fleet().lease);
+        self.count_instances(budget, now, answer.instances);
         budget.lease(answer.granted, answer.instances);
     }
 
@@ -136,16 +146,38 @@ impl Exchanges {
         }
     }
 
+    /// A store that was emptied knows few at first, and not that they are few.
+    fn count_instances(&mut self, budget: &FleetBudget, now: Instant, instances: u32) {
+        if now >= self.remembers.after(budget.fleet().memory()) {
+            self.instances = [0, self.instances[0]];
+            self.remembers = now;
+        }
+        self.instances[0] = self.instances[0].max(instances);
+    }
+
+    /// What it may hold without a store: no more than it would lease, since the bucket may be full beside it, and no more than
+    /// its part of the burst.
+    fn most_alone(&self, budget: &FleetBudget) -> f64 {
+        let part = match self.instances.into_iter().max() {
+            None | Some(0) => 1.0,
+            Some(instances) => budget.fleet().ratio().burst / f64::from(instances),
+        };
+        part.min(self.target.into())
+    }
+
     fn begin(&mut self, budget: &FleetBudget, now: Instant) -> Exchange {
         let period = budget.fleet().period;
-        let passed = now.since(self.counted).max(Duration::from_millis(1));
+        // A few that come at once are no rate.
+        let passed = now.since(self.counted).max(period / 2);
         let asked = budget.take_asked();
         let wants = f64::from(asked) * period.as_secs_f64() / passed.as_secs_f64();
         self.wants = wants.max(self.wants / 2.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
         let ahead = (AHEAD * self.wants) as u32;
         let target = ahead.saturating_add(1);
+        self.target = target;
         budget.wants(target);
+        budget.hold_at_most(self.most_alone(budget));
         // What is given back to a store that is not there is lost.
         let returned = if self.is_heard {
             budget.take_surplus(target.saturating_add(ahead))

@@ -243,8 +243,8 @@ impl FleetBudget {
         self.put(more);
     }
 
-    /// The lease is over.
-    pub(super) fn end_lease(&self) {
+    /// The lease is over. What is its own holds no more than this.
+    pub(super) fn end_lease(&self, most: f64) {
         let mode = match self.fleet.alone {
             Alone::Safe => Mode::Safe,
             Alone::Open => Mode::Open,
@@ -253,25 +253,31 @@ impl FleetBudget {
         if mode != Mode::Open {
             let held = self.take_surplus(0);
             if mode == Mode::Safe {
-                self.open_own(held);
+                self.open_own(held, most);
             }
         }
         self.mode.store(mode as u32, Ordering::Release);
     }
 
-    /// The part of the fleet's budget that is its own, filled with what it holds.
-    fn open_own(&self, held: u32) {
-        let fleet = self.fleet.ratio();
-        let burst = match self.instances.load(Ordering::Relaxed) {
-            0 => 1.0,
-            instances => fleet.burst / f64::from(instances),
-        };
-        let own = Ratio {
-            burst: burst.max(1.0),
+    /// Without a store, holds no more than this from now on.
+    pub(super) fn hold_at_most(&self, most: f64) {
+        if self.mode() == Mode::Safe {
+            self.own.hold_at_most(self.own_ratio(most).held());
+        }
+    }
+
+    fn own_ratio(&self, most: f64) -> Ratio {
+        Ratio {
+            burst: most.max(1.0),
             // The clocks of retriers and of exchanges may differ.
             floor_per_second: 0.0,
-            ..fleet
-        };
+            ..self.fleet.ratio()
+        }
+    }
+
+    /// The part of the fleet's budget that is its own, filled with what it holds.
+    fn open_own(&self, held: u32, most: f64) {
+        let own = self.own_ratio(most);
         let fill = (f64::from(held) / own.held()).min(1.0);
         self.own
             .open_as(Some(Budget::Ratio(own)), fill, Instant::ZERO);
