@@ -154,6 +154,7 @@ impl Builder {
             let dial = Arc::clone(&dial);
             async move { dial.dial(Some(response_timeout)).await }
         };
+        let dial_timeout = self.reconnect.policy.attempt_timeout;
         let shared = SharedConnection::builder(self.reconnect, dial)
             .pacer(pacer.clone())
             .check(self.idle, |wire: crate::dial::Wire| async move {
@@ -168,6 +169,7 @@ impl Builder {
             pacer,
             patience: self.patience,
             response_timeout,
+            dial_timeout: dial_timeout.unwrap_or(self.patience),
         }))
     }
 }

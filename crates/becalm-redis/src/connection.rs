@@ -1,6 +1,7 @@
 //! How is a command sent over a connection that comes and goes, and when is it sent again?
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(crate) struct Core {
     pub pacer: Pacer,
     pub patience: Duration,
     pub response_timeout: Duration,
+    /// The longest time of a dial.
+    pub dial_timeout: Duration,
 }
 
 impl Connection {
@@ -87,11 +90,17 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The dial has failed.
+    /// The dial has failed, or has taken longer than its bound: the `attempt_timeout` of [`Builder::reconnect`]'s policy, or else
+    /// [`Builder::patience`].
     pub async fn dedicated(&self) -> RedisResult<Dedicated> {
         let _permit = self.core.pacer.pass().await;
-        let dialled = self.core.dialler.dial(None).await;
-        dialled.map(Dedicated::new).map_err(|(_, error)| error)
+        let dialled = self.core.dialler.dial(Some(self.core.response_timeout));
+        // Who is silent would keep the permit, and with it the dials of all who share the pacer.
+        let dialled = tokio::time::timeout(self.core.dial_timeout, dialled).await;
+        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "no connection in time");
+        let mut wire = dialled.map_err(late)?.map_err(|(_, error)| error)?;
+        wire.redis.set_response_timeout(Duration::MAX);
+        Ok(Dedicated::new(wire))
     }
 
     async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
@@ -111,10 +120,7 @@ impl Connection {
             Ok(answer) => Ok(answer),
             Err(gave_up) => match gave_up.into_error() {
                 Some(failed) => failed.into_result(),
-                None => Err(RedisError::from((
-                    ErrorKind::Client,
-                    "the command was not sent",
-                ))),
+                None => Err(RedisError::from((ErrorKind::Client, NOT_SENT))),
             },
         }
     }
@@ -151,6 +157,14 @@ impl Connection {
             }
         }
     }
+}
+
+const NOT_SENT: &str = "the command was not sent";
+
+/// Whether this is of a command that its retrier let through no more: its deadline, its breaker.
+#[cfg(feature = "streams")]
+pub(crate) fn was_not_sent(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Client && error.to_string().starts_with(NOT_SENT)
 }
 
 fn refusal() -> RedisError {
