@@ -178,7 +178,7 @@ impl Dialler {
 }
 
 /// The error of the system, which redis shares among its own: what is in an `Arc` is not found as what it is.
-fn io_error(error: &RedisError) -> Option<&io::Error> {
+pub(crate) fn io_error(error: &RedisError) -> Option<&io::Error> {
     let source = error.source()?;
     let shared = source.downcast_ref::<Arc<dyn Error + Send + Sync>>();
     let within = shared.and_then(|shared| shared.downcast_ref());
