@@ -89,11 +89,15 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The dial has failed.
+    /// The dial has failed, or has taken longer than its bound: the `attempt_timeout` of [`Builder::reconnect`]'s policy, or else
+    /// [`Builder::patience`].
     pub async fn dedicated(&self) -> RedisResult<Dedicated> {
         let _permit = self.core.pacer.pass().await;
-        let dialled = self.core.dialler.dial(None).await;
-        dialled.map(Dedicated::new).map_err(|(_, error)| error)
+        // Who is silent would keep the permit, and with it the dials of all who share the pacer.
+        let dialled = self.core.dialler.dial(Some(self.core.response_timeout));
+        let mut wire = dialled.await.map_err(|(_, error)| error)?;
+        wire.redis.set_response_timeout(Duration::MAX);
+        Ok(Dedicated::new(wire))
     }
 
     async fn send<R: Request>(&self, request: R) -> RedisResult<R::Answer> {
@@ -113,10 +117,7 @@ impl Connection {
             Ok(answer) => Ok(answer),
             Err(gave_up) => match gave_up.into_error() {
                 Some(failed) => failed.into_result(),
-                None => Err(RedisError::from((
-                    ErrorKind::Client,
-                    "the command was not sent",
-                ))),
+                None => Err(RedisError::from((ErrorKind::Client, NOT_SENT))),
             },
         }
     }
@@ -170,6 +171,14 @@ impl Connection {
             }
         }
     }
+}
+
+const NOT_SENT: &str = "the command was not sent";
+
+/// Whether this is of a command that its retrier let through no more: its deadline, its breaker.
+#[cfg(feature = "streams")]
+pub(crate) fn was_not_sent(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Client && error.to_string().starts_with(NOT_SENT)
 }
 
 fn refusal() -> RedisError {

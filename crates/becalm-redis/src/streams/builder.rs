@@ -80,7 +80,8 @@ impl Builder {
         self
     }
 
-    /// Sets the entry behind which a new group begins: `$` for what is published from now on. A group that is there goes on where it is.
+    /// Sets the entry behind which a new group begins: `$` for what is published from now on. A group that is there goes on where it is; one that is
+    /// lost while a consumer runs, by `XGROUP DESTROY` or with its server's data, begins again with all that is there.
     pub fn start(mut self, start: impl Into<String>) -> Self {
         self.start = start.into();
         self

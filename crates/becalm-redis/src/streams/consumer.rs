@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::{self, Display};
 use std::future::pending;
-use std::io;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::classify::{Class, redis as words};
 use becalm::consumer::{Consumer as Machine, Running, Settle, Take};
+use becalm::reconnect::NoConnection;
 use becalm::rng::{Random, Seed, SplitMix64};
 use becalm::time::Instant;
 use becalm::{Cancel, Classify, Failure};
@@ -18,7 +19,8 @@ use redis::{RedisError, RedisResult};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{self, sleep, sleep_until};
 
-use crate::dial::reply;
+use crate::connection::was_not_sent;
+use crate::dial::{io_error, reply};
 use crate::{Connection, Dedicated};
 
 use super::builder::Observe;
@@ -57,7 +59,8 @@ impl Consumer {
     ///
     /// # Errors
     ///
-    /// Redis refuses what no waiting mends: a login, a right, a key of another type. Messages that were taken are claimed by others.
+    /// Redis refuses what no waiting mends: a login, a right, a key of another type. Handlers that run are dropped, and messages that were
+    /// taken are claimed by others.
     pub async fn run<F, R, E>(self, stop: Cancel, handler: F) -> RedisResult<()>
     where
         F: Fn(Message) -> R,
@@ -90,9 +93,11 @@ struct Session {
     stop: Cancel,
     seed: Seed,
     began: time::Instant,
+    /// Where the group begins, if it is to be made.
+    start: String,
     handlers: JoinSet<Result<(), Failed>>,
     running: HashMap<Id, (Message, Running)>,
-    settling: JoinSet<Place>,
+    settling: JoinSet<(Place, RedisResult<()>)>,
     /// All that is this consumer's: not begun, running, being settled.
     taken: HashSet<Place>,
     /// Not begun.
@@ -115,6 +120,7 @@ impl Session {
         let now = time::Instant::now();
         Self {
             keep_at: now + of.claim_after / 3,
+            start: of.start.clone(),
             of,
             stop,
             seed: Seed::entropy(),
@@ -161,8 +167,9 @@ impl Session {
                 () = stop.cancelled(), if !is_stopping => is_stopping = true,
                 Some(ended) = self.handlers.join_next_with_id() => self.handled(ended),
                 Some(settled) = self.settling.join_next() => {
-                    if let Ok(place) = settled {
+                    if let Ok((place, settled)) = settled {
                         self.taken.remove(&place);
+                        settled?;
                     }
                 }
                 asked = done(&mut self.asking) => self.asked(asked).await?,
@@ -195,8 +202,12 @@ impl Session {
             let Some(message) = self.held.pop_front() else {
                 return;
             };
-            let (work, bound) = (handler(message.clone()), self.of.handler_timeout);
+            let bound = self.of.handler_timeout;
+            let work = catch_unwind(AssertUnwindSafe(|| handler(message.clone())));
             let task = self.handlers.spawn(async move {
+                let Ok(work) = work else {
+                    return Err(panicked());
+                };
                 let ended = match bound {
                     Some(bound) => time::timeout(bound, work).await,
                     None => Ok(work.await),
@@ -245,12 +256,14 @@ impl Session {
         let taken = match asked {
             Ok(taken) => taken,
             Err(error) if error.code() == Some("NOGROUP") => {
-                let created = self.of.store.create(&self.of.start).await;
+                let created = self.of.store.create(&self.start).await;
                 return created.or_else(|error| self.refused(error));
             }
             Err(error) => return self.refused(error),
         };
         self.refusals = 0;
+        // A group that is lost from here on has lost what was published meanwhile, unless it begins anew.
+        "0".clone_into(&mut self.start);
         if taken.messages.is_empty() {
             let left = self.claim_at.saturating_duration_since(now);
             let within = taken.due.unwrap_or(LOOK).min(LOOK).min(left);
@@ -285,10 +298,7 @@ impl Session {
     fn handled(&mut self, ended: Result<(Id, Result<(), Failed>), JoinError>) {
         let (id, ended) = match ended {
             Ok(ended) => ended,
-            Err(error) => {
-                let panicked = (Failure::transient(), "the handler panicked".to_owned());
-                (error.id(), Err(panicked))
-            }
+            Err(error) => (error.id(), Err(panicked())),
         };
         let Some((mut message, running)) = self.running.remove(&id) else {
             return;
@@ -308,7 +318,8 @@ impl Session {
             }
         };
         if let Some(observer) = &self.of.observer {
-            observer(&message, &settle);
+            // The message is decided about, whatever becomes of who is told.
+            let _ = catch_unwind(AssertUnwindSafe(|| observer(&message, &settle)));
         }
         let has_failed = true;
         let to = match settle {
@@ -345,13 +356,20 @@ impl Session {
             let mut ceiling = Duration::from_millis(50);
             // If nothing is told, another claims it, and handles it again.
             while let Err(error) = store.settle(&message, &to).await {
-                if !is_transient(&error) || stop.is_cancelled() {
+                // A group that is lost is made again, and hands out what is left of it.
+                if error.code() == Some("NOGROUP") {
+                    break;
+                }
+                if !is_transient(&error) {
+                    return (message.place, Err(error));
+                }
+                if stop.is_cancelled() {
                     break;
                 }
                 sleep(drawn(&mut random, ceiling)).await;
                 ceiling = (ceiling * 2).min(Duration::from_secs(1));
             }
-            message.place
+            (message.place, Ok(()))
         });
     }
 
@@ -389,6 +407,10 @@ impl Session {
     }
 }
 
+fn panicked() -> Failed {
+    (Failure::transient(), "the handler panicked".to_owned())
+}
+
 /// At random from nothing up to this.
 fn drawn(random: &mut SplitMix64, most: Duration) -> Duration {
     let share = f64::from((random.next_u64() >> 32) as u32) / f64::from(u32::MAX);
@@ -410,9 +432,13 @@ fn is_transient(error: &RedisError) -> bool {
     if let Some(reply) = reply(error) {
         return words::classify("EVALSHA", &reply).class != Class::Permanent;
     }
-    let source = std::error::Error::source(error);
-    let io = source.and_then(|source| source.downcast_ref::<io::Error>());
-    // Dialling was given up.
-    let is_final = io.is_some_and(|io| io.kind() == io::ErrorKind::NotConnected);
-    !is_final && (error.is_io_error() || error.is_timeout() || error.is_unrecoverable_error())
+    let none = io_error(error).and_then(|io| io.get_ref()?.downcast_ref());
+    if let Some(none) = none {
+        let none: &NoConnection<RedisError> = none;
+        return none.classify().class != Class::Permanent;
+    }
+    was_not_sent(error)
+        || error.is_io_error()
+        || error.is_timeout()
+        || error.is_unrecoverable_error()
 }

@@ -1,5 +1,6 @@
 //! What is a message, and what is known of its history?
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use becalm::consumer::Delivery;
@@ -61,7 +62,8 @@ impl Message {
         std::str::from_utf8(self.get(field)?).ok()
     }
 
-    /// All fields, as they were published.
+    /// All fields, as they were published, but those whose names begin with `becalm-`: they are of an earlier life, of which a dead letter
+    /// that was put back knows.
     pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -102,10 +104,15 @@ impl Message {
                 .unwrap_or(now),
             ..History::default()
         };
+        // A dead letter that was put back and held behind another has two: its own is the first.
+        let mut read = HashSet::new();
         while let (Some(name), Some(value)) = (values.next(), values.next()) {
             let (name, value) = (bytes(name)?, bytes(value)?);
-            if source != Source::Again || !history.read(&name, &value) {
+            if !name.starts_with(b"becalm-") {
                 fields.push((name, value));
+            } else if source == Source::Again && !read.contains(&name) {
+                history.read(&name, &value);
+                read.insert(name);
             }
         }
         let since = |then: u64| Duration::from_millis(now.saturating_sub(then));
@@ -124,8 +131,7 @@ impl Message {
 }
 
 impl History {
-    /// Whether this field is of the history, and not of the message.
-    fn read(&mut self, name: &[u8], value: &[u8]) -> bool {
+    fn read(&mut self, name: &[u8], value: &[u8]) {
         let text = String::from_utf8_lossy(value);
         match name {
             b"becalm-id" => self.id = text.into_owned(),
@@ -134,9 +140,8 @@ impl History {
             b"becalm-seen" => self.seen = text.parse().unwrap_or(self.seen),
             b"becalm-failed-at" => self.failed_at = text.parse().ok(),
             b"becalm-error" => self.error = text.into_owned(),
-            _ => return false,
+            _ => {}
         }
-        true
     }
 }
 

@@ -30,6 +30,7 @@
 //! | `orders:shipping:later` | a sorted set: messages that come back later, by when |
 //! | `orders:shipping:dead` | a stream: messages that are over, with fields `becalm-reason`, `becalm-error`, `becalm-failed`, `becalm-charged`, `becalm-id` .. |
 //! | `orders:shipping:holds`, `orders:shipping:held:*` | with [order keys](Builder::order_by): who holds which key, and who waits for it |
+//! | `orders:shipping:trimmed` | a sorted set: ids of messages that somebody trimmed out of `orders` while they are handled |
 //!
 //! A message is in one of them at any time: each move is one script.
 //!

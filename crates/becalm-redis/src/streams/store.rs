@@ -29,6 +29,7 @@ struct Keys {
     dead: String,
     holds: String,
     held: String,
+    trimmed: String,
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +73,7 @@ impl Store {
                 dead: of_group("dead"),
                 holds: of_group("holds"),
                 held: of_group("held:"),
+                trimmed: of_group("trimmed"),
                 stream,
             },
             group,
@@ -115,6 +117,7 @@ impl Store {
         let keys = &self.keys;
         let mut take = self.scripts.take.key(&keys.stream);
         take.key(&keys.again).key(&keys.later).key(&keys.holds);
+        take.key(&keys.trimmed);
         take.arg(&self.group).arg(&self.name).arg(count);
         take.arg(first as u8).arg(&self.order_field);
         take.arg(claim.map_or(0, millis)).arg(&keys.held);
@@ -143,6 +146,7 @@ impl Store {
         let mut settle = self.scripts.settle.key(from);
         settle.key(&keys.again).key(&keys.later);
         settle.key(&keys.dead).key(&keys.holds);
+        settle.key(&keys.trimmed);
         settle.arg(what).arg(&self.group).arg(&self.name);
         settle
             .arg(&message.place.id)
@@ -175,7 +179,8 @@ impl Store {
     /// Says that these are still worked on.
     pub async fn keep(self, places: Vec<Place>) -> RedisResult<()> {
         let mut keep = self.scripts.keep.key(&self.keys.stream);
-        keep.key(&self.keys.again).arg(&self.group).arg(&self.name);
+        keep.key(&self.keys.again).key(&self.keys.trimmed);
+        keep.arg(&self.group).arg(&self.name);
         for place in places {
             keep.arg(place.source as u8).arg(place.id);
         }

@@ -1,6 +1,8 @@
 //! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
 
 mod driver;
+#[cfg(feature = "streams")]
+mod faults;
 mod fleet;
 mod fleet_processes;
 mod proxy;

@@ -573,7 +573,7 @@ fn settings_that_are_refused_say_what_to_write() {
 }
 
 #[tokio::test]
-async fn a_move_that_redis_refuses_loses_nothing() {
+async fn a_move_that_redis_refuses_ends_it_and_loses_nothing() {
     let server = Server::started(&[]);
     publish(&server, 1, |_| String::new());
     let () = server
@@ -586,16 +586,17 @@ async fn a_move_that_redis_refuses_loses_nothing() {
         record.add(&message);
         async { Err(Fault(Failure::permanent())) }
     };
-    // It is claimed, and decided about again.
-    run_until(vec![builder(&server, "shipping")], fails.clone(), || {
-        seen.len() >= 2
-    })
-    .await;
-    assert_eq!(pending(&server, "shipping"), 1);
+    let consumer = builder(&server, "shipping").build().expect("valid");
+    let ended = consumer.run(Cancel::new(), fails.clone());
+    let ended = tokio::time::timeout(Duration::from_secs(10), ended).await;
+    let refused = ended.expect("it ends").expect_err("refused");
+    assert_eq!(refused.code(), Some("WRONGTYPE"));
+    assert_eq!((seen.len(), pending(&server, "shipping")), (1, 1));
     let _: u64 = server
         .plain()
         .del("orders:shipping:dead")
         .expect("it is deleted");
+    // It is claimed, and decided about again.
     let is_dead = || dead(&server, "shipping").ids.len() == 1;
     run_until(vec![builder(&server, "shipping")], fails, is_dead).await;
     assert_eq!(pending(&server, "shipping"), 0);

@@ -1,5 +1,6 @@
 -- Moves what is due back, claims what nobody works on, and takes what is next.
--- KEYS: the stream, its own of what comes back, what comes back later, who holds which order key
+-- KEYS: the stream, its own of what comes back, what comes back later, who holds which order key,
+--       what was trimmed away while somebody works on it
 -- ARGV: group, consumer, how many, which stream first (1 or 2), the field of the order key or '', idle milliseconds of a claim or 0,
 --       the prefix of the lists of held messages, delete (0 or 1)
 -- What fails in the middle of a script stays half done: so what is put somewhere is put there first, and taken away afterwards.
@@ -54,10 +55,18 @@ local function forget(id)
   end
 end
 
-for _, packed in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, count)) do
-  redis.call('XADD', KEYS[2], '*', unpack(cmsgpack.unpack(packed)))
-  redis.call('ZREM', later, packed)
+-- Comes back with whether there was memory for it.
+local function back()
+  for _, packed in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', now, 'LIMIT', 0, count)) do
+    local added = redis.pcall('XADD', KEYS[2], '*', unpack(cmsgpack.unpack(packed)))
+    local refused = type(added) == 'table' and added.err
+    if refused and string.find(refused, 'OOM', 1, true) then return false end
+    if refused then error(added) end
+    redis.call('ZREM', later, packed)
+  end
+  return true
 end
+local is_full = not back()
 
 if idle > 0 then
   for source = 1, 2 do
@@ -67,11 +76,16 @@ if idle > 0 then
       if left <= 0 then break end
       local claimed = redis.call('XAUTOCLAIM', KEYS[source], group, me, idle, cursor, 'COUNT', left)
       for _, entry in ipairs(claimed[2]) do hand(source, entry) end
-      if source == 1 and field ~= '' then
-        for _, id in ipairs(claimed[3] or {}) do forget(id) end
+      -- Its consumer may be alive, and handle it: it has as long to say so once more.
+      if source == 1 then
+        for _, id in ipairs(claimed[3] or {}) do redis.call('ZADD', KEYS[5], 'NX', now, id) end
       end
       cursor, rounds = claimed[1], rounds + 1
     until cursor == '0-0' or rounds == 100
+  end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now - idle)) do
+    if field ~= '' then forget(id) end
+    redis.call('ZREM', KEYS[5], id)
   end
 end
 
@@ -85,6 +99,9 @@ for _, source in ipairs({ first, 3 - first }) do
     rounds = rounds + 1
   end
 end
+
+-- Redis at its limit refuses the first write of a script, and none behind another: what is moved takes the room of what it was.
+if is_full then back() end
 
 local next = redis.call('ZRANGE', later, 0, 0, 'WITHSCORES')[2]
 local last = { '', '' }
