@@ -229,7 +229,7 @@ fn alone_and_well_it_saves_no_part_of_the_burst() {
 #[test]
 fn a_store_that_was_emptied_knows_few_and_that_does_not_raise_their_part() {
     let mut lone = Lone::of(hundred());
-    let memory = lone.fleet.memory().as_millis() as u64;
+    let memory = 30_000;
     let alone_after = |lone: &mut Lone, from: u64, instances: &[u32]| {
         let mut now = from;
         for instances in instances {

@@ -32,6 +32,9 @@ pub(super) fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
             cases.push(Case::All(failures, "slow, 800 ms", Trouble::None, 800));
         }
     }
+    cases.extend(
+        [("half", Trouble::Half), ("down", Trouble::Down)].map(|it| Case::Saved(it.0, it.1)),
+    );
     if quick {
         cases.retain(|case| !matches!(case, Case::All(0.5, "none" | "half" | "flushed", ..)));
     }
@@ -47,6 +50,8 @@ enum Case {
     Turned,
     /// All fail, with this share of attempts, this trouble, and this round trip in milliseconds.
     All(f64, &'static str, Trouble, u64),
+    /// All fail in the last second of this trouble, with a burst of ten seconds' share: nobody has saved one of its own.
+    Saved(&'static str, Trouble),
 }
 
 impl Case {
@@ -68,6 +73,19 @@ impl Case {
                 fleet.trouble = trouble;
                 fleet.round_trip = Duration::from_millis(round_trip);
                 all(&fleet, name, seed).into()
+            }
+            Self::Saved(name, trouble) => {
+                (fleet.failing, fleet.failures) = (1.0, 1.0);
+                fleet.trouble = trouble;
+                fleet.fails_from = fleet.during.1.saturating_sub(Duration::from_secs(1));
+                let budget = &mut fleet.fleet.budget;
+                *budget = budget.burst(fleet.load);
+                all(
+                    &fleet,
+                    &format!("{name}, with a burst of ten seconds' share"),
+                    seed,
+                )
+                .into()
             }
         }
     }

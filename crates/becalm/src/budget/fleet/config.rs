@@ -34,8 +34,8 @@ pub struct Fleet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Alone {
-    /// It retries its own share: the ratio of what it earns itself, with its part of the burst (burst / instances, at least one
-    /// token). It begins with what it holds, so that nothing is minted.
+    /// It retries its own share: the ratio of what it earns itself. It saves no more than it would lease, nor than its part of the
+    /// burst (burst / instances), but for one token; it begins with what it holds of that, so that nothing is minted.
     #[default]
     Safe,
     /// It retries without bound.
