@@ -150,7 +150,7 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
     }
 
     /// Sets the longest time of all attempts and waits. Each attempt tells the server what is left, as `statement_timeout`, and
-    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind.
+    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind. With [`Status`] half of that is kept for asking.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = Some(deadline);
         self
@@ -171,6 +171,7 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
         }
         let mut unit = Unit::new(&database.source, self.body, self.settings, key);
         while let Some(attempt) = call.next().await {
+            unit.has_left(attempt.remaining());
             let mut conflicts = database.conflicts.owned_call().operation(operation);
             if let Some(longest) = attempt.timeout() {
                 let own = database.conflicts.policy().deadline;
