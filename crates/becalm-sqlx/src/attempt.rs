@@ -172,8 +172,7 @@ where
 
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
         let connection = self.source.connection().await?;
-        let begin = self.settings
-            .begin(left(end), self.key, self.is_in_doubt);
+        let begin = self.settings.begin(left(end), self.key, self.is_in_doubt);
         Open::begin(connection, begin).await
     }
 

@@ -100,7 +100,8 @@ impl Default for Marker {
 
 /// As the value of a time-out of the server: zero would mean no limit, and the greatest is that of the setting's type.
 pub(crate) fn millis(time: Duration) -> u128 {
-    time.as_millis().clamp(1, u128::from(i32::MAX.unsigned_abs()))
+    time.as_millis()
+        .clamp(1, u128::from(i32::MAX.unsigned_abs()))
 }
 
 fn quoted(name: &str) -> String {

@@ -344,7 +344,11 @@ async fn an_attempt_timeout_of_outages_cuts_the_attempt_and_the_next_follows() {
                     *attempts += 1;
                     *attempts == 1
                 };
-                let sleep = if is_first { "SELECT pg_sleep(600)" } else { "SELECT 1" };
+                let sleep = if is_first {
+                    "SELECT pg_sleep(600)"
+                } else {
+                    "SELECT 1"
+                };
                 tx.execute(sleep).await.map(drop)
             }
         });
@@ -369,7 +373,11 @@ async fn a_connection_to_a_server_that_takes_no_writes_serves_no_repetition() {
         let read = shop.transaction(body).read_only();
         read.await.expect_err("it only reads");
         let ask = sqlx::query_scalar::<_, String>("SHOW default_transaction_read_only");
-        assert_eq!(ask.fetch_one(&pool).await.expect("a setting"), "on", "it was kept");
+        assert_eq!(
+            ask.fetch_one(&pool).await.expect("a setting"),
+            "on",
+            "it was kept"
+        );
         shop.transaction(body).await.expect("over a new connection");
         assert_eq!(done(&server).await, ["written"]);
     })
