@@ -9,8 +9,10 @@ use becalm::{IdempotencyKey, Scope};
 use sqlx::Error;
 use tokio::time::{Instant, timeout_at};
 
+use crate::database::Database;
 use crate::failed::Failed;
 use crate::lent::Tx;
+use crate::limit::ServersLimit;
 use crate::open::Open;
 use crate::source::Source;
 use crate::status::{self, Fate, Ticket};
@@ -19,6 +21,7 @@ use crate::transaction::{Resolve, Settings};
 /// What is repeated: the body with all that is around it.
 pub(crate) struct Unit<'d, S, F, T> {
     source: &'d S,
+    limit: &'d ServersLimit,
     body: F,
     settings: Settings,
     key: IdempotencyKey,
@@ -44,9 +47,15 @@ where
     Fut: Future<Output = Result<T, E>>,
     E: StdError + 'static,
 {
-    pub fn new(source: &'d S, body: F, settings: Settings, key: IdempotencyKey) -> Self {
+    pub fn new(
+        database: &'d Database<S>,
+        body: F,
+        settings: Settings,
+        key: IdempotencyKey,
+    ) -> Self {
         Self {
-            source,
+            source: &database.source,
+            limit: &database.limit,
             body,
             settings,
             key,
@@ -171,8 +180,12 @@ where
     }
 
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
-        let connection = self.source.connection().await?;
-        let begin = self.settings.begin(left(end), self.key, self.is_in_doubt);
+        let mut connection = self.source.connection().await?;
+        let longest = match left(end) {
+            Some(left) => Some(self.limit.bound(&mut connection, left).await?),
+            None => None,
+        };
+        let begin = self.settings.begin(longest, self.key, self.is_in_doubt);
         Open::begin(connection, begin).await
     }
 
