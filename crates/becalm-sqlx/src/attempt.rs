@@ -5,12 +5,14 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use becalm::IdempotencyKey;
+use becalm::{IdempotencyKey, Scope};
 use sqlx::Error;
 use tokio::time::{Instant, timeout_at};
 
+use crate::database::Database;
 use crate::failed::Failed;
 use crate::lent::Tx;
+use crate::limit::ServersLimit;
 use crate::open::Open;
 use crate::source::Source;
 use crate::status::{self, Fate, Ticket};
@@ -19,11 +21,14 @@ use crate::transaction::{Resolve, Settings};
 /// What is repeated: the body with all that is around it.
 pub(crate) struct Unit<'d, S, F, T> {
     source: &'d S,
+    limit: &'d ServersLimit,
     body: F,
     settings: Settings,
     key: IdempotencyKey,
     /// What the body returned whose `COMMIT` was sent last: the value of the call, should that turn out committed.
     sent: Option<T>,
+    /// When the call ends, whatever its attempts may take.
+    deadline: Option<Instant>,
     /// Whether the answer to that `COMMIT` was lost, and nothing is known since.
     is_in_doubt: bool,
 }
@@ -42,15 +47,27 @@ where
     Fut: Future<Output = Result<T, E>>,
     E: StdError + 'static,
 {
-    pub fn new(source: &'d S, body: F, settings: Settings, key: IdempotencyKey) -> Self {
+    pub fn new(
+        database: &'d Database<S>,
+        body: F,
+        settings: Settings,
+        key: IdempotencyKey,
+    ) -> Self {
         Self {
-            source,
+            source: &database.source,
+            limit: &database.limit,
             body,
             settings,
             key,
             sent: None,
+            deadline: None,
             is_in_doubt: false,
         }
+    }
+
+    /// Sets how much time the call has left.
+    pub fn has_left(&mut self, left: Option<Duration>) {
+        self.deadline = left.and_then(|left| Instant::now().checked_add(left));
     }
 
     /// What it means that the time of an attempt ended before its `COMMIT`.
@@ -78,13 +95,17 @@ where
         let now = Instant::now();
         let end = longest.and_then(|longest| now.checked_add(longest));
         // The rest is for COMMIT: only before it a time-out proves that nothing was done.
-        let last = longest.and_then(|longest| now.checked_add(longest.mul_f64(0.95)));
+        let part = |part| longest.and_then(|longest| now.checked_add(longest.mul_f64(part)));
+        let last = part(0.95);
+        // And who asks what has become of it wants some time for that.
+        let asks = matches!(self.settings.resolve, Resolve::Status(_));
+        let answered = if asks { part(0.975) } else { end };
         let ready = match within(last, self.up_to_commit(end)).await {
             Some(ready) => ready?,
             None => return Err(self.timed_out()),
         };
         if let Ready::Commit(open, ticket) = ready {
-            let error = match within(end, open.commit()).await {
+            let error = match within(answered, open.commit()).await {
                 Some(Ok(())) => return self.committed(),
                 Some(Err(error)) => error,
                 None => Error::Io(io::ErrorKind::TimedOut.into()),
@@ -93,7 +114,7 @@ where
                 Failed::InDoubt(error) => error,
                 refused => return Err(refused),
             };
-            match fate(self.source, &self.settings, ticket, end).await {
+            match fate(self.source, &self.settings, ticket, self.deadline).await {
                 Fate::Committed => (),
                 Fate::RolledBack => return Err(Failed::Commit(error)),
                 Fate::Unknown => {
@@ -159,8 +180,12 @@ where
     }
 
     async fn begin(&mut self, end: Option<Instant>) -> Result<Open<S::Connection>, Error> {
-        let connection = self.source.connection().await?;
-        let begin = self.settings.begin(left(end), self.key, self.is_in_doubt);
+        let mut connection = self.source.connection().await?;
+        let longest = match left(end) {
+            Some(left) => Some(self.limit.bound(&mut connection, left).await?),
+            None => None,
+        };
+        let begin = self.settings.begin(longest, self.key, self.is_in_doubt);
         Open::begin(connection, begin).await
     }
 
@@ -185,11 +210,13 @@ async fn fate<S: Source>(
     source: &S,
     settings: &Settings,
     ticket: Option<Ticket>,
-    end: Option<Instant>,
+    deadline: Option<Instant>,
 ) -> Fate {
     match (&settings.resolve, ticket) {
         (Resolve::Status(status), Some(ticket)) => {
-            status::fate(source, &ticket, *status, left(end)).await
+            let fate = status::fate(source, &ticket, *status, left(deadline));
+            // An attempt timeout is for what is repeated.
+            Scope::NONE.wrap(fate).await
         }
         _ => Fate::Unknown,
     }

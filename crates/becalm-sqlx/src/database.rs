@@ -6,6 +6,7 @@ use std::time::Duration;
 use becalm::{Policy, Retrier, preset::Preset};
 
 use crate::lent::Tx;
+use crate::limit::ServersLimit;
 use crate::source::Source;
 use crate::transaction::{Isolation, Resolve, Settings, Transaction};
 
@@ -17,6 +18,7 @@ pub struct Database<S> {
     pub(crate) source: S,
     pub(crate) outages: Retrier,
     pub(crate) conflicts: Retrier,
+    pub(crate) limit: ServersLimit,
     settings: Settings,
 }
 
@@ -128,6 +130,7 @@ impl<S: Source> Builder<S> {
             conflicts: self
                 .conflicts
                 .unwrap_or_else(|| named(conflicts(), "postgres, conflicts")),
+            limit: ServersLimit::default(),
             settings: self.settings,
         }
     }

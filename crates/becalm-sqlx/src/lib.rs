@@ -50,6 +50,7 @@ mod attempt;
 mod database;
 mod failed;
 mod lent;
+mod limit;
 mod marker;
 mod open;
 #[cfg(feature = "pool")]

@@ -25,7 +25,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Asks for up to 15 s, or as long as the call's deadline leaves.
+    /// Asks for up to 15 s, or as long as the call's deadline leaves. An attempt timeout takes nothing from that.
     pub const fn new() -> Self {
         Self {
             patience: Duration::from_secs(15),

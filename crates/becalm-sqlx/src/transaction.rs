@@ -149,8 +149,9 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
         self
     }
 
-    /// Sets the longest time of all attempts and waits. Each attempt tells the server what is left, as `statement_timeout`, and
-    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind.
+    /// Sets the longest time of all attempts and waits. Each attempt tells the server what is left, as `statement_timeout`, unless the
+    /// server, database or role have a shorter one (asked once, by the first that has a deadline), and
+    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind. With [`Status`] half of that is kept for asking.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = Some(deadline);
         self
@@ -169,8 +170,9 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
         if let Some(deadline) = self.settings.deadline {
             call = call.deadline(deadline);
         }
-        let mut unit = Unit::new(&database.source, self.body, self.settings, key);
+        let mut unit = Unit::new(database, self.body, self.settings, key);
         while let Some(attempt) = call.next().await {
+            unit.has_left(attempt.remaining());
             let mut conflicts = database.conflicts.owned_call().operation(operation);
             if let Some(longest) = attempt.timeout() {
                 let own = database.conflicts.policy().deadline;

@@ -383,3 +383,30 @@ async fn a_connection_to_a_server_that_takes_no_writes_serves_no_repetition() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_deadline_does_not_lengthen_the_limit_of_the_role() {
+    let Some((server, _)) = shop().await else {
+        return;
+    };
+    within(async {
+        let limit = "ALTER ROLE shop SET statement_timeout = '5s'";
+        run(&server, &[limit]).await;
+        let shop = Database::new(server.pool(1).await);
+        let settings = |mut tx: Tx| async move {
+            // Refused after a question in the transaction.
+            tx.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+                .await?;
+            let ask = "SELECT setting::bigint FROM pg_settings WHERE name = 'statement_timeout'";
+            sqlx::query_scalar::<_, i64>(ask).fetch_one(&mut *tx).await
+        };
+        for (deadline, longest) in [(40, 5000), (40, 5000), (2, 1999)] {
+            let set = shop
+                .transaction(settings)
+                .deadline(Duration::from_secs(deadline));
+            let set = set.await.expect("settings");
+            assert!(set <= longest && set > longest / 2, "{set}");
+        }
+    })
+    .await;
+}

@@ -4,7 +4,7 @@ use std::future::IntoFuture;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use becalm::StopReason;
+use becalm::{Policy, StopReason};
 use becalm_sqlx::{Database, Failed, Marker, Resolve, Status};
 use sqlx::{PgConnection, PgPool};
 
@@ -183,6 +183,24 @@ async fn the_status_tells_what_was_committed_and_what_was_not() {
         assert_eq!(gave_up.reason(), StopReason::NotIdempotent, "{gave_up}");
         blind.proxy.lose_commits(1);
         assert_eq!(blind.write(Status::new()).await.expect("it is done"), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_attempt_timeout_takes_no_time_from_the_question_for_the_status() {
+    let Some(shop) = shop().await else { return };
+    within(async {
+        let outages = Policy::default().attempt_timeout(Duration::from_millis(400));
+        let database = Database::builder(shop.database.source().clone());
+        let database = database.outages(outages.retrier().expect("a policy"));
+        let shop = Shop {
+            database: database.build(),
+            ..shop
+        };
+        shop.proxy.stall_answers(1);
+        assert_eq!(shop.write(Status::new()).await.expect("it is done"), 1);
+        assert_eq!(shop.done().await, [1]);
     })
     .await;
 }

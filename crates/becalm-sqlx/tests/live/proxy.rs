@@ -14,6 +14,8 @@ struct State {
     /// How many times `COMMIT` is yet to be lost before it arrives.
     commits: AtomicU32,
     swallows: AtomicBool,
+    /// Whether the connection of a lost answer stays open, and silent.
+    stalls: AtomicBool,
     /// Whether the server's side of a connection stays open whose client's has ended.
     leaves_open: AtomicBool,
     /// Whether nothing comes through once something was lost.
@@ -56,6 +58,12 @@ impl Proxy {
     /// The answers to the next so many `COMMIT`s do not come through, and their connections end.
     pub fn lose_answers(&self, commits: u32) {
         self.state.answers.store(commits, Ordering::SeqCst);
+    }
+
+    /// The same, and their connections do not end.
+    pub fn stall_answers(&self, commits: u32) {
+        self.state.stalls.store(true, Ordering::SeqCst);
+        self.lose_answers(commits);
     }
 
     /// The next so many `COMMIT`s do not arrive, and their connections end.
@@ -133,6 +141,9 @@ async fn pass(client: TcpStream, server: u16, state: Arc<State>) {
         while let Ok(read @ 1..) = from_server.read(&mut piece).await {
             if loses_answer.load(Ordering::SeqCst) {
                 state.hold();
+                if state.stalls.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
                 break;
             }
             if !state.swallows.load(Ordering::SeqCst)
