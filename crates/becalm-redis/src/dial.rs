@@ -95,7 +95,7 @@ impl Drop for Driver {
 pub(crate) type Dialled = Result<Wire, (Failure, RedisError)>;
 
 impl Dialler {
-    /// Connects, logs in, and asks whether the server is there. It ends in time, whoever does not answer: everybody waits for it.
+    /// Connects, logs in, and asks whether the server is there. It ends in time, also where nobody answers: everybody waits for it.
     pub async fn dial(&self, response_timeout: Option<Duration>) -> Dialled {
         let renew = self.login_was_refused.swap(false, Ordering::Relaxed);
         let attempt = self.attempt(renew, response_timeout);

@@ -185,7 +185,7 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
             // Without an error there was no time to begin.
             let failed = failed.unwrap_or_else(|| unit.timed_out());
             let failure = if failed.is_conflict() {
-                Failure::permanent().unsent() // attempts enough, and whoever is in the way is no outage
+                Failure::permanent().unsent() // attempts enough, and a transaction in the way is no outage
             } else {
                 failed.failure()
             };

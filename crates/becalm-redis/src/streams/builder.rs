@@ -106,7 +106,7 @@ impl Builder {
         self
     }
 
-    /// Tells what becomes of each message, with [`Message::last_error`], when it is decided: for logs and counts.
+    /// Tells what is decided about each message, with [`Message::last_error`]: for logs and counts.
     pub fn observe(mut self, observer: impl Fn(&Message, &Settle) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self

@@ -318,7 +318,7 @@ impl Session {
             }
         };
         if let Some(observer) = &self.of.observer {
-            // The message is decided about, whatever becomes of who is told.
+            // The message is decided about, even if who is told of it panics.
             let _ = catch_unwind(AssertUnwindSafe(|| observer(&message, &settle)));
         }
         let has_failed = true;

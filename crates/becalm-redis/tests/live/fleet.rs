@@ -1,4 +1,4 @@
-//! Does Redis keep the budget of a fleet by the rule, whatever becomes of it?
+//! Does Redis keep the budget of a fleet by the rule, whatever happens to it?
 
 use std::sync::Arc;
 use std::time::Duration;

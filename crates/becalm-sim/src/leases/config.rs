@@ -1,4 +1,4 @@
-//! Which processes are there, what fails, and what becomes of their store?
+//! Which processes are there, what fails, and what happens to their store?
 
 use std::fmt;
 use std::time::Duration;

@@ -28,7 +28,7 @@ pub(super) struct Dialler<D> {
     pub patience: Duration,
 }
 
-/// Where the pool stands between two dials. It outlives whoever dialled, so that a caller who leaves takes no wait with it.
+/// Where the pool stands between two dials. It outlives the caller who dialled, so that a caller who leaves takes no wait with it.
 #[derive(Debug)]
 struct Turn {
     position: Position,

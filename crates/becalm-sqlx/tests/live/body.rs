@@ -1,4 +1,4 @@
-//! Does a body get its handle in every form that people write, and what becomes of one that goes astray?
+//! Does a body get its handle in every form that people write, and what happens to one that goes astray?
 
 use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};

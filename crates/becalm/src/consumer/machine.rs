@@ -1,4 +1,4 @@
-//! Where does one consumer stand, and what becomes of what it handles?
+//! Where does one consumer stand, and what happens to what it handles?
 //!
 //! The pause is a [circuit breaker](crate::breaker) over the handlers: closed, it takes any number; open, none; half-open, one. What a
 //! failure says about its message is decided here, when to come back by the [policy](crate::Policy).

@@ -1,4 +1,4 @@
-//! What becomes of a message that a handler has failed on?
+//! What is done with a message that a handler has failed on?
 //!
 //! A queue outlives the outage of what its handlers call; its messages must, too. A consumer that counts attempts for each message
 //! alone has used all of them before the dependency is back, and the dead letters fill with messages that nothing is wrong with. So

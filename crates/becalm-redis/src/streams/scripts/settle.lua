@@ -7,7 +7,7 @@
 local what, group, id, list, key = ARGV[1], ARGV[2], ARGV[4], ARGV[6], ARGV[7]
 local pending = redis.call('XPENDING', KEYS[1], group, id, id, 1)[1]
 local trimmed = not pending and KEYS[1] ~= KEYS[2] and redis.call('ZSCORE', KEYS[6], id)
--- What is done is done, whoever has it now. What has failed is the affair of who has it.
+-- What is done is done, also where another has it now. What has failed is the affair of who has it.
 if not pending and not trimmed or what ~= 'ack' and pending and pending[2] ~= ARGV[3] then return 0 end
 local own = ARGV[11]
 -- What fails in the middle of a script stays half done: so what is put somewhere is put there first, and taken away afterwards.
