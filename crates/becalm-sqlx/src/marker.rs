@@ -78,7 +78,7 @@ impl Marker {
         format!("INSERT INTO {} (key) VALUES ('{key}')", self.table)
     }
 
-    /// The same for a repetition, which may have to wait for the row of the attempt before.
+    /// The row of a repetition, which may have to wait for that of the attempt before.
     pub(crate) fn insert_again(&self, key: IdempotencyKey) -> String {
         // The setting of the body is put away meanwhile. Zero is no limit, and so is nothing for `least`.
         format!(

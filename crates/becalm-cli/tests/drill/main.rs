@@ -299,6 +299,18 @@ fn listening(process: u32) -> Vec<u16> {
 /// Long enough for any machine, short enough to end a hanging test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What is found as soon as it is this many, or when it takes too long.
+fn awaited<T>(count: usize, find: impl Fn() -> Vec<T>) -> Vec<T> {
+    let began = Instant::now();
+    loop {
+        let found = find();
+        if found.len() >= count || began.elapsed() > PATIENCE {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Waits for the child; kills it when it takes too long.
 fn wait(mut child: Child) -> Output {
     let began = Instant::now();
@@ -321,12 +333,7 @@ fn an_interrupted_drill_leaves_no_listener_and_no_file() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    let mut ports = Vec::new();
-    while ports.len() < 6 && began.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(5));
-        ports = listening(child.id());
-    }
+    let ports = awaited(6, || listening(child.id()));
     assert_eq!(ports.len(), 6, "a service for each policy");
     let id = i32::try_from(child.id()).unwrap();
     kill(Pid::from_raw(id), Signal::SIGINT).unwrap();

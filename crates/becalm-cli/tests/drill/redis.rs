@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::ws::children;
-use super::{PATIENCE, drill, number, text, wait};
+use super::{PATIENCE, awaited, drill, number, text, wait};
 
 /// Two processes, for a few seconds.
 const SHORT: [&str; 17] = [
@@ -119,14 +119,12 @@ fn no_server_and_no_client_outlives_a_drill_that_is_ended_or_killed() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let began = Instant::now();
         // A shell, its server, and two processes of clients.
-        let mut started = Vec::new();
-        while started.len() < 4 && began.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(5));
-            started = children(child.id());
+        let started = awaited(4, || {
+            let mut started = children(child.id());
             started.extend(started.clone().into_iter().flat_map(children));
-        }
+            started
+        });
         assert_eq!(started.len(), 4);
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
         let output = wait(child);

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{PATIENCE, drill, number, sum, text, wait};
+use super::{PATIENCE, awaited, drill, number, sum, text, wait};
 
 const CLIENTS: u64 = 40;
 
@@ -256,13 +256,11 @@ fn no_process_outlives_a_drill_that_is_ended_or_killed() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let began = Instant::now();
-        let mut started = Vec::new();
-        while started.len() < 2 && began.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(5));
-            started = children(child.id());
+        let started = awaited(2, || {
+            let mut started = children(child.id());
             started.retain(|it| is_of_the_drill(*it));
-        }
+            started
+        });
         assert_eq!(started.len(), 2, "a server and a process of clients");
         let id = i32::try_from(child.id()).unwrap();
         kill(Pid::from_raw(id), signal).unwrap();

@@ -1,5 +1,7 @@
 //! Does becalm-redis keep its word with a server that is killed, cut off and in trouble?
 
+#[cfg(feature = "streams")]
+mod deaths;
 mod driver;
 #[cfg(feature = "streams")]
 mod faults;

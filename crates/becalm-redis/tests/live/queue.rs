@@ -10,8 +10,9 @@ use becalm_redis::streams::Message;
 use redis::streams::{StreamAutoClaimReply, StreamPendingCountReply, StreamReadReply};
 use redis::{Commands, cmd};
 
+use crate::deaths::victim_of;
 use crate::server::Server;
-use crate::streams::{builder, consume, down, millis, number, run_until, victim_of};
+use crate::streams::{builder, consume, down, millis, number, run_until};
 
 const MESSAGES: usize = 600;
 
