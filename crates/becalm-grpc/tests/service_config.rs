@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use becalm::classify::{Class, Effect};
-use becalm::{Budget, Hedge, Hint, Jitter};
+use becalm::classify::{Class, grpc};
+use becalm::retry_on::{Cause, Methods};
+use becalm::{Budget, Hedge, Jitter};
 use becalm_grpc::service_config::{InvalidServiceConfig, ServiceConfig};
 use serde_json::{Value, json};
 
@@ -143,18 +144,19 @@ fn names_are_taken_in_any_case_and_codes_by_name_or_number() {
 fn what_is_listed_may_be_tried_again_and_nothing_else() {
     let mut policy = retry_policy();
     policy["retryableStatusCodes"] = json!(["UNAVAILABLE", "INTERNAL", "RESOURCE_EXHAUSTED"]);
-    let codes = entry(&for_all("retryPolicy", policy)).codes();
+    let entry = entry(&for_all("retryPolicy", policy));
+    let lists = entry.policy().retry_on.as_deref().expect("lists");
     for code in -1..=20 {
         let expected = match code {
             8 => Class::Throttled,
             13 | 14 => Class::Transient,
             _ => Class::Permanent,
         };
-        assert_eq!(codes.classify(code, None).class, expected, "{code}");
+        let cause = Cause::Code(u8::try_from(code).unwrap_or(u8::MAX));
+        let class = lists.class_of(&grpc::classify(code).because(cause));
+        assert_eq!(class, expected, "{code}");
     }
-    let pushed_back = codes.classify(14, Some(Hint::Stop));
-    assert_eq!(pushed_back.hint, Some(Hint::Stop));
-    assert_eq!(pushed_back.effect, Effect::Unknown);
+    assert_eq!(lists.methods, Some(Methods::Any));
 }
 
 /// One field at a time is made wrong: it is the only one that is named.

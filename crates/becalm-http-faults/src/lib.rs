@@ -8,6 +8,7 @@
 
 mod addresses;
 pub mod frames;
+pub mod listed;
 mod pieces;
 pub mod sent_once;
 mod server;

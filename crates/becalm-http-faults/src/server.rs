@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
@@ -13,6 +13,7 @@ use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -59,11 +60,15 @@ pub enum Does {
     RefuseStream,
     /// Reads it all, and never answers.
     Stall,
+    /// Answers what is no HTTP, once something has come.
+    Babble,
 }
 
 /// A request as the server saw it.
 #[derive(Debug, Clone)]
 pub struct Seen {
+    /// When its head had come.
+    pub at: Instant,
     /// Method, path, headers.
     pub head: Parts,
     /// `None` where it did not come to its end, or not yet.
@@ -167,6 +172,18 @@ impl Server {
     }
 }
 
+impl State {
+    /// Whether it babbles now, once.
+    fn babbles(&self) -> bool {
+        let mut script = self.script.lock().expect("unpoisoned");
+        let babbles = script.front() == Some(&Does::Babble);
+        if babbles {
+            script.pop_front();
+        }
+        babbles
+    }
+}
+
 async fn serve(version: Version, stream: TcpStream, state: Arc<State>) {
     {
         let mut script = state.script.lock().expect("unpoisoned");
@@ -174,6 +191,12 @@ async fn serve(version: Version, stream: TcpStream, state: Arc<State>) {
             script.pop_front();
             return;
         }
+    }
+    if state.babbles() {
+        let mut stream = stream;
+        let _ = stream.read(&mut [0; 1024]).await;
+        let _ = stream.write_all(&[b'x'; 100]).await;
+        return;
     }
     let closes = Arc::new(Notify::new());
     let told = Arc::clone(&closes);
@@ -211,7 +234,12 @@ async fn answer(
     });
     let at = {
         let mut seen = state.seen.lock().expect("unpoisoned");
-        seen.push(Seen { head, body: None });
+        let at = Instant::now();
+        seen.push(Seen {
+            at,
+            head,
+            body: None,
+        });
         seen.len() - 1
     };
     let does = if is_known {

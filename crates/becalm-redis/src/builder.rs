@@ -90,7 +90,8 @@ impl Builder {
     }
 
     /// Sets how commands are repeated: their policy, budget, observer. A policy with a deadline bounds a command with all of its
-    /// waits, and costs each some 0.5 µs; without one the default bounds each attempt.
+    /// waits, and costs each some 0.5 µs; without one the default bounds each attempt. [`RestDelays`](crate::RestDelays) finds
+    /// waits that are made for a REST API.
     pub fn commands(mut self, commands: Retrier) -> Self {
         self.commands = Some(commands);
         self

@@ -41,6 +41,7 @@ mod dial;
 mod failed;
 mod fleet_budget;
 mod gathered;
+mod rest_delays;
 #[cfg(feature = "streams")]
 pub mod streams;
 #[cfg(feature = "rustls")]
@@ -51,6 +52,7 @@ pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
 pub use fleet_budget::FleetBucket;
+pub use rest_delays::RestDelays;
 
 // The examples of the page are tested like all others.
 #[cfg(doctest)]

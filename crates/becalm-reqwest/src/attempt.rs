@@ -3,6 +3,7 @@
 
 use becalm::classify::{Effect, Verdict};
 use becalm::http::{self as semantics, Exchange};
+use becalm::retry_on::{Cause, FailureKind};
 use becalm::scope::ScopeHeader;
 use becalm::time::Sleeper;
 use becalm::{Attempt, Failure, Operation, Scope};
@@ -133,7 +134,13 @@ impl Exchanges<'_> {
 
 /// The server has answered, so that nothing in the error proves that it has not.
 fn broken_off(error: reqwest::Error) -> (Failure, Failed) {
-    (Failure::transient(), Failed::Error(error))
+    let kind = if error.is_timeout() {
+        FailureKind::TimedOut
+    } else {
+        FailureKind::Reset
+    };
+    let failure = Failure::transient().because(Cause::Kind(kind));
+    (failure, Failed::Error(error))
 }
 
 #[expect(

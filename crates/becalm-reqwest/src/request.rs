@@ -135,8 +135,9 @@ impl RequestBuilder {
 
 /// How it is repeated. What is not set is the policy's.
 impl RequestBuilder {
-    /// Declares whether the request may be repeated, and how. Default: as its method and its
-    /// `Idempotency-Key` say (RFC 9110 section 9.2.2; see [`becalm::http::operation`]).
+    /// Declares whether the request may be repeated, and how. Default: as the policy's list of
+    /// [methods](becalm::retry_on::RetryOn::methods) says, or else its method and its `Idempotency-Key` (RFC 9110
+    /// section 9.2.2; see [`becalm::http::operation`]).
     pub fn operation(mut self, operation: Operation) -> Self {
         self.operation = Some(operation);
         self
@@ -207,13 +208,17 @@ impl RequestBuilder {
             is_whole,
         } = self;
         let outgoing = request.build().map(|mut request| {
+            let retrier = shared.retriers.of(request.url().authority());
             let method = request.method().clone();
-            options.operation = declare(operation, &method, request.headers_mut());
-            Outgoing::new(request, body)
+            options.operation =
+                declare(operation, retrier.as_ref(), &method, request.headers_mut());
+            (retrier, Outgoing::new(request, body))
         });
         async move {
             match outgoing {
-                Ok(outgoing) => send(&shared, &outgoing, options, is_whole).await,
+                Ok((retrier, outgoing)) => {
+                    send(&shared, &retrier, &outgoing, options, is_whole).await
+                }
                 Err(error) => refuse(&shared, error).await,
             }
         }

@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use becalm::call::CallOptions;
 use becalm::classify::ByTrait;
 use becalm::run::{Copies, Last};
-use becalm::{Failure, GaveUp};
+use becalm::{Failure, GaveUp, Retrier};
 use reqwest::Response;
 
 use super::attempt::Exchanges;
@@ -19,11 +19,11 @@ use super::shared::Shared;
 /// Drives the call with this request.
 pub(super) async fn send(
     shared: &Shared,
+    retrier: &Retrier,
     outgoing: &Outgoing,
     options: CallOptions,
     is_whole: bool,
 ) -> Result<Response, NoAnswer> {
-    let retrier = shared.retriers.of(outgoing.request().url().authority());
     let exchanges = Exchanges {
         shared,
         sleeper: retrier.sleeper(),

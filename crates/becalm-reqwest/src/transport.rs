@@ -1,10 +1,11 @@
 //! What does an error of reqwest say about trying again?
 
 use std::error::Error;
-use std::io;
 
 use becalm::Failure;
-use becalm::classify::{Classify, connect};
+use becalm::classify::connect;
+use becalm::http::unanswered;
+use becalm::retry_on::{Cause, FailureKind};
 
 /// By its kind, and by what its chain of sources holds.
 ///
@@ -15,16 +16,30 @@ use becalm::classify::{Classify, connect};
 /// | the request is wrong (`is_builder`), too many redirects, the request's own body fails | permanent |
 /// | an IO error | what it says itself |
 /// | any other, reqwest's own time-outs among them | transient |
+///
+/// Each says what has failed, for the lists of a policy.
 pub(super) fn classify(error: &reqwest::Error) -> Failure {
     if error.is_builder() || error.is_redirect() || is_of_the_body(error) {
         Failure::permanent()
     } else if error.is_connect() {
-        let unsent = Failure::transient().unsent();
-        io_error(error).map_or(unsent, connect::classify)
+        let kind = if error.is_timeout() {
+            FailureKind::ConnectTimeout
+        } else {
+            FailureKind::Connect
+        };
+        let unsent = Failure::transient().unsent().because(Cause::Kind(kind));
+        let io_error = chain(error).find_map(|error| error.downcast_ref());
+        io_error.map_or(unsent, connect::classify)
     } else if http2::is_refused(error) {
-        Failure::transient().unsent()
+        let refused = Cause::Kind(FailureKind::RefusedStream);
+        Failure::transient().unsent().because(refused)
     } else {
-        io_error(error).map_or(Failure::transient(), Classify::classify)
+        let failure = unanswered(chain(error));
+        if error.is_timeout() {
+            failure.because(Cause::Kind(FailureKind::TimedOut))
+        } else {
+            failure
+        }
     }
 }
 
@@ -76,11 +91,7 @@ mod http2 {
     }
 }
 
-fn io_error(error: &reqwest::Error) -> Option<&io::Error> {
-    chain(error).find_map(|error| error.downcast_ref())
-}
-
-fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+fn chain(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> + Clone {
     std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| {
         error.source()
     })

@@ -2,6 +2,7 @@
 
 mod worlds;
 
+use becalm::retry_on::{FailureKind, Failures, RetryOn, Statuses};
 use becalm::{
     Budget, Bulkhead, Hedge, Operation, Policy, StopReason, Throttle, scope::Nested,
     throttle::Priority,
@@ -79,6 +80,36 @@ fn a_policy_that_is_deployed_in_part_protects_in_part() {
     // 3 of 10 clients make 3 attempts: 1.6, with a standard deviation of 0.9 %.
     let amplification = clients(&recording).amplification();
     assert!((amplification - 1.6).abs() < 0.06, "{amplification}");
+}
+
+/// A failure of a service is a 503 and what it throttles a 429; a client that gives up on an attempt has timed out.
+#[test]
+fn what_a_policy_lists_is_repeated_and_nothing_else() {
+    let lists = RetryOn::new;
+    let of_503 = || lists().statuses(Statuses::default().and(503));
+    let of_429 = || lists().statuses(Statuses::default().and(429));
+    let timeout = Failures::default().and(FailureKind::TimedOut);
+    let slow = Service::new("service", Service::UNLIMITED, constant(500));
+    for (service, lists, expected) in [
+        (broken(), of_503(), 3.0),
+        (broken(), of_429(), 1.0),
+        (broken(), lists().failures(Failures::default()), 3.0),
+        (slow.clone(), of_429(), 3.0),
+        (slow.clone(), lists().failures(timeout), 3.0),
+        (slow, lists().failures(Failures::default()), 1.0),
+    ] {
+        let policy = attempts(3, ms(1)).retry_on(lists);
+        let arrivals = Arrivals::Constant(100.0);
+        let scenario = impatient(secs(5), service, arrivals, policy, ms(100));
+        let recording = run(&scenario, 1);
+        let amplification = clients(&recording).amplification();
+        assert!(
+            (amplification / expected - 1.0).abs() < 0.1,
+            "{amplification} {expected}"
+        );
+        let is_not_listed = stopped(&recording, StopReason::NotListed) > 0;
+        assert_eq!(is_not_listed, expected < 2.0);
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl<S: Source> Database<S> {
 /// | | default |
 /// |---|---|
 /// | [`outages`](Self::outages) | full jitter from 50 ms, 4 attempts, a 10 % budget |
-/// | [`conflicts`](Self::conflicts) | the preset `contention`: full jitter from 20 ms to 1 s, 20 attempts, no budget |
+/// | [`conflicts`](Self::conflicts) | the preset `contention`: full jitter from 40 ms x 4 to 2 s, 20 attempts, no budget |
 /// | [`isolation`](Self::isolation) | the server's own, `default_transaction_isolation` |
 /// | [`resolve`](Self::resolve) | [`Resolve::Stop`] |
 /// | [`deadline`](Self::deadline) | that of `outages`: none |

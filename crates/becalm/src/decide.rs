@@ -48,6 +48,13 @@ impl Rules {
             policy,
         }
     }
+
+    /// The class of a failure by the lists of the policy, if it has any.
+    #[inline]
+    pub fn class_of(&self, failure: &Failure) -> Class {
+        let lists = self.policy.retry_on.as_ref();
+        lists.map_or(failure.class, |lists| lists.class_of(failure))
+    }
 }
 
 /// Where a call stands when an attempt has failed.
@@ -86,8 +93,11 @@ pub(crate) fn decide<R: Random + ?Sized>(
     failure: &Failure,
     random: &mut R,
 ) -> Result<Wait, StopReason> {
-    if failure.class == Class::Permanent {
-        return Err(StopReason::Permanent);
+    if rules.class_of(failure) == Class::Permanent {
+        return Err(match failure.class {
+            Class::Permanent => StopReason::Permanent,
+            _ => StopReason::NotListed,
+        });
     }
     if failure.hint == Some(Hint::Stop) || at.forbidden_below {
         return Err(StopReason::DoNotRetry);

@@ -79,6 +79,7 @@ pub mod preset;
 pub mod rate;
 mod reasons;
 pub mod reconnect;
+pub mod retry_on;
 pub mod rng;
 #[cfg(feature = "std")]
 pub mod run;

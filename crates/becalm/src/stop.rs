@@ -12,6 +12,8 @@ names! {
     StopReason: "stop reason";
     /// The failure is permanent.
     Permanent = "permanent", "the failure is permanent";
+    /// The policy's [`retry_on`](crate::Policy::retry_on) does not list the failure, although it may pass.
+    NotListed = "not_listed", "the policy does not list the failure in retry_on";
     /// The server said so, to this layer or to one below.
     DoNotRetry = "do_not_retry", "the server or a layer below said not to retry";
     /// The operation may have taken effect and is neither idempotent nor keyed.

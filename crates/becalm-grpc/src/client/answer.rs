@@ -2,6 +2,7 @@
 
 use becalm::classify::{Failure, Verdict};
 use becalm::http::{self as semantics, Exchange};
+use becalm::retry_on::Cause;
 use becalm::time::UnixTime;
 use becalm::{Hint, Operation};
 use bytes::Bytes;
@@ -9,8 +10,6 @@ use http::{HeaderMap, Response, StatusCode};
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
-
-use crate::service_config::Codes;
 
 const STATUS: &str = "grpc-status";
 const PUSHBACK: &str = "grpc-retry-pushback-ms";
@@ -20,7 +19,6 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// other answer has begun, and commits the call (gRFC A6).
 pub(super) fn failure<D, W: Into<UnixTime>>(
     answer: &Response<D>,
-    codes: Option<Codes>,
     wall: impl FnOnce() -> W,
 ) -> Option<Failure> {
     let (status, headers) = (answer.status(), answer.headers());
@@ -31,13 +29,16 @@ pub(super) fn failure<D, W: Into<UnixTime>>(
     let Verdict::Failure(mut failure) = semantics::verdict(status, headers, exchange, wall) else {
         return None;
     };
-    if let Some(codes) = codes {
-        failure = codes.classify(code(status, headers) as i32, failure.hint);
-    }
+    failure.cause = Some(cause(code(status, headers)));
     if !headers.contains_key(PUSHBACK) {
         failure.hint = retry_info(headers).or(failure.hint);
     }
     Some(failure)
+}
+
+/// As the lists of a policy name it.
+pub(super) fn cause(code: Code) -> Cause {
+    Cause::Code(u8::try_from(code as i32).unwrap_or_default())
 }
 
 /// The status of a failed call, of an answer without gRPC's as grpc/grpc, `doc/http-grpc-status-mapping.md`, has it.

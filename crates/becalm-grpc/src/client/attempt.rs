@@ -74,9 +74,8 @@ where
         let this = self.project();
         let mut ended = ready!(this.future.poll(context));
         if let Ok(answer) = &mut ended {
-            let codes = this.retrier.classifier().codes;
             let wall = || this.retrier.sleeper().wall();
-            if let Some(failure) = answer::failure(answer, codes, wall) {
+            if let Some(failure) = answer::failure(answer, wall) {
                 answer.extensions_mut().insert(Verdict::from(failure));
             }
         }

@@ -12,7 +12,7 @@ use tower_layer::Layer;
 use super::methods::Methods;
 use super::retry::{Method, Retry, Settings};
 use super::transport::ByStatus;
-use crate::service_config::{Codes, InvalidName, Name, ServiceConfig};
+use crate::service_config::{InvalidName, Name, ServiceConfig};
 
 /// How much of a call's messages is kept for a repetition, by default: 256 KiB, as grpc-go keeps for a call.
 const REPLAY_LIMIT: usize = 256 * 1024;
@@ -29,8 +29,9 @@ const REPLAY_LIMIT: usize = 256 * 1024;
 /// - **Which methods**: gRPC does not say which may be done twice. Without a word of yours only what was proved not to have
 ///   been sent is repeated (a refused connection, `REFUSED_STREAM`, a `GOAWAY` that names an earlier stream as the last):
 ///   `UNAVAILABLE` proves nothing. Your word is
-///   [`idempotent`](Self::idempotent), a `retryPolicy` of a [service config](Self::of_config), or
-///   [`RetryOptions`](super::RetryOptions) in the extensions of one request.
+///   [`idempotent`](Self::idempotent), a `retryPolicy` of a [service config](Self::of_config),
+///   [`RetryOptions`](super::RetryOptions) in the extensions of one request, or a policy that lists `POST`, which is the
+///   method of every call, or any ([`RetryOn::methods`](becalm::retry_on::RetryOn::methods)).
 /// - **Hints**: `grpc-retry-pushback-ms` is obeyed exactly; negative, unreadable or several, it ends the call (gRFC A6).
 ///   Without it, `google.rpc.RetryInfo` in the details of the status is the least wait.
 /// - **Every attempt** past the first carries `grpc-previous-rpc-attempts`, and each with a time limit `grpc-timeout`: the
@@ -64,7 +65,7 @@ pub struct RetryLayer {
 impl RetryLayer {
     /// A layer that repeats the calls of all methods as this retrier says: one dependency, one budget.
     pub fn new(retrier: &Retrier) -> Self {
-        Self::with(Methods::of(Some(Method::new(retrier, None, false))))
+        Self::with(Methods::of(Some(Method::new(retrier))))
     }
 
     /// A layer that repeats what a gRPC service config says, method by method. One throttle is shared by all of them, as
@@ -108,8 +109,7 @@ impl RetryLayer {
             if let Some(throttle) = &throttle {
                 builder = builder.retry_budget(Arc::clone(throttle));
             }
-            let is_repeatable = entry.policy().attempts > 1;
-            let method = Method::new(&builder.build()?, Some(entry.codes()), is_repeatable);
+            let method = Method::new(&builder.build()?);
             for name in entry.names() {
                 methods.insert(name, method.clone());
             }
@@ -155,7 +155,7 @@ impl RetryLayer {
         names: impl IntoIterator<Item = &'a str>,
         retrier: &Retrier,
     ) -> Result<Self, InvalidName> {
-        let method = Method::new(retrier, None, false);
+        let method = Method::new(retrier);
         let settings = Arc::make_mut(&mut self.settings);
         for name in names {
             settings
@@ -175,15 +175,11 @@ impl RetryLayer {
 }
 
 impl Method {
-    fn new(retrier: &Retrier, codes: Option<Codes>, is_repeatable: bool) -> Self {
-        let retrier = retrier.classify_by(ByStatus { codes });
+    fn new(retrier: &Retrier) -> Self {
+        let retrier = retrier.classify_by(ByStatus);
         // Of what comes here all was kept already.
         let layer = tower::RetryLayer::classify_by(&retrier).replay_limit(usize::MAX);
-        Self {
-            retrier,
-            layer,
-            is_repeatable,
-        }
+        Self { retrier, layer }
     }
 }
 

@@ -43,8 +43,6 @@ pub(super) struct Settings {
 pub(super) struct Method {
     pub retrier: Retrier<ByStatus>,
     pub layer: tower::RetryLayer<ByStatus>,
-    /// Its owner says that it may be repeated.
-    pub is_repeatable: bool,
 }
 
 impl<S> Retry<S> {
@@ -58,7 +56,7 @@ impl Settings {
     fn options(&self, method: &Method, head: &Parts) -> RetryOptions {
         let own = head.extensions.get::<RetryOptions>().copied();
         let mut options = own.unwrap_or_default();
-        if method.is_repeatable || self.idempotent.get(head.uri.path()).is_some() {
+        if self.idempotent.get(head.uri.path()).is_some() {
             options = options.or_operation(Operation::Idempotent);
         }
         match grpc_timeout(&head.headers) {

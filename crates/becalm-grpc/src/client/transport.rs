@@ -3,12 +3,13 @@
 use std::error::Error;
 
 use becalm::classify::{Classifier, Effect, Failure, grpc};
+use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Attempt, classify::connect};
 use becalm_tower::client::Transport;
 use h2::Reason;
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
-use crate::service_config::Codes;
+use super::answer::cause;
 
 /// Classifies the errors of a channel, which are those of calls that got no answer.
 ///
@@ -18,28 +19,28 @@ use crate::service_config::Codes;
 /// - Any other is transient and may have taken effect: `UNAVAILABLE` alone is no proof.
 /// - A [`Status`] in the chain of sources, as interceptors leave it, is what its code says ([`grpc::classify`]).
 ///
-/// With the codes of a service config, what is not unsent may be tried again if its [status](tonic::Code) is listed: of a
-/// stream that was reset as gRPC over HTTP/2 maps it, of a time-out `DEADLINE_EXCEEDED`, of anything else `UNAVAILABLE`.
+/// Where a policy lists codes ([`RetryOn::codes`](becalm::retry_on::RetryOn::codes)), what is not unsent has the
+/// [status](tonic::Code) that gRPC gives it: of a stream that was reset as gRPC over HTTP/2 maps it, of a time-out
+/// `DEADLINE_EXCEEDED`, of anything else `UNAVAILABLE`.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ByStatus {
-    pub(super) codes: Option<Codes>,
-}
+pub struct ByStatus;
 
 impl<E: Error + 'static> Classifier<E> for ByStatus {
     fn classify(&self, attempt: Attempt, error: &E) -> Failure {
         let known = if let Some(ConnectError(below)) = find(error) {
             let unsent = Failure::transient().unsent();
+            let unsent = unsent.because(Cause::Kind(FailureKind::Connect));
             find(&**below).map_or(unsent, connect::classify)
         } else if let Some(status) = find::<Status>(error) {
-            grpc::classify(status.code() as i32)
+            let code = status.code();
+            grpc::classify(code as i32).because(cause(code))
         } else {
             Transport.classify(attempt, error)
         };
-        match self.codes {
-            Some(codes) if known.effect == Effect::Unknown => {
-                codes.classify(code(error) as i32, known.hint)
-            }
-            _ => known,
+        if known.effect == Effect::Unsent {
+            known
+        } else {
+            known.because(cause(code(error)))
         }
     }
 }

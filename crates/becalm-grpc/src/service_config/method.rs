@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use becalm::retry_on::Codes;
 use becalm::{Budget, Policy};
 
-use super::codes::Codes;
 use super::field::{Field, seconds};
 use super::invalid::Fault;
 use super::policies;
@@ -15,7 +15,6 @@ use super::policies;
 pub struct MethodConfig {
     names: Vec<Name>,
     policy: Policy,
-    codes: Codes,
 }
 
 /// Methods that an entry is for.
@@ -81,16 +80,18 @@ impl MethodConfig {
         &self.names
     }
 
-    /// Attempts and waits, or copies; the `timeout` is its deadline, and the channel's throttle its budget. Of one attempt
-    /// where nothing is retried or hedged.
+    /// Attempts and waits, or copies, and [what is repeated](Self::codes); the `timeout` is its deadline, and the channel's
+    /// throttle its budget. Of one attempt where nothing is retried or hedged.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// What may be tried again: `retryableStatusCodes`, or `nonFatalStatusCodes` of a hedging policy.
-    /// [`Codes::classify`] says what they mean.
+    /// What may be tried again: `retryableStatusCodes`, or `nonFatalStatusCodes` of a hedging policy. The policy
+    /// lists them ([`RetryOn::codes`](becalm::retry_on::RetryOn::codes)), for any method of HTTP: who configures
+    /// retries declares that the calls may be done twice.
     pub fn codes(&self) -> Codes {
-        self.codes
+        let lists = self.policy.retry_on.as_deref();
+        lists.and_then(|lists| lists.codes).unwrap_or_default()
     }
 }
 
@@ -104,7 +105,7 @@ pub(super) fn read(
     let names = names(field, faults);
     let retry = field.get("retryPolicy");
     let hedging = field.get("hedgingPolicy");
-    let (policy, codes) = match (&retry, &hedging) {
+    let policy = match (&retry, &hedging) {
         (Some(_), Some(hedging)) => {
             let sentence =
                 "stands beside retryPolicy; a method is retried or hedged, so leave one out";
@@ -113,7 +114,7 @@ pub(super) fn read(
         }
         (Some(retry), None) => policies::retry(retry, faults),
         (None, Some(hedging)) => policies::hedging(hedging, faults),
-        (None, None) => Some((policies::once(), Codes::default())),
+        (None, None) => Some(policies::once()),
     }?;
     let mut policy = policy.budget(throttling);
     if let Some(timeout) = field.get("timeout") {
@@ -129,11 +130,7 @@ pub(super) fn read(
             format!("says what no policy can: {invalid}"),
         ));
     }
-    Some(MethodConfig {
-        names,
-        policy,
-        codes,
-    })
+    Some(MethodConfig { names, policy })
 }
 
 /// An entry without names is for nothing.

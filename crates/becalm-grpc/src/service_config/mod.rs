@@ -31,13 +31,12 @@
 //! # Ok::<(), becalm_grpc::service_config::InvalidServiceConfig>(())
 //! ```
 
-mod codes;
 mod field;
 mod invalid;
 mod method;
 mod policies;
 
-pub use codes::Codes;
+pub use becalm::retry_on::Codes;
 pub use invalid::{Fault, InvalidServiceConfig};
 pub use method::{InvalidName, MethodConfig, Name};
 

@@ -3,11 +3,11 @@
 //! The rules are gRFC A6's, *Integration with Service Config*, and those of `service_config.proto`.
 
 use becalm::hint::HintMode;
+use becalm::retry_on::{Codes, Methods, RetryOn};
 use becalm::{Budget, Hedge, Jitter, Policy};
 use std::time::Duration;
 
 use super::MOST_ATTEMPTS;
-use super::codes::Codes;
 use super::field::Field;
 use super::invalid::Fault;
 
@@ -25,7 +25,7 @@ pub(super) fn once() -> Policy {
         .max_hint(ANY_PUSHBACK)
 }
 
-pub(super) fn retry(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<(Policy, Codes)> {
+pub(super) fn retry(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<Policy> {
     field.object(faults)?;
     let attempts = attempts(field, faults);
     let mut span = |name| field.required(name, faults)?.span(faults);
@@ -47,12 +47,17 @@ pub(super) fn retry(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<(Polic
         .jitter(Jitter::Proportional(JITTER))
         .hint(HintMode::Honor)
         .max_hint(ANY_PUSHBACK);
-    Some((policy, codes?))
+    Some(policy.retry_on(of_codes(codes?)))
+}
+
+/// Who configures retries declares that the calls, each a POST, may be done twice.
+fn of_codes(codes: Codes) -> RetryOn {
+    RetryOn::new().methods(Methods::Any).codes(codes)
 }
 
 /// A copy after each `hedgingDelay`, and the next one at once where one has failed with a code that is not
 /// fatal.
-pub(super) fn hedging(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<(Policy, Codes)> {
+pub(super) fn hedging(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<Policy> {
     field.object(faults)?;
     let attempts = attempts(field, faults);
     let delay = match field.get("hedgingDelay") {
@@ -65,7 +70,8 @@ pub(super) fn hedging(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<(Pol
         .map_or_else(|| Some(Codes::default()), |list| codes(&list, faults));
     let attempts = attempts?;
     let hedge = Hedge::after(delay?).copies(attempts - 1);
-    Some((once().attempts(attempts).hedge(hedge), codes?))
+    let policy = once().attempts(attempts).hedge(hedge);
+    Some(policy.retry_on(of_codes(codes?)))
 }
 
 pub(super) fn throttling(field: &Field<'_>, faults: &mut Vec<Fault>) -> Option<Budget> {
@@ -132,7 +138,7 @@ fn codes(list: &Field<'_>, faults: &mut Vec<Fault>) -> Option<Codes> {
             None => field.as_whole().and_then(|code| code.try_into().ok()),
         };
         match code {
-            Some(code @ 1..=16) => codes.insert(code),
+            Some(code @ 1..=16) => codes = codes.and(code),
             Some(0) => field.refuse("a code that means failure", faults),
             _ => field.refuse(
                 "a status code of gRPC, by its name or its number up to 16",

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use becalm::retry_on::{Codes, Methods, RetryOn};
 use becalm::{Operation, StopReason};
 use becalm_grpc::client::{RetryLayer, RetryOptions};
 use becalm_tower::client::{NoAnswer, ScopeLayer};
@@ -32,6 +33,11 @@ async fn seen(layer: &RetryLayer, code: i32, pushback: &[&str]) -> usize {
     server.seen().len()
 }
 
+/// Lists of a policy's own.
+fn internal() -> RetryOn {
+    RetryOn::new().codes(Codes::default().and(13))
+}
+
 #[tokio::test]
 async fn each_status_is_repeated_as_often_as_it_may() {
     let layers = [
@@ -39,15 +45,18 @@ async fn each_status_is_repeated_as_often_as_it_may() {
         idempotent(policy()),
         configured(&["UNAVAILABLE"]),
         configured(&["INTERNAL", "UNKNOWN"]),
+        unknown(policy().retry_on(internal().methods(Methods::of(["POST"])))),
+        unknown(policy().retry_on(internal())),
     ];
     for code in 1..=16 {
         // By columns as above. ABORTED was rolled back.
         let expected = match code {
-            14 => [1, 3, 3, 1],
-            4 | 8 => [1, 3, 1, 1],
-            10 => [3, 3, 1, 1],
-            2 | 13 => [1, 1, 1, 3],
-            _ => [1, 1, 1, 1],
+            14 => [1, 3, 3, 1, 1, 1],
+            4 | 8 => [1, 3, 1, 1, 1, 1],
+            10 => [3, 3, 1, 1, 1, 1],
+            2 => [1, 1, 1, 3, 1, 1],
+            13 => [1, 1, 1, 3, 3, 1],
+            _ => [1, 1, 1, 1, 1, 1],
         };
         for (layer, expected) in layers.iter().zip(expected) {
             assert_eq!(

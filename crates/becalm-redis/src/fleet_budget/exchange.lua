@@ -2,9 +2,9 @@
 -- order of operations, so that both come to the same number.
 local bucket, known, silent = KEYS[1], KEYS[2], KEYS[3]
 local instance, sequence = ARGV[1], tonumber(ARGV[2])
-local earned, returned, ask = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local ratio, burst, floor = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local part, memory = tonumber(ARGV[9]), tonumber(ARGV[10])
+local earned, returned, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local ask, ratio, burst = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local floor, part, memory = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -36,7 +36,9 @@ end
 if last and sequence < last then
   granted = 0 -- overtaken
 elseif not (last and sequence == last) then
-  tokens = math.min(tokens + ratio * earned + returned, burst)
+  -- What it keeps is as if it came back and were granted anew, but for its one.
+  local most = math.max(burst - math.max(held - 1, 0), 0)
+  tokens = math.min(tokens + ratio * earned + returned, most)
   granted = math.floor(math.min(math.max(part * tokens, 1), math.max(tokens, 0)))
   granted = math.min(ask, granted)
   tokens = tokens - granted

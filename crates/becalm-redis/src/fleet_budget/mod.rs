@@ -72,6 +72,7 @@ impl FleetBucket {
         command
             .arg(exchange.earned)
             .arg(exchange.returned)
+            .arg(exchange.held)
             .arg(exchange.ask);
         command
             .arg(ratio.ratio)

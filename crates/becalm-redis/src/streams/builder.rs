@@ -123,6 +123,10 @@ impl Builder {
         if self.claim_after < Duration::from_millis(100) {
             return Err(InvalidConsumer::ClaimAfter);
         }
+        let is_own = |field: &String| field.starts_with("becalm-");
+        if self.order_by.as_ref().is_some_and(is_own) {
+            return Err(InvalidConsumer::OrderBy);
+        }
         let machine = becalm::consumer::Consumer::new(self.consume.clone())?;
         let drawn = || format!("{:016x}", Seed::entropy().stream().next_u64());
         let name = self.name.unwrap_or_else(drawn);
@@ -161,6 +165,8 @@ impl fmt::Debug for Builder {
 pub enum InvalidConsumer {
     /// `concurrency` is 0.
     Concurrency,
+    /// The field of `order_by` is one of the consumer's own.
+    OrderBy,
     /// `claim_after` is too short.
     ClaimAfter,
     /// The policy or the pause is invalid.
@@ -171,6 +177,9 @@ impl fmt::Display for InvalidConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Concurrency => f.write_str("concurrency is 0: no handler would run; set at least 1"),
+            Self::OrderBy => f.write_str(
+                "order_by names a field that begins with becalm-: those are the consumer's own, and change from life to life; name one of yours",
+            ),
             Self::ClaimAfter => f.write_str(
                 "claim_after is below 100ms: messages would be taken from consumers that live; use 30s",
             ),

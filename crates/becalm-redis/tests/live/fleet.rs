@@ -142,7 +142,7 @@ async fn an_exchange_whose_answer_was_lost_is_sent_again_and_counted_once() {
     let _ = store.exchange(&fleet, &first).await.expect("an answer");
     let before = tokens(&server).expect("a bucket");
     proxy.swallow();
-    let second = process.next(1000, 50);
+    let second = process.next(1000, 25);
     let sending = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.exchange(&fleet, &second).await }

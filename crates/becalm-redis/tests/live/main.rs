@@ -11,6 +11,7 @@ mod proxy;
 #[cfg(feature = "streams")]
 mod queue;
 mod server;
+mod slots;
 #[cfg(feature = "streams")]
 mod streams;
 mod table;

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 #[cfg(feature = "rustls")]
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use redis::{Client, Connection};
@@ -22,7 +23,7 @@ impl Server {
     pub fn new(options: &[&str]) -> Self {
         Self {
             directory: TempDir::new().expect("a directory"),
-            port: free_port(first_port()),
+            port: free_port(),
             options: options.iter().map(|&option| option.into()).collect(),
             process: None,
         }
@@ -34,6 +35,18 @@ impl Server {
         server.start();
         let _ = server.plain();
         server
+    }
+
+    /// A node of a cluster, whose own port is not left to a rule that may find it taken: 10,000 above the other.
+    pub fn cluster(node_timeout: &str) -> Self {
+        let bus = free_port().to_string();
+        let options = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+        Self::started(&[&options[..], &["--cluster-node-timeout", node_timeout]].concat())
+    }
+
+    /// Of a node of a cluster: the port of its clients and that of the other nodes.
+    pub fn cluster_ports(&self) -> (String, String) {
+        (self.port.to_string(), self.options[3].clone())
     }
 
     pub fn url(&self) -> String {
@@ -48,7 +61,7 @@ impl Server {
     #[cfg(feature = "rustls")]
     pub fn tls(certificate: &Path, key: &Path) -> (Self, u16) {
         let mut server = Self::new(&[]);
-        let port = free_port(server.port + 1);
+        let port = free_port();
         let options = [
             ("--tls-port", port.to_string()),
             ("--tls-cert-file", certificate.display().to_string()),
@@ -109,12 +122,12 @@ impl Drop for Server {
     }
 }
 
-/// Below those that the system hands out, so that a server can come back to it.
-fn first_port() -> u16 {
-    u16::try_from(10_000 + std::process::id() * 16 % 20_000).expect("below 30,000")
-}
-
-fn free_port(from: u16) -> u16 {
+/// Below those that the system hands out, so that a server can come back to it; each once in this process.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = 10_000 + std::process::id() * 16 % 20_000;
+    let drawn = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    let mut ports = drawn.map_while(|port| u16::try_from(port).ok());
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (from..u16::MAX).find(is_free).expect("a free port")
+    ports.find(is_free).expect("a free port")
 }

@@ -375,6 +375,8 @@ fn settings_that_are_refused_say_what_to_write() {
     assert_eq!(refused, InvalidConsumer::Concurrency);
     let refused = builder().claim_after(millis(99)).build().unwrap_err();
     assert!(refused.to_string().contains("use 30s"));
+    let refused = builder().order_by("becalm-id").build().unwrap_err();
+    assert_eq!(refused, InvalidConsumer::OrderBy);
     let invalid = Consume::default().pause(Breaker::consecutive(0));
     assert!(builder().consume(invalid).build().is_err());
 }

@@ -15,7 +15,7 @@ use crate::server::Server;
 
 /// What becalm made of a failure.
 #[derive(Debug, PartialEq, Eq)]
-enum Heard {
+pub enum Heard {
     Again(Effect, String),
     Stopped(StopReason),
 }
@@ -37,7 +37,7 @@ impl Observer for Ears {
 }
 
 /// A connection that tries for as long as it takes, and what is heard of it.
-fn connection(url: &str) -> (Connection, UnboundedReceiver<Heard>) {
+pub fn connection(url: &str) -> (Connection, UnboundedReceiver<Heard>) {
     let (ears, heard) = unbounded_channel();
     let policy = Policy::exponential(Duration::from_millis(5))
         .attempts(Policy::UNLIMITED)
@@ -163,7 +163,7 @@ async fn a_connection_to_a_master_that_has_become_a_replica_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_without_one_of_its_slots_is_waited_out() {
-    let server = Server::started(&["--cluster-enabled", "yes", "--cluster-node-timeout", "500"]);
+    let server = Server::cluster("500");
     let mut plain = server.plain();
     let slots = |act: &'static str, last: u16| {
         move |server: &mut redis::Connection| {

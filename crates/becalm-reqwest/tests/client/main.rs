@@ -4,6 +4,8 @@ mod answers;
 mod bodies;
 mod clients;
 mod credentials;
+#[cfg(feature = "h2")]
+mod listed;
 mod options;
 mod redirects;
 #[cfg(feature = "h2")]

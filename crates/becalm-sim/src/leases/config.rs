@@ -26,6 +26,8 @@ pub struct Processes {
     pub failures: f64,
     /// From when on they do.
     pub fails_from: Duration,
+    /// What fails later, in order: from when, at which share of processes, and which share of their attempts. Default none.
+    pub later: Vec<(Duration, f64, f64)>,
     /// What goes wrong, from when and until when.
     pub trouble: Trouble,
     /// How long it lasts; what happens at a moment happens when it begins.
@@ -95,6 +97,7 @@ impl Processes {
             failing: 0.0,
             failures: 0.0,
             fails_from: Duration::from_secs(5),
+            later: Vec::new(),
             trouble: Trouble::None,
             during: (Duration::from_secs(10), Duration::from_secs(40)),
             round_trip: Duration::from_millis(1),
@@ -109,8 +112,7 @@ impl Processes {
 
     /// Whether attempts fail there: every tenth, of a tenth, from the busy to the idle.
     pub fn is_failing(&self, index: u32) -> bool {
-        let whole = |index: u32| (f64::from(index) * self.failing + 0.5).floor();
-        whole(index + 1) > whole(index)
+        is_among(index, self.failing)
     }
 
     /// The share of the first tries that is made where attempts fail.
@@ -145,6 +147,12 @@ impl Processes {
             self.fleet.validate().map_err(InvalidProcesses::Fleet)
         }
     }
+}
+
+/// Whether this process is one of such a share of all.
+pub(super) fn is_among(index: u32, share: f64) -> bool {
+    let whole = |index: u32| (f64::from(index) * share + 0.5).floor();
+    whole(index + 1) > whole(index)
 }
 
 /// Why processes are refused. `Display` names the field and the remedy.

@@ -5,6 +5,8 @@
 //! `Processes` is the configuration, `run` the mechanism, `Retries` what happened.
 
 mod config;
+#[cfg(test)]
+mod law;
 mod process;
 mod record;
 mod run;

@@ -9,6 +9,7 @@ use becalm::call::Decision;
 use becalm::lone::{Lone, Position};
 use becalm::time::Instant;
 
+use super::config::is_among;
 use super::process::{Process, Purse};
 use super::record::{Retries, STEP};
 use super::{Budgeting, InvalidProcesses, Processes, Trouble};
@@ -56,6 +57,8 @@ struct World<'a> {
     /// What each makes of the first tries.
     shares: Vec<f64>,
     is_turned: bool,
+    /// How often what fails has changed.
+    changes: usize,
     horizon: u64,
     /// Between a failure and the retry.
     waiting: Places<(u32, u32, Position)>,
@@ -78,6 +81,7 @@ impl<'a> World<'a> {
             all: all.collect(),
             shares: processes.shares(),
             is_turned: false,
+            changes: 0,
             horizon: nanos(processes.horizon),
             waiting: Places::default(),
             sent: Places::default(),
@@ -143,12 +147,23 @@ impl<'a> World<'a> {
             .push(now.saturating_add(wait as u64), CALL | u64::from(index));
     }
 
+    /// The share of processes, and of their attempts.
+    fn what_fails(&mut self, now: u64) -> (f64, f64) {
+        let processes = self.processes;
+        let next = processes.later.get(self.changes);
+        self.changes += usize::from(next.is_some_and(|next| now >= nanos(next.0)));
+        match self.changes.checked_sub(1) {
+            Some(last) => (processes.later[last].1, processes.later[last].2),
+            None if now >= nanos(processes.fails_from) => (processes.failing, processes.failures),
+            None => (0.0, 0.0),
+        }
+    }
+
     /// An attempt ends as soon as it has begun.
     fn attempt(&mut self, index: u32, mut position: Position, now: u64) {
-        let is_failing =
-            self.processes.is_failing(index) && now >= nanos(self.processes.fails_from);
+        let (failing, failures) = self.what_fails(now);
         let process = &mut self.all[index as usize];
-        if !(is_failing && process.random.chance(self.processes.failures)) {
+        if !(is_among(index, failing) && process.random.chance(failures)) {
             self.record.succeeded[step(now)] += 1;
             process.deposit(&self.ideal, now);
             return;

@@ -8,6 +8,7 @@ use becalm::{
     Failure, Scope, StopReason,
     call::{Call, CallOptions, Decision, Start},
     classify::Verdict,
+    retry_on::Cause,
     scope::Told,
     time::Instant,
 };
@@ -256,20 +257,21 @@ impl<T: Tracer> World<'_, T> {
     }
 }
 
-/// As `http` classifies a 503 and a 429, with the word of the layers below.
+/// As `http` classifies a 503 and a 429, with the word of the layers below; for the lists of a policy, these statuses.
 fn verdict(answer: Answer) -> Verdict {
-    match answer {
-        Answer::Success => Verdict::Success,
-        Answer::Failure => Failure::transient().into(),
-        Answer::Throttled => Failure::throttled().into(),
-        Answer::Permanent => Failure::permanent().into(),
+    let (failure, status) = match answer {
+        Answer::Success => return Verdict::Success,
+        Answer::Failure => (Failure::transient(), 503),
+        Answer::Throttled => (Failure::throttled(), 429),
+        Answer::Permanent => (Failure::permanent(), 500),
         Answer::Told(reason) => {
             let said = Told::because(reason);
             let failure = Failure::transient();
-            said.map_or(failure, |said| failure.hint(said.hint()))
-                .into()
+            let failure = said.map_or(failure, |said| failure.hint(said.hint()));
+            (failure, 503)
         }
-    }
+    };
+    failure.because(Cause::Status(status)).into()
 }
 
 /// The stream of a caller, apart from the rest of the world.

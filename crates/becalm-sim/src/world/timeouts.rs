@@ -1,6 +1,7 @@
 //! When has a caller waited long enough? At the time-out of an attempt, and at the deadline of its
 //! call.
 
+use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Failure, StopReason};
 
 use super::World;
@@ -62,7 +63,8 @@ impl<T: Tracer> World<'_, T> {
         }
         self.count_time_out(call);
         self.leave(request);
-        self.decide(call, number, Failure::transient().into());
+        let timed_out = Cause::Kind(FailureKind::TimedOut);
+        self.decide(call, number, Failure::transient().because(timed_out).into());
     }
 
     fn count_time_out(&mut self, call: u32) {

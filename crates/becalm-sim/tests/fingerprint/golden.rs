@@ -18,7 +18,7 @@ pub fn of(scenario: &str) -> u64 {
         "loops" => 0x9d7d_626e_4bba_c5f6,
         "throttle" => 0x7964_5a45_0dc9_d7ad,
         "small-clients" => 0x4a38_1799_ac78_4c1c,
-        "fleet" => 0xebae_9410_839f_b534,
+        "fleet" => 0x2c34_953e_0236_7383,
         "deadline" => 0xc71c_4013_1064_6793,
         "priority" => 0xcf03_98f1_c346_7cc8,
         "cache" => 0xc13f_1fb2_896b_dbb3,

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgPoolOptions;
@@ -95,7 +96,7 @@ impl Postgres {
             .status();
         assert!(stopped.expect("kill runs").success());
         let is_stopped = || std::fs::read_to_string(format!("/proc/{id}/stat"));
-        while is_stopped().is_ok_and(|state| !state.contains(") T ")) {}
+        while is_stopped().is_ok_and(|state| !state.contains(") T ") && !state.contains(") Z ")) {}
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
         let children = children.unwrap_or_default();
         let mut kill = Command::new("kill");
@@ -215,10 +216,12 @@ fn account() -> Option<(u32, u32)> {
     Some((number()?, number()?))
 }
 
-/// Below those that the system hands out, so that a server can come back to it.
+/// Below those that the system hands out, so that a server can come back to it; each once in this process.
 fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = 10_000 + std::process::id() * 16 % 20_000;
-    let mut ports = (first..).filter_map(|port| u16::try_from(port).ok());
+    let drawn = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    let mut ports = drawn.map_while(|port| u16::try_from(port).ok());
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     ports.find(is_free).expect("a free port")
 }

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use becalm::classify::{Classifier, Verdict};
 use becalm::http::{self as semantics, Exchange};
+use becalm::retry_on::{Cause, FailureKind};
 use becalm::scope::body_is_consumed;
 use becalm::{Attempt, Failure, Operation, Retrier};
 use http::{Request, Response};
@@ -70,7 +71,11 @@ where
         Poll::Ready(match ready!(polled) {
             Ended::Called(Ok(response)) => judge(response, attempt, *this.operation, retrier),
             Ended::Called(Err(error)) => Err((classify(&error), Failed::Transport(error))),
-            Ended::NotReady(error) => Err((classify(&error).unsent(), Failed::Transport(error))),
+            Ended::NotReady(error) => {
+                let unsent = classify(&error).unsent();
+                let failure = unsent.because(Cause::Kind(FailureKind::Connect));
+                Err((failure, Failed::Transport(error)))
+            }
             Ended::BodyGone => Err((Failure::transient().unsent(), Failed::BodyGone)),
         })
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use becalm::call::CallOptions;
+use becalm::shared::Shared;
 use becalm::throttle::Priority;
 use becalm::{IdempotencyKey, Operation, http as semantics};
 use http::request::Parts;
@@ -31,8 +32,9 @@ impl RetryOptions {
         Self::default()
     }
 
-    /// Declares whether the request may be repeated, and how. Default: as its method and its
-    /// `Idempotency-Key` say (RFC 9110 section 9.2.2; see [`becalm::http::operation`]).
+    /// Declares whether the request may be repeated, and how. Default: as the policy's list of
+    /// [methods](becalm::retry_on::RetryOn::methods) says, or else its method and its `Idempotency-Key` (RFC 9110
+    /// section 9.2.2; see [`becalm::http::operation`]).
     pub fn operation(mut self, operation: Operation) -> Self {
         self.operation = Some(operation);
         self
@@ -81,8 +83,8 @@ impl RetryOptions {
     }
 
     /// The options of the call with this request, which gets its key.
-    pub(super) fn of_call(self, head: &mut Parts) -> CallOptions {
-        let operation = semantics::declare(self.operation, &head.method, &mut head.headers);
+    pub(super) fn of_call(self, policy: &Shared, head: &mut Parts) -> CallOptions {
+        let operation = semantics::declare(self.operation, policy, &head.method, &mut head.headers);
         CallOptions::new()
             .operation(operation)
             .attempts(self.attempts)

@@ -105,15 +105,16 @@ where
 {
     let (mut head, body) = request.into_parts();
     let length = head.headers.get(CONTENT_LENGTH).and_then(length);
+    let retrier = retriers.of(authority(&head));
     RetryFuture {
         copies: Copies::none(),
         drain: None,
         last: None,
         engine: None,
-        retrier: retriers.of(authority(&head)),
         service,
         source: Source::new(body, settings.replay_limit, length),
-        options: own.of_call(&mut head),
+        options: own.of_call(retrier.as_ref(), &mut head),
+        retrier,
         head,
         answers_are_errors: settings.answers_are_errors,
     }

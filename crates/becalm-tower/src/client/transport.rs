@@ -2,9 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
 
-use becalm::classify::{Classifier, Classify};
+use becalm::classify::Classifier;
+use becalm::http as semantics;
+use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Attempt, Failure};
 
 use super::collect::BrokenOff;
@@ -18,6 +19,8 @@ use super::collect::BrokenOff;
 /// - An answer that broke off ([`BrokenOff`]) is transient and may have taken effect.
 /// - Otherwise the first `std::io::Error` in the chain says it: a refused connection is unsent.
 /// - Every other error is transient and may have taken effect. hyper's "canceled" is one of them.
+///
+/// Each says what has failed, for the lists of a policy ([`becalm::http::unanswered`]).
 ///
 /// What a tower stack has boxed becomes an error again as [`Boxed`]. A classifier of your own goes to
 /// [`RetryLayer::classify_by`](super::RetryLayer::classify_by).
@@ -74,7 +77,7 @@ impl Error for Boxed {
 fn of_chain(error: &(dyn Error + 'static)) -> Failure {
     // The server has answered: whatever lies below proves nothing any more.
     if chain(error).any(<dyn Error>::is::<BrokenOff>) {
-        return Failure::transient();
+        return Failure::transient().because(Cause::Kind(FailureKind::Reset));
     }
     #[cfg(feature = "hyper-util")]
     if let Some(failure) = while_connecting(error) {
@@ -82,12 +85,10 @@ fn of_chain(error: &(dyn Error + 'static)) -> Failure {
     }
     #[cfg(feature = "h2")]
     if is_refused(error) {
-        return Failure::transient().unsent();
+        let refused = Cause::Kind(FailureKind::RefusedStream);
+        return Failure::transient().unsent().because(refused);
     }
-    match io_error(error) {
-        Some(error) => error.classify(),
-        None => Failure::transient(),
-    }
+    semantics::unanswered(chain(error))
 }
 
 #[cfg(feature = "hyper-util")]
@@ -101,7 +102,9 @@ fn while_connecting(error: &(dyn Error + 'static)) -> Option<Failure> {
     };
     let connecting = chain(error).find(is_connect)?;
     let unsent = Failure::transient().unsent();
-    Some(io_error(connecting).map_or(unsent, connect::classify))
+    let unsent = unsent.because(Cause::Kind(FailureKind::Connect));
+    let io_error = chain(connecting).find_map(|error| error.downcast_ref());
+    Some(io_error.map_or(unsent, connect::classify))
 }
 
 #[cfg(feature = "h2")]
@@ -115,11 +118,9 @@ fn is_refused(error: &(dyn Error + 'static)) -> bool {
     chain(error).any(|error| error.downcast_ref().is_some_and(is_refused))
 }
 
-fn io_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
-    chain(error).find_map(|error| error.downcast_ref())
-}
-
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn chain<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> + Clone {
     std::iter::successors(Some(error), |&error| match error.downcast_ref() {
         Some(Boxed(inner)) => Some(&**inner),
         None => error.source(),
@@ -128,9 +129,15 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 
 #[cfg(test)]
 mod tests {
-    use std::io::ErrorKind;
+    use std::io::{self, ErrorKind};
+
+    use becalm::classify::Classify;
 
     use super::*;
+
+    fn because(failure: Failure, kind: FailureKind) -> Failure {
+        failure.because(Cause::Kind(kind))
+    }
 
     fn classified(error: &(dyn Error + 'static)) -> Failure {
         of_chain(error)
@@ -147,15 +154,18 @@ mod tests {
             let expected = error.classify();
             assert_eq!(classified(&error), expected);
             let below = io::Error::other(std::io::Error::from(kind));
-            assert_eq!(classified(&below), below.classify());
+            let expected = because(below.classify(), FailureKind::Reset);
+            assert_eq!(classified(&below), expected);
         }
-        assert_eq!(classified(&fmt::Error), Failure::transient());
+        let broken = because(Failure::transient(), FailureKind::Reset);
+        assert_eq!(classified(&fmt::Error), broken);
         let refused = io::Error::from(ErrorKind::ConnectionRefused);
         let boxed = Boxed::new(refused.into());
-        assert_eq!(classified(&boxed), Failure::transient().unsent());
+        let unsent = because(Failure::transient().unsent(), FailureKind::Connect);
+        assert_eq!(classified(&boxed), unsent);
         // Nothing is proved any more by what breaks the body of an answer.
-        let broken = Boxed::new(BrokenOff(boxed.into()).into());
-        assert_eq!(classified(&broken), Failure::transient());
+        let broken_off = Boxed::new(BrokenOff(boxed.into()).into());
+        assert_eq!(classified(&broken_off), broken);
     }
 
     #[cfg(feature = "hyper-util")]
@@ -166,8 +176,14 @@ mod tests {
         use hyper_util::rt::{TokioExecutor, TokioIo};
 
         for (kind, expected) in [
-            (ErrorKind::TimedOut, Failure::transient().unsent()),
-            (ErrorKind::InvalidData, Failure::permanent().unsent()),
+            (
+                ErrorKind::TimedOut,
+                because(Failure::transient().unsent(), FailureKind::ConnectTimeout),
+            ),
+            (
+                ErrorKind::InvalidData,
+                because(Failure::permanent().unsent(), FailureKind::Connect),
+            ),
         ] {
             let connector = tower::service_fn(move |_: http::Uri| {
                 let error = io::Error::from(kind);

@@ -5,6 +5,7 @@ mod bodies;
 mod collected;
 mod connections;
 mod hyper;
+mod listed;
 mod made_up;
 mod options;
 mod readiness;

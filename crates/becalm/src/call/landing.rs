@@ -13,6 +13,8 @@ use crate::classify::{Class, Failure, Verdict};
 use crate::decide::{Decision, Standing, decide};
 use crate::guard::Ended;
 use crate::hint::Hint;
+#[cfg(feature = "std")]
+use crate::retry_on::{Cause, FailureKind};
 use crate::rng::Random;
 use crate::shared::Shared;
 use crate::stop::StopReason;
@@ -20,7 +22,8 @@ use crate::time::Instant;
 
 /// The attempt timed out: transient, and it may have taken effect.
 #[cfg(feature = "std")]
-pub(crate) const TIMED_OUT: Failure = Failure::transient();
+pub(crate) const TIMED_OUT: Failure =
+    Failure::transient().because(Cause::Kind(FailureKind::TimedOut));
 
 impl<H: AsRef<Shared>> Call<H> {
     /// Decides what follows the attempt that just ended.
@@ -170,7 +173,7 @@ impl<H: AsRef<Shared>> Call<H> {
     /// A failure that ends the call although another copy is running: what cannot succeed will
     /// not, and what harms is not waited for.
     fn is_final(&self, failure: &Failure) -> bool {
-        failure.class == Class::Permanent
+        self.handle.as_ref().class_of(failure) == Class::Permanent
             || failure.hint == Some(Hint::Stop)
             || self.is_forbidden_below()
     }
@@ -268,7 +271,13 @@ impl<H: AsRef<Shared>> Call<H> {
         let rules = self.rules.get_or_insert_with(|| shared.hold_rules());
         let rules = shared.rules_of(rules);
         let payer = payer(rules.policy.nested, self.first.above, shared.clock());
-        payer.as_deref().unwrap_or(shared).on_failure(now, failure);
+        let payer = payer.as_deref().unwrap_or(shared);
+        let class = rules.class_of(failure);
+        if class == failure.class {
+            payer.on_failure(now, failure);
+        } else {
+            payer.on_failure(now, &Failure { class, ..*failure });
+        }
     }
 
     /// Nobody wants to know how the running attempts end.

@@ -3,6 +3,7 @@
 use std::io::{Error, ErrorKind};
 
 use super::{Classify, Failure};
+use crate::retry_on::{Cause, FailureKind};
 
 /// Classifies an IO error of `connect`, of a name's resolution or of a TLS handshake, when nothing of
 /// the operation has been sent yet.
@@ -19,11 +20,11 @@ use super::{Classify, Failure};
 /// A certificate that is refused (`InvalidData` of rustls) stays permanent.
 ///
 /// ```
-/// use becalm::classify::{Classify, Failure, connect};
+/// use becalm::classify::{Classify, Effect, connect};
 /// use std::io::{Error, ErrorKind};
 /// let late = Error::from(ErrorKind::TimedOut);
-/// assert_eq!(connect::classify(&late), Failure::transient().unsent());
-/// assert_eq!(late.classify(), Failure::transient());
+/// assert_eq!(connect::classify(&late).effect, Effect::Unsent);
+/// assert_eq!(late.classify().effect, Effect::Unknown);
 /// ```
 pub fn classify(error: &Error) -> Failure {
     match error.kind() {
@@ -31,6 +32,10 @@ pub fn classify(error: &Error) -> Failure {
         _ => error.classify(),
     }
     .unsent()
+    .because(Cause::Kind(match error.kind() {
+        ErrorKind::TimedOut => FailureKind::ConnectTimeout,
+        _ => FailureKind::Connect,
+    }))
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ use core::time::Duration;
 use crate::attempt::Attempt;
 use crate::hint::Hint;
 use crate::names::names;
+use crate::retry_on::Cause;
+#[cfg(feature = "std")]
+use crate::retry_on::FailureKind;
 
 names! {
     /// What a failure says about trying again.
@@ -48,7 +51,7 @@ names! {
     Unknown = "unknown";
 }
 
-/// A failed attempt, as the decision sees it: class, effect and the server's hint.
+/// A failed attempt, as the decision sees it: class, effect, the server's hint, and what has failed.
 ///
 /// ```
 /// use becalm::classify::Failure;
@@ -66,6 +69,8 @@ pub struct Failure {
     pub effect: Effect,
     /// The server's own word about the next attempt.
     pub hint: Option<Hint>,
+    /// What has failed, if the driver knows it: for the lists of a [`RetryOn`](crate::retry_on::RetryOn).
+    pub cause: Option<Cause>,
 }
 
 impl Failure {
@@ -75,6 +80,7 @@ impl Failure {
             class,
             effect: Effect::Unknown,
             hint: None,
+            cause: None,
         }
     }
 
@@ -104,6 +110,13 @@ impl Failure {
     #[must_use]
     pub const fn hint(mut self, hint: Hint) -> Self {
         self.hint = Some(hint);
+        self
+    }
+
+    /// Says what has failed.
+    #[must_use]
+    pub const fn because(mut self, cause: Cause) -> Self {
+        self.cause = Some(cause);
         self
     }
 
@@ -319,7 +332,7 @@ impl<T: core::fmt::Debug, E: core::error::Error> core::error::Error for Rejected
 impl Classify for std::io::Error {
     fn classify(&self) -> Failure {
         use std::io::ErrorKind as Kind;
-        match self.kind() {
+        let failure = match self.kind() {
             Kind::ConnectionRefused | Kind::AddrNotAvailable => Failure::transient().unsent(),
             Kind::NotFound
             | Kind::PermissionDenied
@@ -337,6 +350,10 @@ impl Classify for std::io::Error {
             | Kind::NotSeekable
             | Kind::WriteZero => Failure::permanent(),
             _ => Failure::transient(),
+        };
+        match FailureKind::of_io(self.kind()) {
+            Some(kind) => failure.because(Cause::Kind(kind)),
+            None => failure,
         }
     }
 }
@@ -346,24 +363,24 @@ mod tests {
     use super::*;
     use std::io::{Error, ErrorKind};
 
+    const CONNECT: Cause = Cause::Kind(FailureKind::Connect);
+
     #[test]
     fn an_io_error_is_unsent_only_where_that_is_proved() {
         for kind in [ErrorKind::ConnectionRefused, ErrorKind::AddrNotAvailable] {
-            assert_eq!(
-                Error::from(kind).classify(),
-                Failure::transient().unsent(),
-                "{kind}"
-            );
+            let failure = Failure::transient().unsent().because(CONNECT);
+            assert_eq!(Error::from(kind).classify(), failure, "{kind}");
         }
-        for kind in [
-            ErrorKind::HostUnreachable,
-            ErrorKind::NetworkUnreachable,
-            ErrorKind::NetworkDown,
-            ErrorKind::NotConnected,
-            ErrorKind::ConnectionReset,
-            ErrorKind::TimedOut,
+        for (kind, cause) in [
+            (ErrorKind::HostUnreachable, CONNECT),
+            (ErrorKind::NetworkUnreachable, CONNECT),
+            (ErrorKind::NetworkDown, CONNECT),
+            (ErrorKind::NotConnected, Cause::Kind(FailureKind::Reset)),
+            (ErrorKind::ConnectionReset, Cause::Kind(FailureKind::Reset)),
+            (ErrorKind::TimedOut, Cause::Kind(FailureKind::TimedOut)),
         ] {
-            assert_eq!(Error::from(kind).classify(), Failure::transient(), "{kind}");
+            let failure = Failure::transient().because(cause);
+            assert_eq!(Error::from(kind).classify(), failure, "{kind}");
         }
     }
 
@@ -374,7 +391,8 @@ mod tests {
             ErrorKind::PermissionDenied,
             ErrorKind::InvalidData,
         ] {
-            assert_eq!(Error::from(kind).classify(), Failure::permanent(), "{kind}");
+            let class = Error::from(kind).classify().class;
+            assert_eq!(class, Class::Permanent, "{kind}");
         }
         // Too many open files, and a name that did not resolve, have no stable kind.
         let table_full = Error::from_raw_os_error(24);

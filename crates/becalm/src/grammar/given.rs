@@ -106,6 +106,15 @@ impl Given {
             .ok_or_else(|| remedy(text, known(), || list("write ", known(), " or ")))
     }
 
+    /// The text, or an empty one of what is none.
+    #[cfg(feature = "serde")]
+    pub fn shown_word(&self) -> &str {
+        match self {
+            Self::Quoted(text) => text,
+            _ => "",
+        }
+    }
+
     /// The value as it stands in a sentence.
     pub fn shown(&self) -> String {
         match self {

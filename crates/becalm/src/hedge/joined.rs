@@ -29,6 +29,8 @@ pub(crate) fn joined(earlier: Failure, ago: Duration, last: Failure) -> Failure 
             Effect::Unknown
         },
         hint,
+        // What ends the call by itself has ended it before another copy could fail.
+        cause: last.cause.or(earlier.cause),
     }
 }
 

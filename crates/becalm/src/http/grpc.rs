@@ -6,6 +6,7 @@ use ::http::HeaderMap;
 
 use crate::classify::{Failure, grpc};
 use crate::hint::pushback;
+use crate::retry_on::Cause;
 
 /// The failure of an answer without a body: then the trailers are in the head (`Trailers-Only` of
 /// gRPC over HTTP/2). A status that cannot be read is 2, `UNKNOWN`.
@@ -20,6 +21,7 @@ pub(super) fn trailers_only(headers: &HeaderMap) -> Option<Failure> {
         return None;
     }
     let mut failure = grpc::classify(code);
+    failure.cause = u8::try_from(code).ok().map(Cause::Code);
     failure.hint = pushback(headers.get_all("grpc-retry-pushback-ms"));
     Some(failure)
 }

@@ -6,6 +6,7 @@ use ::http::{HeaderMap, HeaderName, HeaderValue, Method};
 
 use crate::hint::structured::string_item;
 use crate::idempotency::Operation;
+use crate::shared::Shared;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -33,9 +34,17 @@ pub fn operation(method: &Method, headers: &HeaderMap) -> Operation {
     }
 }
 
-/// What repeating a request does of which its caller has declared something, and writes a key that was declared into
-/// `Idempotency-Key`. A request that [has a key](operation) keeps its own, since that is what the server sees.
-pub fn declare(declared: Option<Operation>, method: &Method, headers: &mut HeaderMap) -> Operation {
+/// What repeating a request does: as its caller has declared, or else as the [methods](crate::retry_on::RetryOn::methods) of the policy
+/// in force do, or else by method and headers ([`operation`]).
+///
+/// Writes a key that was declared into `Idempotency-Key`. A request that has a key keeps its own, since that is what
+/// the server sees.
+pub fn declare(
+    declared: Option<Operation>,
+    policy: &Shared,
+    method: &Method,
+    headers: &mut HeaderMap,
+) -> Operation {
     let said = operation(method, headers);
     match declared {
         Some(Operation::Keyed(_)) if said == Operation::KeyedByCaller => said,
@@ -45,7 +54,11 @@ pub fn declare(declared: Option<Operation>, method: &Method, headers: &mut Heade
             }
             Operation::Keyed(key)
         }
-        declared => declared.unwrap_or(said),
+        Some(declared) => declared,
+        None => match policy.retry_on() {
+            Some(lists) => lists.operation(method.as_str(), said),
+            None => said,
+        },
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use becalm::http::{self, Exchange};
-//! use becalm::{Failure, Hint, classify::Verdict};
+//! use becalm::{Failure, classify::Verdict, retry_on::Cause};
 //! use std::time::{Duration, SystemTime};
 //!
 //! # use ::http::{HeaderMap, Method, Request, Response};
@@ -17,7 +17,8 @@
 //! let operation = http::operation(request.method(), request.headers());
 //! let exchange = Exchange::new(operation, 1);
 //! let verdict = http::verdict(response.status(), response.headers(), exchange, SystemTime::now);
-//! assert_eq!(verdict, Failure::transient().retry_after(Duration::from_secs(2)).into());
+//! let failure = Failure::transient().retry_after(Duration::from_secs(2));
+//! assert_eq!(verdict, failure.because(Cause::Status(503)).into());
 //! # Ok::<(), ::http::Error>(())
 //! ```
 
@@ -30,6 +31,7 @@ mod origin;
 #[cfg(feature = "tracing")]
 mod span;
 mod status;
+mod unanswered;
 
 pub use grpc::grpc_timeout;
 pub use headers::{hint, should_retry};
@@ -40,6 +42,7 @@ pub use origin::{InvalidOrigin, Origin};
 #[cfg(feature = "tracing")]
 pub use span::ClientSpan;
 pub use status::classify_status;
+pub use unanswered::unanswered;
 
 use ::http::{HeaderMap, StatusCode};
 

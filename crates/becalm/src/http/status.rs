@@ -4,6 +4,7 @@ use ::http::StatusCode;
 
 use super::Exchange;
 use crate::classify::{Classify, Failure, Verdict, http_status};
+use crate::retry_on::Cause;
 
 /// Judges the status of an answer.
 ///
@@ -14,16 +15,19 @@ use crate::classify::{Classify, Failure, Verdict, http_status};
 /// is still in progress (draft-ietf-httpapi-idempotency-key-header-07). Any other conflict stays.
 pub fn classify_status(status: StatusCode, exchange: Exchange) -> Verdict {
     let in_flight_duplicate = exchange.operation.is_keyed() && exchange.attempt >= 2;
-    match status.as_u16() {
-        ..400 => Verdict::Success,
-        409 if in_flight_duplicate => Failure::transient().into(),
-        code => http_status::classify(code).into(),
-    }
+    let code = status.as_u16();
+    let failure = match code {
+        ..400 => return Verdict::Success,
+        409 if in_flight_duplicate => Failure::transient(),
+        code => http_status::classify(code),
+    };
+    failure.because(Cause::Status(code)).into()
 }
 
 /// For a status that was returned as an error: [`http_status::classify`].
 impl Classify for StatusCode {
     fn classify(&self) -> Failure {
-        http_status::classify(self.as_u16())
+        let status = self.as_u16();
+        http_status::classify(status).because(Cause::Status(status))
     }
 }

@@ -17,6 +17,7 @@ mod admission;
 mod breaker;
 mod budgets;
 mod hedge;
+mod repeated;
 mod retries;
 
 /// One danger of a policy.
@@ -88,6 +89,8 @@ rules! {
         "concurrency-alone": budgets::concurrency_alone,
         "budget-never-grants": budgets::budget_never_grants,
         "budget-runs-out": budgets::budget_runs_out,
+        "repeats-non-idempotent": repeated::repeats_non_idempotent,
+        "repeats-what-may-be-done": repeated::repeats_what_may_be_done,
         "nested-retries": retries::nested_retries,
         "hints-ignored": retries::hints_ignored,
         "hints-clamped": retries::hints_clamped,
@@ -95,6 +98,7 @@ rules! {
         "throttled-sooner": retries::throttled_sooner,
         "attempt-timeout-fills-deadline": retries::attempt_timeout_fills_deadline,
         "waits-exceed-deadline": retries::waits_exceed_deadline,
+        "no-deadline": retries::no_deadline,
         "long-waits": retries::long_waits,
     }
 

@@ -156,15 +156,24 @@ pub(super) fn throttled_sooner(case: &Case<'_>) -> Option<String> {
 
 pub(super) fn attempt_timeout_fills_deadline(case: &Case<'_>) -> Option<String> {
     let (timeout, deadline) = (case.attempt_timeout?, case.deadline?);
-    let wait = case.waits.first()?.least;
-    (timeout.saturating_add(wait) >= deadline).then(|| {
-        format!(
-            "an attempt that times out after {} leaves no room for a retry before the deadline of \
-             {}; lower attempt_timeout or raise the deadline",
-            Human(timeout),
-            Human(deadline)
-        )
-    })
+    let retry = case.first_beyond(deadline, |wait| wait.least.saturating_add(timeout))?;
+    let what = match retry {
+        1 => format!("an attempt that times out after {} leaves", Human(timeout)),
+        // Attempts without limit are meant to end at the deadline; and one reason is enough.
+        _ if case.is_unlimited() || waits_exceed_deadline(case).is_some() => return None,
+        _ => format!(
+            "{retry} attempts that time out after {} leave",
+            Human(timeout)
+        ),
+    };
+    let which = match retry {
+        1 => "a retry".into(),
+        _ => format!("attempt {} of {}", Count(retry + 1), Count(case.attempts)),
+    };
+    Some(format!(
+        "{what} no room for {which} before the deadline of {}; lower attempt_timeout or raise the deadline",
+        Human(deadline)
+    ))
 }
 
 pub(super) fn waits_exceed_deadline(case: &Case<'_>) -> Option<String> {
@@ -183,6 +192,29 @@ pub(super) fn waits_exceed_deadline(case: &Case<'_>) -> Option<String> {
              lower attempts or base, or raise the deadline",
             Count(retry.saturating_add(1)),
             Human(deadline)
+        )
+    })
+}
+
+/// Proxies in front wait no longer by themselves (nginx's `proxy_read_timeout`, an AWS load balancer's idle time-out).
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) fn no_deadline(case: &Case<'_>) -> Option<String> {
+    let timeout = case.attempt_timeout?;
+    if case.deadline.is_some() || case.is_unlimited() {
+        return None;
+    }
+    // Of a wait that was not looked at only the attempt counts.
+    let waits = case.waits.iter().map(|wait| wait.most);
+    let attempts = timeout.saturating_mul(case.attempts);
+    let longest = waits.fold(attempts, Duration::saturating_add);
+    (longest > PATIENCE).then(|| {
+        format!(
+            "nothing bounds a call but its attempts: {} that time out after {} take up to {}, with their waits; set a \
+             deadline",
+            case.attempts,
+            Human(timeout),
+            Human(longest)
         )
     })
 }

@@ -80,6 +80,12 @@ refusals! {
         /// The width of additive jitter is out of range.
         JitterWidth in "jitter":
             "jitter additive needs a width above 0 and at most cap; use none for 0";
+        /// `retry_on` has none of its lists.
+        RetryOnNothing in "retry_on":
+            "retry_on lists nothing; list methods, statuses, codes or failures, or leave it out";
+        /// A method of `retry_on` is no token in capital letters, or is there twice.
+        RetryOnMethods in "retry_on":
+            "retry_on lists a method that is none, or one twice; write each once in capital letters";
     }
     of its parts {
         /// The budget is refused.

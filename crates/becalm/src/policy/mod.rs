@@ -7,6 +7,7 @@ pub(crate) mod text;
 pub use invalid::InvalidPolicy;
 pub use text::{Fault, Unreadable};
 
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
@@ -18,6 +19,7 @@ use crate::hint::HintMode;
 use crate::jitter::Jitter;
 use crate::rate::AdaptiveRate;
 use crate::reasons::require;
+use crate::retry_on::{Methods, RetryOn};
 use crate::scope::Nested;
 use crate::setters::setters;
 use crate::throttle::Throttle;
@@ -77,6 +79,8 @@ pub struct Policy {
     pub max_waiting: Option<u32>,
     /// What a retry inside another retry does. Default [`Nested::Nearest`].
     pub nested: Nested,
+    /// What is repeated. Default `None`: becalm's own [classification](crate::classify).
+    pub retry_on: Option<Arc<RetryOn>>,
     /// Sheds first tries while the server rejects calls. Default none.
     pub throttle: Option<Throttle>,
     /// Holds attempts to the rate that the server leaves when it throttles. Default none.
@@ -117,6 +121,7 @@ impl Policy {
         budget: Budget::ratio(0.1),
         max_waiting: None,
         nested: Nested::Nearest,
+        retry_on: None,
         throttle: None,
         rate: None,
         hedge: None,
@@ -207,6 +212,8 @@ setters! {
     max_waiting: Option<u32>;
     /// Sets what a retry inside another retry does.
     nested: Nested;
+    /// Lists what is repeated, in place of becalm's own classification.
+    retry_on: Option<Arc<RetryOn>>;
     /// Sheds first tries while the server rejects calls.
     throttle: Option<Throttle>;
     /// Holds attempts to the rate that the server leaves when it throttles.
@@ -237,6 +244,9 @@ impl Policy {
             Jitter::Additive(width) => (1.0, width),
             _ => (1.0, cap),
         };
+        let lists = self.retry_on.as_deref();
+        let methods = lists.and_then(|lists| lists.methods.as_ref());
+        let are_methods = methods.is_none_or(Methods::are_valid);
         let multipliers = 1.0..f64::INFINITY;
         let (deadline, timeout) = (self.deadline, self.attempt_timeout);
         require([
@@ -256,6 +266,11 @@ impl Policy {
             (self.max_waiting != Some(0), Refused::MaxWaiting),
             (share > 0.0 && share <= 1.0, Refused::JitterShare),
             (!width.is_zero() && width <= cap, Refused::JitterWidth),
+            (
+                lists.is_none_or(|lists| !lists.says_nothing()),
+                Refused::RetryOnNothing,
+            ),
+            (are_methods, Refused::RetryOnMethods),
         ])?;
         self.validate_protection()
     }

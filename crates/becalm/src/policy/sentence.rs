@@ -82,6 +82,9 @@ impl Policy {
         if let Some(places) = self.max_waiting {
             write!(f, ", {places} waiting at once")?;
         }
+        if let Some(lists) = &self.retry_on {
+            write!(f, ", on {lists}")?;
+        }
         f.write_str("), then ")
     }
 

@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod lists;
 #[cfg(test)]
 mod schema;
 mod value;
@@ -31,6 +32,7 @@ mod write;
 
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
 
@@ -47,6 +49,7 @@ use crate::jitter::Jitter;
 use crate::policy::Policy;
 use crate::preset::Preset;
 use crate::rate::AdaptiveRate;
+use crate::retry_on::RetryOn;
 use crate::scope::Nested;
 use crate::suggest::remedy;
 use crate::throttle::Throttle;
@@ -123,6 +126,7 @@ keys! {
     budget: Budget,
     max_waiting: Option<u32>,
     nested: Nested,
+    retry_on: Option<Arc<RetryOn>>,
     throttle: Option<Throttle>,
     rate: Option<AdaptiveRate>,
     hedge: Option<Hedge>,

@@ -10,14 +10,17 @@ use std::{env, fs};
 
 use serde_json::{Map, json};
 
+use super::lists::{ANY, LISTS};
 use super::value::{Attempts, NONE, UNLIMITED};
 use super::{Draft, KEYS};
 use crate::grammar::{Kind, Slot};
 use crate::policy::Policy;
 use crate::policy::text::{KIND, Written, has_tables};
 use crate::preset::Preset;
+use crate::retry_on::{FailureKind, RetryOn, code_names};
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::time::Duration;
 
 type Json = serde_json::Value;
@@ -106,6 +109,37 @@ impl Schema for Attempts {
 impl Schema for &'static Preset {
     fn schema(_: &str) -> Json {
         json!({ "enum": Preset::all().map(Preset::name).collect::<Vec<_>>() })
+    }
+}
+
+impl Schema for Arc<RetryOn> {
+    fn schema(key: &str) -> Json {
+        let of = |item: Json| json!({ "type": "array", "uniqueItems": true, "items": item });
+        let method = json!({ "type": "string", "pattern": "^[A-Z0-9!#$%&'*+.^_`|~-]+$" });
+        let range = "^(4xx|5xx|[45][0-9][0-9](-[45][0-9][0-9])?)$";
+        let failures: Vec<_> = FailureKind::ALL.iter().map(|it| it.as_str()).collect();
+        let number = json!({ "type": "integer", "minimum": 1, "maximum": 16 });
+        let schemas = [
+            json!({ "anyOf": [{ "const": ANY }, of(method)] }),
+            of(json!({ "anyOf": [
+                { "type": "integer", "minimum": 400, "maximum": 599 },
+                { "type": "string", "pattern": range },
+            ] })),
+            of(json!({ "anyOf": [{ "enum": code_names().collect::<Vec<_>>() }, number] })),
+            of(json!({ "enum": failures })),
+        ];
+        let mut properties = Map::new();
+        for (list, mut schema) in LISTS.into_iter().zip(schemas) {
+            schema["description"] = plain(&row("## What is repeated", &[list])[1]).into();
+            properties.insert(list.into(), schema);
+        }
+        assert_eq!(key, "retry_on");
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "minProperties": 1,
+            "properties": properties,
+        })
     }
 }
 

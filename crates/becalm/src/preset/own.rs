@@ -16,7 +16,7 @@ use crate::scope::Nested;
 presets! {
     "contention" of "becalm's own, for transactions of a few milliseconds that stand in each other's way":
         BECALM {
-            attempts: 20, base: ms(20), cap: secs(1), budget: Budget::None, nested: Nested::Allow,
+            attempts: 20, base: ms(40), multiplier: 4.0, cap: secs(2), budget: Budget::None, nested: Nested::Allow,
         };
     "command" of "becalm's own, for commands such as downloads, builds and backups; becalm run starts from it":
         BECALM {

@@ -63,9 +63,11 @@ pub(super) mod plain {
             class,
             effect,
             hint,
+            cause: _,
         } = failure;
         let says_more = hint.is_some() || inside.has_news();
-        if class != Class::Permanent || says_more || core.shared.plain().is_none() {
+        let is_permanent = class == Class::Permanent && core.shared.class_of(&failure) == class;
+        if !is_permanent || says_more || core.shared.plain().is_none() {
             return None;
         }
         let record = Record {

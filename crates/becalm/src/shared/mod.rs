@@ -15,10 +15,12 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use crate::budget::{Budgets, Gauge, RetryBudget};
+use crate::classify::{Class, Failure};
 use crate::decide::Rules;
 use crate::gauges::{DemandCounts, StopCounts};
 use crate::guard::Guards;
 use crate::policy::{InvalidPolicy, Policy};
+use crate::retry_on::RetryOn;
 use crate::scope::Heard;
 use crate::stop::StopReason;
 use crate::sync::{AtomicU64, Ordering, change};
@@ -151,6 +153,16 @@ impl Shared {
     #[inline]
     pub(crate) fn rules_of<'a>(&'a self, held: &'a HeldRules) -> &'a Rules {
         self.rules.of(held)
+    }
+
+    /// What the policy in force lists to be repeated.
+    pub fn retry_on(&self) -> Option<Arc<RetryOn>> {
+        self.rules_of(&self.hold_rules()).policy.retry_on.clone()
+    }
+
+    /// The class of a failure by the lists of the policy in force.
+    pub(crate) fn class_of(&self, failure: &Failure) -> Class {
+        self.rules_of(&self.hold_rules()).class_of(failure)
     }
 
     /// The budget that was given as an object, or the policy's.

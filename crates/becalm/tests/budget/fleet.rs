@@ -83,9 +83,9 @@ fn what_is_exchanged_twice_is_counted_once_and_what_was_overtaken_not_at_all() {
     let fleet = hundred();
     let mut lone = Lone::of(fleet);
     lone.succeed(500);
-    lone.retries(20);
+    lone.retries(10);
     let first = lone.poll(1000).expect("it is due");
-    assert_eq!((first.earned, first.returned), (500, 0));
+    assert_eq!(first.earned, 500);
     let mut bucket = Bucket::default();
     let answer = bucket.exchange(&fleet, 17, &first);
     assert_tokens(&bucket, 10.0 + 50.0 - f64::from(answer.granted));
@@ -162,20 +162,51 @@ fn a_refusal_brings_an_exchange_soon_but_not_before_the_gap() {
 }
 
 #[test]
-fn what_is_held_beyond_what_was_lately_wanted_comes_back() {
+fn what_nobody_uses_of_a_lease_runs_out_in_a_straight_line() {
     let mut lone = Lone::of(hundred());
     lone.succeed(1000);
-    lone.retries(40);
+    lone.retries(100);
     let (_, answer) = lone.exchange(1000).expect("it is due");
     assert_eq!(answer.granted, 50, "half of the bucket");
-    let mut returned = 0;
-    for second in 2..14 {
-        if let Some((exchange, _)) = lone.exchange(second * 1000 + 100) {
-            returned += exchange.returned;
-        }
-    }
-    assert_eq!(returned, 49, "all but one, in the end");
-    assert_eq!(lone.retries(9), 1);
+    // Of 49 and one in 1.1 s, looked at as often as it asks to be.
+    let mut now = at(1000);
+    let mut before = 50.0;
+    let exchange = loop {
+        let next = match lone.exchanges.poll(&lone.budget, now) {
+            Step::WaitUntil(next) => next,
+            Step::Send(exchange) => break exchange,
+            _ => unreachable!("there are two steps"),
+        };
+        let held = lone.budget.gauges().held;
+        let left = 1.0 - now.since(at(1000)).as_secs_f64() / 1.1;
+        assert!(held <= 1.0 + 49.0 * left + 1e-6, "{held} at {now:?}");
+        assert!(held >= before - 5.0 && next > now, "a little at a time");
+        (before, now) = (held, next);
+    };
+    assert!(before < 20.0, "{before}");
+    assert!(exchange.returned >= 30, "{exchange:?}");
+}
+
+#[test]
+fn who_is_granted_much_is_back_soon() {
+    // It hears of a hundred others, and a part of the burst is one.
+    let after = |granted: u32| {
+        let mut lone = Lone::of(hundred());
+        lone.retries(40);
+        let sequence = lone.poll(1000).expect("it is due").sequence;
+        let answer = Answer::new(0, 100, 0);
+        lone.exchanges
+            .answered(&lone.budget, at(1000), sequence, answer);
+        lone.retries(40);
+        let sequence = lone.poll(2200).expect("it is due").sequence;
+        let answer = Answer::new(granted, 100, 0);
+        lone.exchanges
+            .answered(&lone.budget, at(2200), sequence, answer);
+        (2200..4000).find(|millis| lone.poll(*millis).is_some())
+    };
+    let (few, many) = (after(2).expect("again"), after(3).expect("again"));
+    assert!((2900..=3300).contains(&few), "a period later, not {few}");
+    assert_eq!(many, 2500, "three tenths of a period later");
 }
 
 #[test]
@@ -184,7 +215,7 @@ fn alone_and_safe_it_lives_on_what_it_holds_and_what_it_earns_and_reports_nothin
     lone.succeed(300);
     lone.retries(10);
     let (_, answer) = lone.exchange(1000).expect("it is due");
-    assert_eq!(answer.granted, 13, "{answer:?}");
+    assert_eq!(answer.granted, 20, "{answer:?}");
     assert_eq!(lone.budget.gauges().alone, None);
     assert!(lone.poll(2200).is_some(), "into the void");
     assert!(lone.poll(3999).is_none(), "it is out for two periods");
@@ -195,12 +226,12 @@ fn alone_and_safe_it_lives_on_what_it_holds_and_what_it_earns_and_reports_nothin
         (gauges.alone, gauges.instances),
         (Some(Alone::Safe), Some(1))
     );
-    let left = lone.retries(50);
-    assert_eq!(left, 7, "of what it held what it lately wanted, no burst");
+    assert_eq!(lone.retries(50), 1, "its lease has run out");
+    assert!(lone.poll(4200).is_some(), "into the void");
     lone.succeed(25);
     assert_eq!(lone.retries(50), 2);
     lone.succeed(35);
-    let (exchange, _) = lone.exchange(4300).expect("the store is back");
+    let (exchange, _) = lone.exchange(6300).expect("the store is back");
     assert_eq!(exchange.earned, 0);
     assert_eq!(lone.budget.gauges().alone, None);
     let held = lone.budget.gauges().held;
@@ -223,7 +254,7 @@ fn alone_and_well_it_saves_no_part_of_the_burst() {
     // Where it is not well, it keeps what it wants.
     lone.poll(15_000).expect("into the void");
     lone.succeed(1000);
-    assert_eq!(lone.retries(50), 32, "as it would lease");
+    assert_eq!(lone.retries(50), 26, "in a period");
 }
 
 #[test]
@@ -240,8 +271,8 @@ fn a_store_that_was_emptied_knows_few_and_that_does_not_raise_their_part() {
             lone.exchanges
                 .answered(&lone.budget, at(now), sequence, answer);
         }
-        lone.retries(40);
         lone.poll(now + 1200);
+        lone.retries(40);
         lone.poll(now + 4000);
         assert_eq!(lone.budget.gauges().alone, Some(Alone::Safe));
         lone.succeed(1000);
@@ -250,7 +281,7 @@ fn a_store_that_was_emptied_knows_few_and_that_does_not_raise_their_part() {
     assert_eq!(alone_after(&mut lone, 0, &[100, 1, 2]), 1);
     assert_eq!(alone_after(&mut lone, memory, &[1, 1]), 1);
     // A memory later it is believed.
-    assert_eq!(alone_after(&mut lone, 2 * memory, &[1, 1]), 21);
+    assert_eq!(alone_after(&mut lone, 2 * memory, &[1, 1]), 15);
 }
 
 #[test]
@@ -263,7 +294,7 @@ fn a_few_retries_before_the_first_exchange_are_no_rate() {
         lone.poll(4)
     });
     let first = first.expect("one is due at once");
-    assert_eq!(first.ask, 13, "ten in a period, and not a thousand");
+    assert_eq!(first.ask, 21, "twice ten in a period, and not a thousand");
 }
 
 #[test]

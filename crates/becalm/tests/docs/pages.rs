@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use becalm::budget::Kind;
 use becalm::duration::Human;
+use becalm::retry_on::{Methods, RetryOn};
 use becalm::{
     Backoff, Breaker, Budget, Bulkhead, Hedge, Policy, Throttle, lint::Lint, preset::Preset,
     rate::AdaptiveRate,
@@ -46,6 +47,7 @@ fn every_key_is_explained() {
         .deadline(second)
         .attempt_timeout(second)
         .max_waiting(1)
+        .retry_on(RetryOn::new().methods(Methods::Any))
         .throttle(Throttle::default())
         .rate(AdaptiveRate::default())
         .hedge(Hedge::at_quantile(0.95))

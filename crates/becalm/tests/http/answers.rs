@@ -10,6 +10,7 @@ use becalm::http::{
 };
 use becalm::{
     Class, Classify, Effect, Failure, Hint, IdempotencyKey, Operation, classify::Verdict,
+    retry_on::Cause,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
@@ -70,7 +71,7 @@ fn every_status_from_100_to_999_has_its_verdict() {
             } else {
                 Class::Transient
             };
-            let failure = Failure::new(class);
+            let failure = Failure::new(class).because(Cause::Status(code));
             let sent = !unsent.contains(&code);
             Verdict::Failure(if sent { failure } else { failure.unsent() })
         };
@@ -103,9 +104,11 @@ fn a_conflict_is_transient_only_for_a_keyed_operation_from_the_second_attempt_on
     ] {
         let exchange = Exchange::new(operation, attempt);
         let conflict = classify_status(status(409), exchange);
-        assert_eq!(conflict, Failure::new(class).into(), "{exchange:?}");
+        let expected = Failure::new(class).because(Cause::Status(409));
+        assert_eq!(conflict, expected.into(), "{exchange:?}");
         let key_reused = classify_status(status(422), exchange);
-        assert_eq!(key_reused, Failure::permanent().into(), "{exchange:?}");
+        let expected = Failure::permanent().because(Cause::Status(422));
+        assert_eq!(key_reused, expected.into(), "{exchange:?}");
     }
 }
 
@@ -264,7 +267,8 @@ fn of_several_lines_the_longest_counts() {
 fn the_server_may_forbid_a_retry_that_its_status_allows() {
     for name in ["x-should-retry", "stripe-should-retry"] {
         let forbidden = failure(503, &[(name, "false"), ("retry-after", "1")]);
-        assert_eq!(forbidden, Failure::transient().hint(Hint::Stop), "{name}");
+        let stop = Failure::transient().hint(Hint::Stop);
+        assert_eq!(forbidden, stop.because(Cause::Status(503)), "{name}");
     }
     let disagreeing = [("x-should-retry", "true"), ("stripe-should-retry", "false")];
     assert_eq!(should_retry(&headers(&disagreeing)), Some(false));
@@ -282,11 +286,11 @@ fn the_server_may_ask_for_a_retry_that_its_status_forbids() {
     }
     for unclear in ["", "yes", "1", "true, false"] {
         let unchanged = failure(400, &[("x-should-retry", unclear)]);
-        assert_eq!(unchanged, Failure::permanent(), "{unclear:?}");
+        assert_eq!(unchanged.class, Class::Permanent, "{unclear:?}");
     }
     let insisting = failure(400, &[("x-should-retry", "True"), ("retry-after", "2")]);
     let in_two_seconds = Failure::transient().retry_after(Duration::from_secs(2));
-    assert_eq!(insisting, in_two_seconds);
+    assert_eq!(insisting, in_two_seconds.because(Cause::Status(400)));
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn the_clock_is_read_only_for_a_retry_after() {
     let in_millis = headers(&[("retry-after-ms", "5")]);
     let answer = verdict(status(503), &in_millis, FIRST, no_clock);
     let expected = Failure::transient().retry_after(Duration::from_millis(5));
-    assert_eq!(answer, expected.into());
+    assert_eq!(answer, expected.because(Cause::Status(503)).into());
 }
 
 #[test]
@@ -443,10 +447,11 @@ fn a_grpc_answer_without_a_body_fails_by_its_own_status() {
     let kind = ("content-type", "application/grpc+proto");
     let code = |code| judged(&[kind, ("grpc-status", code)]);
     assert_eq!(code("0"), Verdict::Success);
-    assert_eq!(code("14"), Failure::transient().into());
-    assert_eq!(code("8"), Failure::throttled().into());
-    assert_eq!(code("3"), Failure::permanent().into());
-    assert_eq!(code("soon"), Failure::permanent().into());
+    let because = |failure: Failure, code| failure.because(Cause::Code(code)).into();
+    assert_eq!(code("14"), because(Failure::transient(), 14));
+    assert_eq!(code("8"), because(Failure::throttled(), 8));
+    assert_eq!(code("3"), because(Failure::permanent(), 3));
+    assert_eq!(code("soon"), because(Failure::permanent(), 2));
     assert_eq!(judged(&[kind]), Verdict::Success);
     assert_eq!(judged(&[("grpc-status", "14")]), Verdict::Success);
 
@@ -458,14 +463,18 @@ fn a_grpc_answer_without_a_body_fails_by_its_own_status() {
         ])
     };
     let exactly = Hint::Exactly(Duration::from_millis(250));
-    assert_eq!(pushed("250"), Failure::transient().hint(exactly).into());
-    assert_eq!(pushed("-1"), Failure::transient().hint(Hint::Stop).into());
+    assert_eq!(
+        pushed("250"),
+        because(Failure::transient().hint(exactly), 14)
+    );
+    let stop = because(Failure::transient().hint(Hint::Stop), 14);
+    assert_eq!(pushed("-1"), stop);
     let told = judged(&[
         kind,
         ("grpc-status", "14"),
         ("becalm-retry", "do-not-retry"),
     ]);
-    assert_eq!(told, Failure::transient().hint(Hint::Stop).into());
+    assert_eq!(told, stop);
 }
 
 #[test]

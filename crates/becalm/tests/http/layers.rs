@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use becalm::classify::{Rejected, judged};
 use becalm::http::{Exchange, hint, scope, should_retry, told, verdict, write_scope, write_told};
+use becalm::retry_on::Cause;
 use becalm::time::{ClockId, FakeSleeper};
 use becalm::{
     Failure, GaveUp, Hint, Operation, Policy, Retrier, Scope, Sleeper, StopReason,
@@ -216,7 +217,8 @@ fn do_not_retry_is_heard_in_every_form_and_outweighs_the_rest() {
         assert_eq!(hint(&lines, SystemTime::now), Some(Hint::Stop), "{no:?}");
         let busy = StatusCode::SERVICE_UNAVAILABLE;
         let judged = verdict(busy, &lines, FIRST, SystemTime::now);
-        assert_eq!(judged, Failure::transient().hint(Hint::Stop).into());
+        let stop = Failure::transient().hint(Hint::Stop);
+        assert_eq!(judged, stop.because(Cause::Status(503)).into());
         let good = verdict(StatusCode::OK, &lines, FIRST, SystemTime::now);
         assert_eq!(good, Verdict::Success, "{no:?}");
     }

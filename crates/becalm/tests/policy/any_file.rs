@@ -2,10 +2,12 @@
 //! reader?
 #![cfg(feature = "serde")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::any_policy::parts::valid_parts;
 use becalm::budget::Tokens;
+use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
 use becalm::{Backoff, Budget, Jitter, Policy, hint::HintMode, scope::Nested};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -62,6 +64,28 @@ fn budget() -> impl Strategy<Value = Budget> {
         .prop_map(|(a, b, c, d, e, f)| a.and(b).and(c).and(d).and(e).and(f))
 }
 
+fn lists() -> impl Strategy<Value = RetryOn> {
+    use proptest::{collection::vec, option::of};
+    let methods = prop_oneof![
+        Just(Methods::Any),
+        proptest::collection::btree_set("[A-Z]{6,9}", 0..4)
+            .prop_map(|it| Methods::Listed(it.into_iter().collect())),
+    ];
+    let statuses = vec(400_u16..600, 0..200).prop_map(Statuses::from_iter);
+    let codes = vec(1_u32..=16, 0..9).prop_map(Codes::from_iter);
+    let failures = proptest::sample::subsequence(FailureKind::ALL, 0..=FailureKind::ALL.len());
+    let failures = failures.prop_map(Failures::from_iter);
+    (of(methods), of(statuses), of(codes), of(failures)).prop_map(
+        |(methods, statuses, codes, failures)| {
+            RetryOn::new()
+                .methods(methods)
+                .statuses(statuses)
+                .codes(codes)
+                .failures(failures)
+        },
+    )
+}
+
 fn policy() -> impl Strategy<Value = Policy> {
     use proptest::option::of;
     let delays = (
@@ -95,9 +119,9 @@ fn policy() -> impl Strategy<Value = Policy> {
             Just(Nested::ShareBudget)
         ],
     );
-    (delays, bounds, valid_parts()).prop_filter_map(
+    (delays, bounds, valid_parts(), of(lists())).prop_filter_map(
         "does not validate",
-        |(delays, bounds, parts)| {
+        |(delays, bounds, parts, lists)| {
             let (backoff, mut lengths, throttled_base, multiplier, jitter) = delays;
             lengths.sort();
             let [floor, base, cap] = lengths;
@@ -118,6 +142,7 @@ fn policy() -> impl Strategy<Value = Policy> {
             policy.attempt_timeout = bounds.2;
             policy.max_waiting = bounds.6;
             parts.set(&mut policy);
+            policy.retry_on = lists.map(Arc::new);
             policy.validate().is_ok().then_some(policy)
         },
     )

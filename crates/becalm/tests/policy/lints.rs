@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use becalm::budget::Ratio;
+use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
 use becalm::{
     Backoff, Budget, Jitter, Policy, hint::HintMode, lint::Lint, preset::Preset, scope::Nested,
 };
@@ -11,16 +12,16 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn secs(seconds: u64) -> Duration {
+pub fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn codes(policy: &Policy) -> Vec<&'static str> {
+pub fn codes(policy: &Policy) -> Vec<&'static str> {
     policy.lints().iter().map(|lint| lint.code).collect()
 }
 
 /// The message of this lint.
-fn message(policy: &Policy, code: &str) -> String {
+pub fn message(policy: &Policy, code: &str) -> String {
     let lints = policy.lints();
     let found = lints.iter().find(|lint| lint.code == code);
     found
@@ -59,6 +60,15 @@ fn a_policy_without_retries_has_no_lints() {
         .budget(Budget::None)
         .jitter(Jitter::None);
     assert!(policy.lints().is_empty());
+}
+
+/// Repeats these methods, statuses and failures alone.
+pub fn listed(methods: &[&'static str], statuses: &str, failures: &[FailureKind]) -> Policy {
+    let lists = RetryOn::new()
+        .methods(Methods::of(methods.iter().copied()))
+        .statuses(statuses.parse::<Statuses>().expect("statuses"))
+        .failures(failures.iter().copied().collect::<Failures>());
+    Policy::default().retry_on(lists)
 }
 
 fn with_budget(budget: &str) -> Policy {
@@ -142,6 +152,18 @@ fn specimens() -> Vec<(&'static str, Policy)> {
         ),
         ("budget-never-grants", with_budget("ratio:0.1 + grpc:1")),
         ("budget-runs-out", with_budget("tokens:500,clean:0")),
+        (
+            "repeats-non-idempotent",
+            listed(&["GET", "POST"], "503", &[FailureKind::Connect]),
+        ),
+        (
+            "repeats-what-may-be-done",
+            policy().retry_on(
+                RetryOn::new()
+                    .methods(Methods::Any)
+                    .codes(Codes::from_iter([2, 13, 14])),
+            ),
+        ),
         ("nested-retries", policy().nested(Nested::Allow)),
         ("hints-ignored", policy().hint(HintMode::Ignore)),
         ("hints-clamped", policy().hint(HintMode::Clamp)),
@@ -154,6 +176,11 @@ fn specimens() -> Vec<(&'static str, Policy)> {
             "attempt-timeout-fills-deadline",
             policy().attempt_timeout(secs(5)).deadline(secs(5)),
         ),
+        (
+            "attempt-timeout-fills-deadline",
+            policy().attempt_timeout(secs(5)).deadline(secs(15)),
+        ),
+        ("no-deadline", policy().attempt_timeout(secs(60))),
         (
             "waits-exceed-deadline",
             policy().attempts(10).base(secs(1)).deadline(secs(30)),
@@ -224,7 +251,7 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "{code}"
         );
     }
-    let (of_retries, of_protection) = Lint::CODES.split_at(20);
+    let (of_retries, of_protection) = Lint::CODES.split_at(23);
     for code in of_retries {
         assert!(
             shown.contains(code) || *code == "unlimited-without-budget",
@@ -246,6 +273,8 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "concurrency-alone",
             "budget-never-grants",
             "budget-runs-out",
+            "repeats-non-idempotent",
+            "repeats-what-may-be-done",
             "nested-retries",
             "hints-ignored",
             "hints-clamped",
@@ -253,6 +282,7 @@ fn every_code_is_stable_kebab_case_and_shown_by_a_specimen() {
             "throttled-sooner",
             "attempt-timeout-fills-deadline",
             "waits-exceed-deadline",
+            "no-deadline",
             "long-waits",
         ]
     );
@@ -345,6 +375,7 @@ fn hints_of_any_length_may_be_stopped_by_the_deadline() {
 #[test]
 fn an_attempt_timeout_needs_room_for_the_first_wait() {
     let policy = Policy::fixed(secs(2))
+        .attempts(2)
         .jitter(Jitter::Equal)
         .deadline(secs(10));
     assert_eq!(codes(&policy.clone().attempt_timeout(ms(8900))), [""; 0]);

@@ -124,7 +124,7 @@ fn the_numbers_are_those_of_the_systems() {
         ),
         ("graphql-ws", 6, secs(1), 2.0, none),
         ("centrifuge", unlimited, ms(500), 2.0, secs(20)),
-        ("contention", 20, ms(20), 2.0, secs(1)),
+        ("contention", 20, ms(40), 4.0, secs(2)),
         ("command", 5, secs(2), 2.0, secs(60)),
     ] {
         let policy = policy(name);

@@ -16,6 +16,8 @@ pub struct Exchange {
     pub earned: u64,
     /// Tokens that come back unused.
     pub returned: u32,
+    /// Tokens that it keeps.
+    pub held: u32,
     /// Tokens that it would like.
     pub ask: u32,
 }
@@ -45,8 +47,8 @@ impl Answer {
 
 /// The bucket of a fleet, and whom it knows.
 ///
-/// An exchange adds `ratio` x what was earned, what comes back and `floor` x time, up to the burst, and takes `min(ask, max(1, part x
-/// bucket))` whole tokens. A bucket that nobody has come to, as that of a store that was emptied, holds a tenth of the
+/// An exchange adds `ratio` x what was earned, what comes back and `floor` x time, up to the burst less what the process keeps (as if that
+/// came back and were granted anew, but for its one), and takes `min(ask, max(1, part x bucket))` whole tokens. A bucket that nobody has come to, as that of a store that was emptied, holds a tenth of the
 /// burst.
 ///
 /// ```
@@ -112,7 +114,9 @@ impl Bucket {
             Some(last) if exchange.sequence < last.sequence => 0,
             _ => {
                 let earned = ratio.ratio * exchange.earned as f64;
-                tokens = (tokens + earned + f64::from(exchange.returned)).min(burst);
+                let kept = f64::from(exchange.held.saturating_sub(1));
+                let most = (burst - kept).max(0.0);
+                tokens = (tokens + earned + f64::from(exchange.returned)).min(most);
                 let granted = grant(exchange.ask, fleet.part, tokens);
                 tokens -= f64::from(granted);
                 granted

@@ -20,18 +20,29 @@ pub struct Exchanges {
     sequence: u64,
     /// When the exchange that is out was sent.
     out: Option<Instant>,
+    /// What it kept then.
+    kept: u32,
     /// When the next is due, by the period.
     due: Instant,
     /// When it is due since a retry was refused.
     early: Option<Instant>,
     /// When what was asked for was last counted.
     counted: Instant,
-    /// Retries asked for in a period, lately.
+    /// Retries asked for in the last period.
+    lately: f64,
+    /// And before, half as much for each period that has passed since.
     wants: f64,
+    /// How many periods it is until the next exchange, if this one brings enough.
+    horizon: f64,
     /// What it would like to hold.
     target: u32,
     /// Whether the last exchange was answered.
     is_heard: bool,
+    lease: Lease,
+    /// How long the store took to answer.
+    trip: Duration,
+    /// What was taken out of it, and goes back.
+    unused: u32,
     lease_ends: Instant,
     is_alone: bool,
     /// The most processes of which the store had heard, in its answers in this memory and the one before.
@@ -42,6 +53,35 @@ pub struct Exchanges {
     asks: u32,
     /// Whether nothing of that was granted.
     is_dry: bool,
+}
+
+/// What a process may hold beyond its one token: less with time, in a straight line, and nothing when as much time has passed as
+/// may be between two exchanges. What fills the bucket meanwhile comes in no faster.
+#[derive(Debug, Clone, Copy)]
+struct Lease {
+    tokens: u32,
+    from: Instant,
+    lasts: Duration,
+}
+
+impl Lease {
+    /// Until when so many tokens may be held.
+    fn allows(self, held: u32) -> Instant {
+        let beyond = f64::from(held.saturating_sub(1));
+        if beyond == 0.0 {
+            return Instant::NEVER;
+        }
+        let passed = 1.0 - beyond / f64::from(self.tokens.max(1));
+        self.from.after(self.lasts.mul_f64(passed.max(0.0)))
+    }
+
+    /// How many tokens may be held at this time.
+    fn at(self, now: Instant) -> u32 {
+        let left = 1.0 - now.since(self.from).as_secs_f64() / self.lasts.as_secs_f64();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+        let tokens = (f64::from(self.tokens) * left) as u32;
+        tokens.saturating_add(1)
+    }
 }
 
 /// What is to be done.
@@ -56,9 +96,18 @@ pub enum Step {
 
 /// After how long an exchange is begun early: soon enough to help, and not with everybody whom one failure hit.
 const EARLY: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(60)];
-/// How many periods' wants a process holds in advance: a quarter more than it needs until its next exchange, since it would
-/// otherwise wait for an early one whenever it wants a little more than lately.
-const AHEAD: f64 = 1.25;
+/// How much of what it wants until its next exchange a process asks for: more, since the lease runs out meanwhile, and since it would
+/// wait for an early one whenever it wants a little more than lately.
+const AHEAD: f64 = 2.0;
+/// Who is granted so many parts of the burst (burst / instances) at once may be back soon. Thus the busiest take often what comes in,
+/// rather than seldom more than there is; and the exchanges that this costs are bounded by what the fleet earns.
+const LARGE: f64 = 2.5;
+/// The shortest time between two such exchanges, in periods.
+const SOONEST: f64 = 0.3;
+/// The longest time between two exchanges, in periods.
+const LONGEST: f64 = 1.1;
+/// In how many steps a lease runs out that nobody uses.
+const STEPS: u32 = 16;
 
 impl FleetBudget {
     /// What drives its exchanges with the store, for drivers that own their time and IO. One is enough: each is an instance of
@@ -79,12 +128,22 @@ impl Exchanges {
             instance,
             sequence: 0,
             out: None,
+            kept: 0,
             due: now.after(Duration::from_nanos(first)),
             early: None,
             counted: now,
+            lately: 0.0,
             wants: 0.0,
+            horizon: 1.0,
             target: 1,
             is_heard: true,
+            lease: Lease {
+                tokens: 0,
+                from: now,
+                lasts: budget.fleet().period,
+            },
+            trip: Duration::ZERO,
+            unused: 0,
             lease_ends: now.after(budget.fleet().lease),
             is_alone: false,
             instances: [0; 2],
@@ -103,7 +162,7 @@ impl Exchanges {
         let lease_ends = if self.is_alone {
             Instant::NEVER
         } else {
-            self.lease_ends
+            self.lease_ends.min(self.run_out(budget, now))
         };
         if let Some(sent) = self.out {
             let patience = budget.fleet().period.saturating_mul(2);
@@ -127,15 +186,38 @@ impl Exchanges {
 
     /// The exchange of this number was answered. An answer that comes too late is no more than a loss.
     pub fn answered(&mut self, budget: &FleetBudget, now: Instant, sequence: u64, answer: Answer) {
-        if sequence != self.sequence || self.out.take().is_none() {
+        let Some(sent) = self.out.filter(|_| sequence == self.sequence) else {
             return;
-        }
+        };
+        self.out = None;
         self.is_heard = true;
         self.is_alone = false;
         self.is_dry = self.asks > 0 && answer.granted == 0;
-        self.lease_ends = now.after(budget.fleet().lease);
+        self.lease_ends = sent.after(budget.fleet().lease);
         self.count_instances(budget, now, answer.instances);
+        let period = budget.fleet().period;
+        self.trip = now.since(sent);
+        // From when it was sent: it was granted no earlier.
+        self.lease = Lease {
+            tokens: self.kept.saturating_add(answer.granted).saturating_sub(1),
+            from: sent,
+            lasts: period.mul_f64(LONGEST).saturating_add(self.trip),
+        };
+        let large = self.part(budget).map(|part| (LARGE * part).max(1.0));
+        if large.is_some_and(|large| f64::from(answer.granted) >= large) {
+            self.due = self.due.min(sent.after(period.mul_f64(self.horizon)));
+        }
         budget.lease(answer.granted, answer.instances);
+    }
+
+    /// Takes back what has been held too long, and tells when there is more.
+    fn run_out(&mut self, budget: &FleetBudget, now: Instant) -> Instant {
+        let mut held = budget.whole();
+        if self.lease.allows(held) <= now {
+            held = self.lease.at(now.after(self.lease.lasts / STEPS));
+            self.unused = self.unused.saturating_add(budget.take_surplus(held));
+        }
+        self.lease.allows(held)
     }
 
     /// The exchange of this number was not answered, whether it has been counted or not.
@@ -155,36 +237,52 @@ impl Exchanges {
         self.instances[0] = self.instances[0].max(instances);
     }
 
-    /// What it may hold without a store: no more than it would lease, since the bucket may be full beside it, and no more than
-    /// its part of the burst.
+    /// Its part of the burst, once it has heard of others.
+    fn part(&self, budget: &FleetBudget) -> Option<f64> {
+        let instances = self.instances.into_iter().max().filter(|it| *it > 0)?;
+        Some(budget.fleet().ratio().burst / f64::from(instances))
+    }
+
+    /// What it may hold without a store: no more than it wants in a period, since the bucket may be full beside it (what it saves is
+    /// then no more than it earns in one, or it would not be left), and no more than its part of the burst.
     fn most_alone(&self, budget: &FleetBudget) -> f64 {
-        let part = match self.instances.into_iter().max() {
-            None | Some(0) => 1.0,
-            Some(instances) => budget.fleet().ratio().burst / f64::from(instances),
-        };
-        part.min(self.target.into())
+        self.part(budget).unwrap_or(1.0).min(self.lately + 1.0)
+    }
+
+    /// What is wanted, and how much of that it would like to hold.
+    fn count(&mut self, budget: &FleetBudget, now: Instant) {
+        let in_periods = |time: Duration| time.as_secs_f64() / budget.fleet().period.as_secs_f64();
+        let passed = in_periods(now.since(self.counted));
+        // A few that come at once are no rate.
+        let before = self.lately * (0.5 - passed).max(0.0);
+        self.lately = (f64::from(budget.take_asked()) + before) / passed.max(0.5);
+        // Who wants nothing any more leases nothing anew.
+        let before = if self.lately > 0.0 { self.wants } else { 0.0 };
+        self.wants = self.lately.max(before * (1.0 - passed.min(1.0) / 2.0));
+        let part = self.part(budget);
+        let large = part.map(|part| 2.0 * LARGE * part / self.wants);
+        self.horizon = large.map_or(1.0, |large| large.clamp(SOONEST, 1.0));
+        let ahead = AHEAD * self.wants * (self.horizon + in_periods(self.trip));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+        let ahead = ahead as u32;
+        self.target = ahead.saturating_add(1);
+        self.counted = now;
     }
 
     fn begin(&mut self, budget: &FleetBudget, now: Instant) -> Exchange {
-        let period = budget.fleet().period;
-        // A few that come at once are no rate.
-        let passed = now.since(self.counted).max(period / 2);
-        let asked = budget.take_asked();
-        let wants = f64::from(asked) * period.as_secs_f64() / passed.as_secs_f64();
-        self.wants = wants.max(self.wants / 2.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
-        let ahead = (AHEAD * self.wants) as u32;
-        let target = ahead.saturating_add(1);
-        self.target = target;
-        budget.wants(target);
+        self.count(budget, now);
+        budget.wants(self.target);
         budget.hold_at_most(self.most_alone(budget));
         // What is given back to a store that is not there is lost.
         let returned = if self.is_heard {
-            budget.take_surplus(target.saturating_add(ahead))
+            let surplus = budget.take_surplus(self.target);
+            surplus.saturating_add(core::mem::take(&mut self.unused))
         } else {
             0
         };
-        self.asks = target.saturating_sub(budget.whole());
+        self.kept = budget.whole();
+        self.asks = self.target.saturating_sub(self.kept);
+        let period = budget.fleet().period;
         let jitter = uniform(
             &mut self.random,
             nanos(period) / 10 * 9,
@@ -192,7 +290,6 @@ impl Exchanges {
         );
         self.due = now.after(Duration::from_nanos(jitter));
         self.early = None;
-        self.counted = now;
         self.out = Some(now);
         self.sequence += 1;
         Exchange {
@@ -200,6 +297,7 @@ impl Exchanges {
             sequence: self.sequence,
             earned: budget.take_earned(),
             returned,
+            held: self.kept,
             ask: self.asks,
         }
     }

@@ -55,7 +55,7 @@ struct Earned(AtomicU64);
 pub struct FleetGauge {
     /// Tokens that retries may take now.
     pub held: f64,
-    /// What it would like to hold: what is asked for in one and a quarter periods, and one.
+    /// What it would like to hold: what is asked for in twice the time until its next exchange, and one.
     pub target: u32,
     /// Processes that the store had heard of at its last answer; `None` before the first.
     pub instances: Option<u32>,
@@ -202,7 +202,7 @@ impl FleetBudget {
         self.refused.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// Takes what is held beyond this. What it is without a store it keeps.
+    /// Takes what is held beyond this. What it has without a store it keeps.
     pub(super) fn take_surplus(&self, keep: u32) -> u32 {
         if self.mode() != Mode::Leased {
             return 0;
@@ -243,7 +243,7 @@ impl FleetBudget {
         self.put(more);
     }
 
-    /// The lease is over. What is its own holds no more than this.
+    /// The lease is over, but for one token. What is its own holds no more than this.
     pub(super) fn end_lease(&self, most: f64) {
         let mode = match self.fleet.alone {
             Alone::Safe => Mode::Safe,
@@ -253,7 +253,7 @@ impl FleetBudget {
         if mode != Mode::Open {
             let held = self.take_surplus(0);
             if mode == Mode::Safe {
-                self.open_own(held, most);
+                self.open_own(held.min(1), most);
             }
         }
         self.mode.store(mode as u32, Ordering::Release);

@@ -14,10 +14,12 @@
 //! # The law
 //!
 //! Over any window, the retries of all processes together are at most `ratio` x what earned them + `floor` x length +
-//! `burst` + instances + one period's share, which is `ratio` x what was earned in the time between two exchanges. It holds
+//! `burst` + instances + two periods' shares, each of which is `ratio` x what was earned in the time between two exchanges. It holds
 //! where exchanges are lost, repeated and overtaken, where the store is slow or away, and where processes crash. A store that is
-//! emptied hands out a tenth of the burst anew. And tokens that many wanted at once, and nobody wants any more, come back over some
-//! periods: the bucket fills meanwhile, so that what is earned until then comes on top, up to what is leased.
+//! emptied hands out a tenth of the burst anew.
+//!
+//! What a process may hold beyond its one token falls in a straight line to nothing, in the longest time between two exchanges. What has run out comes back and
+//! may be leased anew while the bucket fills: that is the second share. Both are measured under random loads, not proved.
 //!
 //! ```
 //! # #[cfg(feature = "std")] fn main() -> Result<(), Box<dyn std::error::Error>> {

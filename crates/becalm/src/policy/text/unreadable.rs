@@ -49,7 +49,7 @@ impl Unreadable {
         }
     }
 
-    pub(super) fn at(self, parameter: &str) -> Self {
+    pub(crate) fn at(self, parameter: &str) -> Self {
         Self {
             parameter: Some(parameter.into()),
             ..self

@@ -1,0 +1,42 @@
+//! What has failed, where a request has no answer? By the errors of its client.
+
+use std::error::Error;
+use std::io;
+use std::string::ToString;
+
+use crate::classify::{Classify, Failure};
+use crate::retry_on::{Cause, FailureKind};
+
+/// Classifies a request without an answer on a connection that was there, by the error of its client and the sources of
+/// that, in their order; for drivers.
+///
+/// The first `std::io::Error` says it; without one the failure is transient and may have taken effect. Of errors whose
+/// types becalm does not have, the words of hyper 1, tower and tokio tell a time-out and what is no answer (over HTTP/1;
+/// over HTTP/2 hyper does not say) from a connection that ended, which anything else is taken for. Only the lists of a
+/// [`RetryOn`](crate::retry_on::RetryOn) make a difference between them.
+pub fn unanswered<'e>(errors: impl Iterator<Item = &'e (dyn Error + 'static)> + Clone) -> Failure {
+    let io = errors
+        .clone()
+        .find_map(|error| error.downcast_ref::<io::Error>());
+    let failure = io.map_or(Failure::transient(), Classify::classify);
+    if failure.cause.is_some() {
+        return failure;
+    }
+    let mut kinds = errors.filter_map(|error| by_words(&error.to_string()));
+    failure.because(Cause::Kind(kinds.next().unwrap_or(FailureKind::Reset)))
+}
+
+fn by_words(words: &str) -> Option<FailureKind> {
+    const TIMED_OUT: [&str; 2] = ["timed out", "deadline has elapsed"];
+    const INVALID: [&str; 3] = [
+        " parsed", // "invalid HTTP version parsed" and its kin
+        "message head is too large",
+        "received unexpected message from connection",
+    ];
+    let has = |of: &[&str]| of.iter().any(|part| words.contains(part));
+    if has(&TIMED_OUT) {
+        Some(FailureKind::TimedOut)
+    } else {
+        has(&INVALID).then_some(FailureKind::InvalidAnswer)
+    }
+}
