@@ -1,0 +1,85 @@
+//! Which kinds of findings are there, beside the lints of policies?
+//!
+//! The names are stable. A new kind is a row here and one in `docs/check.md`.
+
+use crate::finding::Severity::{self, Error, Note, Warning};
+
+/// A kind of finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Code {
+    /// In kebab case, the same in every version.
+    pub name: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it means: half a sentence.
+    pub about: &'static str,
+}
+
+macro_rules! codes {
+    ($($constant:ident $name:literal $severity:ident $about:literal;)*) => {
+        $(
+            #[doc = $about]
+            pub const $constant: Code = Code { name: $name, severity: $severity, about: $about };
+        )*
+        /// All of them, in the order of their names.
+        pub const ALL: &[Code] = &[$($constant),*];
+    };
+}
+
+codes! {
+    ATTEMPTS_ARE_RETRIES "attempts-are-retries" Note "a number called attempts counts the retries, so that one more attempt is made";
+    ATTEMPTS_CUT "attempts-cut" Warning "the system makes fewer attempts than the file says";
+    ATTEMPTS_GROW "attempts-grow-with-servers" Warning "one more server is one more attempt";
+    BUDGET_BOUNDS_NOTHING "budget-bounds-nothing" Warning "a bound on retries that is too high to bound anything";
+    CANNOT_READ "cannot-read" Error "the file is no text, YAML or JSON, too large or too deep";
+    DEFAULT_BUDGET "default-budget" Warning "no budget is named, and the default of the system grants much";
+    FLOOR_TIMES_CLIENTS "floor-times-clients" Warning "a floor of retries that each client or sidecar has to itself";
+    IN_CODE "in-code" Note "what is configured in code is not seen";
+    KEY_NOT_READ "key-not-read" Warning "a key that this version of the system does not read";
+    KEY_TWICE "key-twice" Warning "a key that stands twice in a mapping: one of them is not read";
+    METHODS_NARROWED "methods-narrowed" Warning "the methods that are retried are not those that are meant";
+    NEVER_RETRIES "never-retries" Warning "retries are configured, and nothing is repeated";
+    NO_SUCH_FIELD "no-such-field" Error "a field in the wrong place, or misspelled: the system refuses the file";
+    NO_TOTAL_TIME "no-total-time" Warning "nothing bounds how long all attempts of a call take together";
+    NOT_A_POLICY "not-a-policy" Error "values that no policy can have";
+    NOT_SEEN "not-seen" Note "what it depends on is in another file";
+    NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
+    OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";
+    REFUSED "refused" Error "the system refuses the file, or the part of it that retries";
+    STATUSES_WIDER "statuses-wider" Warning "more statuses are retried than the file names";
+    TEMPLATE "template" Error "the file is a template: what comes of it is unknown";
+    TIMEOUT_IGNORED "timeout-ignored" Warning "a time-out that the system does not heed";
+    UNKNOWN_SYSTEM "unknown-system" Note "the document is of no system that is read";
+    UNKNOWN_VALUE "unknown-value" Note "a placeholder whose value is not in the file";
+    WAIT_IGNORED "wait-ignored" Warning "a wait that the system does not make, or does not make as written";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chapter_tells_every_code() {
+        let chapter = include_str!("../../../docs/check.md");
+        let rows = ALL.iter().map(|it| {
+            format!(
+                "| `{}` | {} | {} |",
+                it.name,
+                it.severity.as_str(),
+                it.about
+            )
+        });
+        for row in rows {
+            assert!(chapter.lines().any(|line| line == row), "{row}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_in_order_and_none_is_a_lints() {
+        let names: Vec<_> = ALL.iter().map(|it| it.name).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+        let lints = becalm::lint::Lint::CODES;
+        assert!(names.iter().all(|it| !lints.contains(it)));
+    }
+}

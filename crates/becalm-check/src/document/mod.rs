@@ -1,0 +1,59 @@
+//! What stands in a file, and where?
+
+mod comments;
+mod node;
+mod yaml;
+
+use std::borrow::Cow;
+
+pub use node::{Key, Node, Span, Value};
+pub(crate) use yaml::documents;
+
+/// The longest file that is read, in bytes. The longest generated configurations that are seen in
+/// public have a few megabytes.
+pub const LONGEST: usize = 16 * 1024 * 1024;
+
+/// How deep a tree may be.
+pub const DEEPEST: usize = 100;
+
+/// The text with each line ended by a line feed, as YAML has it: a carriage return alone ends one, too.
+pub(crate) fn in_lines(text: &str) -> Cow<'_, str> {
+    let is_alone = |at: usize| text.as_bytes().get(at + 1) != Some(&b'\n');
+    if text.match_indices('\r').any(|(at, _)| is_alone(at)) {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// One document of a file, or a whole file that is no tree.
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    /// The name of its file, as it was given.
+    pub file: &'a str,
+    /// All of the file.
+    pub text: &'a str,
+    /// Its tree, of YAML and JSON.
+    pub tree: Option<&'a Node>,
+    /// The trees of all documents of the file, itself among them.
+    pub beside: &'a [Node],
+    /// Where the file merges mappings by `<<`, which some systems do not read.
+    pub merges: &'a [Span],
+}
+
+impl<'a> Document<'a> {
+    /// What stands at this path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&'a Node> {
+        self.tree?.at(path)
+    }
+
+    /// Whether the text at this path is this one.
+    pub fn says(&self, path: &[&str], text: &str) -> bool {
+        self.at(path).and_then(Node::text) == Some(text)
+    }
+
+    /// Where it begins.
+    pub fn start(&self) -> Span {
+        self.tree.map_or_else(|| Span::new(1, 1, 0), |it| it.span)
+    }
+}

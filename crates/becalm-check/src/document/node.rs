@@ -1,0 +1,141 @@
+//! What is a value of a tree, and where does it stand?
+
+/// A place in a file: the first line of what stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[non_exhaustive]
+pub struct Span {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// Characters on that line; 0 where it is not known.
+    pub length: usize,
+}
+
+impl Span {
+    /// This many characters from this line and column on, both from 1.
+    pub const fn new(line: usize, column: usize, length: usize) -> Self {
+        Self {
+            line,
+            column,
+            length,
+        }
+    }
+}
+
+/// A value with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Where it stands; where an alias stands, of what the alias repeats.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
+}
+
+/// What a value is. Texts are not resolved: `no`, `1e3` and `~` are what the file says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number, word or text.
+    Scalar {
+        /// As it stands, without quotes.
+        text: String,
+        /// Whether it stood in quotes or as a block, and so is a text whatever it looks like.
+        quoted: bool,
+    },
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping in the order of the file, `<<` merged.
+    Table(Vec<(Key, Node)>),
+}
+
+/// A key of a mapping. One that is no text has an empty name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Where it stands.
+    pub span: Span,
+    /// Its name.
+    pub name: String,
+}
+
+impl Node {
+    /// The value of this key, of a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|(_, node)| node)
+    }
+
+    /// The key of this name with its value; of several the last, as parsers of JSON and Envoy have it.
+    pub fn entry(&self, key: &str) -> Option<(&Key, &Self)> {
+        let found = self.entries().iter().rfind(|(it, _)| it.name == key);
+        found.map(|(key, node)| (key, node))
+    }
+
+    /// What stands at this path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The entries of a mapping; none of what is none.
+    pub fn entries(&self) -> &[(Key, Self)] {
+        match &self.value {
+            Value::Table(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list; none of what is none.
+    pub fn items(&self) -> &[Self] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The items of the list at this path; none where there is none.
+    pub fn list(&self, path: &[&str]) -> &[Self] {
+        self.at(path).map_or(&[], Self::items)
+    }
+
+    /// The text of a scalar. Of a null: `None`.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, .. } if !self.is_null() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it says nothing: empty, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        match &self.value {
+            Value::Scalar { text, quoted } => {
+                !quoted && matches!(&**text, "" | "~" | "null" | "Null" | "NULL")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is a mapping.
+    pub const fn is_table(&self) -> bool {
+        matches!(self.value, Value::Table(_))
+    }
+
+    /// Keys that stand in a mapping a second time.
+    pub fn repeated_keys(&self) -> impl Iterator<Item = &Key> {
+        let mut names = std::collections::HashSet::new();
+        let keys = self.entries().iter().map(|(key, _)| key);
+        keys.filter(move |key| !key.name.is_empty() && !names.insert(&*key.name))
+    }
+
+    /// All nodes from here on, itself first, in the order of the file.
+    pub fn walk(&self) -> impl Iterator<Item = &Self> {
+        let mut left = vec![self];
+        std::iter::from_fn(move || {
+            let node = left.pop()?;
+            match &node.value {
+                Value::List(items) => left.extend(items.iter().rev()),
+                Value::Table(entries) => left.extend(entries.iter().rev().map(|(_, it)| it)),
+                Value::Scalar { .. } => {}
+            }
+            Some(node)
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! What is a system's configuration as a policy, and where does each key come from?
+
+use becalm::Policy;
+
+use crate::document::Span;
+use crate::reading::Told;
+use crate::system::Evidence;
+
+/// What a part of a file says about retrying: a policy, and what of it stands where.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Mapping {
+    /// The name of the system, such as `envoy`.
+    pub system: &'static str,
+    /// The version whose defaults and meanings hold.
+    pub version: &'static str,
+    /// How it is known that the system does so.
+    pub evidence: Evidence,
+    /// The name of the file, as it was given.
+    pub file: String,
+    /// Where the retries are configured.
+    pub span: Span,
+    /// Which part of the file it is, for people: `route / to orders`.
+    pub name: String,
+    /// What other layers may call the service that is called: hosts, clusters, services.
+    pub names: Vec<String>,
+    /// The policy: what of the file a policy can hold.
+    pub policy: Policy,
+    /// Where each key of the policy comes from. A key that is not here is not of the system: it has
+    /// the value that changes nothing.
+    pub origins: Vec<(&'static str, Origin)>,
+    /// What of the file a policy cannot hold.
+    pub lost: Vec<NotExpressible>,
+}
+
+/// Where a key of a policy comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// From this place in the file.
+    Line(Span),
+    /// From this place, by a rule: `3 retries and the first try`.
+    Derived(Span, String),
+    /// The file says nothing: it is what the system does then.
+    Default,
+    /// The file has a placeholder; the value is the system's default.
+    Unknown(Span, String),
+    /// The system has something that a policy cannot say; why.
+    NotExpressible(String),
+}
+
+/// Something of a file that a policy cannot hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotExpressible {
+    /// The key or the words of the file.
+    pub what: String,
+    /// Why, or what it does.
+    pub why: String,
+    /// Where it stands; `None` of what the system does by itself.
+    pub span: Option<Span>,
+}
+
+/// A mapping in the making: the system's defaults, and what the file says on top.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The policy so far.
+    pub policy: Policy,
+    pub(crate) origins: Vec<(&'static str, Origin)>,
+    pub(crate) lost: Vec<NotExpressible>,
+}
+
+impl Draft {
+    /// What the system does without a word in the file, and which keys of it are the system's own
+    /// (`attempts`, `base`, ...: the keys of policy files).
+    pub fn of(policy: Policy, keys: &[&'static str]) -> Self {
+        Self {
+            policy,
+            origins: keys.iter().map(|key| (*key, Origin::Default)).collect(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Takes what the file says for this key; a value that is absent or unknown leaves the default.
+    pub fn set<T>(
+        &mut self,
+        key: &'static str,
+        told: Told<T>,
+        change: impl FnOnce(&mut Policy, T),
+    ) {
+        match told {
+            Told::Absent => {}
+            Told::Unknown(span, text) => self.origin(key, Origin::Unknown(span, text)),
+            Told::Is(value, span) => {
+                change(&mut self.policy, value);
+                self.origin(key, Origin::Line(span));
+            }
+        }
+    }
+
+    /// Notes where this key comes from, in place of what was noted before.
+    pub fn origin(&mut self, key: &'static str, origin: Origin) {
+        match self.origins.iter_mut().find(|(it, _)| *it == key) {
+            Some((_, before)) => *before = origin,
+            None => self.origins.push((key, origin)),
+        }
+    }
+
+    /// Notes what a policy cannot hold.
+    pub fn lose(&mut self, what: impl Into<String>, why: impl Into<String>, span: Option<Span>) {
+        self.lost.push(NotExpressible {
+            what: what.into(),
+            why: why.into(),
+            span,
+        });
+    }
+}

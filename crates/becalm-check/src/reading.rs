@@ -1,0 +1,265 @@
+//! How does a system read a document?
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use becalm::duration;
+
+use crate::code::{self, Code};
+use crate::document::{Document, Node, Span};
+use crate::finding::Finding;
+use crate::lints;
+use crate::mapping::{Draft, Mapping};
+use crate::system::System;
+use crate::template;
+
+/// One document in the hands of one system, and what is noted on the way.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Reading<'a> {
+    /// What is read.
+    pub document: Document<'a>,
+    /// The version whose defaults and meanings hold.
+    pub version: &'static str,
+    /// What a value that is not understood is: where the system refuses a file for it, [`code::REFUSED`].
+    pub misread: Code,
+    pub(crate) system: &'static System,
+    pub(crate) findings: Vec<Finding>,
+    told: HashSet<(Span, &'static str)>,
+    /// Findings up to the last mapping.
+    mapped: usize,
+    pub(crate) mappings: Vec<Mapping>,
+}
+
+/// What a file says for a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told<T> {
+    /// Nothing.
+    Absent,
+    /// A placeholder, or what is not understood (there is a finding of either), with its text.
+    Unknown(Span, String),
+    /// This, from there.
+    Is(T, Span),
+}
+
+impl<T> Told<T> {
+    /// What it says, if it does.
+    pub fn known(self) -> Option<T> {
+        match self {
+            Self::Is(value, _) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What becomes of a value that is there.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Told<U> {
+        match self {
+            Self::Absent => Told::Absent,
+            Self::Unknown(span, text) => Told::Unknown(span, text),
+            Self::Is(value, span) => Told::Is(change(value), span),
+        }
+    }
+
+    /// This, or the other where nothing is said here.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match self {
+            Self::Absent => other,
+            told => told,
+        }
+    }
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(
+        document: Document<'a>,
+        system: &'static System,
+        version: &'static str,
+    ) -> Self {
+        Self {
+            document,
+            version,
+            misread: code::NOT_UNDERSTOOD,
+            system,
+            findings: Vec::new(),
+            told: HashSet::new(),
+            mapped: 0,
+            mappings: Vec::new(),
+        }
+    }
+
+    /// Notes a finding.
+    pub fn find(
+        &mut self,
+        span: Span,
+        code: Code,
+        sentence: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let file = self.document.file;
+        self.findings
+            .push(Finding::new(file, span, code, sentence, remedy));
+    }
+
+    /// The system and its version, as they are told: `envoy 1.40`.
+    pub fn who(&self) -> String {
+        format!("{} {}", self.system.name, self.version)
+    }
+
+    /// What is said there, as `parse` understands it. A placeholder and what is not understood become
+    /// findings; `form` says what is wanted: `a number of retries`.
+    pub fn told<T>(
+        &mut self,
+        node: Option<&Node>,
+        form: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Told<T> {
+        match node {
+            Some(node) if !node.is_null() => self.told_text(node.text(), node.span, form, parse),
+            _ => Told::Absent,
+        }
+    }
+
+    /// What this text says, as `parse` understands it; `None` of a list or a mapping.
+    pub fn told_text<T>(
+        &mut self,
+        text: Option<&str>,
+        span: Span,
+        form: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Told<T> {
+        let shown = text.unwrap_or("a list or a mapping");
+        if let Some(value) = text.and_then(|it| parse(it.trim())) {
+            return Told::Is(value, span);
+        }
+        if template::is_placeholder(shown) {
+            self.find(
+                span,
+                code::UNKNOWN_VALUE,
+                format!("`{shown}` is filled in elsewhere, so that {form} is not known here; the default of {} stands in", self.who()),
+                "check the file with its values filled in",
+            );
+        } else {
+            self.find(
+                span,
+                self.misread,
+                format!("`{shown}` is not {form}"),
+                format!("write {form}"),
+            );
+        }
+        Told::Unknown(span, shown.to_owned())
+    }
+
+    /// A whole number of at least 0.
+    pub fn whole(&mut self, node: Option<&Node>, form: &str) -> Told<u32> {
+        self.told(node, form, |text| text.parse().ok())
+    }
+
+    /// A number.
+    pub fn number(&mut self, node: Option<&Node>, form: &str) -> Told<f64> {
+        self.told(node, form, |text| {
+            text.parse().ok().filter(|it: &f64| it.is_finite())
+        })
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&mut self, node: Option<&Node>, form: &str) -> Told<bool> {
+        self.told(node, form, |text| text.to_ascii_lowercase().parse().ok())
+    }
+
+    /// A duration as Go writes it, and Kubernetes' resources: `1m30s`, `1.5s`, `0`.
+    pub fn go_duration(&mut self, node: Option<&Node>, form: &str) -> Told<Duration> {
+        self.told(node, form, go_duration)
+    }
+
+    /// A duration as protobuf's JSON writes it: `0.5s`.
+    pub fn proto_duration(&mut self, node: Option<&Node>, form: &str) -> Told<Duration> {
+        self.told(node, form, proto_duration)
+    }
+
+    /// Ends a draft: a mapping with its lints, or a finding of why it is none. `name` says to people which part of the file
+    /// it is, `names` what other layers may call what is called, `span` where the retries are
+    /// configured.
+    pub fn map(&mut self, draft: Draft, name: impl Into<String>, names: Vec<String>, span: Span) {
+        let Draft {
+            policy,
+            origins,
+            lost,
+        } = draft;
+        if let Err(invalid) = policy.validate() {
+            let sentence = format!("no policy can have these values: {invalid}");
+            self.find(span, code::NOT_A_POLICY, sentence, "");
+            return;
+        }
+        let mapping = Mapping {
+            system: self.system.name,
+            version: self.version,
+            evidence: self.system.evidence,
+            file: self.document.file.to_owned(),
+            span,
+            name: name.into(),
+            names,
+            policy,
+            origins,
+            lost,
+        };
+        // What the system itself has said of this mapping is said once.
+        let own = &self.findings[self.mapped.min(self.findings.len())..];
+        let is_said = own.iter().any(|it| it.code == code::NO_TOTAL_TIME.name);
+        let is_again =
+            |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
+        // One retry policy may serve many routes.
+        for lint in lints::of(&mapping) {
+            if !is_again(&lint) && self.told.insert((lint.span, lint.code)) {
+                self.findings.push(lint);
+            }
+        }
+        self.mapped = self.findings.len();
+        self.mappings.push(mapping);
+    }
+}
+
+/// A duration as Go writes it.
+pub fn go_duration(text: &str) -> Option<Duration> {
+    duration::parse(text).ok()
+}
+
+/// A duration as protobuf's JSON mapping writes it: seconds with at most nine decimals and an `s`.
+pub fn proto_duration(text: &str) -> Option<Duration> {
+    let seconds = text.strip_suffix('s')?;
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let digits = |it: &str| it.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 9 {
+        return None;
+    }
+    let nanos = format!("{part:0<9}").parse().ok()?;
+    Some(Duration::new(whole.parse().ok()?, nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_their_systems_write_them() {
+        let millis = |it: Option<Duration>| it.map(|it| it.as_millis());
+        for (text, ms) in [("1s", 1000), ("0.5s", 500), ("2.s", 2000), ("0s", 0)] {
+            assert_eq!(millis(proto_duration(text)), Some(ms), "{text}");
+        }
+        for text in [
+            "",
+            ".5s",
+            "s",
+            ".5s",
+            "1",
+            "1m",
+            "-1s",
+            "1e3s",
+            "0.1234567890s",
+            "+1s",
+        ] {
+            assert_eq!(proto_duration(text), None, "{text}");
+        }
+        assert_eq!(millis(go_duration("1m30s")), Some(90_000));
+    }
+}

@@ -1,0 +1,122 @@
+//! How do tools of code review read findings?
+
+use becalm::lint::Lint;
+use serde_json::{Value, json};
+
+use super::printable::printable;
+use crate::code;
+use crate::finding::{Finding, Severity};
+
+/// The findings as SARIF 2.1.0 (OASIS, March 2020), in one line.
+pub fn sarif(findings: &[Finding]) -> String {
+    let rules: Vec<_> = rules().collect();
+    let results = findings.iter().map(|it| {
+        let at = rules.iter().position(|(name, _)| *name == it.code);
+        result(it, at)
+    });
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "becalm check",
+                "version": env!("CARGO_PKG_VERSION"),
+                "informationUri": "https://github.com/becalm-rs/becalm",
+                "rules": rules.iter().map(|(name, about)| json!({
+                    "id": name,
+                    "shortDescription": { "text": about },
+                })).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    });
+    format!("{document}\n")
+}
+
+/// Each kind of finding with its sentence.
+fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let ours = code::ALL.iter().map(|it| (it.name, it.about));
+    ours.chain(
+        Lint::CODES
+            .iter()
+            .map(|name| (*name, "a danger of the policy (becalm's lint)")),
+    )
+}
+
+fn result(finding: &Finding, rule: Option<usize>) -> Value {
+    let text = match &*finding.remedy {
+        "" => finding.sentence.clone(),
+        remedy => format!("{}; {remedy}", finding.sentence),
+    };
+    let span = finding.span;
+    let mut region = json!({ "startLine": span.line, "startColumn": span.column });
+    if span.length > 0 {
+        region["endColumn"] = json!(span.column + span.length);
+    }
+    let mut result = json!({
+        "ruleId": finding.code,
+        "level": match finding.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        },
+        "message": { "text": printable(&text) },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": uri(&finding.file) },
+            "region": region,
+        }}],
+    });
+    if let Some(rule) = rule {
+        result["ruleIndex"] = json!(rule);
+    }
+    result
+}
+
+/// A relative reference, or a `file:` one of an absolute path (RFC 3986, RFC 8089).
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    if path.starts_with('/') {
+        uri.push_str("file://");
+    }
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let hex = |it: u8| char::from(b"0123456789ABCDEF"[usize::from(it)]);
+            uri.extend(['%', hex(byte >> 4), hex(byte & 15)]);
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Span;
+
+    #[test]
+    fn a_result_names_its_rule_and_its_place() {
+        let finding = Finding::new(
+            "a b/é.yaml",
+            Span::new(3, 5, 4),
+            code::REFUSED,
+            "no\u{1b}",
+            "yes",
+        );
+        let document: Value = serde_json::from_str(&sarif(&[finding])).unwrap();
+        let run = &document["runs"][0];
+        let result = &run["results"][0];
+        let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][rule]["id"], "refused");
+        assert_eq!(result["level"], "error");
+        assert_eq!(result["message"]["text"], r"no\u{1b}; yes");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "a%20b/%C3%A9.yaml");
+        assert_eq!(
+            place["region"],
+            json!({"startLine": 3, "startColumn": 5, "endColumn": 9})
+        );
+        assert_eq!(uri("/a"), "file:///a");
+    }
+}

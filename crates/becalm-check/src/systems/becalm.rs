@@ -1,0 +1,139 @@
+//! What does a policy file of becalm say?
+
+use std::ops::Range;
+
+use becalm::Policy;
+use toml::{Table, Value};
+
+use crate::code;
+use crate::document::{Document, Span};
+use crate::mapping::{Draft, Origin};
+use crate::reading::Reading;
+use crate::system::{Evidence, Form, System};
+
+pub(super) const BECALM: System = System {
+    name: "becalm",
+    title: "becalm",
+    versions: &["0.1"],
+    evidence: Evidence::Run,
+    form: Form::Text,
+    recognises,
+    read,
+};
+
+/// A TOML file whose keys are those of a policy, but for slips.
+fn recognises(document: &Document<'_>) -> bool {
+    let is_toml = document.file.to_ascii_lowercase().ends_with(".toml");
+    let Some(table) = is_toml
+        .then(|| document.text.parse::<Table>().ok())
+        .flatten()
+    else {
+        return false;
+    };
+    let known = table.keys().filter(|key| KEYS.contains(&&***key)).count();
+    known > 0 && known * 2 >= table.len()
+}
+
+const KEYS: &[&str] = &[
+    "preset",
+    "backoff",
+    "base",
+    "throttled_base",
+    "multiplier",
+    "cap",
+    "floor",
+    "jitter",
+    "attempts",
+    "deadline",
+    "attempt_timeout",
+    "hint",
+    "max_hint",
+    "budget",
+    "max_waiting",
+    "nested",
+    "retry_on",
+    "throttle",
+    "rate",
+    "hedge",
+    "bulkhead",
+    "breaker",
+];
+
+fn read(reading: &mut Reading<'_>) {
+    let text = reading.document.text;
+    let policy: Policy = match toml::from_str(text) {
+        Ok(policy) => policy,
+        Err(error) => {
+            let sentence = error.message().replace('\n', " ");
+            // A value that is out of its range is told by its key.
+            let key = sentence.split([':', '.']).next().unwrap_or_default();
+            let named = KEYS.contains(&key).then(|| line_of(text, key)).flatten();
+            let placed = error.span().map(|it| place(text, &it));
+            let span = named.or(placed).unwrap_or_else(|| Span::new(1, 1, 0));
+            reading.find(span, code::REFUSED, sentence, "");
+            return;
+        }
+    };
+    let mut draft = Draft::of(policy, &[]);
+    let table: Table = text.parse().unwrap_or_default();
+    for key in KEYS.iter().filter(|it| **it != "preset") {
+        let told = table
+            .contains_key(*key)
+            .then(|| line_of(text, key))
+            .flatten();
+        if let Some(span) = told {
+            draft.origin(key, Origin::Line(span));
+        }
+    }
+    if let Some(preset) = table.get("preset").and_then(Value::as_str) {
+        draft.lose(
+            "preset",
+            format!("what is not written here is as in {preset}"),
+            line_of(text, "preset"),
+        );
+    }
+    reading.map(draft, "the policy", Vec::new(), Span::new(1, 1, 0));
+}
+
+/// Where a key or a table of this name begins.
+fn line_of(text: &str, key: &str) -> Option<Span> {
+    let is_key = |line: &str| {
+        let line = line
+            .trim_start()
+            .trim_start_matches(['[', '"', '\''])
+            .trim_start();
+        let rest = line
+            .strip_prefix(key)
+            .map(|it| it.trim_start_matches(['"', '\'']).trim_start());
+        rest.is_some_and(|it| it.starts_with(['=', ']', '.']))
+    };
+    let (at, line) = text.lines().enumerate().find(|(_, line)| is_key(line))?;
+    let column = line.find(key).unwrap_or(0);
+    Some(Span::new(
+        at + 1,
+        line[..column].chars().count() + 1,
+        key.len(),
+    ))
+}
+
+fn place(text: &str, range: &Range<usize>) -> Span {
+    let before = text.get(..range.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+    Span::new(line, column, range.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_where_it_begins() {
+        let text = "# base\nbase_x = 1\n  base = \"1s\"\n[retry_on]\nmethods = \"any\"\n";
+        assert_eq!(line_of(text, "base"), Some(Span::new(3, 3, 4)));
+        assert_eq!(line_of(text, "retry_on"), Some(Span::new(4, 2, 8)));
+        assert_eq!(line_of(text, "cap"), None);
+        assert_eq!(place("a\nbc", &(3..4)), Span::new(2, 2, 1));
+        assert_eq!(place("a", &(9..10)), Span::new(1, 2, 1));
+    }
+}

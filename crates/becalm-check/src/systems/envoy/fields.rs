@@ -1,0 +1,275 @@
+//! Which fields do the messages on the way to a retry policy have?
+//!
+//! As the descriptors in the binary of Envoy 1.40.0 list them. Envoy reads a field as it stands in the
+//! `.proto` file or in lower camel case, and refuses a file with any other.
+
+use crate::code;
+use crate::document::{Key, Node};
+use crate::reading::Reading;
+
+/// A message that is looked at field by field.
+pub struct Message {
+    name: &'static str,
+    /// Where its fields are to be written.
+    place: &'static str,
+    fields: &'static [&'static str],
+}
+
+/// The value of this field, and its key.
+pub fn entry<'a>(node: &'a Node, field: &str) -> Option<(&'a Key, &'a Node)> {
+    let found = node.entries().iter().rfind(|(key, _)| is(key, field));
+    found
+        .map(|(key, node)| (key, node))
+        .filter(|(_, node)| !node.is_null())
+}
+
+/// The value of this field.
+pub fn field<'a>(node: &'a Node, field: &str) -> Option<&'a Node> {
+    entry(node, field).map(|(_, node)| node)
+}
+
+/// What stands at this path of fields.
+pub fn at<'a>(node: &'a Node, path: &[&str]) -> Option<&'a Node> {
+    path.iter().try_fold(node, |node, name| field(node, name))
+}
+
+/// The items of this field.
+pub fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
+    field(node, name).map_or(&[], Node::items)
+}
+
+fn is(key: &Key, field: &str) -> bool {
+    key.name == field || (key.name.contains(char::is_uppercase) && key.name == camel(field))
+}
+
+/// As protobuf's JSON mapping has it: `num_retries` is `numRetries`.
+fn camel(field: &str) -> String {
+    let mut parts = field.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut name, part| {
+        let mut letters = part.chars();
+        name.extend(letters.next().map(|it| it.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+        name
+    })
+}
+
+/// Finds fields that the message does not have.
+pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
+    for (key, _) in node.entries() {
+        if key.name.starts_with('@') || message.fields.iter().any(|it| is(key, it)) {
+            continue;
+        }
+        let home = MESSAGES
+            .iter()
+            .find(|it| it.fields.iter().any(|field| is(key, field)));
+        let meant = becalm::suggest::nearest(&key.name, message.fields.iter().copied());
+        let remedy = match (home, meant) {
+            (Some(home), _) => format!("move it to {}, which has it", home.place),
+            (None, Some(meant)) => format!("did you mean `{meant}`?"),
+            (None, None) => format!("the fields are {}", message.fields.join(", ")),
+        };
+        let sentence = format!(
+            "{} has no field `{}` in {}, and refuses the file",
+            reading.who(),
+            key.name,
+            message.name
+        );
+        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+    }
+}
+
+/// Those to which a misplaced field most likely belongs come first.
+const MESSAGES: &[&Message] = &[
+    &RETRY_BUDGET,
+    &RETRY_BACK_OFF,
+    &RATE_LIMITED_BACK_OFF,
+    &HEDGE_POLICY,
+    &RETRY_POLICY,
+    &THRESHOLDS,
+    &CIRCUIT_BREAKERS,
+    &ROUTE_ACTION,
+];
+
+pub const RETRY_POLICY: Message = Message {
+    name: "a RetryPolicy",
+    place: "the `retry_policy` of a route or a virtual host",
+    fields: &[
+        "retry_on",
+        "num_retries",
+        "per_try_timeout",
+        "per_try_idle_timeout",
+        "retry_priority",
+        "retry_host_predicate",
+        "retry_options_predicates",
+        "host_selection_retry_max_attempts",
+        "retriable_status_codes",
+        "retry_back_off",
+        "rate_limited_retry_back_off",
+        "retriable_headers",
+        "retriable_request_headers",
+        "refresh_cluster_on_retry",
+    ],
+};
+
+pub const RETRY_BACK_OFF: Message = Message {
+    name: "a RetryBackOff",
+    place: "the `retry_back_off` of a retry policy",
+    fields: &["base_interval", "max_interval"],
+};
+
+pub const RATE_LIMITED_BACK_OFF: Message = Message {
+    name: "a RateLimitedRetryBackOff",
+    place: "the `rate_limited_retry_back_off` of a retry policy",
+    fields: &["reset_headers", "max_interval"],
+};
+
+pub const HEDGE_POLICY: Message = Message {
+    name: "a HedgePolicy",
+    place: "the `hedge_policy` of a route or a virtual host",
+    fields: &[
+        "initial_requests",
+        "additional_request_chance",
+        "hedge_on_per_try_timeout",
+    ],
+};
+
+pub const CIRCUIT_BREAKERS: Message = Message {
+    name: "CircuitBreakers",
+    place: "the `circuit_breakers` of the cluster",
+    fields: &["thresholds", "per_host_thresholds"],
+};
+
+pub const THRESHOLDS: Message = Message {
+    name: "Thresholds",
+    place: "`circuit_breakers.thresholds` of the cluster",
+    fields: &[
+        "priority",
+        "max_connections",
+        "max_pending_requests",
+        "max_requests",
+        "max_retries",
+        "retry_budget",
+        "track_remaining",
+        "max_connection_pools",
+    ],
+};
+
+pub const RETRY_BUDGET: Message = Message {
+    name: "a RetryBudget",
+    place: "`circuit_breakers.thresholds.retry_budget` of the cluster",
+    fields: &["budget_percent", "budget_interval", "min_retry_concurrency"],
+};
+
+pub const ROUTE: Message = Message {
+    name: "a Route",
+    place: "the route",
+    fields: &[
+        "name",
+        "match",
+        "route",
+        "redirect",
+        "direct_response",
+        "filter_action",
+        "non_forwarding_action",
+        "metadata",
+        "decorator",
+        "typed_per_filter_config",
+        "request_headers_to_add",
+        "request_headers_to_remove",
+        "response_headers_to_add",
+        "response_headers_to_remove",
+        "tracing",
+        "per_request_buffer_limit_bytes",
+        "stat_prefix",
+        "request_body_buffer_limit",
+        "route_specifiers",
+    ],
+};
+
+pub const ROUTE_ACTION: Message = Message {
+    name: "a RouteAction",
+    place: "the `route` of the route",
+    fields: &[
+        "cluster",
+        "cluster_header",
+        "weighted_clusters",
+        "cluster_specifier_plugin",
+        "inline_cluster_specifier_plugin",
+        "cluster_not_found_response_code",
+        "metadata_match",
+        "prefix_rewrite",
+        "regex_rewrite",
+        "path_rewrite_policy",
+        "path_rewrite",
+        "host_rewrite_literal",
+        "auto_host_rewrite",
+        "host_rewrite_header",
+        "host_rewrite_path_regex",
+        "host_rewrite",
+        "append_x_forwarded_host",
+        "timeout",
+        "idle_timeout",
+        "flush_timeout",
+        "early_data_policy",
+        "retry_policy",
+        "retry_policy_typed_config",
+        "request_mirror_policies",
+        "priority",
+        "rate_limits",
+        "include_vh_rate_limits",
+        "hash_policy",
+        "cors",
+        "max_grpc_timeout",
+        "grpc_timeout_offset",
+        "upgrade_configs",
+        "internal_redirect_policy",
+        "internal_redirect_action",
+        "max_internal_redirects",
+        "hedge_policy",
+        "max_stream_duration",
+    ],
+};
+
+pub const VIRTUAL_HOST: Message = Message {
+    name: "a VirtualHost",
+    place: "the virtual host",
+    fields: &[
+        "name",
+        "domains",
+        "routes",
+        "matcher",
+        "require_tls",
+        "virtual_clusters",
+        "rate_limits",
+        "request_headers_to_add",
+        "request_headers_to_remove",
+        "response_headers_to_add",
+        "response_headers_to_remove",
+        "cors",
+        "typed_per_filter_config",
+        "include_request_attempt_count",
+        "include_attempt_count_in_response",
+        "retry_policy",
+        "retry_policy_typed_config",
+        "hedge_policy",
+        "include_is_timeout_retry_header",
+        "per_request_buffer_limit_bytes",
+        "request_body_buffer_limit",
+        "request_mirror_policies",
+        "metadata",
+        "route_specifiers",
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_two_spellings() {
+        assert_eq!(camel("num_retries"), "numRetries");
+        assert_eq!(camel("retry_on"), "retryOn");
+        assert_eq!(camel("name"), "name");
+    }
+}

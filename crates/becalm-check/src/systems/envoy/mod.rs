@@ -1,0 +1,102 @@
+//! What does an Envoy configuration say about retrying?
+//!
+//! Bootstrap files, files of routes and clusters (RDS, CDS, LDS), and the admin page's dumps of them:
+//! wherever a table of virtual hosts or a cluster stands.
+
+mod cluster;
+mod fields;
+mod numbers;
+mod retry_policy;
+mod words;
+
+use std::collections::HashMap;
+
+use crate::code;
+use crate::document::{Document, Node};
+use crate::reading::Reading;
+use crate::system::{Evidence, Form, System};
+use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, field, items};
+
+pub(super) use cluster::{at_most, at_most_share};
+pub(super) use words::Words;
+
+pub(super) const ENVOY: System = System {
+    name: "envoy",
+    title: "Envoy",
+    versions: &["1.40"],
+    evidence: Evidence::Run,
+    form: Form::Tree,
+    recognises,
+    read,
+};
+
+fn recognises(document: &Document<'_>) -> bool {
+    let Some(tree) = document.tree else {
+        return false;
+    };
+    let tops = [
+        "static_resources",
+        "dynamic_resources",
+        "virtual_hosts",
+        "scoped_route_configurations",
+    ];
+    let is_envoy = |node: &Node| {
+        let url = node.get("@type").and_then(Node::text);
+        url.is_some_and(|it| it.starts_with("type.googleapis.com/envoy."))
+    };
+    tops.iter().any(|top| field(tree, top).is_some())
+        || is_envoy(tree)
+        || ["resources", "configs"]
+            .iter()
+            .any(|list| items(tree, list).iter().any(is_envoy))
+}
+
+fn read(reading: &mut Reading<'_>) {
+    let Some(tree) = reading.document.tree else {
+        return;
+    };
+    reading.misread = code::REFUSED;
+    for span in reading.document.merges {
+        let sentence = format!(
+            "{} reads `<<` as a field of that name, and refuses the file",
+            reading.who()
+        );
+        reading.find(
+            *span,
+            code::NO_SUCH_FIELD,
+            sentence,
+            "repeat what is merged; an alias alone (`*name`) is read",
+        );
+    }
+    let mut clusters = HashMap::new();
+    for cluster in tree.walk().filter(|it| is_cluster(it)) {
+        cluster::check(reading, cluster);
+        if let Some(name) = field(cluster, "name").and_then(Node::text) {
+            clusters.entry(name).or_insert(cluster);
+        }
+    }
+    let tables = tree.walk().filter(|it| it.is_table());
+    for host in tables.flat_map(|it| items(it, "virtual_hosts")) {
+        fields::check(reading, host, &VIRTUAL_HOST);
+        for route in items(host, "routes") {
+            fields::check(reading, route, &ROUTE);
+            if let Some(action) = field(route, "route") {
+                fields::check(reading, action, &ROUTE_ACTION);
+                retry_policy::of_route(reading, &clusters, host, route, action);
+            }
+        }
+    }
+}
+
+fn is_cluster(node: &Node) -> bool {
+    let marks = [
+        "load_assignment",
+        "circuit_breakers",
+        "connect_timeout",
+        "eds_cluster_config",
+        "lb_policy",
+        "cluster_type",
+        "typed_extension_protocol_options",
+    ];
+    field(node, "name").is_some() && marks.iter().any(|mark| field(node, mark).is_some())
+}

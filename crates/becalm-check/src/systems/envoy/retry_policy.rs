@@ -1,0 +1,430 @@
+//! What does a route of Envoy do when a request fails?
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm::hint::HintMode;
+use becalm::preset::Preset;
+use becalm::retry_on::Methods;
+
+use super::cluster;
+use super::fields::{
+    self, HEDGE_POLICY, RATE_LIMITED_BACK_OFF, RETRY_BACK_OFF, RETRY_POLICY, at, entry, field,
+    items,
+};
+use super::numbers::whole;
+use super::words::Words;
+use crate::code;
+use crate::document::{Key, Node};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+
+/// Of a route that says nothing.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+const KEYS: &[&str] = &[
+    "attempts",
+    "base",
+    "cap",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "attempt_timeout",
+    "retry_on",
+];
+
+/// Maps the retries of a route: the policy of its cluster, which overrides its own, which overrides that of its
+/// virtual host (run: a route with 1 retry to a cluster with 4 makes 5 attempts).
+pub fn of_route(
+    reading: &mut Reading<'_>,
+    clusters: &HashMap<&str, &Node>,
+    host: &Node,
+    route: &Node,
+    action: &Node,
+) {
+    let names = clusters_of(action);
+    let found = |name: &String| clusters.get(&**name).copied();
+    let cluster = names.iter().find_map(found);
+    let of_cluster = cluster
+        .and_then(protocol_options)
+        .and_then(|it| entry(it, "retry_policy"));
+    let own = entry(action, "retry_policy");
+    let all = [of_cluster, own, entry(host, "retry_policy")];
+    let Some((key, retry)) = all.into_iter().flatten().next() else {
+        return;
+    };
+    if let (Some(_), Some((key, _))) = (of_cluster, own) {
+        let sentence =
+            "the retry policy of the cluster's HttpProtocolOptions overrides that of the route";
+        reading.find(key.span, code::OVERRIDDEN, sentence, "keep one of them");
+    }
+    let retry_policy = Retries {
+        reading,
+        key,
+        retry,
+    };
+    let Some(mut draft) = retry_policy.draft(route, action) else {
+        return;
+    };
+    if cluster.is_none() {
+        let shown = names.first().map_or("of the request", |it| &**it);
+        reading.find(
+            key.span,
+            code::NOT_SEEN,
+            format!("the cluster {shown} is not in this file, so that its circuit breakers are not known; Envoy's default of 3 retries at once stands in"),
+            "check the file of its clusters as well",
+        );
+    }
+    let priority = field(action, "priority")
+        .and_then(Node::text)
+        .unwrap_or("DEFAULT");
+    cluster::budget(reading, &mut draft, cluster, priority);
+    lose(reading, &mut draft, retry, action, host, cluster);
+    let name = name(route, &names);
+    let domains = items(host, "domains").iter().filter_map(Node::text);
+    let domains = domains.filter(|it| *it != "*").map(ToOwned::to_owned);
+    let names = names.into_iter().chain(domains).collect();
+    reading.map(draft, name, names, key.span);
+}
+
+struct Retries<'r, 'a, 'n> {
+    reading: &'r mut Reading<'a>,
+    key: &'n Key,
+    retry: &'n Node,
+}
+
+impl Retries<'_, '_, '_> {
+    /// `None` where nothing is repeated.
+    fn draft(self, route: &Node, action: &Node) -> Option<Draft> {
+        let Self {
+            reading,
+            key,
+            retry,
+        } = self;
+        fields::check(reading, retry, &RETRY_POLICY);
+        let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
+        let mut draft = Draft::of(policy.deadline(TIMEOUT), KEYS);
+        let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
+        if let Told::Is(retries, span) = retries {
+            draft.policy.attempts = retries.saturating_add(1);
+            let how = format!("{retries} retries and the first try");
+            draft.origin("attempts", Origin::Derived(span, how));
+        }
+        total_time(reading, &mut draft, action);
+        attempt_timeout(reading, &mut draft, retry);
+        back_off(reading, &mut draft, retry);
+        hint(reading, &mut draft, retry);
+        let methods = methods(route, retry);
+        retry_on(reading, &mut draft, key, retry, methods).then_some(draft)
+    }
+}
+
+fn total_time(reading: &mut Reading<'_>, draft: &mut Draft, action: &Node) {
+    let form = "a duration such as 15s";
+    let timeout = reading.proto_duration(field(action, "timeout"), form);
+    draft.set("deadline", timeout, |policy, it| {
+        policy.deadline = Some(it).filter(|it| !it.is_zero());
+    });
+    let stream = reading.proto_duration(
+        at(action, &["max_stream_duration", "max_stream_duration"]),
+        form,
+    );
+    if let Told::Is(most, span) = stream {
+        if !most.is_zero() && draft.policy.deadline.is_none_or(|it| most < it) {
+            draft.policy.deadline = Some(most);
+            draft.origin("deadline", Origin::Line(span));
+        }
+    }
+}
+
+fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let timeout = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
+    let Told::Is(timeout, span) = timeout else {
+        draft.set("attempt_timeout", timeout, |_, _| {});
+        return;
+    };
+    match draft.policy.deadline {
+        Some(deadline) if timeout >= deadline => {
+            let sentence = format!(
+                "Envoy ignores a per_try_timeout of {} that is not below the route's timeout of {}",
+                becalm::duration::Human(timeout),
+                becalm::duration::Human(deadline)
+            );
+            reading.find(
+                span,
+                code::TIMEOUT_IGNORED,
+                sentence,
+                "set it to less than the timeout, so that there is room for a retry",
+            );
+            draft.origin(
+                "attempt_timeout",
+                Origin::NotExpressible("ignored, as it is not below the timeout".into()),
+            );
+        }
+        _ if timeout.is_zero() => {}
+        _ => draft.set("attempt_timeout", Told::Is(timeout, span), |policy, it| {
+            policy.attempt_timeout = Some(it);
+        }),
+    }
+}
+
+fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let Some((key, back_off)) = entry(retry, "retry_back_off") else {
+        return;
+    };
+    fields::check(reading, back_off, &RETRY_BACK_OFF);
+    let form = "a duration such as 0.5s";
+    let base = reading.proto_duration(field(back_off, "base_interval"), form);
+    let cap = reading.proto_duration(field(back_off, "max_interval"), form);
+    let refusal = match (&base, &cap) {
+        (Told::Absent, _) => Some("a `retry_back_off` without a `base_interval`"),
+        (Told::Is(base, _), _) if base.is_zero() => Some("a `base_interval` of 0"),
+        (_, Told::Is(cap, _)) if cap.is_zero() => Some("a `max_interval` of 0"),
+        (Told::Is(base, _), Told::Is(cap, _)) if cap < base => {
+            Some("a `max_interval` below the `base_interval`")
+        }
+        _ => None,
+    };
+    if let Some(refusal) = refusal {
+        let sentence = format!("{} refuses the file for {refusal}", reading.who());
+        reading.find(
+            key.span,
+            code::REFUSED,
+            sentence,
+            "set a base above 0, and a maximum at or above it, or none",
+        );
+        return;
+    }
+    let millisecond = Duration::from_millis(1);
+    if let Told::Is(base, span) = base {
+        let base = base.max(millisecond);
+        draft.policy.base = base;
+        draft.origin("base", Origin::Line(span));
+        draft.policy.cap = base.saturating_mul(10);
+        draft.origin(
+            "cap",
+            Origin::Derived(span, "10 times the base_interval".into()),
+        );
+    }
+    draft.set("cap", cap, |policy, it| policy.cap = it.max(millisecond));
+}
+
+/// Envoy waits for as long as a header of the answer says, where it is asked to.
+fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let Some((key, limited)) = entry(retry, "rate_limited_retry_back_off") else {
+        return;
+    };
+    fields::check(reading, limited, &RATE_LIMITED_BACK_OFF);
+    draft.policy.hint = HintMode::Honor;
+    draft.policy.max_hint = Duration::from_secs(300);
+    draft.origin("hint", Origin::Line(key.span));
+    let most = reading.proto_duration(field(limited, "max_interval"), "a duration such as 300s");
+    draft.set("max_hint", most, |policy, it| policy.max_hint = it);
+    draft.lose(
+        "rate_limited_retry_back_off",
+        "a header that asks for more than max_interval is ignored, where a policy stops; the headers have names of their own",
+        Some(key.span),
+    );
+}
+
+/// Whether anything is repeated.
+fn retry_on(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    key: &Key,
+    retry: &Node,
+    methods: Methods,
+) -> bool {
+    let given = entry(retry, "retry_on");
+    let told = reading.told(
+        given.map(|(_, it)| it),
+        "a list of words such as \"5xx,reset\"",
+        |it| Some(Words::read(it)),
+    );
+    let (mut words, span) = match told {
+        Told::Is(words, span) => (words, span),
+        Told::Unknown(span, text) => {
+            draft.origin("retry_on", Origin::Unknown(span, text));
+            return true;
+        }
+        Told::Absent => {
+            reading.find(
+                key.span,
+                code::NEVER_RETRIES,
+                "a retry policy without `retry_on` repeats nothing, but for requests that ask for it in a header",
+                "set `retry_on`, such as \"connect-failure,refused-stream,unavailable\"",
+            );
+            return false;
+        }
+    };
+    for word in &words.unknown {
+        let sentence = format!("Envoy ignores `{word}` in `retry_on`");
+        reading.find(span, code::KEY_NOT_READ, sentence, Words::meant(word));
+    }
+    let listed = entry(retry, "retriable_status_codes");
+    if let (Some((key, _)), false) = (listed, words.reads_statuses) {
+        reading.find(
+            key.span,
+            code::KEY_NOT_READ,
+            "`retriable_status_codes` is not read without the word `retriable-status-codes` in `retry_on`",
+            "add the word, or leave out the list",
+        );
+    } else if let Some((_, listed)) = listed {
+        let statuses: Vec<u16> = listed
+            .items()
+            .iter()
+            .filter_map(|it| it.text()?.parse().ok())
+            .collect();
+        words.and_statuses(statuses);
+    }
+    if let (Some((key, _)), false) = (entry(retry, "retriable_headers"), words.reads_headers) {
+        reading.find(
+            key.span,
+            code::KEY_NOT_READ,
+            "`retriable_headers` is not read without the word `retriable-headers` in `retry_on`",
+            "add the word, or leave out the list",
+        );
+    }
+    for (word, why) in &words.lost {
+        draft.lose(*word, *why, Some(span));
+    }
+    if !words.repeats_anything() {
+        reading.find(
+            span,
+            code::NEVER_RETRIES,
+            "no word of `retry_on` is one that Envoy knows, so that nothing is repeated",
+            "",
+        );
+        return false;
+    }
+    if draft.policy.attempt_timeout.is_some() && !words.repeats_timeouts {
+        draft.lose(
+            "per_try_timeout",
+            "an attempt that is cut by it is not repeated",
+            None,
+        );
+    }
+    draft.policy.retry_on = words.retry_on(methods).into();
+    draft.origin("retry_on", Origin::Line(span));
+    true
+}
+
+/// Those that the route matches by `:method`, and of which requests are repeated.
+fn methods(route: &Node, retry: &Node) -> Methods {
+    let matched = field(route, "match").map_or(&[][..], |it| items(it, "headers"));
+    let repeated = items(retry, "retriable_request_headers");
+    let mut exact = matched.iter().chain(repeated).filter_map(|header| {
+        let is_method = field(header, "name")?.text()? == ":method";
+        let is_inverted = field(header, "invert_match").and_then(Node::text) == Some("true");
+        let exact =
+            field(header, "exact_match").or_else(|| at(header, &["string_match", "exact"]))?;
+        exact.text().filter(|_| is_method && !is_inverted)
+    });
+    exact.next().map_or(Methods::Any, |it| Methods::of([it]))
+}
+
+/// What a policy cannot hold.
+fn lose(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    retry: &Node,
+    action: &Node,
+    host: &Node,
+    cluster: Option<&Node>,
+) {
+    let of_retry = [
+        (
+            "per_try_idle_timeout",
+            "an attempt that is idle for this long is cut",
+        ),
+        (
+            "retry_priority",
+            "retries go to endpoints of other priorities",
+        ),
+        ("retry_host_predicate", "retries go to other hosts"),
+        (
+            "retry_options_predicates",
+            "retries choose their connection by an extension",
+        ),
+        (
+            "host_selection_retry_max_attempts",
+            "so many hosts are looked at for a retry",
+        ),
+        ("retriable_headers", "answers are repeated by their headers"),
+        (
+            "retriable_request_headers",
+            "requests are repeated by their headers",
+        ),
+        (
+            "refresh_cluster_on_retry",
+            "a retry may go to another cluster",
+        ),
+    ];
+    let of_action = [(
+        "max_grpc_timeout",
+        "a call of gRPC brings its own deadline, up to this",
+    )];
+    let of_cluster = [("outlier_detection", "a breaker for each host")];
+    let hedge = field(action, "hedge_policy").or_else(|| field(host, "hedge_policy"));
+    let places = [
+        (Some(retry), &of_retry[..]),
+        (Some(action), &of_action),
+        (cluster, &of_cluster),
+    ];
+    for (node, fields) in places {
+        for (name, why) in fields {
+            if let Some((key, _)) = node.and_then(|it| entry(it, name)) {
+                draft.lose(*name, *why, Some(key.span));
+            }
+        }
+    }
+    if let Some(hedge) = hedge {
+        fields::check(reading, hedge, &HEDGE_POLICY);
+    }
+    if let Some(on) = hedge.and_then(|it| field(it, "hedge_on_per_try_timeout")) {
+        if on.text() == Some("true") {
+            draft.lose(
+                "hedge_on_per_try_timeout",
+                "an attempt that times out goes on beside its retry",
+                Some(on.span),
+            );
+        }
+    }
+    draft.lose(
+        "x-envoy-retry-on, x-envoy-max-retries",
+        "the headers of a request that Envoy takes for internal override the file",
+        None,
+    );
+}
+
+/// The clusters to which a route leads.
+fn clusters_of(action: &Node) -> Vec<String> {
+    let weighted = field(action, "weighted_clusters");
+    let weighted = weighted.map_or(&[][..], |it| items(it, "clusters"));
+    let weighted = weighted.iter().filter_map(|it| field(it, "name"));
+    let all = field(action, "cluster").into_iter().chain(weighted);
+    all.filter_map(Node::text).map(ToOwned::to_owned).collect()
+}
+
+/// Where a cluster has a retry policy of its own.
+fn protocol_options(cluster: &Node) -> Option<&Node> {
+    let options = field(cluster, "typed_extension_protocol_options")?;
+    options.get("envoy.extensions.upstreams.http.v3.HttpProtocolOptions")
+}
+
+fn name(route: &Node, clusters: &[String]) -> String {
+    let matched = ["prefix", "path", "path_separated_prefix"];
+    let matched = matched
+        .iter()
+        .find_map(|it| at(route, &["match", it])?.text());
+    let shown = field(route, "name")
+        .and_then(Node::text)
+        .or(matched)
+        .unwrap_or("route");
+    match clusters {
+        [] => shown.to_owned(),
+        clusters => format!("{shown} to {}", clusters.join(", ")),
+    }
+}

@@ -1,0 +1,288 @@
+//! What does a `BackendTrafficPolicy` of Envoy Gateway say about retrying?
+//!
+//! `api/v1alpha1` (`retry_types.go`, `circuitbreaker_types.go`, `timeout_types.go`) and
+//! `internal/xds/translator` (`buildRetryPolicy`, `buildXdsClusterCircuitBreaker`) of
+//! envoyproxy/gateway 1.9.0. What they make is Envoy's.
+
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm::preset::Preset;
+use becalm::retry_on::Methods;
+use becalm::{Budget, Policy};
+
+use super::envoy::{Words, at_most, at_most_share};
+use super::kubernetes::{check, is_of};
+use crate::code;
+use crate::document::{Document, Node};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+use crate::system::{Evidence, Form, System};
+
+pub(super) const ENVOY_GATEWAY: System = System {
+    name: "envoy-gateway",
+    title: "Envoy Gateway",
+    versions: &["1.9"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    recognises,
+    read,
+};
+
+fn recognises(document: &Document<'_>) -> bool {
+    is_of(document, "gateway.envoyproxy.io")
+}
+
+const KEYS: &[&str] = &[
+    "attempts",
+    "base",
+    "cap",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "attempt_timeout",
+    "retry_on",
+];
+
+const RETRY: &[&str] = &[
+    "numRetries",
+    "numAttemptsPerPriority",
+    "retryOn",
+    "perRetry",
+];
+const RETRY_ON: &[&str] = &["triggers", "httpStatusCodes"];
+const PER_RETRY: &[&str] = &["timeout", "backOff"];
+const BACK_OFF: &[&str] = &["baseInterval", "maxInterval"];
+const CIRCUIT_BREAKER: &[&str] = &[
+    "maxConnections",
+    "maxPendingRequests",
+    "maxParallelRequests",
+    "maxParallelRetries",
+    "maxRequestsPerConnection",
+    "perEndpoint",
+    "retryBudget",
+];
+const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency"];
+
+/// `retryDefaultRetryOn`, `retryDefaultRetriableStatusCode`, `retryDefaultNumRetries`.
+const TRIGGERS: &str =
+    "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+const STATUS: u16 = 503;
+const RETRIES: u32 = 2;
+
+/// Retries at once where nothing is said: "to handle surges in retries related to pod restarts".
+const AT_ONCE: u32 = 1024;
+
+/// Of a route that says nothing: Envoy's.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+fn read(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    if !document.says(&["kind"], "BackendTrafficPolicy") {
+        return;
+    }
+    let Some(spec) = document.at(&["spec"]) else {
+        return;
+    };
+    let breaker = spec.get("circuitBreaker");
+    check(reading, breaker, "`circuitBreaker`", CIRCUIT_BREAKER);
+    let budget = breaker.and_then(|it| it.get("retryBudget"));
+    check(reading, budget, "`retryBudget`", RETRY_BUDGET);
+    let Some((key, retry)) = spec.entry("retry") else {
+        return;
+    };
+    check(reading, Some(retry), "`retry`", RETRY);
+    check(reading, retry.get("retryOn"), "`retryOn`", RETRY_ON);
+    let per_retry = retry.get("perRetry");
+    check(reading, per_retry, "`perRetry`", PER_RETRY);
+    let back_off = per_retry.and_then(|it| it.get("backOff"));
+    check(reading, back_off, "`backOff`", BACK_OFF);
+
+    let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
+    let policy = policy.attempts(RETRIES + 1).deadline(TIMEOUT);
+    let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
+    let retries = reading.whole(retry.get("numRetries"), "a number of retries");
+    if let Told::Is(retries, span) = retries {
+        draft.policy.attempts = retries.saturating_add(1);
+        let how = format!("{retries} retries and the first try");
+        draft.origin("attempts", Origin::Derived(span, how));
+    } else {
+        draft.set("attempts", retries, |_, _| {});
+    }
+    times(reading, &mut draft, spec, per_retry);
+    if let Some(back_off) = back_off {
+        self::back_off(reading, &mut draft, back_off);
+    }
+    retry_on(reading, &mut draft, retry.get("retryOn"));
+    self::budget(reading, &mut draft, breaker);
+    lose(&mut draft, spec, retry);
+    let names = targets(spec);
+    let name = match &names[..] {
+        [] => "backend traffic".to_owned(),
+        names => format!("traffic of {}", names.join(", ")),
+    };
+    reading.map(draft, name, names, key.span);
+}
+
+fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: Option<&Node>) {
+    let form = "a duration such as 10s";
+    let http = spec.at(&["timeout", "http"]);
+    let whole = reading.go_duration(http.and_then(|it| it.get("requestTimeout")), form);
+    draft.set("deadline", whole, |policy, it| {
+        policy.deadline = Some(it).filter(|it| !it.is_zero());
+    });
+    let stream = reading.go_duration(http.and_then(|it| it.get("maxStreamDuration")), form);
+    if let Told::Is(most, span) = stream {
+        if !most.is_zero() && draft.policy.deadline.is_none_or(|it| most < it) {
+            draft.policy.deadline = Some(most);
+            draft.origin("deadline", Origin::Line(span));
+        }
+    }
+    let per_try = reading.go_duration(per_retry.and_then(|it| it.get("timeout")), form);
+    match (&per_try, draft.policy.deadline) {
+        (Told::Is(timeout, span), Some(deadline)) if *timeout >= deadline => {
+            let sentence = format!(
+                "Envoy ignores a timeout per try of {} that is not below that of the request, {}",
+                Human(*timeout),
+                Human(deadline)
+            );
+            let remedy = "set it to less, so that there is room for a retry, or raise timeout.http.requestTimeout";
+            reading.find(*span, code::TIMEOUT_IGNORED, sentence, remedy);
+        }
+        _ => draft.set("attempt_timeout", per_try, |policy, it| {
+            policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
+        }),
+    }
+}
+
+fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
+    let form = "a duration such as 100ms";
+    let base = reading.go_duration(back_off.get("baseInterval"), form);
+    let cap = reading.go_duration(back_off.get("maxInterval"), form);
+    let refusal = match (&base, &cap) {
+        (Told::Is(base, _), _) if base.is_zero() => Some("a baseInterval of 0"),
+        (_, Told::Is(cap, _)) if cap.is_zero() => Some("a maxInterval of 0"),
+        (Told::Is(base, _), Told::Is(cap, _)) if cap < base => {
+            Some("a maxInterval below the baseInterval")
+        }
+        (Told::Absent, Told::Is(..)) => Some("a maxInterval without a baseInterval"),
+        _ => None,
+    };
+    if let Some(refusal) = refusal {
+        let sentence = format!("{} refuses the policy for {refusal}", reading.who());
+        reading.find(
+            back_off.span,
+            code::REFUSED,
+            sentence,
+            "set a base above 0, and a maximum at or above it, or none",
+        );
+        return;
+    }
+    if let Told::Is(base, span) = base {
+        draft.policy.base = base;
+        draft.origin("base", Origin::Line(span));
+        draft.policy.cap = base.saturating_mul(10);
+        draft.origin(
+            "cap",
+            Origin::Derived(span, "10 times the baseInterval".into()),
+        );
+    }
+    draft.set("cap", cap, |policy, it| policy.cap = it);
+}
+
+/// Triggers that are listed replace the default's; so do statuses, and triggers without statuses leave none.
+fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) {
+    let triggers = given.map_or(&[][..], |it| it.list(&["triggers"]));
+    let statuses = given.map_or(&[][..], |it| it.list(&["httpStatusCodes"]));
+    let listed: Vec<_> = triggers.iter().filter_map(Node::text).collect();
+    let mut words = if listed.is_empty() {
+        Words::read(TRIGGERS)
+    } else {
+        Words::read(&listed.join(","))
+    };
+    for node in triggers {
+        let word = node.text().unwrap_or_default();
+        if words.unknown.iter().any(|it| it == word) {
+            let sentence = format!(
+                "{} has no trigger `{word}`, and refuses the policy",
+                reading.who()
+            );
+            reading.find(node.span, code::REFUSED, sentence, Words::meant(word));
+        }
+    }
+    if !words.reads_statuses && !statuses.is_empty() {
+        reading.find(
+            statuses[0].span,
+            code::KEY_NOT_READ,
+            "`httpStatusCodes` is not read without `retriable-status-codes` among the triggers",
+            "add the trigger, or leave out the list",
+        );
+    } else if statuses.is_empty() && listed.is_empty() {
+        words.and_statuses([STATUS]);
+    } else {
+        words.and_statuses(statuses.iter().filter_map(|it| it.text()?.parse().ok()));
+    }
+    for (word, why) in &words.lost {
+        draft.lose(*word, *why, given.map(|it| it.span));
+    }
+    draft.policy.retry_on = words.retry_on(Methods::Any).into();
+    if let Some(given) = given {
+        draft.origin("retry_on", Origin::Line(given.span));
+    }
+}
+
+fn budget(reading: &mut Reading<'_>, draft: &mut Draft, breaker: Option<&Node>) {
+    let entry = |name| breaker.and_then(|it| it.entry(name));
+    if let Some((key, budget)) = entry("retryBudget") {
+        let percent = percent(reading, budget.get("percent"));
+        let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");
+        let percent = percent.known().unwrap_or(0.0);
+        at_most_share(
+            reading,
+            draft,
+            percent,
+            floor.known().unwrap_or(3),
+            key.span,
+        );
+        return;
+    }
+    let most = entry("maxParallelRetries").map(|(_, it)| it);
+    match reading.whole(most, "a number of retries") {
+        Told::Is(most, span) => at_most(reading, draft, most, span),
+        told => draft.set("budget", told, |_, _| {}),
+    }
+}
+
+/// A fraction of a denominator, which is 100 by default.
+fn percent(reading: &mut Reading<'_>, fraction: Option<&Node>) -> Told<f64> {
+    let part = |name| fraction.and_then(|it| it.get(name));
+    let denominator = reading.number(part("denominator"), "a number above 0");
+    let numerator = reading.number(part("numerator"), "a number");
+    let denominator = denominator.known().filter(|it| *it > 0.0).unwrap_or(100.0);
+    numerator.map(|it| (it * 100.0 / denominator).clamp(0.0, 100.0))
+}
+
+fn lose(draft: &mut Draft, spec: &Node, retry: &Node) {
+    draft.lose("previous hosts", "retries go to other hosts", None);
+    if let Some((key, _)) = retry.entry("numAttemptsPerPriority") {
+        let why = "after so many attempts a request goes to endpoints of another priority";
+        draft.lose("numAttemptsPerPriority", why, Some(key.span));
+    }
+    let passive = spec.get("healthCheck").and_then(|it| it.entry("passive"));
+    if let Some((key, _)) = passive {
+        draft.lose(
+            "healthCheck.passive",
+            "a breaker for each host",
+            Some(key.span),
+        );
+    }
+}
+
+fn targets(spec: &Node) -> Vec<String> {
+    let one = spec.get("targetRef").into_iter();
+    let all = one
+        .chain(spec.list(&["targetRefs"]))
+        .filter_map(|it| it.get("name")?.text());
+    all.map(ToOwned::to_owned).collect()
+}

@@ -1,0 +1,269 @@
+//! What does an `HTTPRoute` of the Gateway API say about retrying?
+//!
+//! `apis/v1/httproute_types.go` and `apisx/v1alpha1/xbackendtrafficpolicy_types.go` of
+//! kubernetes-sigs/gateway-api, and GEP-1731 and GEP-3388. What the specification leaves to the implementation is
+//! told so: where a policy needs a value, Envoy Gateway 1.9's stands in.
+
+use std::time::Duration;
+
+use becalm::budget::Window;
+use becalm::hint::HintMode;
+use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
+use becalm::{Budget, Jitter, Policy};
+
+use super::kubernetes::{check, is_of, is_same, methods};
+use crate::code;
+use crate::document::{Document, Node};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+use crate::system::{Evidence, Form, System};
+
+pub(super) const GATEWAY_API: System = System {
+    name: "gateway-api",
+    title: "Gateway API",
+    versions: &["1.5"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    recognises,
+    read,
+};
+
+fn recognises(document: &Document<'_>) -> bool {
+    is_of(document, "gateway.networking.k8s.io") || is_of(document, EXPERIMENTAL)
+}
+
+const EXPERIMENTAL: &str = "gateway.networking.x-k8s.io";
+
+const KEYS: &[&str] = &["deadline", "attempt_timeout", "retry_on"];
+
+const RULE: &[&str] = &[
+    "name",
+    "matches",
+    "filters",
+    "backendRefs",
+    "timeouts",
+    "retry",
+    "sessionPersistence",
+];
+const RETRY: &[&str] = &["codes", "attempts", "backoff"];
+const TIMEOUTS: &[&str] = &["request", "backendRequest"];
+const CONSTRAINT: &[&str] = &["budget", "minRetryRate"];
+
+const LEFT: &str = "left to the implementation";
+
+fn read(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    let Some(spec) = document.at(&["spec"]) else {
+        return;
+    };
+    if document.says(&["kind"], "XBackendTrafficPolicy") {
+        check(
+            reading,
+            spec.get("retryConstraint"),
+            "`retryConstraint`",
+            CONSTRAINT,
+        );
+    }
+    if !document.says(&["kind"], "HTTPRoute") {
+        return;
+    }
+    for rule in spec.list(&["rules"]) {
+        check(reading, Some(rule), "a rule", RULE);
+        check(reading, rule.get("retry"), "`retry`", RETRY);
+        check(reading, rule.get("timeouts"), "`timeouts`", TIMEOUTS);
+        if rule.get("retry").is_some_and(Node::is_table) {
+            of_rule(reading, spec, rule);
+        }
+    }
+}
+
+fn of_rule(reading: &mut Reading<'_>, spec: &Node, rule: &Node) {
+    let Some((key, retry)) = rule.entry("retry") else {
+        return;
+    };
+    let policy = Policy::exponential(Duration::from_millis(25))
+        .cap(Duration::from_millis(250))
+        .jitter(Jitter::Full)
+        .hint(HintMode::Ignore)
+        .budget(Budget::None)
+        .attempts(3);
+    let mut draft = Draft::of(policy, KEYS);
+    for left in ["attempts", "base", "cap", "jitter", "hint", "budget"] {
+        draft.origin(left, Origin::NotExpressible(LEFT.into()));
+    }
+    attempts(reading, &mut draft, retry);
+    back_off(reading, &mut draft, retry);
+    times(reading, &mut draft, rule);
+    retry_on(reading, &mut draft, rule, retry);
+    let names = names(spec, rule);
+    budget(reading, &mut draft, &names);
+    let name = format!("rule to {}", names.first().map_or("?", |it| &**it));
+    reading.map(draft, name, names, key.span);
+}
+
+fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let told = reading.whole(retry.get("attempts"), "a number of retries of at least 1");
+    match told {
+        Told::Is(0, span) => {
+            let sentence = format!("{} refuses 0 `attempts`", reading.who());
+            reading.find(span, code::REFUSED, sentence, "leave out `retry`");
+        }
+        Told::Is(retries, span) => {
+            let all = retries.saturating_add(1);
+            draft.policy.attempts = all;
+            let how = format!("{retries} retries and the first try");
+            draft.origin("attempts", Origin::Derived(span, how));
+            let sentence = format!(
+                "`attempts: {retries}` counts the retries: a request makes up to {all} attempts"
+            );
+            reading.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+        }
+        told => draft.set("attempts", told, |_, _| {}),
+    }
+}
+
+/// "The minimum duration a Gateway should wait": a floor, above which the implementation draws.
+fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
+    let told = reading.go_duration(retry.get("backoff"), "a duration such as 500ms");
+    if let Told::Is(least, span) = told {
+        if least.is_zero() {
+            return;
+        }
+        draft.policy.base = least;
+        draft.policy.floor = least;
+        draft.policy.cap = least.saturating_mul(10);
+        draft.origin("base", Origin::Line(span));
+        draft.origin(
+            "floor",
+            Origin::Derived(span, "no retry comes sooner".into()),
+        );
+    } else {
+        draft.set("base", told, |_, _| {});
+    }
+}
+
+/// A time-out of 0 is none.
+fn times(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node) {
+    let form = "a duration such as 10s";
+    let whole = reading.go_duration(rule.at(&["timeouts", "request"]), form);
+    let one = reading.go_duration(rule.at(&["timeouts", "backendRequest"]), form);
+    let some = |it: Duration| Some(it).filter(|it| !it.is_zero());
+    draft.set("deadline", whole, |policy, it| policy.deadline = some(it));
+    draft.set("attempt_timeout", one, |policy, it| {
+        policy.attempt_timeout = some(it);
+    });
+    if let (Some(deadline), Some(timeout)) = (draft.policy.deadline, draft.policy.attempt_timeout) {
+        if timeout > deadline {
+            let span = rule
+                .at(&["timeouts", "backendRequest"])
+                .map_or(rule.span, |it| it.span);
+            let sentence = format!(
+                "{} refuses a backendRequest that is longer than the request",
+                reading.who()
+            );
+            reading.find(
+                span,
+                code::REFUSED,
+                sentence,
+                "set it to less, so that there is room for a retry",
+            );
+        }
+    }
+}
+
+/// "Implementations SHOULD retry on connection errors (disconnect, reset, timeout, TCP failure)".
+fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node, retry: &Node) {
+    use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
+    let failures = [Connect, ConnectTimeout, RefusedStream, Reset, TimedOut];
+    let mut listed = RetryOn::new()
+        .methods(methods(rule.list(&["matches"]), &["method"]))
+        .codes(Codes::default())
+        .failures(failures.into_iter().collect::<Failures>());
+    let codes = retry.get("codes");
+    let mut statuses = Statuses::default();
+    for code in codes.map_or(&[][..], Node::items) {
+        let form = "a status from 400 to 599";
+        let status = reading.told(Some(code), form, |it| {
+            it.parse().ok().filter(|it| (400..600).contains(it))
+        });
+        statuses = status.known().map_or(statuses, |it| statuses.and(it));
+    }
+    match codes {
+        Some(codes) => {
+            listed = listed.statuses(statuses);
+            draft.origin("retry_on", Origin::Line(codes.span));
+        }
+        None => draft.lose(
+            "codes",
+            "which statuses are repeated is left to the implementation",
+            None,
+        ),
+    }
+    draft.policy.retry_on = listed.into();
+}
+
+/// Of an `XBackendTrafficPolicy` in the same file that is about the backend.
+fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String]) {
+    let document = reading.document;
+    let is_about = |it: &&Node| {
+        let targets = it.list(&["spec", "targetRefs"]);
+        let mut targets = targets.iter().filter_map(|it| it.get("name")?.text());
+        let is_policy = it.get("kind").and_then(Node::text) == Some("XBackendTrafficPolicy");
+        is_policy && targets.any(|target| names.iter().any(|name| is_same(name, target)))
+    };
+    let constraint = document.beside.iter().find(is_about);
+    let Some((key, constraint)) =
+        constraint.and_then(|it| it.get("spec")?.entry("retryConstraint"))
+    else {
+        return;
+    };
+    let percent = reading.number(constraint.at(&["budget", "percent"]), "a percentage");
+    let interval = reading.go_duration(
+        constraint.at(&["budget", "interval"]),
+        "a duration such as 10s",
+    );
+    let count = reading.number(constraint.at(&["minRetryRate", "count"]), "a number");
+    let each = reading.go_duration(
+        constraint.at(&["minRetryRate", "interval"]),
+        "a duration such as 1s",
+    );
+    let share = percent.known().unwrap_or(20.0).clamp(0.0, 100.0) / 100.0;
+    let asked = interval.known().unwrap_or(Duration::from_secs(10));
+    let ttl = asked.clamp(Duration::from_secs(1), Duration::from_secs(60));
+    let each = each
+        .known()
+        .filter(|it| !it.is_zero())
+        .unwrap_or(Duration::from_secs(1));
+    let floor = count.known().unwrap_or(10.0) / each.as_secs_f64();
+    if share == 0.0 && floor <= 0.0 {
+        draft.policy.attempts = 1;
+        draft.origin(
+            "attempts",
+            Origin::Derived(key.span, "a budget of nothing allows no retry".into()),
+        );
+        return;
+    }
+    draft.policy.budget = Budget::Window(
+        Window::default()
+            .share(share)
+            .ttl(ttl)
+            .floor_per_second(floor.clamp(0.0, 10_000.0)),
+    );
+    draft.origin("budget", Origin::Line(key.span));
+    if ttl != asked {
+        draft.lose(
+            "budget.interval",
+            "a window of a policy is at most a minute long",
+            Some(key.span),
+        );
+    }
+}
+
+fn names(spec: &Node, rule: &Node) -> Vec<String> {
+    let backends = rule
+        .list(&["backendRefs"])
+        .iter()
+        .filter_map(|it| it.get("name")?.text());
+    let hosts = spec.list(&["hostnames"]).iter().filter_map(Node::text);
+    backends.chain(hosts).map(ToOwned::to_owned).collect()
+}

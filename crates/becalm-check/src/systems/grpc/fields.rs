@@ -1,0 +1,131 @@
+//! How does a client of gRPC read the fields of a service config?
+
+use crate::code;
+use crate::document::{Key, Node, Span, Value};
+use crate::reading::{Reading, Told};
+
+/// Whose reading of a config it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// C-core: numbers may be texts, codes are names in capital letters.
+    Core,
+    /// grpc-js: numbers are numbers, codes are names in any letters, or numbers.
+    Js,
+}
+
+impl Client {
+    pub fn of(version: &str) -> Self {
+        if version.starts_with("js") {
+            Self::Js
+        } else {
+            Self::Core
+        }
+    }
+}
+
+/// The value of a field.
+pub fn field<'n>(reading: &mut Reading<'_>, of: &'n Node, name: &str) -> Option<&'n Node> {
+    spelled(reading, of, name).map(|(_, node)| node)
+}
+
+/// The field of this name; one in other letters is told.
+pub fn spelled<'n>(
+    reading: &mut Reading<'_>,
+    of: &'n Node,
+    name: &str,
+) -> Option<(&'n Key, &'n Node)> {
+    if let Some(exact) = of.entry(name) {
+        return Some(exact).filter(|(_, node)| !node.is_null());
+    }
+    let (key, _) = misspelled(of, name)?;
+    let sentence = format!(
+        "{} does not read `{}`, only `{name}`; grpc-go reads it in any letters",
+        reading.who(),
+        key.name
+    );
+    reading.find(
+        key.span,
+        code::KEY_NOT_READ,
+        sentence,
+        format!("write `{name}`"),
+    );
+    None
+}
+
+fn misspelled<'n>(of: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
+    let mut entries = of.entries().iter();
+    let (key, node) = entries.find(|(key, _)| key.name.eq_ignore_ascii_case(name))?;
+    Some((key, node))
+}
+
+/// The field that has to be there. One in other letters, which makes the config as bad as one that lacks it, is read as
+/// grpc-go reads it.
+pub fn required<'n>(
+    reading: &mut Reading<'_>,
+    of: &'n Node,
+    name: &str,
+    span: Span,
+) -> Option<&'n Node> {
+    let who = reading.who();
+    if let (None, Some((key, node))) = (of.entry(name), misspelled(of, name)) {
+        let sentence = format!(
+            "{who} does not read `{}`, only `{name}`, and refuses the config without it: all calls fail; grpc-go reads it in any letters",
+            key.name
+        );
+        reading.find(
+            key.span,
+            code::NO_SUCH_FIELD,
+            sentence,
+            format!("write `{name}`"),
+        );
+        return Some(node);
+    }
+    let found = field(reading, of, name);
+    if found.is_none() {
+        let sentence = format!("{who} refuses the config, as `{name}` is missing: all calls fail");
+        reading.find(span, code::REFUSED, sentence, format!("add `{name}`"));
+    }
+    found
+}
+
+/// A number that has to be there, in the form that this client reads.
+pub fn number(
+    reading: &mut Reading<'_>,
+    of: &Node,
+    name: &str,
+    span: Span,
+    is_taken: impl FnOnce(f64, &Node) -> bool,
+) -> Option<f64> {
+    let node = required(reading, of, name, span)?;
+    let form = format!("a value that {} takes for `{name}`", reading.who());
+    let told = reading.told(Some(node), &form, |text| {
+        let number: f64 = text.parse().ok()?;
+        (number.is_finite() && is_taken(number, node)).then_some(number)
+    });
+    told.known()
+}
+
+/// A duration: a text such as `1.5s`.
+pub fn span(reading: &mut Reading<'_>, node: &Node) -> Told<std::time::Duration> {
+    let form = "a text such as \"1.5s\"";
+    let is_text = !is_number(node);
+    let is_js = Client::of(reading.version) == Client::Js;
+    reading.told(Some(node), form, |text| {
+        let is_whole =
+            !is_js || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(".s");
+        (is_text && is_whole).then(|| crate::reading::proto_duration(text))?
+    })
+}
+
+/// Whether it is a number of JSON, and no text.
+pub fn is_number(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())
+}
+
+pub const fn is_quoted(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar { quoted: true, .. })
+}
+
+pub const fn is_list(node: &Node) -> bool {
+    matches!(node.value, Value::List(_))
+}

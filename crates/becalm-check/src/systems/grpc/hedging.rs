@@ -1,0 +1,42 @@
+//! What does a `hedgingPolicy` ask of grpc-js?
+
+use std::time::Duration;
+
+use becalm::retry_on::{Codes, Methods, RetryOn};
+use becalm::{Backoff, Hedge, Jitter};
+
+use super::bare;
+use super::fields::{field, span};
+use super::retrying::{attempts, codes};
+use crate::document::Node;
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+
+const KEYS: &[&str] = &[
+    "attempts", "hedge", "hint", "budget", "deadline", "retry_on",
+];
+
+pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Draft {
+    let policy = bare().base(Duration::ZERO).backoff(Backoff::Fixed);
+    let mut draft = Draft::of(policy.jitter(Jitter::None).attempts(2), KEYS);
+    attempts(reading, &mut draft, hedging, hedging.span);
+    let delay = match field(reading, hedging, "hedgingDelay") {
+        Some(node) => span(reading, node),
+        None => Told::Is(Duration::ZERO, hedging.span),
+    };
+    let copies = draft.policy.attempts - 1;
+    draft.set("hedge", delay, |policy, it| {
+        policy.hedge = Some(Hedge::after(it).copies(copies));
+    });
+    let listed = field(reading, hedging, "nonFatalStatusCodes");
+    let listed = listed.map(|list| (codes(reading, list), list.span));
+    let (codes, at) = listed.unwrap_or((Codes::default(), hedging.span));
+    draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(codes).into();
+    draft.origin("retry_on", Origin::Line(at));
+    draft.lose(
+        "hedgingPolicy",
+        "a failure starts the next copy at once, where a policy awaits the copies that run",
+        Some(hedging.span),
+    );
+    draft
+}

@@ -1,0 +1,291 @@
+//! What does a gRPC service config say about retrying?
+//!
+//! The JSON form of `ServiceConfig` (grpc/grpc-proto, `service_config.proto`; gRFC A6), as two clients of gRPC read
+//! it, which were run: C-core 1.85.1 (C++, Python, Ruby, PHP), and grpc-js 1.14.7 as `grpc@js-1.14`.
+
+mod fields;
+mod hedging;
+mod retrying;
+mod timeouts;
+
+use becalm::{Budget, Policy};
+use serde::de::IgnoredAny;
+
+use crate::code;
+use crate::document::{Document, Node, Span};
+use crate::mapping::Draft;
+use crate::reading::Reading;
+use crate::system::{Evidence, Form, System};
+use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
+
+pub(super) const GRPC: System = System {
+    name: "grpc",
+    title: "gRPC",
+    versions: &["core-1.85", "js-1.14"],
+    evidence: Evidence::Run,
+    form: Form::Tree,
+    recognises,
+    read,
+};
+
+fn recognises(document: &Document<'_>) -> bool {
+    document
+        .tree
+        .is_some_and(|tree| is_config(tree) || choices(tree).next().is_some())
+}
+
+fn is_config(node: &Node) -> bool {
+    let marks = ["methodConfig", "retryThrottling", "loadBalancingConfig"];
+    let mut entries = node.entries().iter();
+    entries.any(|(key, _)| marks.iter().any(|mark| key.name.eq_ignore_ascii_case(mark)))
+}
+
+/// The configs of a list of choices, as a DNS record holds it (gRFC A2).
+fn choices(tree: &Node) -> impl Iterator<Item = &Node> {
+    let configs = tree.items().iter().filter_map(|it| it.get("serviceConfig"));
+    configs.filter(|it| is_config(it))
+}
+
+fn read(reading: &mut Reading<'_>) {
+    let Some(tree) = reading.document.tree else {
+        return;
+    };
+    reading.misread = code::REFUSED;
+    is_json(reading);
+    if tree.is_table() {
+        config(reading, tree);
+    }
+    for choice in choices(tree) {
+        config(reading, choice);
+    }
+}
+
+/// Clients read JSON alone, of which comments and a comma at the end are no part.
+fn is_json(reading: &mut Reading<'_>) {
+    let text = reading.document.text;
+    if !text.trim_start().starts_with(['{', '[', '/']) {
+        return; // YAML, of which something else makes JSON
+    }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        let span = Span::new(error.line().max(1), error.column().max(1), 0);
+        let sentence = format!("{} refuses what is no JSON: {error}", reading.who());
+        reading.find(
+            span,
+            code::REFUSED,
+            sentence,
+            "leave out comments and commas at the end",
+        );
+    }
+}
+
+fn config(reading: &mut Reading<'_>, config: &Node) {
+    let throttling = throttling(reading, config);
+    let Some(methods) = field(reading, config, "methodConfig") else {
+        return;
+    };
+    if Client::of(reading.version) == Client::Core && !is_list(methods) {
+        let sentence = "`methodConfig` is no list, and the config is refused: all calls fail";
+        reading.find(
+            methods.span,
+            code::REFUSED,
+            sentence,
+            "write a list of entries",
+        );
+    }
+    let mut named = Vec::new();
+    for method in methods.items() {
+        of_methods(reading, method, throttling.as_ref(), &mut named);
+    }
+}
+
+fn of_methods(
+    reading: &mut Reading<'_>,
+    method: &Node,
+    throttling: Option<&(Budget, Span)>,
+    named: &mut Vec<(String, String)>,
+) {
+    let client = Client::of(reading.version);
+    if let Some(waits) = field(reading, method, "waitForReady") {
+        let is_flag = |text: &str| matches!(text, "true" | "false");
+        reading.told(Some(waits), "true or false, without quotes", |text| {
+            (is_flag(text) && !is_quoted(waits)).then_some(())
+        });
+    }
+    let methods_named = names_of(reading, method, named);
+    let retry = spelled(reading, method, "retryPolicy");
+    let hedging = spelled(reading, method, "hedgingPolicy");
+    let (span, mut draft) = match (retry, hedging) {
+        (Some((key, _)), Some((hedging, _))) if client == Client::Js => {
+            let sentence = "`hedgingPolicy` stands beside `retryPolicy`, and grpc-js refuses the config: a method is retried or hedged";
+            reading.find(
+                hedging.span,
+                code::REFUSED,
+                sentence,
+                "leave out one of them",
+            );
+            let _ = key;
+            return;
+        }
+        (None, Some((key, hedging))) if client == Client::Js => {
+            (key.span, hedging::draft(reading, hedging))
+        }
+        (retry, hedging) => {
+            if let Some((key, _)) = hedging {
+                let sentence = format!(
+                    "{} does not hedge: `hedgingPolicy` is not read",
+                    reading.who()
+                );
+                reading.find(
+                    key.span,
+                    code::KEY_NOT_READ,
+                    sentence,
+                    "set a `retryPolicy`",
+                );
+            }
+            let Some((key, retry)) = retry else {
+                return;
+            };
+            let Some(draft) = retrying::draft(reading, retry, key.span) else {
+                return;
+            };
+            (key.span, draft)
+        }
+    };
+    if methods_named.is_empty() {
+        let sentence = "an entry without a name is for no method, and nothing is retried by it";
+        reading.find(
+            span,
+            code::NEVER_RETRIES,
+            sentence,
+            "name the services, or write `\"name\": [{}]` for all of them",
+        );
+        return;
+    }
+    timeouts::total(reading, &mut draft, method);
+    budget(&mut draft, throttling);
+    draft.lose(
+        "pushback",
+        "a server's `grpc-retry-pushback-ms` takes the place of the wait, and a negative one ends the call",
+        None,
+    );
+    let shown: Vec<_> = methods_named
+        .iter()
+        .map(|(service, method)| shown(service, method))
+        .collect();
+    let mut services: Vec<_> = methods_named
+        .into_iter()
+        .map(|(service, _)| service)
+        .collect();
+    services.retain(|it| !it.is_empty());
+    services.dedup();
+    reading.map(
+        draft,
+        format!("methods {}", shown.join(", ")),
+        services,
+        span,
+    );
+}
+
+fn shown(service: &str, method: &str) -> String {
+    let or_all = |name: &str| if name.is_empty() { "*" } else { name }.to_owned();
+    format!("/{}/{}", or_all(service), or_all(method))
+}
+
+fn names_of(
+    reading: &mut Reading<'_>,
+    method: &Node,
+    named: &mut Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let Some(list) = field(reading, method, "name") else {
+        if Client::of(reading.version) == Client::Js {
+            reading.find(
+                method.span,
+                code::REFUSED,
+                "grpc-js refuses an entry without `name`",
+                "write `\"name\": [{}]` for all methods",
+            );
+        }
+        return Vec::new();
+    };
+    let mut own_names = Vec::new();
+    for name in list.items() {
+        let part = |key| {
+            name.get(key)
+                .and_then(Node::text)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let own = (part("service"), part("method"));
+        if own.0.is_empty() && !own.1.is_empty() {
+            reading.find(
+                name.span,
+                code::REFUSED,
+                "a method without its service is refused, and the whole config with it",
+                "add the `service`",
+            );
+        } else if named.contains(&own) {
+            let sentence = format!(
+                "{} is configured twice, which is refused, and the whole config with it",
+                shown(&own.0, &own.1)
+            );
+            reading.find(
+                name.span,
+                code::REFUSED,
+                sentence,
+                "keep one of the entries",
+            );
+        }
+        named.push(own.clone());
+        own_names.push(own);
+    }
+    own_names
+}
+
+/// One for all methods of a server.
+fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)> {
+    let (key, throttling) = spelled(reading, config, "retryThrottling")?;
+    let client = Client::of(reading.version);
+    let tokens = number(
+        reading,
+        throttling,
+        "maxTokens",
+        key.span,
+        move |tokens, node| match client {
+            Client::Core => tokens >= 1.0 && tokens.fract() == 0.0,
+            Client::Js => tokens > 0.0 && tokens <= 1000.0 && is_number(node),
+        },
+    )?;
+    // Decimals beyond the third are cut off.
+    let ratio = number(
+        reading,
+        throttling,
+        "tokenRatio",
+        key.span,
+        move |ratio, node| match client {
+            Client::Core => ratio >= 0.001,
+            Client::Js => ratio > 0.0 && is_number(node),
+        },
+    )?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 1 to 1000"
+    )]
+    let most = tokens.clamp(1.0, 1000.0) as u32;
+    let ratio = (ratio * 1000.0).floor() / 1000.0;
+    Some((Budget::grpc(most, ratio.clamp(0.001, 1000.0)), key.span))
+}
+
+fn budget(draft: &mut Draft, throttling: Option<&(Budget, Span)>) {
+    if let Some((budget, span)) = throttling {
+        draft.policy.budget = *budget;
+        draft.origin("budget", crate::mapping::Origin::Line(*span));
+    }
+}
+
+/// What a policy of gRPC has before its file says anything: no retry without a `retryPolicy`.
+fn bare() -> Policy {
+    becalm::preset::Preset::by_name("grpc")
+        .map_or_else(|_| Policy::default(), becalm::preset::Preset::policy)
+        .budget(Budget::None)
+}

@@ -1,0 +1,194 @@
+//! What does a `retryPolicy` ask for?
+
+use std::time::Duration;
+
+use becalm::retry_on::{Codes, Methods, RetryOn};
+
+use super::bare;
+use super::fields::{Client, is_number, number, required, span as duration};
+use crate::code;
+use crate::document::{Node, Span};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+
+/// More are cut, by all clients (gRFC A6).
+pub const MOST_ATTEMPTS: u32 = 5;
+
+const KEYS: &[&str] = &[
+    "attempts",
+    "base",
+    "multiplier",
+    "cap",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "retry_on",
+];
+
+/// `None` where a field is missing without which nothing is known.
+pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draft> {
+    let mut draft = Draft::of(bare(), KEYS);
+    let attempts = attempts(reading, &mut draft, retry, span);
+    let waits = waits(reading, &mut draft, retry, span);
+    let codes = required(reading, retry, "retryableStatusCodes", span);
+    if let Some(codes) = codes {
+        let listed = self::codes(reading, codes);
+        if codes.items().is_empty() {
+            reading.find(
+                codes.span,
+                code::REFUSED,
+                "an empty `retryableStatusCodes` is refused: all calls fail",
+                "list at least one, such as \"UNAVAILABLE\"",
+            );
+        }
+        draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(listed).into();
+        draft.origin("retry_on", Origin::Line(codes.span));
+    }
+    attempts.and(waits).and(codes)?;
+    draft.lose("jitter at the cap", "each wait is spread by a fifth after the cap, and so may be a fifth longer than `maxBackoff`", None);
+    Some(draft)
+}
+
+pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: Span) -> Option<()> {
+    let node = required(reading, of, "maxAttempts", span)?;
+    let is_js = Client::of(reading.version) == Client::Js;
+    let told = reading.told(
+        Some(node),
+        "a whole number from 2, the first try included",
+        |text| {
+            let whole = if is_js {
+                let number: f64 = text.parse().ok()?;
+                (is_number(node) && number.fract() == 0.0).then_some(number)?
+            } else {
+                f64::from(text.parse::<i32>().ok()?)
+            };
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
+            (whole >= 2.0).then_some(whole as u32)
+        },
+    );
+    if let Told::Is(asked, at) = told {
+        draft.policy.attempts = asked.min(MOST_ATTEMPTS);
+        if asked > MOST_ATTEMPTS {
+            let how =
+                format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}");
+            draft.origin("attempts", Origin::Derived(at, how));
+            let sentence = format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}");
+            reading.find(
+                at,
+                code::ATTEMPTS_CUT,
+                sentence,
+                format!("write {MOST_ATTEMPTS} or less"),
+            );
+        } else {
+            draft.origin("attempts", Origin::Line(at));
+        }
+    } else {
+        draft.set("attempts", told, |_, _| {});
+    }
+    Some(())
+}
+
+fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span) -> Option<()> {
+    let base = wait(reading, retry, "initialBackoff", span);
+    let cap = wait(reading, retry, "maxBackoff", span);
+    let multiplier = number(reading, retry, "backoffMultiplier", span, {
+        let is_js = Client::of(reading.version) == Client::Js;
+        move |multiplier, node| multiplier > 0.0 && (!is_js || is_number(node))
+    });
+    let (base, cap) = (base?, cap?);
+    if let (Told::Is(first, at), Told::Is(most, _)) = (&base, &cap) {
+        if first > most {
+            let sentence = match Client::of(reading.version) {
+                Client::Core => "the first wait is `maxBackoff`, as `initialBackoff` is longer",
+                Client::Js => {
+                    "the first wait is longer than `maxBackoff`, which bounds the later ones alone"
+                }
+            };
+            reading.find(
+                *at,
+                code::WAIT_IGNORED,
+                sentence,
+                "set `initialBackoff` to less than `maxBackoff`",
+            );
+            draft.lose("initialBackoff", sentence, Some(*at));
+        }
+    }
+    draft.set("cap", cap, |policy, it| {
+        policy.cap = it.max(Duration::from_nanos(1));
+    });
+    draft.set("base", base, |policy, it| policy.base = it);
+    draft.policy.base = draft.policy.base.min(draft.policy.cap);
+    if let Some(multiplier) = multiplier {
+        draft.policy.multiplier = multiplier.max(1.0);
+        let entries = retry.entries().iter();
+        let at = entries
+            .filter(|(key, _)| key.name.eq_ignore_ascii_case("backoffMultiplier"))
+            .map(|(_, node)| node.span)
+            .next()
+            .unwrap_or(span);
+        draft.origin("multiplier", Origin::Line(at));
+        if multiplier < 1.0 {
+            draft.origin(
+                "multiplier",
+                Origin::NotExpressible("waits that become shorter".into()),
+            );
+            let sentence = format!(
+                "each wait is {multiplier} of the one before: waits become shorter while the server fails"
+            );
+            reading.find(
+                at,
+                code::WAIT_IGNORED,
+                sentence,
+                "set a `backoffMultiplier` of 1.5 or 2",
+            );
+        }
+    }
+    Some(())
+}
+
+fn wait(reading: &mut Reading<'_>, retry: &Node, name: &str, span: Span) -> Option<Told<Duration>> {
+    let node = required(reading, retry, name, span)?;
+    let told = duration(reading, node);
+    if let (Told::Is(wait, at), Client::Core) = (&told, Client::of(reading.version)) {
+        if wait.is_zero() {
+            let sentence = format!("a `{name}` of 0 is refused: all calls fail");
+            reading.find(*at, code::REFUSED, sentence, "set more than 0s");
+        }
+    }
+    Some(told)
+}
+
+/// The codes of a list; one that this client does not know is told.
+pub fn codes(reading: &mut Reading<'_>, list: &Node) -> Codes {
+    let client = Client::of(reading.version);
+    let mut codes = Codes::default();
+    for node in list.items() {
+        let told = reading.told(
+            Some(node),
+            "the name of a status code, such as \"UNAVAILABLE\"",
+            |text| {
+                if is_number(node) {
+                    let number = text.parse().ok().filter(|it: &u32| *it <= 16)?;
+                    return (client == Client::Js).then_some(number);
+                }
+                let is_spelled =
+                    client == Client::Js || !text.contains(|c: char| c.is_ascii_lowercase());
+                let code = if text.eq_ignore_ascii_case("OK") {
+                    Some(0)
+                } else {
+                    Codes::by_name(text)
+                };
+                code.filter(|_| is_spelled)
+            },
+        );
+        if let Some(code) = told.known() {
+            codes = codes.and(code);
+        }
+    }
+    codes
+}

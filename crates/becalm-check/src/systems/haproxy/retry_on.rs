@@ -1,0 +1,137 @@
+//! What do the words of `retry-on` mean?
+
+use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::suggest;
+
+use super::lines::Line;
+use crate::code;
+use crate::reading::Reading;
+
+/// What is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Listed {
+    pub statuses: Statuses,
+    pub failures: Failures,
+    pub early_data: bool,
+}
+
+const WORDS: [&str; 17] = [
+    "none",
+    "conn-failure",
+    "empty-response",
+    "junk-response",
+    "response-timeout",
+    "0rtt-rejected",
+    "all-retryable-errors",
+    "401",
+    "403",
+    "404",
+    "408",
+    "425",
+    "500",
+    "501",
+    "502",
+    "503",
+    "504",
+];
+
+/// The words of a line; those that HAProxy refuses become findings.
+pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
+    let mut listed = Listed::default();
+    if line.words.len() < 2 {
+        reading.find(
+            line.span(),
+            code::REFUSED,
+            "HAProxy refuses `retry-on` without a word",
+            "write `retry-on conn-failure`, which is the default",
+        );
+    }
+    for word in line.words.iter().skip(1) {
+        match &*word.text {
+            "none" if line.words.len() > 2 => {
+                reading.find(
+                    word.span,
+                    code::REFUSED,
+                    "HAProxy refuses `none` beside other words",
+                    "leave out one of them",
+                );
+            }
+            text if WORDS.contains(&text) => listed.take(text),
+            text => {
+                let remedy = suggest::nearest(text, WORDS).map_or_else(
+                    || format!("the words are {}", WORDS.join(", ")),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                reading.find(
+                    word.span,
+                    code::REFUSED,
+                    format!("HAProxy 2.6 refuses `{text}` in `retry-on`"),
+                    remedy,
+                );
+            }
+        }
+    }
+    listed
+}
+
+impl Listed {
+    /// What is repeated where nothing is said.
+    pub fn connections_alone() -> Self {
+        let mut listed = Self::default();
+        listed.take("conn-failure");
+        listed
+    }
+
+    fn take(&mut self, word: &str) {
+        match word {
+            "conn-failure" => {
+                let both = self.failures.and(FailureKind::Connect);
+                self.failures = both.and(FailureKind::ConnectTimeout);
+            }
+            "empty-response" => self.failures = self.failures.and(FailureKind::Reset),
+            "junk-response" => self.failures = self.failures.and(FailureKind::InvalidAnswer),
+            "response-timeout" => self.failures = self.failures.and(FailureKind::TimedOut),
+            "0rtt-rejected" => self.early_data = true,
+            "all-retryable-errors" => {
+                let words = [
+                    "conn-failure",
+                    "empty-response",
+                    "junk-response",
+                    "response-timeout",
+                    "0rtt-rejected",
+                    "500",
+                    "502",
+                    "503",
+                    "504",
+                ];
+                for word in words {
+                    self.take(word);
+                }
+            }
+            _ => {
+                let status = word.parse().ok();
+                self.statuses = status.map_or(self.statuses, |it| self.statuses.and(it));
+            }
+        }
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether connecting alone is repeated.
+    pub fn is_of_connections(&self) -> bool {
+        *self == Self::connections_alone()
+    }
+
+    pub fn repeats_silence(&self) -> bool {
+        self.failures.contains(FailureKind::TimedOut)
+    }
+
+    pub fn retry_on(self, methods: Methods) -> RetryOn {
+        RetryOn::new()
+            .methods(methods)
+            .statuses(self.statuses)
+            .failures(self.failures)
+    }
+}

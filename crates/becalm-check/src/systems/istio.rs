@@ -1,0 +1,347 @@
+//! What does an Istio `VirtualService` say about retrying?
+//!
+//! `pilot/pkg/networking/core/route/retry/retry.go` and `cluster_traffic_policy.go` of istio/istio, and
+//! `virtual_service.proto` and `destination_rule.proto` of istio/api, as of August 2026 (1.32 to come).
+//! What is written there is Envoy's: its time-outs and its draws of delays.
+
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm::preset::Preset;
+use becalm::{Budget, Policy};
+
+use super::envoy::{Words, at_most, at_most_share};
+use super::kubernetes::{check, is_of, is_same, methods};
+use crate::code;
+use crate::document::{Document, Key, Node, Span};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+use crate::system::{Evidence, Form, System};
+
+pub(super) const ISTIO: System = System {
+    name: "istio",
+    title: "Istio",
+    versions: &["1.31", "1.23"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    recognises,
+    read,
+};
+
+fn recognises(document: &Document<'_>) -> bool {
+    is_of(document, GROUP)
+}
+
+const GROUP: &str = "networking.istio.io";
+
+const KEYS: &[&str] = &[
+    "attempts",
+    "base",
+    "cap",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "attempt_timeout",
+    "retry_on",
+];
+
+/// `message HTTPRetry`.
+const RETRIES: &[&str] = &[
+    "attempts",
+    "perTryTimeout",
+    "retryOn",
+    "retryRemoteLocalities",
+    "retryIgnorePreviousHosts",
+    "backoff",
+];
+
+/// `message HTTPRoute`.
+const ROUTE: &[&str] = &[
+    "name",
+    "match",
+    "route",
+    "redirect",
+    "directResponse",
+    "delegate",
+    "rewrite",
+    "timeout",
+    "retries",
+    "fault",
+    "mirror",
+    "mirrors",
+    "mirrorPercent",
+    "mirror_percent",
+    "mirrorPercentage",
+    "corsPolicy",
+    "headers",
+];
+
+/// `defaultRetryOn`, with 503 up to 1.23 (istio/istio#50506).
+const RETRY_ON: &str =
+    "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+
+fn read(reading: &mut Reading<'_>) {
+    let document = reading.document;
+    let Some(spec) = document.at(&["spec"]) else {
+        return;
+    };
+    if !document.says(&["kind"], "VirtualService") {
+        return;
+    }
+    for route in spec.list(&["http"]) {
+        check(reading, Some(route), "an HTTPRoute", ROUTE);
+        check(reading, route.get("retries"), "`retries`", RETRIES);
+        if !route.list(&["route"]).is_empty() {
+            of_route(reading, spec, route);
+        }
+    }
+}
+
+fn of_route(reading: &mut Reading<'_>, spec: &Node, route: &Node) {
+    let policy = Preset::by_name("istio").map_or_else(|_| Policy::default(), Preset::policy);
+    let mut draft = Draft::of(policy, KEYS);
+    let retries = route.entry("retries").filter(|(_, it)| it.is_table());
+    let span = retries.map_or(route.span, |(key, _)| key.span);
+    let mut words = Words::read(RETRY_ON);
+    if reading.version == "1.23" {
+        words.and_statuses([503]);
+    }
+    if let Some((key, retries)) = retries {
+        attempts(reading, &mut draft, key, retries);
+        words = retry_on(reading, &mut draft, retries).unwrap_or(words);
+        back_off(reading, &mut draft, retries);
+    }
+    times(reading, &mut draft, route);
+    for (word, why) in &words.lost {
+        draft.lose(*word, *why, None);
+    }
+    let methods = methods(route.list(&["match"]), &["method", "exact"]);
+    if draft.policy.attempts > 1 && !words.repeats_anything() {
+        let sentence = "no word of `retryOn` is one that Envoy knows, so that nothing is repeated";
+        reading.find(span, code::NEVER_RETRIES, sentence, "");
+        draft.policy.attempts = 1;
+    }
+    draft.policy.retry_on = words.retry_on(methods).into();
+    let names = names(spec, route);
+    budget(reading, &mut draft, &names);
+    lose(&mut draft, retries.map(|(_, it)| it));
+    let name = format!("route to {}", names.first().map_or("?", |it| &**it));
+    reading.map(draft, name, names, span);
+}
+
+fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries: &Node) {
+    match reading.whole(retries.get("attempts"), "a number of retries") {
+        Told::Is(0, span) => {
+            draft.policy.attempts = 1;
+            draft.origin(
+                "attempts",
+                Origin::Derived(span, "0 switches retries off".into()),
+            );
+        }
+        Told::Is(retries, span) => {
+            let all = retries.saturating_add(1);
+            draft.policy.attempts = all;
+            let how = format!("{retries} retries and the first try");
+            draft.origin("attempts", Origin::Derived(span, how));
+            let sentence = format!(
+                "`attempts: {retries}` counts the retries: a request makes up to {all} attempts"
+            );
+            reading.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+        }
+        Told::Unknown(span, text) => draft.origin("attempts", Origin::Unknown(span, text)),
+        Told::Absent => {
+            draft.policy.attempts = 1;
+            let how = "`retries` without `attempts` switches them off".to_owned();
+            draft.origin("attempts", Origin::Derived(key.span, how));
+            let sentence =
+                "`retries` without `attempts` switches retries off: a number that is left out is 0";
+            reading.find(key.span, code::NEVER_RETRIES, sentence, "set `attempts`");
+        }
+    }
+}
+
+/// The words of the file; a number among them is a status.
+fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) -> Option<Words> {
+    let told = reading.told(
+        retries.get("retryOn"),
+        "a list of words such as \"5xx,reset\"",
+        |it| Some(it.to_owned()),
+    );
+    let (text, span) = match told {
+        Told::Is(text, span) if !text.is_empty() => (text, span),
+        told => {
+            draft.set("retry_on", told, |_, _| {});
+            return None;
+        }
+    };
+    let is_status = |it: &&str| it.parse().is_ok_and(|it: u16| (100..600).contains(&it));
+    let (statuses, words): (Vec<_>, Vec<_>) = text.split(',').map(str::trim).partition(is_status);
+    let mut words = Words::read(&words.join(","));
+    words.and_statuses(statuses.iter().filter_map(|it| it.parse().ok()));
+    for word in &words.unknown {
+        let sentence = format!("Envoy ignores `{word}` in `retryOn`");
+        reading.find(span, code::KEY_NOT_READ, sentence, Words::meant(word));
+    }
+    if words.reads_statuses && statuses.is_empty() {
+        let sentence = "`retriable-status-codes` names no status here";
+        reading.find(
+            span,
+            code::KEY_NOT_READ,
+            sentence,
+            "add the statuses to the list, such as \"503\"",
+        );
+    }
+    draft.origin("retry_on", Origin::Line(span));
+    Some(words)
+}
+
+fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
+    let base = reading.go_duration(retries.get("backoff"), "a duration such as 1s");
+    if let Told::Is(base, span) = base {
+        let base = base.max(Duration::from_millis(1));
+        draft.policy.cap = base.saturating_mul(10);
+        draft.origin("cap", Origin::Derived(span, "10 times the backoff".into()));
+        draft.set("base", Told::Is(base, span), |policy, it| policy.base = it);
+    } else {
+        draft.set("base", base, |_, _| {});
+    }
+}
+
+/// A time-out of 0 is none.
+fn times(reading: &mut Reading<'_>, draft: &mut Draft, route: &Node) {
+    let form = "a duration such as 1s";
+    let timeout = reading.go_duration(route.get("timeout"), form);
+    draft.set("deadline", timeout, |policy, it| {
+        policy.deadline = Some(it).filter(|it| !it.is_zero());
+    });
+    let per_try = reading.go_duration(route.at(&["retries", "perTryTimeout"]), form);
+    match (&per_try, draft.policy.deadline) {
+        (Told::Is(timeout, span), Some(deadline)) if *timeout >= deadline => {
+            let sentence = format!(
+                "Envoy ignores a perTryTimeout of {} that is not below the route's timeout of {}",
+                Human(*timeout),
+                Human(deadline)
+            );
+            reading.find(
+                *span,
+                code::TIMEOUT_IGNORED,
+                sentence,
+                "set it to less than the timeout, so that there is room for a retry",
+            );
+        }
+        _ => draft.set("attempt_timeout", per_try, |policy, it| {
+            policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
+        }),
+    }
+}
+
+/// Of the `DestinationRule` in the same file that is about the host.
+fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String]) {
+    draft.policy.budget = Budget::None;
+    let document = reading.document;
+    let is_about = |it: &&Node| {
+        let host = it.at(&["spec", "host"]).and_then(Node::text);
+        let is_rule = it.get("kind").and_then(Node::text) == Some("DestinationRule");
+        is_rule && host.is_some_and(|host| names.first().is_some_and(|name| is_same(host, name)))
+    };
+    let Some(policy) = document
+        .beside
+        .iter()
+        .find(is_about)
+        .and_then(|it| it.at(&["spec", "trafficPolicy"]))
+    else {
+        return;
+    };
+    if let Some((key, _)) = policy.entry("outlierDetection") {
+        draft.lose(
+            "outlierDetection",
+            "a breaker for each host",
+            Some(key.span),
+        );
+    }
+    if let Some((key, given)) = policy.entry("retryBudget") {
+        share(reading, draft, given, key.span);
+        return;
+    }
+    let most = reading.whole(
+        policy.at(&["connectionPool", "http", "maxRetries"]),
+        "a number of retries",
+    );
+    match most {
+        // "if settings.Http.MaxRetries > 0": 0 leaves the default.
+        Told::Is(most, span) if most > 0 => at_most(reading, draft, most, span),
+        told => draft.set("budget", told, |_, _| {}),
+    }
+}
+
+/// `message TrafficPolicy.RetryBudget`, which wins over `maxRetries`.
+fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span) {
+    check(
+        reading,
+        Some(budget),
+        "`retryBudget`",
+        &["percent", "minRetryConcurrency", "budgetInterval"],
+    );
+    let percent = reading.number(budget.get("percent"), "a percentage from 0 to 100");
+    let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");
+    if matches!(percent, Told::Absent) {
+        let sentence = "a `retryBudget` without `percent` is one of 20 %, and of 0.2 % before istio/istio#59504 was fixed";
+        reading.find(span, code::DEFAULT_BUDGET, sentence, "set `percent`");
+    }
+    if let Some((key, _)) = budget.entry("budgetInterval") {
+        draft.lose(
+            "budgetInterval",
+            "the share is of the requests of this interval, not of those under way",
+            Some(key.span),
+        );
+    }
+    let percent = percent.known().unwrap_or(20.0).clamp(0.0, 100.0);
+    let floor = floor.known().filter(|it| *it > 0).unwrap_or(3);
+    at_most_share(reading, draft, percent, floor, span);
+}
+
+fn lose(draft: &mut Draft, retries: Option<&Node>) {
+    let previous = retries.and_then(|it| it.get("retryIgnorePreviousHosts"));
+    if previous.and_then(Node::text) != Some("false") {
+        draft.lose(
+            "retryIgnorePreviousHosts",
+            "retries go to other hosts",
+            previous.map(|it| it.span),
+        );
+    }
+    if let Some((key, _)) = retries.and_then(|it| it.entry("retryRemoteLocalities")) {
+        draft.lose(
+            "retryRemoteLocalities",
+            "retries go to other localities",
+            Some(key.span),
+        );
+    }
+    draft.lose(
+        "inbound retries",
+        "the sidecar of the service repeats what was reset before it was read, twice",
+        None,
+    );
+    if retries.is_none() {
+        draft.lose(
+            "defaultHttpRetryPolicy",
+            "the mesh's own configuration overrides the default",
+            None,
+        );
+    }
+}
+
+fn names(spec: &Node, route: &Node) -> Vec<String> {
+    let destinations = route.list(&["route"]).iter();
+    let destinations = destinations.filter_map(|it| it.at(&["destination", "host"]));
+    let all = destinations
+        .chain(spec.list(&["hosts"]))
+        .filter_map(Node::text);
+    let mut names: Vec<String> = Vec::new();
+    for name in all.filter(|it| *it != "*") {
+        if !names.iter().any(|it| it == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}

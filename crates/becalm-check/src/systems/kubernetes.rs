@@ -1,0 +1,70 @@
+//! How do Kubernetes' resources name what they are, and whom they are about?
+
+use becalm::retry_on::Methods;
+
+use crate::code;
+use crate::document::{Document, Node};
+use crate::reading::Reading;
+
+/// Whether a document is a resource of this group, of any version: `networking.istio.io`.
+pub fn is_of(document: &Document<'_>, group: &str) -> bool {
+    let version = document.at(&["apiVersion"]).and_then(Node::text);
+    version.is_some_and(|it| it.split_once('/').is_some_and(|(it, _)| it == group))
+}
+
+/// Whether two names of a service are the same, one of them perhaps in full:
+/// `orders` and `orders.shop.svc.cluster.local`.
+pub fn is_same(one: &str, other: &str) -> bool {
+    let begins = |long: &str, short: &str| {
+        long.strip_prefix(short)
+            .is_some_and(|rest| rest.is_empty() || (rest.starts_with('.') && !short.contains('.')))
+    };
+    begins(one, other) || begins(other, one)
+}
+
+/// The methods that a route is limited to: those of its matches, where each names one at this path.
+pub fn methods(matches: &[Node], path: &[&str]) -> Methods {
+    let named = matches.iter().map(|it| it.at(path).and_then(Node::text));
+    let mut methods: Option<Vec<_>> = named.collect();
+    if let Some(methods) = &mut methods {
+        methods.sort_unstable();
+        methods.dedup();
+    }
+    methods
+        .filter(|it| !it.is_empty())
+        .map_or(Methods::Any, Methods::of)
+}
+
+/// Finds keys that the schema of a resource does not have.
+pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields: &[&str]) {
+    for (key, _) in node.map_or(&[][..], Node::entries) {
+        if fields.contains(&&*key.name) {
+            continue;
+        }
+        let meant = becalm::suggest::nearest(&key.name, fields.iter().copied());
+        let remedy = meant.map_or_else(
+            || format!("the fields are {}", fields.join(", ")),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        let sentence = format!(
+            "{} has no field `{}` in {what}: kubectl refuses the resource, or the field is dropped without a word",
+            reading.who(),
+            key.name
+        );
+        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_full_is_the_short_one() {
+        assert!(is_same("orders", "orders.shop.svc.cluster.local"));
+        assert!(is_same("orders.shop", "orders"));
+        assert!(is_same("orders", "orders"));
+        assert!(!is_same("orders", "orders-2"));
+        assert!(!is_same("example.com", "example.com.evil.org"));
+    }
+}

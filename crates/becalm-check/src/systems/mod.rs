@@ -1,0 +1,27 @@
+//! Which systems are read? A row for each.
+
+mod becalm;
+mod envoy;
+mod envoy_gateway;
+mod gateway_api;
+mod grpc;
+mod haproxy;
+mod istio;
+mod kubernetes;
+mod nginx;
+
+pub(crate) use kubernetes::is_same;
+
+use crate::system::System;
+
+/// In the order in which they are told.
+pub(crate) const ALL: &[&System] = &[
+    &envoy::ENVOY,
+    &istio::ISTIO,
+    &envoy_gateway::ENVOY_GATEWAY,
+    &gateway_api::GATEWAY_API,
+    &grpc::GRPC,
+    &nginx::NGINX,
+    &haproxy::HAPROXY,
+    &becalm::BECALM,
+];

@@ -1,0 +1,331 @@
+//! Which directives does an nginx configuration hold, and where?
+//!
+//! As `ngx_conf_read_token` of 1.22 reads them (`src/core/ngx_conf_file.c`).
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use crate::document::{DEEPEST, LONGEST, Span};
+
+/// A directive with its block, if it has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Directive {
+    /// Its name and its arguments: never empty.
+    pub words: Vec<Word>,
+    /// What stands in its braces; of Lua nothing.
+    pub block: Option<Vec<Directive>>,
+}
+
+/// A word, without its quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    pub text: String,
+    pub span: Span,
+}
+
+impl Directive {
+    pub fn name(&self) -> &str {
+        self.words.first().map_or("", |it| &it.text)
+    }
+
+    pub fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    pub fn span(&self) -> Span {
+        self.words.first().map_or(Span::new(1, 1, 0), |it| it.span)
+    }
+
+    pub fn inner(&self) -> &[Self] {
+        self.block.as_deref().unwrap_or_default()
+    }
+}
+
+/// Why nginx would not read on, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    pub span: Span,
+    pub sentence: &'static str,
+}
+
+/// All directives of a file, with the block of each.
+pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
+    if text.len() > LONGEST {
+        return Err(Unreadable {
+            span: Span::new(1, 1, 0),
+            sentence: "a file of more than 16 MB is not read",
+        });
+    }
+    let mut reader = Reader {
+        left: text.chars().peekable(),
+        line: 1,
+        column: 1,
+    };
+    // The directives of each block that is open, the file first, and whose it is.
+    let mut open: Vec<(Vec<Word>, Vec<Directive>)> = vec![(Vec::new(), Vec::new())];
+    let mut words = Vec::new();
+    loop {
+        reader.skip_blanks();
+        let at = reader.here(1);
+        let fail = |sentence| Err(Unreadable { span: at, sentence });
+        match reader.token()? {
+            Token::Word(word) => words.push(word),
+            Token::End if words.is_empty() => return fail("a `;` without a directive"),
+            Token::End => {
+                let words = std::mem::take(&mut words);
+                put(&mut open, Directive { words, block: None });
+            }
+            Token::Open if words.is_empty() => return fail("a `{` without a directive"),
+            Token::Open if open.len() >= DEEPEST => {
+                return fail("it is more than 100 blocks deep; no configuration is");
+            }
+            Token::Open => {
+                let words = std::mem::take(&mut words);
+                if words
+                    .first()
+                    .is_some_and(|it| it.text.ends_with("_by_lua_block"))
+                {
+                    reader.skip_lua(at)?;
+                    let block = Some(Vec::new());
+                    put(&mut open, Directive { words, block });
+                } else {
+                    open.push((words, Vec::new()));
+                }
+            }
+            Token::Close if !words.is_empty() => return fail("a directive without its `;`"),
+            Token::Close if open.len() == 1 => return fail("a `}` that closes nothing"),
+            Token::Close => {
+                if let Some((words, block)) = open.pop() {
+                    let block = Some(block);
+                    put(&mut open, Directive { words, block });
+                }
+            }
+            Token::Nothing if open.len() > 1 => return fail("a `}` is missing"),
+            Token::Nothing if !words.is_empty() => return fail("a directive without its `;`"),
+            Token::Nothing => return Ok(open.pop().map(|(_, all)| all).unwrap_or_default()),
+        }
+    }
+}
+
+fn put(open: &mut [(Vec<Word>, Vec<Directive>)], directive: Directive) {
+    if let Some((_, block)) = open.last_mut() {
+        block.push(directive);
+    }
+}
+
+enum Token {
+    Word(Word),
+    End,
+    Open,
+    Close,
+    Nothing,
+}
+
+struct Reader<'t> {
+    left: Peekable<Chars<'t>>,
+    line: usize,
+    column: usize,
+}
+
+impl Reader<'_> {
+    fn here(&self, length: usize) -> Span {
+        Span::new(self.line, self.column, length)
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.left.next()?;
+        if next == '\n' {
+            self.line += 1;
+            self.column = 1;
+        } else {
+            self.column += 1;
+        }
+        Some(next)
+    }
+
+    fn skip_blanks(&mut self) {
+        let mut in_comment = false;
+        while let Some(next) = self.left.peek() {
+            match next {
+                '\n' => in_comment = false,
+                _ if in_comment => {}
+                ' ' | '\t' | '\r' => {}
+                '#' => in_comment = true,
+                _ => return,
+            }
+            self.next();
+        }
+    }
+
+    fn token(&mut self) -> Result<Token, Unreadable> {
+        let start = self.here(0);
+        match self.next() {
+            None => Ok(Token::Nothing),
+            Some(';') => Ok(Token::End),
+            Some('{') => Ok(Token::Open),
+            Some('}') => Ok(Token::Close),
+            Some(quote @ ('"' | '\'')) => self.quoted(quote, start),
+            Some(first) => Ok(self.plain(first, start)),
+        }
+    }
+
+    fn quoted(&mut self, quote: char, start: Span) -> Result<Token, Unreadable> {
+        let mut text = String::new();
+        while let Some(next) = self.next() {
+            match next {
+                '\\' => self.escaped(&mut text),
+                _ if next == quote => {
+                    let ends = self
+                        .left
+                        .peek()
+                        .is_none_or(|it| matches!(it, ' ' | '\t' | '\r' | '\n' | ';' | '{' | ')'));
+                    if !ends {
+                        let sentence = "a quote ends in the middle of a word";
+                        return Err(Unreadable {
+                            span: start,
+                            sentence,
+                        });
+                    }
+                    let span = self.since(start);
+                    return Ok(Token::Word(Word { text, span }));
+                }
+                _ => text.push(next),
+            }
+        }
+        let sentence = "a quote without its end";
+        Err(Unreadable {
+            span: start,
+            sentence,
+        })
+    }
+
+    fn plain(&mut self, first: char, start: Span) -> Token {
+        let mut text = String::new();
+        let mut next = Some(first);
+        while let Some(it) = next {
+            match it {
+                '\\' => self.escaped(&mut text),
+                _ => text.push(it),
+            }
+            // `${name}` is part of a word.
+            let of_variable = it == '$' && self.left.peek() == Some(&'{');
+            let ends = |it: &char| matches!(it, ' ' | '\t' | '\r' | '\n' | ';' | '{');
+            let goes_on = self.left.peek().is_some_and(|it| of_variable || !ends(it));
+            next = goes_on.then(|| self.next()).flatten();
+        }
+        let span = self.since(start);
+        Token::Word(Word { text, span })
+    }
+
+    fn escaped(&mut self, text: &mut String) {
+        match self.next() {
+            Some(it @ ('"' | '\'' | '\\')) => text.push(it),
+            Some('t') => text.push('\t'),
+            Some('r') => text.push('\r'),
+            Some('n') => text.push('\n'),
+            Some(it) => text.extend(['\\', it]),
+            None => text.push('\\'),
+        }
+    }
+
+    fn since(&self, start: Span) -> Span {
+        let length = if start.line == self.line {
+            self.column - start.column
+        } else {
+            0
+        };
+        Span::new(start.line, start.column, length)
+    }
+
+    /// To the brace that ends it. A brace in a text of Lua ends it too early, as in lua-nginx-module's own
+    /// reader of 2015; the rest is then refused rather than guessed.
+    fn skip_lua(&mut self, start: Span) -> Result<(), Unreadable> {
+        let mut depth = 1_usize;
+        let mut quote = None;
+        while let Some(next) = self.next() {
+            match (quote, next) {
+                (Some(open), _) if next == open || next == '\n' => quote = None,
+                (Some(_), '\\') => drop(self.next()),
+                (None, '"' | '\'') => quote = Some(next),
+                (None, '-') if self.left.peek() == Some(&'-') => {
+                    while self.left.peek().is_some_and(|it| *it != '\n') {
+                        self.next();
+                    }
+                }
+                (None, '{') => depth += 1,
+                (None, '}') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+        }
+        let sentence = "a block of Lua without its end";
+        Err(Unreadable {
+            span: start,
+            sentence,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(directives: &[Directive]) -> String {
+        let mut text = String::new();
+        for it in directives {
+            let words: Vec<_> = it.words.iter().map(|it| &*it.text).collect();
+            text.push_str(&words.join("|"));
+            match &it.block {
+                Some(block) => text.extend(["{", &shown(block), "}"]),
+                None => text.push(';'),
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn words_blocks_quotes_and_comments_are_read() {
+        for (text, read) in [
+            ("a b;", "a|b;"),
+            ("a # b;\n c;", "a|c;"),
+            ("a b#c;", "a|b#c;"),
+            ("a{b;}c d{}", "a{b;}c|d{}"),
+            ("a \"b ; c\" 'd\"';", "a|b ; c|d\";"),
+            ("a \"\\\"b\\d\";", "a|\"b\\d;"),
+            ("proxy_pass http://${x}/y;", "proxy_pass|http://${x}/y;"),
+            ("a $x}b;", "a|$x}b;"),
+            (
+                "access_by_lua_block { if x then y = {1, '}'} end -- }\n } a;",
+                "access_by_lua_block{}a;",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(shown(&directives(text).expect(text)), read, "{text}");
+        }
+        let read = directives("a b;\n  'cd' {\n\te;\n}").expect("valid");
+        assert_eq!(read[1].span(), Span::new(2, 3, 4));
+        assert_eq!(read[1].inner()[0].span(), Span::new(3, 2, 1));
+    }
+
+    #[test]
+    fn what_nginx_does_not_read_is_refused_with_its_line() {
+        for (text, line) in [
+            ("a", 1),
+            ("a {\n", 2),
+            ("}\n", 1),
+            ("a;\n;", 2),
+            ("a;\n{ b; }", 2),
+            ("a {\nb }", 2),
+            ("a 'b;\n\n", 1),
+            ("a 'b'c;", 1),
+        ] {
+            let refused = directives(text).expect_err(text);
+            assert_eq!(refused.span.line, line, "{text}: {refused:?}");
+        }
+        assert!(directives(&"a {".repeat(DEEPEST + 1)).is_err());
+    }
+}

@@ -1,0 +1,278 @@
+//! Which directives about the next server hold in a block?
+
+use std::time::Duration;
+
+use super::directives::{Directive, Word};
+use crate::code;
+use crate::document::Span;
+use crate::reading::{Reading, Told};
+
+/// A module that passes requests on, by what its directives begin with.
+#[derive(Debug)]
+pub struct Family {
+    pub prefix: &'static str,
+    /// What its `_next_upstream` takes.
+    pub words: &'static [&'static str],
+}
+
+pub const FAMILIES: &[Family] = &[
+    Family {
+        prefix: "proxy",
+        words: &[
+            "error",
+            "timeout",
+            "invalid_header",
+            "non_idempotent",
+            "http_500",
+            "http_502",
+            "http_503",
+            "http_504",
+            "http_403",
+            "http_404",
+            "http_429",
+            "updating",
+            "off",
+        ],
+    },
+    of_gateway("fastcgi"),
+    of_gateway("uwsgi"),
+    of_gateway("scgi"),
+    Family {
+        prefix: "grpc",
+        words: &[
+            "error",
+            "timeout",
+            "invalid_header",
+            "non_idempotent",
+            "http_500",
+            "http_502",
+            "http_503",
+            "http_504",
+            "http_403",
+            "http_404",
+            "http_429",
+            "off",
+        ],
+    },
+    Family {
+        prefix: "memcached",
+        words: &["error", "timeout", "invalid_response", "not_found", "off"],
+    },
+];
+
+const fn of_gateway(prefix: &'static str) -> Family {
+    Family {
+        prefix,
+        words: &[
+            "error",
+            "timeout",
+            "invalid_header",
+            "non_idempotent",
+            "http_500",
+            "http_503",
+            "http_403",
+            "http_404",
+            "http_429",
+            "updating",
+            "off",
+        ],
+    }
+}
+
+impl Family {
+    pub fn passes(&self, directive: &str) -> bool {
+        directive.strip_prefix(self.prefix) == Some("_pass")
+    }
+}
+
+/// A value with its place.
+#[derive(Debug, Clone)]
+pub struct Said<T> {
+    pub value: T,
+    pub span: Span,
+}
+
+/// What holds for one module: the directives of the innermost block that has them.
+#[derive(Debug, Clone, Default)]
+pub struct Of {
+    pub next: Option<Said<Vec<Word>>>,
+    pub tries: Option<Said<u32>>,
+    pub timeout: Option<Said<Duration>>,
+    pub read_timeout: Option<Said<Duration>>,
+}
+
+/// What holds in a block, for each of [`FAMILIES`].
+#[derive(Debug, Clone)]
+pub struct Settings(Vec<Of>);
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self(FAMILIES.iter().map(|_| Of::default()).collect())
+    }
+}
+
+impl Settings {
+    pub fn of(&self, family: &Family) -> &Of {
+        static NOTHING: Of = Of {
+            next: None,
+            tries: None,
+            timeout: None,
+            read_timeout: None,
+        };
+        let at = FAMILIES.iter().position(|it| it.prefix == family.prefix);
+        at.and_then(|at| self.0.get(at)).unwrap_or(&NOTHING)
+    }
+
+    /// What holds in a block with these directives.
+    pub fn inside(&self, reading: &mut Reading<'_>, directives: &[Directive]) -> Self {
+        let inner = FAMILIES.iter().zip(&self.0).map(|(family, outer)| {
+            let mut own = Of::default();
+            for directive in directives {
+                if let Some(name) = directive.name().strip_prefix(family.prefix) {
+                    own.take(reading, name, directive);
+                }
+            }
+            Of {
+                next: own.next.or_else(|| outer.next.clone()),
+                tries: own.tries.or_else(|| outer.tries.clone()),
+                timeout: own.timeout.or_else(|| outer.timeout.clone()),
+                read_timeout: own.read_timeout.or_else(|| outer.read_timeout.clone()),
+            }
+        });
+        Self(inner.collect())
+    }
+}
+
+impl Of {
+    fn take(&mut self, reading: &mut Reading<'_>, name: &str, directive: &Directive) {
+        let time = |text: &str| time(text);
+        match name {
+            "_next_upstream" => {
+                if directive.args().is_empty() {
+                    reading.find(
+                        directive.span(),
+                        code::REFUSED,
+                        format!("nginx refuses `{}` without a word", directive.name()),
+                        "write `error timeout`, which is the default",
+                    );
+                    return;
+                }
+                // Twice in a block: both lists hold.
+                let before = self.next.take().map(|it| it.value).unwrap_or_default();
+                self.next = Some(Said {
+                    value: before
+                        .into_iter()
+                        .chain(directive.args().iter().cloned())
+                        .collect(),
+                    span: directive.span(),
+                });
+            }
+            "_next_upstream_tries" => one(
+                reading,
+                directive,
+                &mut self.tries,
+                "a number of attempts",
+                |it| {
+                    it.bytes()
+                        .all(|it| it.is_ascii_digit())
+                        .then(|| it.parse().ok())?
+                },
+            ),
+            "_next_upstream_timeout" => one(reading, directive, &mut self.timeout, TIME, time),
+            "_read_timeout" => one(reading, directive, &mut self.read_timeout, TIME, time),
+            _ => {}
+        }
+    }
+}
+
+const TIME: &str = "a time as nginx writes it, such as 10s or 500ms";
+
+fn one<T>(
+    reading: &mut Reading<'_>,
+    directive: &Directive,
+    slot: &mut Option<Said<T>>,
+    form: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) {
+    let refuse = |reading: &mut Reading<'_>, why: &str| {
+        let sentence = format!("nginx refuses `{}` {why}", directive.name());
+        reading.find(
+            directive.span(),
+            code::REFUSED,
+            sentence,
+            "keep one of them, with one value",
+        );
+    };
+    let [arg] = directive.args() else {
+        return refuse(reading, "without one value");
+    };
+    if slot.is_some() {
+        return refuse(reading, "twice in a block");
+    }
+    if let Told::Is(value, _) = reading.told_text(Some(&arg.text), arg.span, form, parse) {
+        let span = directive.span();
+        *slot = Some(Said { value, span });
+    }
+}
+
+/// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once; a number alone is seconds.
+fn time(text: &str) -> Option<Duration> {
+    const UNITS: &[(&str, u64)] = &[
+        ("y", 365 * 86_400_000),
+        ("M", 30 * 86_400_000),
+        ("w", 7 * 86_400_000),
+        ("d", 86_400_000),
+        ("h", 3_600_000),
+        ("m", 60_000),
+        ("s", 1000),
+        ("ms", 1),
+    ];
+    let mut left = text.trim_end_matches(' ');
+    let mut allowed = UNITS;
+    let mut total = 0_u64;
+    while !left.is_empty() {
+        let digits = left.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u64 = left.get(..digits)?.parse().ok()?;
+        left = left.get(digits..)?;
+        let letters = left.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let unit = left.get(..letters)?;
+        left = left.get(letters..)?.trim_start_matches(' ');
+        let unit = if unit.is_empty() { "s" } else { unit };
+        let at = allowed.iter().position(|(name, _)| *name == unit)?;
+        total = total.checked_add(number.checked_mul(allowed[at].1)?)?;
+        allowed = &allowed[at + 1..];
+    }
+    (!text.is_empty()).then(|| Duration::from_millis(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_nginx_reads_them() {
+        for (text, millis) in [
+            ("10", 10_000),
+            ("10s", 10_000),
+            ("500ms", 500),
+            ("1m30s", 90_000),
+            ("1m 30s", 90_000),
+            ("0", 0),
+            ("1h2m3s4ms", 3_723_004),
+        ] {
+            assert_eq!(time(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for text in [
+            "",
+            "s",
+            "-1",
+            "1x",
+            "1s1m",
+            "1s1s",
+            "1.5s",
+            "99999999999999999999",
+        ] {
+            assert_eq!(time(text), None, "{text}");
+        }
+    }
+}

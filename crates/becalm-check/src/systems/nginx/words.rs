@@ -1,0 +1,117 @@
+//! What do the words of `proxy_next_upstream` and its kin mean?
+
+use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
+use becalm::suggest;
+
+use super::directives::Word;
+use super::settings::{Family, Said};
+use crate::code;
+use crate::document::Span;
+use crate::mapping::Draft;
+use crate::reading::Reading;
+
+/// All that nginx knows but for those that it calls not idempotent: POST, LOCK and PATCH.
+const METHODS: [&str; 12] = [
+    "GET",
+    "HEAD",
+    "PUT",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "PROPFIND",
+    "PROPPATCH",
+    "UNLOCK",
+];
+
+/// What the words of a list ask for.
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    statuses: Statuses,
+    failures: Failures,
+    repeats_all_methods: bool,
+    repeats_misses: bool,
+}
+
+/// The words of a directive, or the default; `None` of `off`.
+pub fn read(
+    reading: &mut Reading<'_>,
+    next: Option<&Said<Vec<Word>>>,
+    family: &Family,
+) -> Option<Words> {
+    let mut words = Words::default();
+    let Some(next) = next else {
+        words.take("error");
+        words.take("timeout");
+        return Some(words);
+    };
+    let mut is_off = false;
+    for word in &next.value {
+        if family.words.contains(&&*word.text) {
+            is_off |= word.text == "off";
+            words.take(&word.text);
+            continue;
+        }
+        let remedy = suggest::nearest(&word.text, family.words.iter().copied());
+        let remedy = remedy.map_or_else(
+            || format!("the words are {}", family.words.join(", ")),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        let sentence = format!(
+            "nginx refuses `{}` in `{}_next_upstream`",
+            word.text, family.prefix
+        );
+        reading.find(word.span, code::REFUSED, sentence, remedy);
+    }
+    (!is_off).then_some(words)
+}
+
+impl Words {
+    fn take(&mut self, word: &str) {
+        let mut failures = |kinds: &[FailureKind]| {
+            self.failures = kinds.iter().fold(self.failures, |all, kind| all.and(*kind));
+        };
+        match word {
+            "error" => failures(&[FailureKind::Connect, FailureKind::Reset]),
+            "timeout" => failures(&[FailureKind::ConnectTimeout, FailureKind::TimedOut]),
+            "invalid_header" | "invalid_response" => failures(&[FailureKind::InvalidAnswer]),
+            "non_idempotent" => self.repeats_all_methods = true,
+            "not_found" => self.repeats_misses = true,
+            _ => {
+                let status = word.strip_prefix("http_").and_then(|it| it.parse().ok());
+                self.statuses = status.map_or(self.statuses, |it| self.statuses.and(it));
+            }
+        }
+    }
+
+    pub fn retry_on(&self) -> RetryOn {
+        let methods = if self.repeats_all_methods {
+            Methods::Any
+        } else {
+            Methods::of(METHODS)
+        };
+        RetryOn::new()
+            .methods(methods)
+            .statuses(self.statuses)
+            .failures(self.failures)
+    }
+
+    pub fn lose(&self, draft: &mut Draft, span: Span) {
+        if self.repeats_misses {
+            draft.lose(
+                "not_found",
+                "a key that memcached does not have is asked of the next server",
+                Some(span),
+            );
+        }
+        if !self.repeats_all_methods {
+            draft.lose(
+                "methods",
+                "methods that nginx does not know are repeated as GET is",
+                None,
+            );
+        }
+    }
+}

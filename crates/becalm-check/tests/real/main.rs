@@ -1,0 +1,9 @@
+//! Does the real thing do what the mapping of its file says? The same file is mapped and run: attempts, waits and
+//! refusals are counted.
+
+mod grpc;
+mod haproxy;
+mod http;
+mod nginx;
+mod predicted;
+mod processes;

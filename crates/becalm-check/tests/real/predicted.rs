@@ -1,0 +1,130 @@
+//! What does the mapping of a file say of a request whose attempts all fail in one way?
+
+use std::time::Duration;
+
+use becalm::classify::Class;
+use becalm::idempotency::Operation;
+use becalm::retry_on::{Cause, FailureKind};
+use becalm::time::FakeSleeper;
+use becalm::{Failure, Policy};
+use becalm_check::{As, Checked, File, Mapping, Settings, Severity, check};
+
+/// How all attempts of a request fail.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fails {
+    /// An answer with this status.
+    Status(u16),
+    /// A call of gRPC with this code.
+    Code(u8),
+    /// The server takes the request and hangs up.
+    HangsUp,
+    /// The server takes the request and says nothing.
+    Stalls,
+    /// Nobody listens.
+    Refuses,
+}
+
+/// What the file says.
+pub fn read(system: &str, text: &str) -> Checked {
+    let mut settings = Settings::default();
+    settings.versions.push(As::parse(system).expect("a system"));
+    check(&[File::new("tried", text)], &settings)
+}
+
+/// Whether a finding says that the system refuses the file.
+pub fn is_refused(checked: &Checked) -> bool {
+    let mut findings = checked.findings.iter();
+    findings.any(|it| it.severity == Severity::Error)
+}
+
+/// How many attempts a request makes: 1 where the file has no mapping.
+pub fn attempts(mapping: Option<&Mapping>, method: &str, fails: Fails) -> u32 {
+    let Some(policy) = mapping.map(|it| &it.policy) else {
+        return 1;
+    };
+    if !repeats(policy, method, fails) {
+        return 1;
+    }
+    let length = match fails {
+        Fails::Stalls => policy.attempt_timeout.expect("it would wait for ever"),
+        _ => Duration::ZERO,
+    };
+    let mut now = length;
+    let mut attempts = 1;
+    for step in policy.schedule() {
+        now += step.mean;
+        if policy.deadline.is_some_and(|deadline| now >= deadline) {
+            break;
+        }
+        now += length;
+        attempts += 1;
+    }
+    attempts
+}
+
+fn repeats(policy: &Policy, method: &str, fails: Fails) -> bool {
+    let Some(lists) = policy.retry_on.as_deref() else {
+        panic!("a mapping says what is repeated");
+    };
+    let (cause, is_sent) = match fails {
+        Fails::Status(status) => (Cause::Status(status), true),
+        Fails::Code(code) => (Cause::Code(code), true),
+        Fails::HangsUp => (Cause::Kind(FailureKind::Reset), true),
+        Fails::Stalls => (Cause::Kind(FailureKind::TimedOut), true),
+        Fails::Refuses => (Cause::Kind(FailureKind::Connect), false),
+    };
+    let failure = Failure::permanent().because(cause);
+    let is_idempotent = lists.operation(method, Operation::NotIdempotent) == Operation::Idempotent;
+    lists.class_of(&failure) != Class::Permanent && (is_idempotent || !is_sent)
+}
+
+/// Waits as they were counted against those of the mapping: none shorter than the shortest that can be drawn; and of
+/// several calls the shortest n-th wait is no longer than the longest that can be drawn, on a machine that is not always
+/// late. Waits at the cap may be `beyond` the mapping's, as it says itself.
+pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond: f64) {
+    const TICK: Duration = Duration::from_millis(2);
+    const LATE: Duration = Duration::from_millis(150);
+    for (at, step) in policy.schedule().enumerate() {
+        let nth: Vec<Duration> = calls.iter().filter_map(|it| it.get(at).copied()).collect();
+        let Some(shortest) = nth.iter().min() else {
+            continue;
+        };
+        let most = step.most.mul_f64(1.0 + beyond) + LATE;
+        assert!(
+            *shortest + TICK >= step.least && *shortest <= most,
+            "{name}: retry {} came after {nth:?}, and not {:?} to {most:?}",
+            at + 1,
+            step.least
+        );
+    }
+}
+
+/// How many attempts so many calls make together, one after the other, as becalm makes them with the policy of the
+/// mapping: its budget is theirs.
+pub fn calls(mapping: Option<&Mapping>, fails: Fails, times: usize) -> usize {
+    let Some(policy) = mapping.map(|it| &it.policy) else {
+        return times;
+    };
+    // A time-out of nothing: no call leaves the client.
+    if policy
+        .deadline
+        .is_some_and(|it| it < Duration::from_micros(1))
+    {
+        return 0;
+    }
+    let retrier = policy.clone().builder().sleeper(FakeSleeper::auto());
+    let retrier = retrier.build().expect("a valid policy");
+    let Fails::Code(code) = fails else {
+        panic!("calls of gRPC end with a code");
+    };
+    let mut made = 0;
+    for _ in 0..times {
+        let failure = Failure::transient().because(Cause::Code(code));
+        let ended = retrier.retry_blocking(|_| {
+            made += 1;
+            Err::<(), _>((failure, "as told"))
+        });
+        assert!(ended.is_err());
+    }
+    made
+}

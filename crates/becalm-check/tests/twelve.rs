@@ -1,0 +1,109 @@
+//! Files in the shape of public ones: what is found, and at which lines.
+
+use becalm_check::{Checked, File, Mapping, Settings, Severity, check};
+
+fn of(name: &str) -> Checked {
+    let path = format!("{}/tests/files/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    check(&[File::new(name, &text)], &Settings::default())
+}
+
+/// Each finding as `line code`.
+fn found(checked: &Checked) -> Vec<String> {
+    let findings = checked.findings.iter();
+    findings
+        .map(|it| format!("{} {}", it.span.line, it.code))
+        .collect()
+}
+
+fn only(checked: &Checked) -> &Mapping {
+    assert_eq!(checked.mappings.len(), 1, "{checked:?}");
+    &checked.mappings[0]
+}
+
+#[test]
+fn forty_retries_of_istio_are_forty_one_attempts_without_a_budget() {
+    let checked = of("05-istio-forty.yaml");
+    assert_eq!(
+        found(&checked),
+        [
+            "10 no-budget",
+            "10 hints-ignored",
+            "11 attempts-are-retries",
+            "13 repeats-non-idempotent",
+            "13 repeats-what-may-be-done",
+        ]
+    );
+    let mapping = only(&checked);
+    assert_eq!(
+        mapping.policy.to_string(),
+        "deadline 1m, then retry (41 attempts, exponential from 25ms x 2, cap 250ms, full jitter, budget none, on \
+         methods any; statuses 502-504; codes none; failures connect, connect-timeout, refused-stream, reset, \
+         timeout), then attempt timeout 1s, then the operation"
+    );
+    assert_eq!(
+        (&*mapping.names, mapping.system),
+        (&["orders".to_owned()][..], "istio")
+    );
+}
+
+#[test]
+fn a_budget_in_the_wrong_place_makes_envoy_refuse_the_file() {
+    let checked = of("07-envoy-misplaced-budget.yaml");
+    assert_eq!(
+        found(&checked),
+        [
+            "24 concurrency-alone",
+            "24 hints-ignored",
+            "25 repeats-non-idempotent",
+            "25 repeats-what-may-be-done",
+            "27 attempt-timeout-fills-deadline",
+            "29 no-such-field",
+        ]
+    );
+    let refused = &checked.findings[5];
+    assert_eq!(refused.severity, Severity::Error);
+    assert!(refused.sentence.contains("`retry_budget`"), "{refused:?}");
+    assert!(
+        refused.remedy.contains("circuit_breakers.thresholds"),
+        "{refused:?}"
+    );
+    let never = &checked.findings[4].sentence;
+    assert!(
+        never.contains("3 attempts that time out after 5s leave no room for attempt 4 of 4"),
+        "{never}"
+    );
+    let policy = only(&checked).policy.to_string();
+    assert!(policy.starts_with("deadline 15s, then retry (4 attempts, exponential from 500ms x 2, cap 10s, full jitter, budget concurrency:0,floor:3"), "{policy}");
+}
+
+#[test]
+fn an_attempt_of_the_gateway_api_that_takes_the_whole_request_leaves_no_room() {
+    let checked = of("18-httproute-retry.yaml");
+    assert_eq!(
+        found(&checked),
+        [
+            "7 attempt-timeout-fills-deadline",
+            "8 no-budget",
+            "8 hints-ignored",
+            "9 attempts-are-retries",
+            "11 repeats-non-idempotent",
+            "11 repeats-what-may-be-done",
+        ]
+    );
+    let policy = only(&checked).policy.to_string();
+    assert!(
+        policy.starts_with(
+            "deadline 10s, then retry (4 attempts, exponential from 500ms x 2, floor 500ms"
+        ),
+        "{policy}"
+    );
+}
+
+#[test]
+fn a_template_is_refused_before_anything_is_read() {
+    let checked = of("19-helm-template.yaml");
+    assert_eq!(found(&checked), ["5 template"]);
+    assert!(checked.mappings.is_empty());
+    assert!(checked.findings[0].remedy.contains("helm template"));
+}

@@ -1,0 +1,248 @@
+//! How are requests, as a log tells them, taken in?
+
+use std::time::Duration;
+
+use crate::arrivals::Arrivals;
+use crate::order::ByStart;
+use crate::repeats::Repeats;
+use crate::sample::{Sample, quantile};
+use crate::stamps::Stamps;
+use crate::tally::Scale;
+use crate::underway::Underway;
+use crate::windows::Windows;
+use crate::{By, Ended, Ends, Fitted, Request, conclude};
+
+/// What is known of a log beside its lines.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// The share of the requests that is in the log, above 0 and at most 1. Default 1: all.
+    ///
+    /// Nothing in a log shows that it was sampled, and what requests found cannot be counted in one that was.
+    pub sampled: f64,
+    /// Whether one pool of workers is known to have written the log. Default no.
+    pub is_one_pool: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sampled: 1.0,
+            is_one_pool: false,
+        }
+    }
+}
+
+/// Takes requests in, in the order of the lines of a log, and keeps what a [`Fitted`] needs: some megabytes, however long
+/// the log is.
+///
+/// ```
+/// use becalm_fit::{Ended, Fit, Knee, Options, Request};
+///
+/// let mut fit = Fit::new(Options::default());
+/// for number in 0..2000_i64 {
+///     fit.push(Request {
+///         start: number * 10_007,
+///         duration: 3_000,
+///         ended: Ended::Answered(200),
+///         client: 0,
+///         target: 0,
+///         id: 0,
+///         upstream: 0,
+///     });
+/// }
+/// let fitted = fit.finish();
+/// assert_eq!(fitted.knee, Knee::Open); // it was never filled
+/// println!("{}", fitted.scenario("orders"));
+/// ```
+#[derive(Debug)]
+pub struct Fit {
+    options: Options,
+    order: ByStart,
+    stamps: Stamps,
+    /// The first requests by start, until there are enough to tell short times from long ones.
+    first: Vec<Request>,
+    /// Once there are; and below how many microseconds an answer is quick.
+    scale: Option<(Scale, u64)>,
+    gathered: Gathered,
+    repeats: (Repeats, Repeats),
+    underway: Underway,
+}
+
+/// What is gathered of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    pub step: Duration,
+    pub requests: u64,
+    pub late: u64,
+    pub ends: Ends,
+    /// Of the first requests, in microseconds.
+    pub median: u64,
+    pub first: Option<i64>,
+    pub last: i64,
+    pub windows: Windows,
+    pub arrivals: Arrivals,
+    /// How long those waited who left, in microseconds.
+    pub left: Sample,
+    /// The longest answer, in microseconds.
+    pub longest: u64,
+    /// What those found who were refused, while that was known; and while it was not.
+    pub refused: (Sample, Sample),
+    /// The most that a request found.
+    pub most_found: usize,
+    /// Up to [`MOST_UPSTREAMS`] that are not 0.
+    pub upstreams: Vec<u32>,
+}
+
+/// Told apart up to this many.
+pub(crate) const MOST_UPSTREAMS: usize = 1000;
+/// So many requests tell what is short.
+const ENOUGH: usize = 2000;
+
+impl Fit {
+    /// Begins a fit.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            order: ByStart::default(),
+            stamps: Stamps::default(),
+            first: Vec::new(),
+            scale: None,
+            gathered: Gathered::default(),
+            repeats: (Repeats::by(By::Id), Repeats::by(By::ClientAndTarget)),
+            underway: Underway::default(),
+        }
+    }
+
+    /// Takes the request of the next line in. Lines are in the order in which requests ended, or began, or nearly so.
+    pub fn push(&mut self, request: Request) {
+        if self.gathered.requests == 0 {
+            self.underway = Underway::since(request.end());
+        }
+        self.gathered.requests += 1;
+        self.stamps.add(&request);
+        if !self.order.push(request) {
+            self.gathered.late += 1;
+            self.underway.add(request.end());
+        }
+        while let Some(request) = self.order.next() {
+            self.take(request);
+        }
+    }
+
+    /// Says what the log says.
+    pub fn finish(mut self) -> Fitted {
+        while let Some(request) = self.order.rest() {
+            self.take(request);
+        }
+        self.begin();
+        self.gathered.step = self.stamps.step();
+        let (by_id, by_client) = self.repeats;
+        let repeats = if by_id.repeated() > 0 || by_client.repeated() == 0 && by_id.is_told() {
+            by_id
+        } else {
+            by_client
+        };
+        conclude::conclude(self.gathered, repeats, self.options)
+    }
+
+    /// Takes the next request by start in.
+    fn take(&mut self, request: Request) {
+        if self.scale.is_some() {
+            self.count(&request);
+            return;
+        }
+        self.first.push(request);
+        if self.first.len() >= ENOUGH {
+            self.begin();
+        }
+    }
+
+    /// Finds out what is short, and counts what waited for that.
+    fn begin(&mut self) {
+        if self.scale.is_some() {
+            return;
+        }
+        let answered = self.first.iter().filter(|it| !it.has_failed());
+        let mut times: Vec<u64> = answered.map(|it| it.duration).collect();
+        times.sort_unstable();
+        let median = quantile(&times, 0.5);
+        self.gathered.median = median;
+        let step = self.stamps.step().as_secs_f64() * 1e6;
+        #[expect(clippy::cast_precision_loss)]
+        let scale = Scale::of(median as f64, step);
+        self.scale = Some((scale, median / 4));
+        for request in std::mem::take(&mut self.first) {
+            self.count(&request);
+        }
+    }
+
+    fn count(&mut self, request: &Request) {
+        let Some((scale, quick)) = self.scale else {
+            return;
+        };
+        let gathered = &mut self.gathered;
+        let first = *gathered.first.get_or_insert(request.start);
+        let since = request.start.saturating_sub(first).unsigned_abs();
+        gathered.last = request.start;
+        if request.upstream != 0
+            && gathered.upstreams.len() < MOST_UPSTREAMS
+            && !gathered.upstreams.contains(&request.upstream)
+        {
+            gathered.upstreams.push(request.upstream);
+        }
+
+        // $request_id of nginx is another for each request, unless clients send one: then ids never show a repeat.
+        let by_id = self.repeats.0.is_repeat(request);
+        let by_client = self.repeats.1.is_repeat(request);
+        let is_repeat = by_id || self.repeats.0.repeated() == 0 && by_client;
+        let window = gathered.windows.at(since);
+        window.requests += 1;
+        if !is_repeat {
+            window.first_tries += 1;
+            gathered.arrivals.add(since);
+        }
+
+        let is_known = self.underway.is_known(request);
+        let found = self.underway.found_by(request);
+        let number = found.len() as u64;
+        match request.ended {
+            Ended::Answered(429 | 502 | 503) if request.duration < quick => {
+                gathered.ends.refused += 1;
+                let seen = if is_known {
+                    &mut gathered.refused.0
+                } else {
+                    &mut gathered.refused.1
+                };
+                // A rate that was exceeded says nothing about the queue.
+                if request.ended != Ended::Answered(429) {
+                    seen.add(number);
+                }
+            }
+            Ended::Answered(status) => {
+                gathered.ends.answered += 1;
+                gathered.ends.failed += u64::from(status >= 500);
+                gathered.longest = gathered.longest.max(request.duration);
+                gathered.most_found = gathered.most_found.max(found.len());
+                if is_known {
+                    let tally = &mut window.tally;
+                    tally.add(request.duration, request.end(), found, scale);
+                } else {
+                    window.tally.unknown += 1;
+                }
+                self.underway.answered(request);
+                let ends = request.end().saturating_sub(first).unsigned_abs();
+                gathered.windows.answered(ends);
+            }
+            Ended::Abandoned => {
+                gathered.ends.abandoned += 1;
+                gathered.left.add(request.duration);
+                window.tally.unknown += 1;
+                if is_known {
+                    window.tally.left(request.duration, found.len());
+                }
+                self.underway.abandoned(request);
+            }
+        }
+    }
+}

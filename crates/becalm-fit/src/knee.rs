@@ -1,0 +1,237 @@
+//! How many workers does a service have?
+//!
+//! With the true number of workers, service times are the same whatever a request found: that is the test of each number.
+//! With fewer, those of requests that waited look shorter than the others, because they began before; with more, longer.
+
+use std::time::Duration;
+
+use crate::number::{group, least};
+use crate::tally::{Moments, Row, Spread, Tally, merge};
+
+/// What a log says about the workers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workers {
+    /// The fewest that the log allows.
+    pub low: u32,
+    /// The most likely; the fewest where there is no upper end.
+    pub value: u32,
+    /// The most that it allows. `None`: it shows no upper end.
+    pub high: Option<u32>,
+    /// Whether none is allowed: no single queue explains the log.
+    pub is_misfit: bool,
+    /// Of those that waited for one of so many workers, the share that ended before their turn.
+    pub early: f64,
+}
+
+/// The ends of a normal distribution between which the largest of a few dozen correlated statistics is in 95 %: found by
+/// the logs of known truth in `tests`.
+const USUAL: f64 = 3.3;
+/// Service times of full and idle workers differ by a share of them without a knee: what is done before and after a worker has a
+/// request, caches, locks. The first of these that allows any number of workers; of what differs by more nothing is said.
+const TOLERANCES: [f64; 7] = [0.004, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04];
+/// Of those that waited, the share that may end before their turn, as the steps of the log's clock have it.
+const IN_ORDER: f64 = 0.05;
+/// Of spreads of times, the share that may differ.
+const SAME_SPREAD: f64 = 0.15;
+
+/// The workers that these stretches of a log allow, each with a mean service time of its own, where the log tells moments in
+/// such steps. `None` of fewer than a hundred requests.
+pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
+    let step = step.as_secs_f64() * 1e6;
+    let requests: u64 = windows.iter().map(|it| it.requests()).sum();
+    if requests < 100 {
+        return None;
+    }
+    let groups = windows.iter().map(|it| it.rows.len()).max().unwrap_or(0);
+    let tested: Vec<Vec<Difference>> = (1..=groups)
+        .map(|it| differences(windows, it, step))
+        .collect();
+    let is_in_order: Vec<bool> = (1..=groups)
+        .map(|it| order(windows, it).0 < IN_ORDER)
+        .collect();
+    let misfits =
+        |tolerance: f64| -> Vec<f64> { tested.iter().map(|it| misfit(it, tolerance)).collect() };
+    let allowed = |tolerance: f64| -> Vec<usize> {
+        let usual = misfits(tolerance).into_iter().zip(&is_in_order).zip(1..);
+        let usual = usual.filter(|((misfit, is_in_order), _)| *misfit < USUAL && **is_in_order);
+        usual.map(|(_, at)| at).collect()
+    };
+    let allowed = TOLERANCES
+        .into_iter()
+        .map(allowed)
+        .find(|it| !it.is_empty())
+        .unwrap_or_default();
+    let (first, last) = (allowed.first().copied(), allowed.last().copied());
+    // Where windows apart leave a choice, all of them together may know better.
+    let mut total = Tally::default();
+    for window in windows {
+        total.merge(window);
+    }
+    let together = |at: &usize| misfit(&differences(&[&total], *at, step), TOLERANCES[0]);
+    let together = allowed.iter().map(|it| (*it, together(it)));
+    let best = together.min_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0);
+    let best = best.unwrap_or_else(|| {
+        let each = misfits(TOLERANCES[0]).into_iter().zip(1..);
+        each.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |it| it.1)
+    });
+    let is_open = last == Some(groups);
+    let at = if is_open { first.unwrap_or(best) } else { best };
+    let (early, differing) = order(windows, at);
+    Some(Workers {
+        low: number(first.unwrap_or(best)),
+        value: number(at),
+        high: (!is_open).then(|| number(last.unwrap_or(best))),
+        is_misfit: first.is_none() || (!is_open && differing > SAME_SPREAD),
+        early,
+    })
+}
+
+fn number(group: usize) -> u32 {
+    u32::try_from(least(group)).unwrap_or(u32::MAX)
+}
+
+/// The mean service time if there are so many workers, in microseconds, and its standard error; `None` of no requests.
+#[expect(clippy::cast_precision_loss)]
+pub fn mean_time(tally: &Tally, workers: u32) -> Option<(f64, f64)> {
+    let at = group(workers as usize);
+    let (alone, waited) = tally.rows.split_at(at.min(tally.rows.len()));
+    let served = waited.iter().filter_map(|row| row.served.get(at));
+    let served: f64 = served.map(|it| it.sum).sum();
+    let requests = |rows: &[Row]| rows.iter().map(|row| row.requests).sum::<u64>() as f64;
+    let (free, all) = (requests(alone), requests(alone) + requests(waited));
+    if all < 1.0 {
+        return None;
+    }
+    // Those whose client left would have taken longer: as for exponential times that are cut off, theirs count, and they do not.
+    let sum: f64 = alone.iter().map(|row| row.times.sum + row.left).sum();
+    if free >= ENOUGH {
+        let squares: f64 = alone.iter().map(|row| row.times.squares).sum();
+        let variance = (squares / free - (sum / free).powi(2)).max(0.0);
+        return Some(((sum + served) / all, (variance / all).sqrt()));
+    }
+    // Nearly all waited, and only what the workers do together is seen: R(n) = S(n+1)/W.
+    let numbers: f64 = waited
+        .iter()
+        .map(|row| row.numbers + row.requests as f64)
+        .sum();
+    let times: f64 = waited.iter().map(|row| row.times.sum).sum();
+    let each = times / numbers.max(1.0);
+    let mean = each * f64::from(workers);
+    // One busy period; departures from it come independently of each other, as those of exponential times do.
+    Some((mean, mean / all.sqrt()))
+}
+
+/// So many requests that found a free worker tell what a service time is.
+const ENOUGH: f64 = 200.0;
+
+/// Requests of a stretch with the sums of their service times, without extremes, by the number found.
+struct Column {
+    /// Of all that found fewer.
+    below: Vec<(f64, Moments)>,
+    all: (f64, Moments),
+}
+
+impl Column {
+    #[expect(clippy::cast_precision_loss)]
+    fn of(tally: &Tally, workers: usize) -> Self {
+        let mut so_far = (0.0, Moments::default());
+        let mut below = Vec::with_capacity(tally.rows.len());
+        for (number, row) in tally.rows.iter().enumerate() {
+            below.push(so_far);
+            let moments = match row.served.get(workers) {
+                Some(served) if number >= workers => served.clipped,
+                _ => row.clipped,
+            };
+            so_far.0 += row.requests as f64;
+            so_far.1.sum += moments.sum;
+            so_far.1.squares += moments.squares;
+        }
+        Self { below, all: so_far }
+    }
+}
+
+/// Between those who found fewer than some number and the others: by how much their service times differ.
+#[derive(Debug, Clone, Copy)]
+struct Difference {
+    /// In microseconds.
+    by: f64,
+    /// Its standard error, and what clocks make of it.
+    error: f64,
+    /// The mean of all.
+    mean: f64,
+}
+
+/// By how many standard errors service times differ at the number at which they differ most, if this share of them is tolerated.
+fn misfit(differences: &[Difference], tolerance: f64) -> f64 {
+    let each = differences.iter();
+    let each = each.map(|it| it.by.abs() / it.error.hypot(tolerance * it.mean).max(1e-9));
+    each.fold(0.0, f64::max)
+}
+
+/// The differences for each number that splits the requests, if there are so many workers.
+fn differences(windows: &[&Tally], workers: usize, step: f64) -> Vec<Difference> {
+    let groups = windows.iter().map(|it| it.rows.len()).max().unwrap_or(0);
+    let columns: Vec<Column> = windows.iter().map(|it| Column::of(it, workers)).collect();
+    let (mut spread, mut requests, mut sum) = (0.0, 0.0, 0.0);
+    for (n, moments) in columns.iter().map(|it| it.all).filter(|it| it.0 > 0.0) {
+        spread += moments.squares - moments.sum * moments.sum / n;
+        requests += n;
+        sum += moments.sum;
+    }
+    let variance = spread.max(0.0) / requests.max(1.0);
+    // Times of those that waited are between two ends, the others' are cut to steps, or not.
+    let by_clock = step / 12.0;
+    let mean = sum / requests.max(1.0);
+    let mut differences = Vec::new();
+    for split in 1..groups {
+        let (mut weight, mut difference) = (0.0, 0.0);
+        for column in &columns {
+            let (all, of_all) = column.all;
+            let (few, of_few) = column.below.get(split).copied().unwrap_or(column.all);
+            let many = all - few;
+            if few < 1.0 || many < 1.0 {
+                continue;
+            }
+            let own = few * many / all;
+            weight += own;
+            difference += own * ((of_all.sum - of_few.sum) / many - of_few.sum / few);
+        }
+        // Fewer tell nothing that is near to normal.
+        if weight >= 5.0 {
+            differences.push(Difference {
+                by: difference / weight,
+                error: (variance / weight).sqrt().hypot(by_clock),
+                mean,
+            });
+        }
+    }
+    differences
+}
+
+/// Of those that waited for one of so many workers: the share that ended before their turn, and by how much more than chance the
+/// spread of their service times differs from the others'.
+#[expect(clippy::cast_precision_loss)]
+fn order(windows: &[&Tally], workers: usize) -> (f64, f64) {
+    let (mut waited, mut others, mut early) = (Spread::default(), Spread::default(), 0.0);
+    for tally in windows {
+        for row in tally.rows.iter().take(workers) {
+            merge(&mut others, &row.spread);
+        }
+        if let Some(of_waiting) = tally.waited.get(workers) {
+            merge(&mut waited, &of_waiting.spread);
+            early += of_waiting.early as f64;
+        }
+    }
+    let total = |spread: &Spread| spread.iter().map(|it| u64::from(*it)).sum::<u64>() as f64;
+    let (waiting, free) = (total(&waited), total(&others));
+    if waiting < 50.0 {
+        return (0.0, 0.0);
+    }
+    if free < 50.0 {
+        return (early / waiting, 0.0);
+    }
+    let differing = waited.iter().zip(&others);
+    let differing = differing.map(|(a, b)| (f64::from(*a) / waiting - f64::from(*b) / free).abs());
+    let by_chance = 1.5 / waiting.min(free).sqrt();
+    (early / waiting, differing.sum::<f64>() / 2.0 - by_chance)
+}

@@ -1,0 +1,35 @@
+//! What does an access log say about the service that wrote it?
+//!
+//! A log is read as [`Request`]s, in the order of its lines, which a [`Fit`] takes in. [`Fitted`] is what they say, each value
+//! with how it is [`Known`], and as a scenario of the storm simulator.
+
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod conclude;
+mod delays;
+mod fit;
+mod fitted;
+mod knee;
+mod known;
+pub mod log;
+mod number;
+mod order;
+mod pool;
+mod repeats;
+mod request;
+mod sample;
+mod scenario;
+mod stamps;
+mod tally;
+mod timeout;
+mod times;
+mod underway;
+mod warning;
+mod windows;
+
+pub use fit::{Fit, Options};
+pub use fitted::{Bursts, By, Ends, FirstTries, Fitted, Found, Knee, Retries, Window};
+pub use known::{How, Known};
+pub use request::{Ended, Request};
+pub use warning::Warning;

@@ -1,0 +1,338 @@
+//! Which format does a log have, by its first lines or by somebody's word?
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::csv::Columns;
+use super::names::Names;
+use super::parts::{Line, Why};
+use super::template::Template;
+use super::{Refusal, alb, haproxy, json, written};
+
+/// A format of access logs.
+#[derive(Debug, Clone)]
+pub struct Format {
+    name: &'static str,
+    reads: Reads,
+}
+
+#[derive(Debug, Clone)]
+enum Reads {
+    Template(Template),
+    Alb(Template),
+    Haproxy,
+    Json,
+    Csv(Columns),
+}
+
+/// A family of formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// nginx, in a format that many use.
+    Nginx,
+    /// Envoy's text, as it is by default or as Istio has it.
+    Envoy,
+    /// A JSON object in each line.
+    Json,
+    /// HAProxy's `option httplog`.
+    Haproxy,
+    /// AWS's Application Load Balancer.
+    Alb,
+    /// A table with a header.
+    Csv,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Json,
+        Self::Csv,
+        Self::Haproxy,
+        Self::Alb,
+        Self::Envoy,
+        Self::Nginx,
+    ];
+
+    /// Its name on a command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Envoy => "envoy",
+            Self::Json => "json",
+            Self::Haproxy => "haproxy",
+            Self::Alb => "alb",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// Its formats; `first` is the first line.
+    fn formats(self, first: &[u8]) -> Vec<Format> {
+        let written = |known: &[(&'static str, &str)]| {
+            let known = known.iter().filter_map(|(name, text)| {
+                let reads = Reads::Template(written::template(text).ok()?);
+                Some(Format { name, reads })
+            });
+            known.collect()
+        };
+        let one = |name, reads| vec![Format { name, reads }];
+        match self {
+            Self::Nginx => written(&written::NGINX),
+            Self::Envoy => written(&written::ENVOY),
+            Self::Json => one("JSON", Reads::Json),
+            Self::Haproxy => one("HAProxy, httplog", Reads::Haproxy),
+            Self::Alb => one(
+                "AWS, Application Load Balancer",
+                Reads::Alb(alb::template()),
+            ),
+            Self::Csv => {
+                let columns = Columns::of(first).into_iter();
+                columns
+                    .map(|columns| Format {
+                        name: "CSV",
+                        reads: Reads::Csv(columns),
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| {
+            format!(
+                "no format is called {text}; there are nginx, envoy, json, haproxy, alb and csv"
+            )
+        })
+    }
+}
+
+/// What somebody says of the format.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub enum Said {
+    /// Nothing: it is found out.
+    #[default]
+    Nothing,
+    /// Its family.
+    Kind(Kind),
+    /// The format itself.
+    Format(Format),
+}
+
+/// Lines that are looked at to find out.
+const LOOKED_AT: usize = 100;
+
+impl Format {
+    /// A format as nginx's `log_format`, Envoy's text format or gunicorn's `--access-logformat` writes it.
+    pub fn written(text: &str) -> Result<Self, Refusal> {
+        Ok(Self {
+            name: "as --log-format says",
+            reads: Reads::Template(written::template(text)?),
+        })
+    }
+
+    /// The format of the file that begins so: of those that may be meant, the one that reads most of its lines.
+    pub(super) fn of(
+        file: &str,
+        beginning: &[u8],
+        is_whole: bool,
+        said: &Said,
+    ) -> Result<Self, Refusal> {
+        if beginning.starts_with(&[0x1f, 0x8b]) {
+            return Err(Refusal::Compressed { file: file.into() });
+        }
+        let lines = lines(beginning, is_whole);
+        let Some(first) = lines.first() else {
+            return Err(Refusal::Empty { file: file.into() });
+        };
+        let kinds = match said {
+            Said::Format(format) => return Ok(format.clone()),
+            Said::Kind(kind) => &[*kind][..],
+            Said::Nothing => &Kind::ALL[..],
+        };
+        let formats = kinds.iter().flat_map(|kind| kind.formats(first));
+        let mut best = (0, None);
+        for format in formats {
+            let read = format.reads_of(&lines);
+            if read > best.0 {
+                best = (read, Some(format));
+            }
+        }
+        match best {
+            (read, Some(format)) if 2 * read > lines.len() => Ok(format),
+            _ if is_without_times(&lines) => Err(Refusal::WithoutTimes { file: file.into() }),
+            _ => Err(Refusal::Unknown { file: file.into() }),
+        }
+    }
+
+    /// What this line is.
+    #[inline]
+    pub(super) fn line(&self, line: &[u8], names: &mut Names) -> Result<Line, Why> {
+        match &self.reads {
+            Reads::Template(template) => {
+                let parts = template.read(line)?;
+                parts.seen(names).map(Line::Request)
+            }
+            Reads::Alb(template) => alb::line(template, line, names),
+            Reads::Haproxy => haproxy::line(line, names),
+            Reads::Json => json::line(line, names),
+            Reads::Csv(columns) => columns.line(line, names),
+        }
+    }
+
+    /// Its name, in words.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn reads_of(&self, lines: &[&[u8]]) -> usize {
+        let mut names = Names::default();
+        let read = lines
+            .iter()
+            .filter(|line| self.line(line, &mut names).is_ok());
+        read.count()
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The first lines that say something; the last one only if the file ends with it.
+fn lines(beginning: &[u8], is_whole: bool) -> Vec<&[u8]> {
+    let end = match memchr::memrchr(b'\n', beginning) {
+        Some(at) if !is_whole => at,
+        _ => beginning.len(),
+    };
+    let lines = beginning[..end].split(|byte| *byte == b'\n');
+    let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines
+        .filter(|line| !says_nothing(line))
+        .take(LOOKED_AT)
+        .collect()
+}
+
+/// An empty line, or a remark.
+pub fn says_nothing(line: &[u8]) -> bool {
+    line.is_empty() || line[0] == b'#'
+}
+
+fn is_without_times(lines: &[&[u8]]) -> bool {
+    written::WITHOUT_TIMES.iter().any(|text| {
+        let Ok(shape) = written::shape(text) else {
+            return false;
+        };
+        let read = lines.iter().filter(|line| shape.read(line).is_ok());
+        2 * read.count() > lines.len()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<&'static str, Refusal> {
+        Format::of("a.log", text.as_bytes(), true, &Said::Nothing).map(|it| it.name())
+    }
+
+    const COMBINED: &str =
+        r#"10.0.0.1 - - [23/Nov/2026:11:02:31 +0000] "GET /a HTTP/1.1" 200 5 "-" "curl/7""#;
+
+    #[test]
+    fn formats_are_found_out() {
+        for (line, name) in [
+            (
+                "1795431751.250,0.017,200,10.0.0.1,-,10.0.0.2:80, 10.0.0.3:80,0.001, 0.016",
+                "nginx, as becalm asks for",
+            ),
+            (
+                &format!("{COMBINED} 0.017"),
+                "nginx, combined and $request_time",
+            ),
+            (
+                &format!("{COMBINED} 0.017 0.016"),
+                "nginx, combined and both times",
+            ),
+            (
+                &format!("{COMBINED} \"-\" 0.017"),
+                "nginx, main and $request_time",
+            ),
+            (
+                &format!("{COMBINED} \"-\" 0.017 -"),
+                "nginx, main and both times",
+            ),
+            (
+                &format!("{COMBINED} rt=0.017 uct=\"0.000\" uht=\"0.017\" urt=\"0.017\""),
+                "nginx, upstream_time",
+            ),
+            (
+                &format!("{COMBINED} 417 0.017 [default-app-80] [] 10.0.0.1:80 5 0.016 200 abc"),
+                "ingress-nginx",
+            ),
+            (
+                r#"[2026-11-23T11:02:31.250Z] "GET /a HTTP/1.1" 200 - 0 5 17 16 "-" "curl" "x" "a" "10.0.0.1:80""#,
+                "Envoy, default",
+            ),
+            (
+                r#"[2026-11-23T11:02:31.250Z] "GET /a HTTP/1.1" 200 - via_upstream - "-" 0 5 17 16 "-" "curl" "x" "a" "10.0.0.1:80" outbound|80||a 10.0.0.2:4 10.0.0.1:80 10.0.0.3:6 - default"#,
+                "Envoy, as Istio has it",
+            ),
+            (
+                r#"{"start_time":"2026-11-23T11:02:31.250Z","duration":17,"response_code":200}"#,
+                "JSON",
+            ),
+            ("start,duration,status\n5,0.1,200", "CSV"),
+        ] {
+            let text = format!("{line}\n\n# a remark\n");
+            assert_eq!(of(&text).unwrap_or_else(|it| panic!("{line}: {it}")), name);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_with_what_helps() {
+        for (text, part) in [
+            (COMBINED, "$msec,$request_time"),
+            (&format!("{COMBINED} \"-\""), "$msec,$request_time"),
+            ("hello\nworld", "--log-format"),
+            ("5,0.1,200", "the header start,duration,status"),
+            ("", "has no requests"),
+            ("\n# a remark\n", "has no requests"),
+            ("\u{1f}", "is of no format"),
+        ] {
+            let sentence = of(text).unwrap_err().to_string();
+            assert!(
+                sentence.contains(part) && sentence.starts_with("a.log"),
+                "{sentence}"
+            );
+        }
+        let compressed = Format::of("a.gz", &[0x1f, 0x8b, 8], true, &Said::Nothing).unwrap_err();
+        assert!(compressed.to_string().contains("zcat a.gz | becalm fit -"));
+        let half = Format::written("$status").unwrap_err().to_string();
+        assert!(
+            half.starts_with("--log-format: it says no duration"),
+            "{half}"
+        );
+    }
+
+    #[test]
+    fn a_format_is_not_found_by_what_was_not_read_whole() {
+        let text = "5.1,0.1,200,a,-,b,0.1\n5.2,0.1,200,a,-,b,0.1\n5.3,0.";
+        assert_eq!(lines(text.as_bytes(), false).len(), 2);
+        assert_eq!(lines(text.as_bytes(), true).len(), 3);
+    }
+
+    #[test]
+    fn families_have_names() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+        assert!("apache".parse::<Kind>().is_err());
+    }
+}

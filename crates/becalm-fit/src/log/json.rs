@@ -1,0 +1,150 @@
+//! How does a line of JSON say a request? By the names of its members.
+//!
+//! They are those that Envoy Gateway and Istio give to Envoy's operators, and that people give to nginx's variables; letter
+//! case and `-` for `_` make no difference.
+
+use serde_json::{Map, Value};
+
+use super::names::Names;
+use super::number::{MILLISECOND, SECOND, micros, status, whole_number};
+use super::parts::{Line, Parts, Why, without_port, without_version};
+use super::stamp::Stamp;
+use super::template::flags_say_left;
+
+/// What this line is.
+pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
+    let members: Map<String, Value> = serde_json::from_slice(line).map_err(|_| Why::Shape)?;
+    let members = Members::of(members);
+    let moment = |names: &[&str]| match members.get(names) {
+        b"-" => Ok(None),
+        value => Stamp::read(value).map(Some).ok_or(Why::Moment),
+    };
+    let span = |names: &[&str], unit| match members.get(names) {
+        b"-" => Ok(None),
+        value => micros(value, unit).map(Some).ok_or(Why::Duration),
+    };
+    let start = moment(&["start_time", "start"])?;
+    let seconds = span(&["request_time"], SECOND)?;
+    let millis = span(&["duration", "duration_ms"], MILLISECOND)?;
+    let attempts = whole_number(members.get(&["upstream_request_attempt_count"])).unwrap_or(1);
+    let id = ["x_request_id", "http_x_request_id", "req_id", "request_id"];
+    // Envoy hands on what the client sent; nginx's own variable is drawn anew for each request.
+    let ids = if start.is_some() { 4 } else { 3 };
+    let parts = Parts {
+        start,
+        end: moment(&["msec", "time_iso8601", "time_local", "end"])?,
+        duration: seconds.or(millis),
+        status: match members.get(&["response_code", "status"]) {
+            b"-" => None,
+            value => Some(status(value).ok_or(Why::Status)?),
+        },
+        client_left: flags_say_left(members.get(&["response_flags"])),
+        client: without_port(members.get(&["downstream_remote_address", "remote_addr"])),
+        forwarded: members.get(&["x_forwarded_for", "http_x_forwarded_for"]),
+        method: members.get(&["method", "request_method"]),
+        target: without_version(members.get(&[
+            "path",
+            "request_uri",
+            "request",
+            "x_envoy_origin_path",
+        ])),
+        id: members.get(&id[..ids]),
+        upstream: members.get(&["upstream_host", "upstream_addr"]),
+        retries: u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1)),
+        ..Parts::default()
+    };
+    parts.seen(names).map(Line::Request)
+}
+
+/// The members of a line, as text.
+struct Members(Vec<(String, String)>);
+
+impl Members {
+    fn of(members: Map<String, Value>) -> Self {
+        let members = members.into_iter().filter_map(|(name, value)| {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            Some((name.to_ascii_lowercase().replace('-', "_"), value))
+        });
+        Self(members.collect())
+    }
+
+    /// What the first of these names says; a dash where none says anything.
+    fn get(&self, names: &[&str]) -> &[u8] {
+        let said = |wanted: &&str| {
+            let found = self.0.iter().find(|(name, _)| name == wanted)?;
+            let says_nothing = matches!(found.1.as_str(), "" | "-");
+            (!says_nothing).then_some(found.1.as_bytes())
+        };
+        names.iter().find_map(said).unwrap_or(b"-")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ended;
+
+    fn read(text: &str) -> Result<Line, Why> {
+        line(text.as_bytes(), &mut Names::default())
+    }
+
+    #[test]
+    fn names_of_envoy_and_of_nginx_are_known() {
+        for text in [
+            r#"{"start_time":"1970-01-01T00:00:05.250Z","duration":17,"response_code":200,"response_flags":"-","request_id":"x","upstream_host":"a:1","x-forwarded-for":null,"more":{"a":[1]}}"#,
+            r#"{"msec":"5.267","request_time":"0.017","status":"200","upstream_addr":"a:1","http_x_request_id":"x"}"#,
+            r#"{"msec":5.267,"request_time":0.017,"status":200,"upstream_addr":"a:1","X-Request-Id":"x"}"#,
+        ] {
+            let Ok(Line::Request(seen)) = read(text) else {
+                panic!("{text}: {:?}", read(text))
+            };
+            let request = seen.request;
+            assert_eq!(
+                (request.start, request.duration),
+                (5_250_000, 17_000),
+                "{text}"
+            );
+            assert_eq!(request.ended, Ended::Answered(200));
+            assert!(request.id != 0 && request.upstream == 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_nginx_draws_is_none() {
+        let text = r#"{"msec":5.267,"request_time":0.017,"status":200,"request_id":"x"}"#;
+        assert!(matches!(read(text), Ok(Line::Request(seen)) if seen.request.id == 0));
+    }
+
+    #[test]
+    fn who_left_has_a_flag_and_what_is_missing_is_told() {
+        let left = r#"{"start_time":"5","duration":500,"response_code":0,"response_flags":"DC"}"#;
+        assert!(
+            matches!(read(left), Ok(Line::Request(seen)) if seen.request.ended == Ended::Abandoned)
+        );
+        for (text, why) in [
+            ("{", Why::Shape),
+            ("[]", Why::Shape),
+            ("{} {}", Why::Shape),
+            ("{}", Why::Duration),
+            (r#"{"duration":5,"status":200}"#, Why::Moment),
+            (
+                r#"{"start_time":"then","duration":5,"status":200}"#,
+                Why::Moment,
+            ),
+            (
+                r#"{"start_time":"5","duration":-5,"status":200}"#,
+                Why::Duration,
+            ),
+            (
+                r#"{"start_time":"5","duration":5,"status":"OK"}"#,
+                Why::Status,
+            ),
+        ] {
+            assert_eq!(read(text), Err(why), "{text}");
+        }
+    }
+}

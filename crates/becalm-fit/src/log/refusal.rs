@@ -1,0 +1,133 @@
+//! Why is a log not read, and what helps?
+
+use std::fmt;
+use std::io;
+
+use super::parts::Why;
+use super::template::Unusable;
+use super::written::ADVICE;
+
+/// Why a log is not read. `Display` names the file, and the line where there is one, and says what to do; it repeats nothing that the
+/// file says.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It cannot be read.
+    Io {
+        /// The name of the file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It is compressed.
+    Compressed {
+        /// The name of the file.
+        file: String,
+    },
+    /// There is nothing in it.
+    Empty {
+        /// The name of the file.
+        file: String,
+    },
+    /// It has a known format, which does not say how long a request took.
+    WithoutTimes {
+        /// The name of the file.
+        file: String,
+    },
+    /// Its format is not known.
+    Unknown {
+        /// The name of the file.
+        file: String,
+    },
+    /// Most of its lines are not of its format.
+    Unreadable {
+        /// The name of the file.
+        file: String,
+        /// The format.
+        format: &'static str,
+        /// Lines that were read.
+        read: u64,
+        /// Lines that could not be read.
+        unread: u64,
+        /// Numbers of the first of them, and why.
+        first: Vec<(u64, Why)>,
+    },
+    /// The format that was given says too little.
+    Format {
+        /// Why.
+        sentence: &'static str,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { file, error } => write!(f, "cannot read {file}: {error}"),
+            Self::Compressed { file } => write!(
+                f,
+                "{file} is compressed; give it on standard input: zcat {file} | becalm fit -"
+            ),
+            Self::Empty { file } => write!(f, "{file} has no requests in it"),
+            Self::WithoutTimes { file } => write!(
+                f,
+                "{file} does not say how long a request took, as nginx's and Apache's combined format never does. Write \
+                 this into nginx's http section, and use it (access_log /var/log/nginx/becalm.log becalm;):\n\n    {ADVICE}\n\n\
+                 An hour of it is enough."
+            ),
+            Self::Unknown { file } => write!(
+                f,
+                "{file} is of no format that is known (nginx, Envoy, JSON, HAProxy's httplog, AWS's load balancer, CSV with \
+                 the header start,duration,status); say how its lines are written with --log-format, as nginx's \
+                 log_format, Envoy's or gunicorn's has it"
+            ),
+            Self::Unreadable {
+                file,
+                format,
+                read,
+                unread,
+                first,
+            } => {
+                write!(
+                    f,
+                    "{file}: {unread} of {} lines are not of its format ({format})",
+                    read + unread
+                )?;
+                if let Some((line, why)) = first.first() {
+                    write!(f, "; line {line}: {why}")?;
+                }
+                f.write_str("; say how its lines are written with --log-format, or name another format with --format")
+            }
+            Self::Format { sentence } => write!(f, "--log-format: {sentence}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Unusable> for Refusal {
+    fn from(unusable: Unusable) -> Self {
+        Self::Format {
+            sentence: match unusable {
+                Unusable::SideBySide => {
+                    "two fields stand side by side, and nobody knows where the first ends; write something between them"
+                }
+                Unusable::NoDuration => {
+                    "it says no duration; add $request_time (nginx), %DURATION% (Envoy) or %(L)s (gunicorn)"
+                }
+                Unusable::NoMoment => {
+                    "it says no moment; add $msec (nginx), %START_TIME% (Envoy) or %(created)f (gunicorn)"
+                }
+                Unusable::NoStatus => {
+                    "it says no status; add $status (nginx), %RESPONSE_CODE% (Envoy) or %(s)s (gunicorn)"
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! How is a line read whose format somebody wrote down? As fields, and the text between them.
+
+use memchr::{memchr, memchr_iter};
+
+use super::number::{micros, status, whole_number};
+use super::parts::{Parts, Why, without_port, without_version};
+use super::stamp::{Stamp, inner_space};
+
+/// A format of lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    before: Box<[u8]>,
+    pieces: Vec<Piece>,
+}
+
+/// A field, and the text behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Piece {
+    field: Field,
+    until: Box<[u8]>,
+}
+
+/// What a field of a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Start,
+    End,
+    /// In a unit of this many microseconds.
+    Duration(u64),
+    /// One for each upstream that was tried, in a unit of this many microseconds.
+    UpstreamDuration(u64),
+    Status,
+    /// Envoy's `%RESPONSE_FLAGS%`.
+    Flags,
+    Client,
+    ClientWithPort,
+    Forwarded,
+    /// Method, path and version.
+    RequestLine,
+    Method,
+    Target,
+    Id,
+    /// One for each that was tried.
+    Upstream,
+    /// How often the proxy tried.
+    Attempts,
+    Other,
+}
+
+/// A part of a format as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    Text(Vec<u8>),
+    Field(Field),
+}
+
+/// Why a format cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unusable {
+    /// Two fields stand side by side, and nothing says where the first ends.
+    SideBySide,
+    /// It has no duration.
+    NoDuration,
+    /// It has no moment.
+    NoMoment,
+    /// It has no status.
+    NoStatus,
+}
+
+impl Template {
+    /// The format that is made of these.
+    pub fn new(tokens: Vec<Token>) -> Result<Self, Unusable> {
+        let template = Self::shape(tokens)?;
+        let has = |wanted: fn(Field) -> bool| template.pieces.iter().any(|it| wanted(it.field));
+        let is_timed = has(|it| matches!(it, Field::Duration(_) | Field::UpstreamDuration(_)))
+            || has(|it| it == Field::Start) && has(|it| it == Field::End);
+        if !is_timed {
+            return Err(Unusable::NoDuration);
+        }
+        if !has(|it| matches!(it, Field::Start | Field::End)) {
+            return Err(Unusable::NoMoment);
+        }
+        if !has(|it| it == Field::Status) {
+            return Err(Unusable::NoStatus);
+        }
+        Ok(template)
+    }
+
+    /// The shape that is made of these, whether there are requests in it or not.
+    pub fn shape(tokens: Vec<Token>) -> Result<Self, Unusable> {
+        let mut template = Self {
+            before: Box::default(),
+            pieces: Vec::new(),
+        };
+        for token in tokens {
+            match (token, template.pieces.last_mut()) {
+                (Token::Field(field), last) => {
+                    if last.is_some_and(|it| it.until.is_empty()) {
+                        return Err(Unusable::SideBySide);
+                    }
+                    template.pieces.push(Piece {
+                        field,
+                        until: Box::default(),
+                    });
+                }
+                (Token::Text(text), Some(last)) => last.until = text.into(),
+                (Token::Text(text), None) => template.before = text.into(),
+            }
+        }
+        Ok(template)
+    }
+
+    /// The parts of a line.
+    pub fn read<'a>(&self, line: &'a [u8]) -> Result<Parts<'a>, Why> {
+        let mut rest = line.strip_prefix(&*self.before).ok_or(Why::Shape)?;
+        let mut parts = Parts::default();
+        for piece in &self.pieces {
+            let end = piece.end(rest).ok_or(Why::Shape)?;
+            piece.field.fill(&mut parts, &rest[..end])?;
+            rest = &rest[end + piece.until.len()..];
+        }
+        if rest.is_empty() {
+            Ok(parts)
+        } else {
+            Err(Why::Shape)
+        }
+    }
+}
+
+impl Piece {
+    /// Where the field at the front of this text ends.
+    #[inline]
+    fn end(&self, text: &[u8]) -> Option<usize> {
+        let Some((first, others)) = self.until.split_first() else {
+            return Some(text.len());
+        };
+        let from = match self.field {
+            Field::Start | Field::End => inner_space(text).min(text.len()),
+            _ => 0,
+        };
+        if others.is_empty() && *first != b'"' && !self.field.is_list() {
+            return memchr(*first, &text[from..]).map(|at| from + at);
+        }
+        memchr_iter(*first, &text[from..])
+            .map(|at| from + at)
+            .find(|at| {
+                text[at + 1..].starts_with(others)
+                    && !(*first == b'"' && is_escaped(&text[..*at]))
+                    && !(self.field.is_list() && goes_on(text, *at))
+            })
+    }
+}
+
+/// A quote behind an odd number of backslashes is a part of the text, as JSON has it.
+fn is_escaped(before: &[u8]) -> bool {
+    let backslashes = before.iter().rev().take_while(|it| **it == b'\\').count();
+    backslashes % 2 == 1
+}
+
+/// nginx writes several upstreams as `a, b` and, where it changed groups, `a : b`: no end of the field.
+fn goes_on(text: &[u8], at: usize) -> bool {
+    match text[at] {
+        b',' => text.get(at + 1) == Some(&b' '),
+        b' ' => {
+            text[..at].ends_with(b",")
+                || text[..at].ends_with(b" :")
+                || text[at..].starts_with(b" : ")
+        }
+        _ => false,
+    }
+}
+
+impl Field {
+    fn is_list(self) -> bool {
+        matches!(self, Self::Upstream | Self::UpstreamDuration(_))
+    }
+
+    #[inline]
+    fn fill<'a>(self, parts: &mut Parts<'a>, value: &'a [u8]) -> Result<(), Why> {
+        match self {
+            Self::Start => parts.start = Some(Stamp::read(value).ok_or(Why::Moment)?),
+            Self::End => parts.end = Some(Stamp::read(value).ok_or(Why::Moment)?),
+            Self::Duration(unit) => {
+                parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
+            }
+            Self::UpstreamDuration(unit) => {
+                parts.upstream_duration = sum(value, unit)?;
+            }
+            Self::Status if value == b"-" => {}
+            Self::Status => parts.status = Some(status(value).ok_or(Why::Status)?),
+            Self::Flags => parts.client_left = flags_say_left(value),
+            Self::Client => parts.client = value,
+            Self::ClientWithPort => parts.client = without_port(value),
+            Self::Forwarded => parts.forwarded = value,
+            Self::RequestLine => parts.target = without_version(value),
+            Self::Method => parts.method = value,
+            Self::Target => parts.target = value,
+            Self::Id => parts.id = value,
+            Self::Upstream => {
+                parts.upstream = last_of(value);
+                parts.retries = retries(value);
+            }
+            Self::Attempts => {
+                let attempts = whole_number(value).unwrap_or(0);
+                parts.retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));
+            }
+            Self::Other => {}
+        }
+        Ok(())
+    }
+}
+
+/// `DC`: the client's connection ended; `DR`: the client reset its stream.
+pub fn flags_say_left(flags: &[u8]) -> bool {
+    let mut flags = flags.split(|byte| *byte == b',');
+    flags.any(|flag| matches!(flag, b"DC" | b"DR"))
+}
+
+/// The microseconds of all upstreams that were tried; none, where none was.
+fn sum(value: &[u8], unit: u64) -> Result<Option<u64>, Why> {
+    let mut sum = None;
+    for each in value.split(|byte| matches!(byte, b',' | b':')) {
+        let each = each.trim_ascii();
+        if !matches!(each, b"-" | b"") {
+            let each = micros(each, unit).ok_or(Why::Duration)?;
+            sum = Some(sum.unwrap_or(0_u64).saturating_add(each));
+        }
+    }
+    Ok(sum)
+}
+
+/// The upstream that was tried last.
+fn last_of(value: &[u8]) -> &[u8] {
+    let last = value.windows(2).rposition(|it| it == b", ");
+    let group = value.windows(3).rposition(|it| it == b" : ");
+    let from = last
+        .map_or(0, |at| at + 2)
+        .max(group.map_or(0, |at| at + 3));
+    &value[from..]
+}
+
+/// How often another upstream was tried.
+fn retries(value: &[u8]) -> u32 {
+    let commas = memchr_iter(b',', value).count();
+    u32::try_from(commas).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::number::SECOND;
+    use super::*;
+
+    fn text(text: &str) -> Token {
+        Token::Text(text.into())
+    }
+
+    fn template(between: &str) -> Template {
+        Template::new(vec![
+            text("<"),
+            Token::Field(Field::End),
+            text(between),
+            Token::Field(Field::Upstream),
+            text(between),
+            Token::Field(Field::Duration(SECOND)),
+            text(between),
+            Token::Field(Field::Status),
+            text(">"),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn lists_of_upstreams_are_one_field_and_the_last_one_answered() {
+        for between in [" ", ",", "\",\""] {
+            let template = template(between);
+            for (list, last, retries) in [
+                ("10.0.0.1:80", "10.0.0.1:80", 0),
+                ("10.0.0.1:80, unix:/run/a", "unix:/run/a", 1),
+                ("a:1, b:1 : c:1", "c:1", 1),
+                ("-", "-", 0),
+            ] {
+                let line = ["23/Nov/2026:11:02:31 +0000", list, "0.010", "200"].join(between);
+                let line = format!("<{line}>");
+                let parts = template.read(line.as_bytes()).unwrap();
+                assert_eq!(parts.upstream, last.as_bytes(), "{line}");
+                assert_eq!(
+                    (parts.retries, parts.status),
+                    (retries, Some(200)),
+                    "{line}"
+                );
+                assert_eq!(parts.duration, Some(10_000));
+            }
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_escaped_ends_nothing() {
+        let template = Template::new(vec![
+            text("{\"r\":\""),
+            Token::Field(Field::RequestLine),
+            text("\",\"t\":"),
+            Token::Field(Field::Start),
+            text(",\"d\":"),
+            Token::Field(Field::Duration(SECOND)),
+            text(",\"s\":"),
+            Token::Field(Field::Status),
+            text("}"),
+        ])
+        .unwrap();
+        let line = br#"{"r":"GET /\",\"t\":1 HTTP/1.1","t":5.5,"d":0.1,"s":200}"#;
+        let parts = template.read(line).unwrap();
+        assert_eq!(parts.target, br#"GET /\",\"t\":1"#);
+        assert_eq!(parts.duration, Some(100_000));
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_does_not() {
+        let template = template(" ");
+        for (line, why) in [
+            ("", Why::Shape),
+            ("<5 a 0.1 200", Why::Shape),
+            ("<5 a 0.1 200> more", Why::Shape),
+            ("<x a 0.1 200>", Why::Moment),
+            ("<5 a - 200>", Why::Duration),
+            ("<5 a 0.1 2x0>", Why::Status),
+        ] {
+            assert_eq!(template.read(line.as_bytes()).unwrap_err(), why, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_format_without_what_is_needed_is_refused() {
+        let field = Token::Field;
+        for (tokens, expected) in [
+            (
+                vec![field(Field::End), field(Field::Status)],
+                Unusable::SideBySide,
+            ),
+            (
+                vec![field(Field::End), text(" "), field(Field::Status)],
+                Unusable::NoDuration,
+            ),
+            (
+                vec![field(Field::Duration(1)), text(" "), field(Field::Status)],
+                Unusable::NoMoment,
+            ),
+            (
+                vec![field(Field::Duration(1)), text(" "), field(Field::End)],
+                Unusable::NoStatus,
+            ),
+        ] {
+            assert_eq!(Template::new(tokens).unwrap_err(), expected);
+        }
+    }
+
+    #[test]
+    fn flags_of_envoy_say_who_left() {
+        assert!(flags_say_left(b"DC") && flags_say_left(b"UT,DC") && flags_say_left(b"DR"));
+        assert!(!flags_say_left(b"-") && !flags_say_left(b"UH") && !flags_say_left(b"DCX"));
+    }
+}

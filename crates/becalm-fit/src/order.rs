@@ -1,0 +1,133 @@
+//! How do lines, which come when requests end, become requests in the order of their starts?
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::Request;
+
+/// Requests wait here until none that began before them can still come: as long as twice the longest request so far.
+#[derive(Debug, Default)]
+pub struct ByStart {
+    waiting: BinaryHeap<Waiting>,
+    lines: u64,
+    latest_end: i64,
+    longest: i64,
+    given_until: Option<i64>,
+}
+
+/// At least this long, in microseconds: the first requests of a log say little about its longest.
+const SHORTEST_HOLD: i64 = 2_000_000;
+/// At most this long: what takes longer comes late, and is counted as such.
+const LONGEST_HOLD: i64 = 120_000_000;
+/// At most so many requests, some 80 MB.
+const MOST_HELD: usize = 1 << 20;
+
+impl ByStart {
+    /// Takes a request in; `false` where one that began later was given already.
+    pub fn push(&mut self, request: Request) -> bool {
+        self.latest_end = if self.lines == 0 {
+            request.end()
+        } else {
+            self.latest_end.max(request.end())
+        };
+        self.longest = self
+            .longest
+            .max(request.end().saturating_sub(request.start));
+        if self.given_until.is_some_and(|it| request.start < it) {
+            return false;
+        }
+        self.lines += 1;
+        let line = self.lines;
+        self.waiting.push(Waiting { request, line });
+        true
+    }
+
+    /// The next request by start, if no earlier one is to come.
+    pub fn next(&mut self) -> Option<Request> {
+        let hold = self.longest.saturating_mul(2);
+        let hold = hold.clamp(SHORTEST_HOLD, LONGEST_HOLD);
+        let is_due = self.waiting.peek().is_some_and(|first| {
+            first.request.start < self.latest_end.saturating_sub(hold)
+                || self.waiting.len() > MOST_HELD
+        });
+        if is_due { self.rest() } else { None }
+    }
+
+    /// The next request by start, where no more lines come.
+    pub fn rest(&mut self) -> Option<Request> {
+        let request = self.waiting.pop()?.request;
+        self.given_until = Some(request.start);
+        Some(request)
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    request: Request,
+    /// Of requests that began at once, the first in the log is first.
+    line: u64,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |it: &Self| (it.request.start, it.line);
+        // The heap gives the greatest first.
+        key(other).cmp(&key(self))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ended;
+
+    fn request(start: i64, duration: u64) -> Request {
+        Request {
+            start,
+            duration,
+            ended: Ended::Answered(200),
+            client: 0,
+            target: 0,
+            id: 0,
+            upstream: 0,
+        }
+    }
+
+    #[test]
+    fn lines_by_end_become_requests_by_start() {
+        let mut order = ByStart::default();
+        // The second line began first.
+        for (start, duration) in [(1_000_000, 10_000), (500_000, 600_000), (1_100_000, 50_000)] {
+            assert!(order.push(request(start, duration)));
+            assert_eq!(order.next(), None);
+        }
+        let starts: Vec<i64> = std::iter::from_fn(|| order.rest())
+            .map(|it| it.start)
+            .collect();
+        assert_eq!(starts, [500_000, 1_000_000, 1_100_000]);
+    }
+
+    #[test]
+    fn what_comes_after_its_turn_is_late() {
+        let mut order = ByStart::default();
+        assert!(order.push(request(0, 1)));
+        assert!(order.push(request(10_000_000, 1)));
+        assert_eq!(order.next().map(|it| it.start), Some(0));
+        assert!(order.push(request(10_000_000, 1)));
+        assert!(!order.push(request(-1, 1)));
+    }
+}

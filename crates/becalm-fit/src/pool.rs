@@ -1,0 +1,175 @@
+//! What can the workers of a service do?
+
+use std::time::Duration;
+
+use crate::knee::{Workers, mean_time};
+use crate::number;
+use crate::tally::Tally;
+use crate::windows::Stretch;
+use crate::{How, Known};
+
+/// Of a normal distribution, 95 % are within so many standard deviations.
+pub const WITHIN: f64 = 1.96;
+/// Fewer requests say nothing.
+pub const LEAST: u64 = 200;
+/// A service time may differ by this share between windows before anybody is told.
+const DRIFT: f64 = 0.1;
+/// Of its capacity, a service at this share is overloaded by a little more.
+const NEAR: f64 = 0.92;
+/// Service times that a scenario gets.
+const TIMES: usize = 128;
+
+/// The workers of a service and what they can do.
+pub struct Pool {
+    /// Requests at once.
+    pub workers: Known<u32>,
+    /// Requests per second.
+    pub capacity: Known<f64>,
+    /// In seconds.
+    pub time: Known<f64>,
+}
+
+impl Pool {
+    /// What the log shows.
+    pub fn of(total: &Tally, workers: &Workers, most: f64) -> Self {
+        let (mean, error) = mean_time(total, workers.value).unwrap_or((1.0, 0.0));
+        let (mean, error) = (mean.max(1.0) / 1e6, WITHIN * error / 1e6);
+        let per = |workers: u32| f64::from(workers) / mean;
+        let time =
+            |because: &str| Known::measured(mean, (mean - error).max(0.0), mean + error, because);
+        let share = error / mean;
+        let Some(high) = workers.high else {
+            // It did more than that in the log.
+            let least = workers.value.max(ceil(most * mean / 0.95));
+            let low = per(least) * (1.0 - share);
+            return Self {
+                workers: Known::measured(
+                    least,
+                    least,
+                    None,
+                    format!("at least {least}; the log never filled the service"),
+                ),
+                capacity: Known::measured(
+                    per(least),
+                    low,
+                    None,
+                    format!("at least {low:.0} a second; the log never filled the service"),
+                ),
+                time: time("requests that found a free worker"),
+            };
+        };
+        // With other workers, service times are others, too: what they do together hardly changes.
+        let rate = |workers: u32| {
+            let mean = mean_time(total, workers).map_or(mean, |it| it.0.max(1.0) / 1e6);
+            f64::from(workers) / mean
+        };
+        let rates = [workers.low, workers.value, high].map(rate);
+        let low = rates.iter().copied().fold(f64::MAX, f64::min) * (1.0 - share);
+        let top = rates.iter().copied().fold(0.0, f64::max) * (1.0 + share);
+        Self {
+            workers: Known::measured(
+                workers.value,
+                workers.low,
+                high,
+                "service times are the same whatever a request found",
+            ),
+            capacity: Known::measured(per(workers.value), low, top, "workers by the mean time"),
+            time: time("all requests, from when a worker was free"),
+        }
+    }
+
+    /// Values that stand in where the log does not show them: hardly more than what the busiest window had.
+    pub fn asked(total: &Tally, most: f64) -> Self {
+        let times = total.times_below(usize::MAX);
+        let mean = (times.mean() / 1e6).max(1e-6);
+        let capacity = (most / 0.95).max(1e-3);
+        let workers = ceil(capacity * mean).max(1);
+        Self {
+            workers: Known::ask(
+                workers,
+                "how many requests does the service work on at once",
+            ),
+            capacity: Known::ask(
+                f64::from(workers) / mean,
+                "how many requests a second can it serve; hardly more than in the log stands in",
+            ),
+            time: Known::ask(
+                mean,
+                "how long does a request take that does not wait; with their waits they take this",
+            ),
+        }
+    }
+
+    /// With the longest time of its interval, where it is so near to its capacity that a little decides.
+    pub fn near_its_capacity(mut self, rate: f64) -> Self {
+        if let (
+            How::Measured {
+                high: Some(high), ..
+            },
+            true,
+        ) = (self.time.how, rate > NEAR * self.capacity.value)
+        {
+            self.capacity.value *= self.time.value / high;
+            self.time.value = high;
+            self.time.because += "; the upper end of the interval, so near to the capacity";
+        }
+        self
+    }
+
+    /// With the time of its slowest window, if it drifts between these, in microseconds; and its service times.
+    pub fn at_its_slowest(
+        mut self,
+        total: &Tally,
+        drift: Option<(f64, f64)>,
+    ) -> (Self, Vec<Duration>) {
+        if let Some((fastest, slowest)) = drift {
+            let (fastest, slowest) = (fastest / 1e6, slowest / 1e6);
+            let by = self.time.value / slowest;
+            self.time = Known::measured(slowest, fastest, slowest, "the slowest window");
+            if let How::Measured { low, .. } = &mut self.capacity.how {
+                *low *= by.min(1.0);
+            }
+            self.capacity.value *= by;
+        }
+        let workers = self.workers.value as usize;
+        // Those that found few tell best how times are spread; else those that did not wait.
+        let few = [workers.div_ceil(2), workers, usize::MAX];
+        let spreads = few.map(|it| total.times_below(it));
+        let spread = spreads.iter().find(|it| it.len() >= LEAST);
+        let spread = spread.unwrap_or(&spreads[2]);
+        let times = spread.equally_likely(TIMES, self.time.value * 1e6);
+        (self, times)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn ceil(number: f64) -> u32 {
+    number.ceil() as u32
+}
+
+/// The mean times, in microseconds, of the fastest and the slowest window, if they differ by more than chance.
+#[expect(clippy::cast_precision_loss)]
+pub fn drift(windows: &[Stretch], workers: u32) -> Option<(f64, f64)> {
+    let at = number::group(workers as usize);
+    let mut means = Vec::new();
+    for window in windows {
+        let (mut requests, mut sum, mut clipped, mut squares) = (0.0, 0.0, 0.0, 0.0);
+        for row in window.tally.rows.iter().take(at) {
+            requests += row.requests as f64;
+            sum += row.times.sum;
+            clipped += row.clipped.sum;
+            squares += row.clipped.squares;
+        }
+        if requests >= 50.0 {
+            let mean = clipped / requests;
+            let variance = (squares / requests - mean * mean).max(0.0) / requests;
+            means.push((sum / requests, mean, variance));
+        }
+    }
+    let by_mean = |a: &&(f64, f64, f64), b: &&(f64, f64, f64)| a.1.total_cmp(&b.1);
+    let (fastest, slowest) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
+    let difference = slowest.1 - fastest.1;
+    // Of two dozen windows the two that differ most.
+    let error = 5.0 * (slowest.2 + fastest.2).sqrt();
+    (difference > error.max(DRIFT * fastest.1)).then_some((fastest.0, slowest.0))
+}

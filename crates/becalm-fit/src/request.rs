@@ -1,0 +1,46 @@
+//! What is known of one request of a log?
+
+/// One request, as one line of a log tells it.
+///
+/// Names are numbers here: a reader hashes addresses, paths and ids, so that nothing of them can reach a scenario or a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// When it began: microseconds since the Unix epoch.
+    pub start: i64,
+    /// How long it took: microseconds.
+    pub duration: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// Who sent it; 0 where the log does not say.
+    pub client: u64,
+    /// What was asked for, by method and path; 0 where the log does not say.
+    pub target: u64,
+    /// Its id, which its retries share; 0 where the log does not say.
+    pub id: u64,
+    /// Who answered it behind a proxy; 0 where the log does not say.
+    pub upstream: u32,
+}
+
+impl Request {
+    /// When it ended: microseconds since the Unix epoch.
+    pub fn end(&self) -> i64 {
+        self.start.saturating_add_unsigned(self.duration)
+    }
+
+    /// Whether a client would try again after it.
+    pub(crate) const fn has_failed(&self) -> bool {
+        match self.ended {
+            Ended::Answered(status) => status >= 500 || status == 429,
+            Ended::Abandoned => true,
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With an answer of this status.
+    Answered(u16),
+    /// Its client left before there was an answer.
+    Abandoned,
+}

@@ -1,0 +1,156 @@
+//! What may make a fit lie?
+
+use std::fmt;
+use std::time::Duration;
+
+use becalm::duration::Human;
+
+/// What to beware of. `Display` says it, and what to do.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// Only a share of the requests is in the log.
+    Sampled {
+        /// The share, from 0 to 1.
+        share: f64,
+    },
+    /// Moments are told in steps too long to order requests by them.
+    CoarseStamps {
+        /// The step.
+        step: Duration,
+    },
+    /// Too few requests to say anything.
+    TooFew {
+        /// How many there are.
+        requests: u64,
+        /// How many it takes.
+        least: u64,
+    },
+    /// Clients left so often that nobody knows what the service worked on.
+    Abandoned {
+        /// The share of requests whose place in the queue is not known, from 0 to 1.
+        share: f64,
+    },
+    /// Requests did not wait in one queue, first come, first served.
+    NotInOrder {
+        /// The share of waiting requests that ended before their turn, from 0 to 1.
+        share: f64,
+    },
+    /// Times of requests that waited do not fit those of requests that did not, whatever the workers.
+    Misfit,
+    /// The log names several upstreams, and they were fitted as one.
+    SeveralPools {
+        /// How many.
+        upstreams: usize,
+    },
+    /// Nothing in the log says how many services wrote it.
+    OnePoolAssumed,
+    /// The service did not stay the same.
+    Drift {
+        /// The mean service time of its fastest window, in seconds.
+        fastest: f64,
+        /// And that of its slowest, which the scenario gets.
+        slowest: f64,
+    },
+    /// Lines came much later than the order of their starts; what they found is not known.
+    OutOfOrder {
+        /// How many requests.
+        requests: u64,
+    },
+    /// Different clients may have looked like one that repeats.
+    Collisions {
+        /// The share of repeats after which a first success was repeated as well, from 0 to 1.
+        share: f64,
+    },
+    /// Requests repeat others: the rate of all requests is not that of first tries.
+    Retrying {
+        /// Requests by first tries.
+        amplification: f64,
+    },
+}
+
+impl Warning {
+    /// Its short name, for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Sampled { .. } => "sampled",
+            Self::CoarseStamps { .. } => "coarse-stamps",
+            Self::TooFew { .. } => "too-few",
+            Self::Abandoned { .. } => "abandoned",
+            Self::NotInOrder { .. } => "not-in-order",
+            Self::Misfit => "misfit",
+            Self::SeveralPools { .. } => "several-pools",
+            Self::OnePoolAssumed => "one-pool-assumed",
+            Self::Drift { .. } => "drift",
+            Self::OutOfOrder { .. } => "out-of-order",
+            Self::Collisions { .. } => "collisions",
+            Self::Retrying { .. } => "retrying",
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sampled { share } => write!(
+                f,
+                "{:.0} % of the requests are in the log, so nobody can count what a request found: workers and capacity \
+                 are not known; write a log of all requests for a minute",
+                share * 100.0
+            ),
+            Self::CoarseStamps { step } => write!(
+                f,
+                "moments are told in steps of {}, which is longer than most requests take: workers and capacity are not \
+                 known; let the log say milliseconds ($msec in nginx)",
+                Human(*step)
+            ),
+            Self::TooFew { requests, least } => write!(
+                f,
+                "{requests} requests say nothing; it takes {least} or more"
+            ),
+            Self::Abandoned { share } => write!(
+                f,
+                "clients left, and for {:.0} % of the requests nobody knows what the service still worked on: workers and \
+                 capacity are not known; fit a quieter stretch",
+                share * 100.0
+            ),
+            Self::NotInOrder { share } => write!(
+                f,
+                "{:.0} % of the requests that waited ended before their turn: several pools wrote this log, or the service \
+                 does not serve in order; fit each upstream apart",
+                share * 100.0
+            ),
+            Self::Misfit => f.write_str(
+                "no number of workers explains the times: several pools wrote this log, or requests slow each other down",
+            ),
+            Self::SeveralPools { upstreams } => write!(
+                f,
+                "{upstreams} upstreams wrote this log, and were fitted as one; fit each of them apart"
+            ),
+            Self::OnePoolAssumed => f.write_str(
+                "one pool is assumed; if several servers stand behind this log, let it name them, or fit one server's log",
+            ),
+            Self::Drift { fastest, slowest } => write!(
+                f,
+                "the service did not stay the same: {:.1} ms a request in one window, {:.1} ms in another, which the \
+                 scenario has",
+                fastest * 1e3,
+                slowest * 1e3
+            ),
+            Self::OutOfOrder { requests } => write!(
+                f,
+                "{requests} requests came too late in the log to be counted in; sort it by time"
+            ),
+            Self::Collisions { share } => write!(
+                f,
+                "clients share addresses: {:.0} % of what looks like a retry follows a success; give requests an id for \
+                 figures of retries to trust",
+                share * 100.0
+            ),
+            Self::Retrying { amplification } => write!(
+                f,
+                "requests repeat others: {amplification:.2} requests for each first try; only first tries are in the scenario"
+            ),
+        }
+    }
+}

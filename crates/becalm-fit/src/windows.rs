@@ -1,0 +1,104 @@
+//! How is a log of any length fitted in stretches, of which there are never many?
+
+use std::time::Duration;
+
+use crate::tally::Tally;
+
+/// At most two dozen stretches of one length, which doubles as the log goes on.
+#[derive(Debug)]
+pub struct Windows {
+    /// In microseconds.
+    width: u64,
+    all: Vec<Stretch>,
+}
+
+/// A stretch of a log.
+#[derive(Debug, Default)]
+pub struct Stretch {
+    /// What its requests found.
+    pub tally: Tally,
+    /// Requests that began in it.
+    pub requests: u64,
+    /// Of those, first tries.
+    pub first_tries: u64,
+    /// Answers in it, to whatever began before.
+    pub answers: u64,
+}
+
+const MOST: usize = 24;
+/// In microseconds: shorter ones would show chance.
+const SHORTEST: u64 = 5_000_000;
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            width: SHORTEST,
+            all: Vec::new(),
+        }
+    }
+}
+
+impl Windows {
+    /// The stretch of a moment, in microseconds since the first start.
+    pub fn at(&mut self, since: u64) -> &mut Stretch {
+        while since / self.width >= MOST as u64 {
+            self.double();
+        }
+        let at = usize::try_from(since / self.width).unwrap_or(0);
+        if at >= self.all.len() {
+            self.all.resize_with(at + 1, Stretch::default);
+        }
+        &mut self.all[at]
+    }
+
+    /// Counts an answer at this moment; what comes after the last start counts as in its stretch.
+    pub fn answered(&mut self, since: u64) {
+        let at = usize::try_from(since / self.width).unwrap_or(usize::MAX);
+        let last = self.all.len().saturating_sub(1);
+        if let Some(stretch) = self.all.get_mut(at.min(last)) {
+            stretch.answers += 1;
+        }
+    }
+
+    fn double(&mut self) {
+        self.width = self.width.saturating_mul(2);
+        let mut stretches = std::mem::take(&mut self.all).into_iter();
+        while let Some(mut stretch) = stretches.next() {
+            if let Some(next) = stretches.next() {
+                stretch.tally.merge(&next.tally);
+                stretch.requests += next.requests;
+                stretch.first_tries += next.first_tries;
+                stretch.answers += next.answers;
+            }
+            self.all.push(stretch);
+        }
+    }
+
+    /// How long each is.
+    pub const fn width(&self) -> Duration {
+        Duration::from_micros(self.width)
+    }
+
+    /// In the order of time.
+    pub fn all(&self) -> &[Stretch] {
+        &self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_log_has_longer_stretches_and_no_more_of_them() {
+        let mut windows = Windows::default();
+        for second in 0..86_400 {
+            windows.at(second * 1_000_000).requests += 1;
+        }
+        assert_eq!(windows.width(), Duration::from_secs(5120));
+        assert_eq!(windows.all().len(), 17);
+        let requests: Vec<u64> = windows.all().iter().map(|it| it.requests).collect();
+        assert_eq!(requests.iter().sum::<u64>(), 86_400);
+        assert!(requests[..16].iter().all(|it| *it == 5120));
+    }
+}

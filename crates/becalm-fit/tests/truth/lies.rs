@@ -1,0 +1,281 @@
+//! Logs that mislead: are they refused, or flagged?
+
+use std::time::Duration;
+
+use becalm_fit::{By, Fitted, Knee, Options, Request, Warning};
+use becalm_sim::scenario::Distribution;
+
+use crate::log::{Retries, Truth, fit};
+
+fn exponential(workers: u32, load: f64) -> Truth {
+    let time = Distribution::Exponential(Duration::from_millis(20));
+    let mut truth = Truth::new("", workers, time, load);
+    truth.seconds = 20.0;
+    truth
+}
+
+fn codes(fitted: &Fitted) -> Vec<&'static str> {
+    fitted.warnings.iter().map(Warning::code).collect()
+}
+
+/// Every second line.
+fn sampled(truth: &Truth) -> Vec<Request> {
+    truth.log().into_iter().step_by(2).collect()
+}
+
+/// As nginx writes it with `$time_local`: the end in whole seconds, and the time exactly.
+fn in_whole_seconds(truth: &Truth) -> Vec<Request> {
+    let mut log = truth.log();
+    for request in &mut log {
+        let end = request.end() / 1_000_000 * 1_000_000;
+        request.start = end - i64::try_from(request.duration).unwrap();
+    }
+    log
+}
+
+fn rounded(truth: &Truth, to: i64) -> Vec<Request> {
+    let mut log = truth.log();
+    for request in &mut log {
+        let end = request.end() / to * to;
+        request.duration = request.duration / to.unsigned_abs() * to.unsigned_abs();
+        request.start = end - i64::try_from(request.duration).unwrap();
+    }
+    log
+}
+
+#[test]
+fn of_sampled_lines_nobody_learns_the_workers() {
+    let mut told = Options::default();
+    told.sampled = 0.5;
+    let truth = exponential(12, 0.8);
+    let fitted = fit(&sampled(&truth), told);
+    assert_eq!((fitted.knee, codes(&fitted)[0]), (Knee::Refused, "sampled"));
+    // What is missing is missing from the load alone.
+    let rate = fitted.arrivals.value.rate;
+    assert!((rate / 480.0 - 1.0).abs() < 0.05, "{rate}");
+    assert!(!fitted.workers.is_measured() && !fitted.capacity.is_measured());
+}
+
+#[test]
+fn of_whole_seconds_nobody_learns_the_workers() {
+    let truth = exponential(12, 0.8);
+    let fitted = fit(&in_whole_seconds(&truth), Options::default());
+    assert_eq!(
+        (fitted.knee, codes(&fitted)[0]),
+        (Knee::Refused, "coarse-stamps")
+    );
+    let rate = fitted.arrivals.value.rate;
+    assert!((rate / 480.0 - 1.0).abs() < 0.1, "{rate}");
+}
+
+#[test]
+fn milliseconds_are_fine_enough() {
+    let truth = exponential(12, 0.8);
+    let fitted = fit(&rounded(&truth, 1000), Options::default());
+    let (low, high) = fitted.workers.interval().unwrap();
+    assert!((*low..=*high).contains(&12), "{:?}", fitted.workers);
+}
+
+#[test]
+fn three_pools_are_no_pool_of_three_times_the_workers() {
+    for load in [0.6, 0.7, 0.85] {
+        let mut truth = exponential(4, load);
+        truth.pools = 3;
+        let fitted = truth.fit();
+        assert_eq!(
+            (fitted.knee, codes(&fitted)[0]),
+            (Knee::Refused, "not-in-order"),
+            "{load}"
+        );
+    }
+}
+
+#[test]
+fn several_upstreams_are_not_fitted_as_one() {
+    let mut log = exponential(12, 0.8).log();
+    for (at, request) in log.iter_mut().enumerate() {
+        request.upstream = 1 + u32::from(at % 2 == 0);
+    }
+    let fitted = fit(&log, Options::default());
+    assert_eq!(fitted.knee, Knee::Refused);
+    assert_eq!(fitted.warnings[0], Warning::SeveralPools { upstreams: 2 });
+    log.retain(|it| it.upstream == 1);
+    let fitted = fit(&log, Options::default());
+    assert!(!codes(&fitted).contains(&"several-pools"));
+    assert!(
+        !codes(&fitted).contains(&"one-pool-assumed"),
+        "the log names its one pool"
+    );
+}
+
+#[test]
+fn a_service_that_slows_down_is_flagged_and_fitted_at_its_slowest() {
+    let mut truth = exponential(12, 0.6);
+    assert!(!codes(&truth.fit()).contains(&"drift"));
+    truth.slower = 1.5;
+    let fitted = truth.fit();
+    assert!(codes(&fitted).contains(&"drift"));
+    let capacity = fitted.capacity.value;
+    assert!(
+        (340.0..=410.0).contains(&capacity),
+        "400 in its second half, not {capacity}"
+    );
+    let times: Vec<f64> = fitted
+        .windows
+        .iter()
+        .map(|it| it.time.value * 1e3)
+        .collect();
+    assert!(times[0] < 22.0 && times[3] > 28.0, "{times:?}");
+}
+
+#[test]
+fn the_course_of_a_day_is_no_drift_and_its_busiest_window_is_the_load() {
+    let mut truth = exponential(12, 0.6);
+    truth.loads = vec![0.2, 0.4, 0.6];
+    truth.seconds = 60.0;
+    let fitted = truth.fit();
+    assert_eq!(codes(&fitted), ["one-pool-assumed"]);
+    assert_eq!(fitted.knee, Knee::Seen);
+    let rate = fitted.arrivals.value.rate;
+    assert!((340.0..400.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_service_without_a_limit_has_no_upper_end() {
+    let mut truth = exponential(10_000, 0.0005);
+    truth.seconds = 60.0;
+    let fitted = truth.fit();
+    assert_eq!(fitted.knee, Knee::Open);
+    assert!(fitted.workers.is_open() && fitted.capacity.is_open());
+    assert!(
+        fitted
+            .workers
+            .because
+            .contains("the log never filled the service")
+    );
+}
+
+#[test]
+fn nothing_is_said_of_a_handful_of_requests() {
+    for requests in [0, 1, 20] {
+        let log = exponential(12, 0.8).log();
+        let fitted = fit(&log[..requests], Options::default());
+        assert_eq!((fitted.knee, codes(&fitted)[0]), (Knee::Refused, "too-few"));
+        let text = fitted.scenario("few");
+        becalm_sim::scenario::file::read(&text, &|_| unreachable!()).unwrap();
+    }
+}
+
+/// Three in four requests of a storm repeat others.
+fn storm(has_ids: bool, clients: u64) -> Truth {
+    let mut truth = exponential(4, 0.95);
+    truth.timeout = Some(Duration::from_millis(200));
+    truth.retries = Some(Retries {
+        attempts: 4,
+        base: Duration::from_millis(100),
+        multiplier: 2.0,
+        least: 0.0,
+        has_ids,
+        clients,
+        targets: 5000,
+    });
+    truth
+}
+
+#[test]
+fn retries_are_read_off_by_id_and_by_client_and_target() {
+    for (has_ids, by) in [(true, By::Id), (false, By::ClientAndTarget)] {
+        let fitted = storm(has_ids, 1000).fit();
+        assert!(fitted.retries.is_measured());
+        let retries = &fitted.retries.value;
+        assert_eq!((retries.by, retries.attempts), (Some(by), 4));
+        assert_eq!(
+            (retries.base, retries.jitter.as_str()),
+            (Duration::from_millis(100), "full")
+        );
+        assert!(
+            (retries.multiplier - 2.0).abs() < 0.11,
+            "{}",
+            retries.multiplier
+        );
+        // First tries alone are the load: 95 % of 200 a second.
+        let rate = fitted.arrivals.value.rate;
+        assert!((rate / 190.0 - 1.0).abs() < 0.08, "{rate}");
+        let timeout = fitted.timeout.value.as_millis();
+        assert!(fitted.timeout.is_measured() && (200..=201).contains(&timeout));
+    }
+}
+
+#[test]
+fn delays_of_other_kinds_are_read_off() {
+    for (least, jitter) in [(1.0, "none"), (0.5, "equal"), (0.0, "full")] {
+        let mut truth = storm(true, 1000);
+        let retries = truth.retries.as_mut().unwrap();
+        (retries.least, retries.multiplier) = (least, 3.0);
+        let retries = truth.fit().retries.value;
+        assert_eq!(
+            (retries.base, retries.jitter.as_str()),
+            (Duration::from_millis(100), jitter)
+        );
+        assert!(
+            (retries.multiplier - 3.0).abs() < 0.11,
+            "{}",
+            retries.multiplier
+        );
+    }
+}
+
+#[test]
+fn clients_behind_one_address_are_flagged() {
+    let mut truth = storm(false, 20);
+    truth.retries.as_mut().unwrap().targets = 5;
+    assert!(codes(&truth.fit()).contains(&"collisions"));
+    assert!(!codes(&storm(false, 1000).fit()).contains(&"collisions"));
+}
+
+#[test]
+fn what_stands_in_for_a_time_out_is_no_longer_than_it() {
+    let mut truth = exponential(12, 0.7);
+    truth.timeout = Some(Duration::from_millis(500));
+    let fitted = truth.fit();
+    assert!(!fitted.timeout.is_measured() && fitted.timeout.value <= Duration::from_millis(500));
+}
+
+#[test]
+fn bursts_are_told_from_chance() {
+    let mut truth = exponential(12, 0.2);
+    truth.seconds = 120.0;
+    let plain = truth.fit().arrivals.value;
+    assert!(
+        plain.bursts.is_none() && (0.8..1.3).contains(&plain.dispersion.0),
+        "{plain:?}"
+    );
+    // 5 s in 15 are three times as busy.
+    truth.loads = (0..24)
+        .map(|at| if at % 3 == 0 { 0.6 } else { 0.2 })
+        .collect();
+    let bursts = truth.fit().arrivals.value.bursts.unwrap();
+    assert!((bursts.rate / 120.0 - 1.0).abs() < 0.1, "{bursts:?}");
+    assert!((bursts.burst_rate / 360.0 - 1.0).abs() < 0.1, "{bursts:?}");
+    assert!(
+        (4.0..6.0).contains(&bursts.burst.as_secs_f64()),
+        "{bursts:?}"
+    );
+    assert!(
+        (8.0..12.0).contains(&bursts.pause.as_secs_f64()),
+        "{bursts:?}"
+    );
+}
+
+#[test]
+fn a_queue_is_what_those_found_who_were_refused_less_the_workers() {
+    let mut truth = exponential(4, 0.95);
+    truth.queue = Some(20);
+    let fitted = truth.fit();
+    assert_eq!((fitted.knee, fitted.workers.value), (Knee::Seen, 4));
+    assert_eq!(fitted.queue.value, Some(20));
+    assert!(fitted.queue.is_measured() && !fitted.queue.is_open());
+    // Where clients left, the service may have more than the log shows.
+    truth.timeout = Some(Duration::from_millis(60));
+    assert!(truth.fit().queue.is_open());
+}

@@ -1,0 +1,117 @@
+//! Is the verdict on what was fitted the verdict on the truth?
+
+use std::time::Duration;
+
+use becalm::{Budget, Policy};
+use becalm_fit::{Fitted, Known};
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::scenario::{Arrivals, Effect, Population, Scenario, Service, Trigger, file};
+use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::verdict::{self, Brief};
+
+use crate::log::Truth;
+use crate::sixty::{sixty, twelve};
+
+/// The truth as a scenario, with the same fault.
+fn truly(truth: &Truth, trigger: &Trigger, horizon: Duration) -> Scenario {
+    let mut service = Service::new("service", truth.workers, truth.time.clone());
+    service.queue = truth.queue;
+    let load = truth.loads.iter().copied().fold(0.0, f64::max);
+    let arrivals = Arrivals::Poisson(load * truth.capacity());
+    let mut clients = Population::new("clients", "service", arrivals, Policy::default());
+    clients.clients = 100;
+    clients.timeout = truth.timeout;
+    let hang = Effect::Hang {
+        service: "service".into(),
+    };
+    Scenario::new("truth", horizon)
+        .service(service)
+        .population(clients)
+        .trigger(Trigger::new(trigger.from, trigger.length, hang))
+}
+
+/// With no budget, and with the default one: of several seeds the middle one, since near an edge the truth's own verdict is another with
+/// another seed.
+fn verdicts(scenario: &Scenario, seeds: &[u64]) -> [Verdict; 2] {
+    let naive = Policy::default().budget(Budget::None);
+    let asked = [("naive", naive), ("default", Policy::default())];
+    let asked = asked.map(|(name, policy)| Candidate::new(name, policy));
+    let seeded = |seed| {
+        let mut plan = Plan::default();
+        (plan.seed, plan.is_quick, plan.runs, plan.memory) = (seed, true, Some(3), 4 << 30);
+        let study = verdict::study(&Brief::default(), &asked, &plan, |it| scenario.under(it));
+        let contenders = study.unwrap().contenders;
+        [0, 1].map(|at| contenders[at].verdict.unwrap())
+    };
+    let each: Vec<[Verdict; 2]> = seeds.iter().map(|it| seeded(*it)).collect();
+    [0, 1].map(|at| {
+        let mut sorted: Vec<Verdict> = each.iter().map(|it| it[at]).collect();
+        sorted.sort();
+        sorted[sorted.len() / 2]
+    })
+}
+
+/// Of verdicts on two policies for each log.
+#[derive(Debug, Default)]
+struct Figures {
+    /// As on the truth, from 60 to 90 % load.
+    equal: (u32, u32),
+    pessimistic: u32,
+    optimistic: u32,
+}
+
+impl Figures {
+    fn count(&mut self, truth: &Truth, fitted: &Fitted, seeds: &[u64]) {
+        let text = fitted.scenario("fitted");
+        let scenario = file::read(&text, &|_| unreachable!());
+        let scenario = scenario.unwrap_or_else(|it| panic!("{it}\n{text}"));
+        verdict::judgeable(&scenario).unwrap();
+        let true_one = truly(truth, &scenario.triggers[0], scenario.horizon);
+        let (true_ones, fitted_ones) = (verdicts(&true_one, seeds), verdicts(&scenario, seeds));
+        println!("{:20} {true_ones:?} {fitted_ones:?}", truth.name);
+        for (truly, said) in true_ones.into_iter().zip(fitted_ones) {
+            self.pessimistic += u32::from(said > truly);
+            self.optimistic += u32::from(said < truly);
+            if (0.595..0.905).contains(&truth.loads[0]) {
+                self.equal.0 += u32::from(said == truly);
+                self.equal.1 += 1;
+            }
+        }
+    }
+
+    /// With what stands in for what nobody was asked, and with what they would answer.
+    fn of(truths: &[Truth], seeds: &[u64]) -> [Self; 2] {
+        let mut figures = [Self::default(), Self::default()];
+        for truth in truths {
+            let mut fitted = truth.fit();
+            figures[0].count(truth, &fitted, seeds);
+            if !fitted.timeout.is_measured() {
+                fitted.timeout = Known::given(truth.timeout.unwrap());
+            }
+            if !fitted.queue.is_measured() {
+                fitted.queue = Known::given(truth.queue);
+            }
+            figures[1].count(truth, &fitted, seeds);
+        }
+        println!("{figures:?}");
+        figures
+    }
+
+    fn hold([unasked, asked]: &[Self; 2]) {
+        assert_eq!((unasked.optimistic, asked.optimistic), (0, 0));
+        assert!(asked.equal.0 * 10 >= asked.equal.1 * 9, "{asked:?}");
+    }
+}
+
+#[test]
+fn a_fit_is_judged_as_the_truth_is() {
+    let names = ["uniform-4-65", "lognormal-8-70"];
+    let small = twelve().into_iter().filter(|it| names.contains(&&*it.name));
+    Figures::hold(&Figures::of(&small.collect::<Vec<_>>(), &[1]));
+}
+
+#[test]
+#[ignore = "sixty logs, 15 minutes: scripts/prove fit"]
+fn verdicts_in_full() {
+    Figures::hold(&Figures::of(&sixty(), &[1, 2, 3]));
+}
