@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod check;
 mod drill;
+mod fit;
 mod generate;
 mod output;
 mod plan;
@@ -51,15 +53,17 @@ fn main() -> ExitCode {
     if let Some(code) = stood_in.or_else(|| drill::stand_in(std::env::args_os())) {
         return code;
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(drill::in_order(std::env::args_os())) {
         Ok(cli) => cli,
         Err(refusal) => return usage::refused(&tips::added(refusal)),
     };
     match cli.command {
         Subcommand::Run(args) => run::execute(*args),
         Subcommand::Plan(args) => plan::execute(&args),
-        Subcommand::Drill(args) => drill::execute(args),
+        Subcommand::Drill(args) => drill::execute(*args),
         Subcommand::Storm(args) => storm::execute(args),
+        Subcommand::Check(args) => check::execute(&args),
+        Subcommand::Fit(args) => fit::execute(&args),
         Subcommand::Presets(args) => presets::execute(&args),
         Subcommand::Completions(args) => generate::completions(&args),
         Subcommand::Man(args) => generate::man(&args),

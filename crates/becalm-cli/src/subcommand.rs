@@ -6,15 +6,17 @@
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::{drill, generate, plan, presets, run, storm};
+use crate::{check, drill, fit, generate, plan, presets, run, storm};
 
 /// What becalm is asked to do.
 #[derive(Debug)]
 pub enum Subcommand {
     Run(Box<run::Args>),
-    Plan(plan::Args),
-    Drill(drill::Args),
+    Plan(Box<plan::Args>),
+    Drill(Box<drill::Args>),
     Storm(storm::Args),
+    Check(check::Args),
+    Fit(fit::Args),
     Presets(presets::Args),
     Completions(generate::CompletionsArgs),
     Man(generate::ManArgs),
@@ -36,6 +38,14 @@ impl clap::Subcommand for Subcommand {
             later::<storm::Args>(
                 "storm",
                 "Simulate what a policy does to a service, before it does it",
+            ),
+            later::<check::Args>(
+                "check",
+                "Check what configuration files of other systems say about retrying",
+            ),
+            later::<fit::Args>(
+                "fit",
+                "Fit a scenario to an access log: what the service can do, and when it is called",
             ),
             later::<presets::Args>(
                 "presets",
@@ -69,9 +79,11 @@ impl FromArgMatches for Subcommand {
             .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
         Ok(match name {
             "run" => Self::Run(Box::new(read(given)?)),
-            "plan" => Self::Plan(read(given)?),
-            "drill" => Self::Drill(read(given)?),
+            "plan" => Self::Plan(Box::new(read(given)?)),
+            "drill" => Self::Drill(Box::new(read(given)?)),
             "storm" => Self::Storm(read(given)?),
+            "check" => Self::Check(read(given)?),
+            "fit" => Self::Fit(read(given)?),
             "presets" => Self::Presets(read(given)?),
             "completions" => Self::Completions(read(given)?),
             "man" => Self::Man(read(given)?),
@@ -129,6 +141,8 @@ mod tests {
             ("plan", &[]),
             ("drill", &[]),
             ("storm", &["--list"]),
+            ("check", &["x.yaml"]),
+            ("fit", &["access.log"]),
             ("presets", &[]),
             ("completions", &["bash"]),
             ("man", &[]),
@@ -138,6 +152,6 @@ mod tests {
                 .chain(arguments.iter().copied());
             assert!(Cli::try_parse_from(line).is_ok(), "{name}");
         }
-        assert_eq!(told(&listed).len(), 7);
+        assert_eq!(told(&listed).len(), 9);
     }
 }

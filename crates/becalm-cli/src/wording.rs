@@ -42,6 +42,9 @@ pub fn limits(policy: &Policy) -> String {
     if let Some(calls) = policy.max_waiting {
         let _ = write!(line, ", at most {calls} waiting");
     }
+    if let Some(lists) = &policy.retry_on {
+        let _ = write!(line, ", on {lists}");
+    }
     line
 }
 

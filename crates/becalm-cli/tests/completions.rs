@@ -8,13 +8,14 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Begun command lines, each with the word that its last one becomes.
-const LINES: [(&str, &str); 10] = [
+const LINES: [(&str, &str); 11] = [
     ("becalm plan --preset gcp-m", "gcp-memorystore"),
     ("becalm plan --backoff fib", "fibonacci"),
     ("becalm presets aws-cr", "aws-crt"),
     ("becalm presets grpc aws-cr", "aws-crt"),
     ("becalm completions fi", "fish"),
     ("becalm drill ht", "http"),
+    ("becalm drill targ", "target"),
     ("becalm drill http --backoff fib", "fibonacci"),
     ("becalm run -- a-program-to-w", "a-program-to-wrap"),
     (

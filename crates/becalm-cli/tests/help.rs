@@ -140,6 +140,8 @@ fn the_manual_has_a_page_for_every_command() {
         "becalm-plan",
         "becalm-drill",
         "becalm-drill-http",
+        "becalm-drill-target",
+        "becalm-drill-listen",
         "becalm-drill-ws",
         "becalm-man",
     ] {

@@ -68,6 +68,20 @@ fn what_bounds_many_calls_is_left_out_of_a_file_and_said() {
 }
 
 #[test]
+fn what_is_listed_of_services_is_left_out_of_a_file_and_said() {
+    let folder = Folder::new();
+    let file = "base = \"0s\"\nretry_on = { statuses = [503], failures = [] }\n";
+    let file = folder.file("policy.toml", file);
+    let run = || becalm().flag("--policy", &file).flags("--attempts 2");
+    let done = run().sh("echo $BECALM_ATTEMPT; exit 7");
+    assert_eq!((done.code(), &*done.out()), (7, "1\n2\n"));
+    let left_out = "becalm: --retry-on says which exits of a command are retried, so this is left out: retry_on \
+                    statuses 503; failures none\n";
+    assert!(done.err().starts_with(left_out), "{}", done.err());
+    assert_eq!(run().flags("--quiet").sh("true").err(), "");
+}
+
+#[test]
 fn a_report_has_a_line_for_each_attempt_and_a_summary() {
     let folder = Folder::new();
     let path = folder.path("report");

@@ -1,18 +1,26 @@
 //! How does a client talk to the service? Over connections that it keeps.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
+use std::iter;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Mutex, PoisonError};
 
 use becalm::classify::{Classify, Failure};
+use becalm::http::unanswered;
+use becalm::retry_on::{Cause, FailureKind};
+use futures_util::FutureExt;
+use http::header::LOCATION;
 use http::{Request, StatusCode};
-use http_body_util::Empty;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+
+use super::ask::Ask;
 
 /// Idle connections that are kept for the next attempt.
 const KEPT: usize = 32;
@@ -22,47 +30,71 @@ const KEPT: usize = 32;
 #[derive(Debug)]
 pub struct Connections {
     address: SocketAddr,
+    ask: Ask,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Connections {
     /// No connections yet.
-    pub fn to(address: SocketAddr) -> Self {
+    pub fn to(address: SocketAddr, ask: Ask) -> Self {
         Self {
             address,
+            ask: ask.host(&address.to_string()),
             idle: Mutex::default(),
         }
     }
 
-    /// Sends one request and waits for the status of its answer, for ever: the retrier sets the
-    /// time.
-    pub async fn get(&self) -> Result<StatusCode, Broken> {
+    /// What is asked of the service.
+    pub fn ask(&self) -> &Ask {
+        &self.ask
+    }
+
+    /// Sends one request of the call with this number and waits for the end of its answer, for ever:
+    /// the retrier sets the time. Returns the answer's status.
+    pub async fn send(&self, call: u64) -> Result<StatusCode, Broken> {
+        self.answer(call).await.map(|answer| answer.status)
+    }
+
+    /// As [`Connections::send`], with where the answer redirects to.
+    pub async fn answer(&self, call: u64) -> Result<Head, Broken> {
+        let request = self.ask.request(call).map_err(Broken::Request)?;
         // Bound first: the lock must not be held across the connect.
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle();
         let mut connection = match idle {
             Some(connection) => connection,
             None => Connection::open(self.address).await?,
         };
-        let status = connection.exchange(&self.address).await?;
+        let head = connection.exchange(request).await?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
+        if connection.is_open && idle.len() < KEPT {
             idle.push(connection);
         }
-        Ok(status)
+        Ok(head)
+    }
+
+    /// A connection that the service has not closed meanwhile.
+    fn idle(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        iter::from_fn(|| idle.pop()).find_map(Connection::still_open)
     }
 }
 
-type Driver = http1::Connection<TokioIo<TcpStream>, Empty<Bytes>>;
+/// What is known of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub status: StatusCode,
+    /// Where it redirects to.
+    pub location: Option<String>,
+}
+
+type Driver = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 /// A connection, driven by the attempt that uses it, so that both end together.
 #[derive(Debug)]
 struct Connection {
-    sender: http1::SendRequest<Empty<Bytes>>,
+    sender: http1::SendRequest<Full<Bytes>>,
     driver: Pin<Box<Driver>>,
+    is_open: bool,
 }
 
 impl Connection {
@@ -73,22 +105,41 @@ impl Connection {
         Ok(Self {
             sender,
             driver: Box::pin(driver),
+            is_open: true,
         })
     }
 
-    async fn exchange(&mut self, host: &SocketAddr) -> Result<StatusCode, Broken> {
-        let request = Request::get("/")
-            .header(http::header::HOST, host.to_string())
-            .body(Empty::new())
-            .map_err(Broken::Request)?;
+    /// Itself, unless its other end is gone.
+    fn still_open(mut self) -> Option<Self> {
+        (&mut self.driver).now_or_never().is_none().then_some(self)
+    }
+
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Head, Broken> {
         let sender = &mut self.sender;
         let exchange = async {
             sender.ready().await?;
-            sender.send_request(request).await
+            let mut answer = sender.send_request(request).await?;
+            // A connection carries the next request when the answer to this one is read.
+            while let Some(frame) = answer.body_mut().frame().await {
+                frame?;
+            }
+            let location = answer.headers().get(LOCATION);
+            Ok::<_, Broken>(Head {
+                status: answer.status(),
+                location: location.map(|it| String::from_utf8_lossy(it.as_bytes()).into()),
+            })
         };
+        let mut exchange = pin!(exchange);
         tokio::select! {
-            response = exchange => Ok(response?.status()),
-            ended = &mut self.driver => Err(ended.err().map_or(Broken::Closed, Broken::Http)),
+            biased;
+            head = &mut exchange => head,
+            ended = &mut self.driver => {
+                self.is_open = false;
+                ended?;
+                // A service that closes the connection behind its answer has answered. What is left of
+                // the exchange is ready, whatever it came to.
+                exchange.now_or_never().unwrap_or(Err(Broken::Closed))
+            }
         }
     }
 }
@@ -124,13 +175,14 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl Error for Broken {}
 
 impl Classify for Broken {
     fn classify(&self) -> Failure {
         match self {
             Self::Connect(error) => error.classify(),
-            Self::Http(_) | Self::Closed => Failure::transient(),
+            Self::Http(error) => unanswered(iter::once(error as &(dyn Error + 'static))),
+            Self::Closed => Failure::transient().because(Cause::Kind(FailureKind::Reset)),
             Self::Request(_) => Failure::permanent(),
         }
     }

@@ -38,7 +38,7 @@ struct Document<'a> {
 
 #[derive(Debug, Serialize)]
 struct VariantRecord<'a> {
-    name: &'static str,
+    name: &'a str,
     title: &'a str,
     policy: PolicyRecord,
     /// `metastable`, `overloaded` or `back`.
@@ -117,8 +117,9 @@ impl From<&Policy> for PolicyRecord {
     }
 }
 
+/// A phase as it stands in the JSON document.
 #[derive(Debug, Serialize)]
-struct PhaseRecord {
+pub struct PhaseRecord {
     phase: &'static str,
     length_ms: f64,
     calls: u64,
@@ -176,7 +177,7 @@ fn record<'a>(contender: &'a Contender, twin: Option<&'a Twin>) -> VariantRecord
     } = contender;
     let overall = Overall::of(recording);
     VariantRecord {
-        name: variant.name,
+        name: &variant.name,
         title: &variant.title,
         policy: (&variant.policy).into(),
         verdict: judged.name(),
@@ -203,7 +204,8 @@ fn record<'a>(contender: &'a Contender, twin: Option<&'a Twin>) -> VariantRecord
     }
 }
 
-fn phases(contender: &Contender) -> Vec<PhaseRecord> {
+/// The phases of one policy.
+pub fn phases(contender: &Contender) -> Vec<PhaseRecord> {
     let phases = contender.measured.phases.iter().zip(contender.p99);
     phases
         .map(|(figures, p99)| PhaseRecord::new(figures, p99))

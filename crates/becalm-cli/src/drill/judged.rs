@@ -26,6 +26,8 @@ pub struct Judged {
     pub outcome: verdict::Outcome,
     /// None where the service came back.
     pub verdict: Option<Verdict>,
+    /// Why neither means anything, in a word.
+    pub void: Option<&'static str>,
 }
 
 impl Judged {
@@ -47,12 +49,14 @@ impl Judged {
         Self {
             verdict: rule_on_one(&scenario, &outcome),
             outcome,
+            void: None,
         }
     }
 
     /// The name in the JSON document: stable.
     pub fn name(&self) -> &'static str {
-        self.verdict.map_or("back", Verdict::as_str)
+        let verdict = self.verdict.map_or("back", Verdict::as_str);
+        self.void.unwrap_or(verdict)
     }
 
     /// The verdict in a table: when the service was back, or what it was.
@@ -66,13 +70,14 @@ impl Judged {
     /// Whether retries alone kept the service down: first tries were less than it can serve, and
     /// attempts were more.
     pub fn is_storm(&self) -> bool {
-        self.verdict == Some(Verdict::Metastable) && self.outcome.is_storm()
+        let is_down = self.verdict == Some(Verdict::Metastable) && self.void.is_none();
+        is_down && self.outcome.is_storm()
     }
 
     /// How long after the fault the service was back. None where it was not.
     pub fn back_after(&self) -> Option<Duration> {
         let time = self.outcome.recovery.time();
-        time.filter(|_| self.verdict.is_none())
+        time.filter(|_| self.verdict.is_none() && self.void.is_none())
     }
 }
 

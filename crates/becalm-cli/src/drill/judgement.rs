@@ -17,7 +17,7 @@ use super::variant::{Role, Variant};
 use super::wire::Wire;
 
 /// Within which time the service must be back.
-const BACK_WITHIN: Duration = Duration::from_secs(2);
+pub const BACK_WITHIN: Duration = Duration::from_secs(2);
 
 /// Below which the amplification of each phase must stay, under a budget of up to 10 % with a
 /// burst of 10 in a drill of the usual size.
@@ -75,7 +75,7 @@ impl Contender {
     fn keeps_its_promise(&self, wire: Wire) -> bool {
         let measured = &self.measured;
         match self.variant.role {
-            Role::Storm => true,
+            Role::Storm | Role::Asked => true,
             Role::Breaker => measured.quiet.is_some_and(|share| share < QUIET),
             Role::Bulkhead => {
                 let most = places(&self.variant).map(|places| places + wire.seen_twice());
@@ -238,7 +238,7 @@ fn promise(contender: &Contender, most: u32) -> String {
             plain(measured.most_in_flight.into()),
             plain(most.into())
         ),
-        Role::Storm | Role::Recovery => {
+        Role::Storm | Role::Recovery | Role::Asked => {
             let worst = measured.worst_amplification().unwrap_or(1.0);
             let bound = amplification_bound(&contender.variant, measured);
             if worst < bound {
@@ -260,7 +260,7 @@ fn with_role(contenders: &[Contender], role: Role) -> impl Iterator<Item = &Cont
 }
 
 /// `a, b and c`.
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.collect();
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -287,7 +287,7 @@ pub mod tests {
                     Role::Storm => stormy(),
                     Role::Breaker => open(),
                     Role::Bulkhead => bounded(16),
-                    Role::Recovery => last.clone(),
+                    Role::Recovery | Role::Asked => last.clone(),
                 };
                 contender(variant, recording)
             })

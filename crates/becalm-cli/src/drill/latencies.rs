@@ -19,6 +19,11 @@ impl Latencies {
         self.0.push(Entry { began, took });
     }
 
+    /// Adds all that were counted elsewhere.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     /// Those of the calls that began in this stretch of time.
     pub fn of(&self, time: Range<Duration>) -> Sorted {
         let within = |entry: &&Entry| time.contains(&entry.began);

@@ -197,6 +197,20 @@ impl Recording {
         }
     }
 
+    /// For how long was counted.
+    pub fn length(&self) -> Duration {
+        let buckets = self.buckets(Count::Call).len();
+        BUCKET.saturating_mul(u32::try_from(buckets).unwrap_or(u32::MAX))
+    }
+
+    /// Without what was counted after this time.
+    pub fn until(mut self, end: Duration) -> Self {
+        for counts in &mut self.counts {
+            counts.truncate(bucket(end));
+        }
+        self
+    }
+
     /// Every bucket of one kind.
     pub fn buckets(&self, count: Count) -> &[u32] {
         &self.counts[count as usize]

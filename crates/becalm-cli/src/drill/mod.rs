@@ -1,14 +1,18 @@
 //! Will a short fault become a long storm? Real clients against a real service, on this machine.
 
 mod arrivals;
+mod ask;
 mod client;
 mod descriptors;
 mod document;
+mod fault;
+#[cfg(feature = "http")]
 mod http_client;
 mod judged;
 mod judgement;
 mod latencies;
 mod ledger;
+mod listen;
 mod live;
 mod origin;
 mod outcome;
@@ -25,10 +29,12 @@ mod setup;
 mod slow;
 mod statistics;
 mod tail;
+mod target;
 mod twin;
 mod unready;
 mod variant;
 mod wire;
+#[cfg(feature = "ws")]
 mod ws;
 
 use std::ffi::OsString;
@@ -53,16 +59,24 @@ use parts::Stage;
 use reports::{REPORTS, ReportFlags, Reports, put};
 use setup::Setup;
 use tail::TailOutcome;
+pub use target::in_order;
 use wire::Wire;
 
 /// If these are the arguments of one of a drill's processes, does its work; the result is its exit code.
 pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let arguments: Vec<_> = arguments.into_iter().take(3).collect();
+    if let Some(code) = fault::stand_in(arguments.clone()) {
+        return Some(code);
+    }
     #[cfg(feature = "redis")]
     if let Some(code) = redis::stand_in(arguments.clone()) {
         return Some(code);
     }
-    ws::stand_in(arguments)
+    #[cfg(feature = "ws")]
+    if let Some(code) = ws::stand_in(arguments) {
+        return Some(code);
+    }
+    None
 }
 
 /// Show on this machine how retries turn a short fault into a long storm, and what prevents it
@@ -95,6 +109,7 @@ pub struct Args {
 /// Whose clients make the calls, if not the drill's own.
 #[derive(Debug, clap::Subcommand)]
 enum Through {
+    #[cfg(feature = "http")]
     /// Hold the drill with the HTTP client becalm-reqwest, as an application has it
     ///
     /// The services, the calls, the six policies and the reports are those of "becalm drill", and so
@@ -103,7 +118,14 @@ enum Through {
     #[command(after_long_help = AFTER_HELP)]
     Http(Box<Flags>),
 
+    #[cfg(feature = "ws")]
     Ws(Box<ws::Args>),
+
+    #[command(long_flag = "target")]
+    Target(Box<target::Args>),
+
+    #[command(long_flag = "listen")]
+    Listen(Box<listen::Args>),
 
     #[cfg(feature = "redis")]
     Redis(Box<redis::Args>),
@@ -173,8 +195,12 @@ it could not be held; 128 + n when signal n ended it.";
 /// Holds the drill.
 pub fn execute(args: Args) -> ExitCode {
     let held = match args.through {
+        #[cfg(feature = "http")]
         Some(Through::Http(flags)) => hold(*flags, Wire::Reqwest),
+        #[cfg(feature = "ws")]
         Some(Through::Ws(args)) => ws::hold(&args),
+        Some(Through::Target(args)) => target::hold(&args),
+        Some(Through::Listen(args)) => listen::hold(&args),
         #[cfg(feature = "redis")]
         Some(Through::Redis(args)) => redis::hold(&args),
         None => hold(args.flags, Wire::Own),

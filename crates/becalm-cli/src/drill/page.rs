@@ -32,6 +32,7 @@ pub fn page(outcome: &Outcome) -> Page {
         outcome.contenders.len(),
         match setup.wire {
             Wire::Own => "",
+            #[cfg(feature = "http")]
             Wire::Reqwest => " of becalm-reqwest",
         },
         plain(calls(outcome)),
@@ -43,14 +44,14 @@ pub fn page(outcome: &Outcome) -> Page {
     ))
     .heading("Who was answered")
     .figure(
-        &picture::goodput(outcome),
+        &picture::goodput(&outcome.contenders, setup),
         "Calls that succeed, by the moment at which they do. A service that is back at work \
              answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
              the legend is seen.",
     )
     .heading("What arrived at each service")
     .figure(
-        &picture::arrivals(outcome),
+        &picture::arrivals(&outcome.contenders, setup),
         "Requests that reach the service in every 10 ms; the line is the mean of 200 ms. Above \
          the dashed line they are more than it can serve.",
     )
@@ -112,7 +113,7 @@ fn with_tail(page: Page, tail: &TailOutcome) -> Page {
 }
 
 /// The words over the table's columns.
-const WORDS: [(&str, &str); 7] = [
+pub const WORDS: [(&str, &str); 7] = [
     (
         "goodput",
         "Calls that succeed, per second: before > during > after the fault.",

@@ -18,14 +18,14 @@ use super::tail::{self, Racer, Tail};
 use super::variant::Variant;
 
 /// How often the display is redrawn, and a signal is looked for.
-const FRAME: Duration = Duration::from_millis(125);
+pub const FRAME: Duration = Duration::from_millis(125);
 
 /// Where the parts run.
 #[derive(Debug)]
 pub struct Stage<'a> {
     runtime: Runtime,
     signal: &'a AtomicUsize,
-    seed: u64,
+    pub seed: u64,
 }
 
 /// What is left of a part that came to its end, and what its load generator did; nothing of one
@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
             }),
             slow: None,
         };
-        let policies = variants.iter().map(|it| (it.name, &it.policy));
+        let policies = variants.iter().map(|it| (&*it.name, &it.policy));
         let replay = Replay::prepare(
             start,
             setup.length(),
@@ -84,6 +84,7 @@ impl<'a> Stage<'a> {
         let played = self.play(replay, arrivals, || {
             let recordings = recordings(&ledgers);
             display.show(&view(setup, &variants, &recordings, start));
+            FRAME
         })?;
         let Some(played) = played else {
             return Ok(None);
@@ -109,7 +110,7 @@ impl<'a> Stage<'a> {
             .map_err(|unready| unready.to_string())?;
         let ledgers = replay.ledgers();
         let arrivals = arrivals::poisson(tail::RATE, tail.length, self.seed);
-        let Some(played) = self.play(replay, arrivals, || {})? else {
+        let Some(played) = self.play(replay, arrivals, || FRAME)? else {
             return Ok(None);
         };
         let racers = variants.into_iter().zip(&ledgers).map(|(variant, ledger)| {
@@ -118,18 +119,33 @@ impl<'a> Stage<'a> {
         Ok(Some((racers.collect(), played)))
     }
 
+    /// What a future comes to; nothing where a signal ends it.
+    pub fn awaited<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        self.runtime.block_on(async {
+            let ended = async {
+                while self.signal.load(Ordering::Relaxed) == 0 {
+                    tokio::time::sleep(FRAME).await;
+                }
+            };
+            tokio::select! {
+                done = future => Some(done),
+                () = ended => None,
+            }
+        })
+    }
+
     /// The moment of the first arrival's zero.
-    fn start(&self) -> Instant {
+    pub fn start(&self) -> Instant {
         let _entered = self.runtime.enter();
         Instant::now() + LEAD
     }
 
-    /// Makes the calls, with a frame every so often.
-    fn play(
+    /// Makes the calls, with a frame every so often: each says when the next one is due at the latest.
+    pub fn play(
         &self,
         replay: Replay,
         arrivals: Vec<Duration>,
-        mut frame: impl FnMut(),
+        mut frame: impl FnMut() -> Duration,
     ) -> Result<Option<Played>, String> {
         let running = self.runtime.spawn(replay.run(arrivals));
         while !running.is_finished() {
@@ -137,8 +153,7 @@ impl<'a> Stage<'a> {
                 running.abort();
                 return Ok(None);
             }
-            frame();
-            std::thread::sleep(FRAME);
+            std::thread::sleep(frame().min(FRAME));
         }
         let played = self.runtime.block_on(running);
         played

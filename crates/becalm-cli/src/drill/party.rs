@@ -1,14 +1,18 @@
 //! What do the clients of one policy do? What an application would, and everything is counted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use becalm::classify::judged;
 use becalm::http::{Exchange, classify_status};
 use becalm::rng::Seed;
-use becalm::{Attempt, Classify, Operation, Policy, Retrier, StopReason, classify::Verdict};
+use becalm::shared::Shared;
+use becalm::{Attempt, Classify, Policy, Retrier, StopReason, classify::Verdict};
 use http::StatusCode;
 
+use super::ask::Ask;
 use super::client::{Broken, Connections};
+#[cfg(feature = "http")]
 use super::http_client::HttpClient;
 use super::ledger::{Count, Ledger};
 use super::server::{self, Service};
@@ -20,11 +24,15 @@ use super::wire::Wire;
 pub struct Party {
     clients: Clients,
     ledger: Arc<Ledger>,
+    /// The service counts for itself what arrives at it.
+    is_counted: bool,
+    calls: AtomicU64,
 }
 
 #[derive(Debug)]
 enum Clients {
     Own(Retrier, Connections),
+    #[cfg(feature = "http")]
     Reqwest(HttpClient),
 }
 
@@ -35,7 +43,7 @@ impl Party {
     ///
     /// The service cannot listen, or the policy is refused.
     pub async fn start(
-        name: &'static str,
+        name: &str,
         policy: Policy,
         service: Service,
         wire: Wire,
@@ -45,10 +53,38 @@ impl Party {
         let address = server::start(service, ledger.clone()).await?;
         let builder = policy.builder().name(name).seed(Seed::fixed(seed));
         let clients = match wire {
-            Wire::Own => Clients::Own(builder.build()?, Connections::to(address)),
+            Wire::Own => Clients::Own(builder.build()?, Connections::to(address, Ask::default())),
+            #[cfg(feature = "http")]
             Wire::Reqwest => Clients::Reqwest(HttpClient::to(address, builder, ledger.clone())?),
         };
-        Ok(Self { clients, ledger })
+        Ok(Self {
+            clients,
+            ledger,
+            is_counted: true,
+            calls: AtomicU64::new(0),
+        })
+    }
+
+    /// Clients of a service that runs already, and tells nothing of itself: what is sent counts as
+    /// arrived, and what it answers with 503 as refused.
+    ///
+    /// # Errors
+    ///
+    /// The policy is refused.
+    pub fn of(
+        connections: Connections,
+        name: &str,
+        policy: Policy,
+        seed: u64,
+        ledger: Arc<Ledger>,
+    ) -> Result<Self, Unready> {
+        let builder = policy.builder().name(name).seed(Seed::fixed(seed));
+        Ok(Self {
+            clients: Clients::Own(builder.build()?, connections),
+            ledger,
+            is_counted: false,
+            calls: AtomicU64::new(0),
+        })
     }
 
     /// Where everything is counted.
@@ -61,6 +97,7 @@ impl Party {
         let began = self.ledger.begins();
         let answered = match &self.clients {
             Clients::Own(retrier, connections) => self.get(retrier, connections).await,
+            #[cfg(feature = "http")]
             Clients::Reqwest(client) => client.call().await,
         };
         match answered {
@@ -70,16 +107,25 @@ impl Party {
     }
 
     async fn get(&self, retrier: &Retrier, connections: &Connections) -> Result<(), StopReason> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let answered = retrier.retry(|attempt| async move {
-            judged(self.attempt(attempt, connections).await, verdict)
+            let number = attempt.number();
+            let answer = self.attempt(attempt, call, connections).await;
+            judged(answer, |answer| verdict(answer, connections.ask(), number))
         });
-        let answered = answered.await;
+        let lists = AsRef::<Shared>::as_ref(retrier).retry_on();
+        let answered = if connections.ask().is_repeated(lists.as_deref()) {
+            answered.await
+        } else {
+            answered.not_idempotent().await
+        };
         answered.map(drop).map_err(|gave_up| gave_up.reason())
     }
 
     async fn attempt(
         &self,
         attempt: Attempt,
+        call: u64,
         connections: &Connections,
     ) -> Result<StatusCode, Broken> {
         self.ledger.add(if attempt.is_hedge() {
@@ -89,19 +135,26 @@ impl Party {
         } else {
             Count::Retry
         });
+        if !self.is_counted {
+            self.ledger.add(Count::Arrived);
+        }
         let _in_flight = self.ledger.fly();
-        let answer = connections.get().await;
-        if matches!(answer, Err(Broken::Connect(_))) {
-            self.ledger.add(Count::Unconnected);
+        let answer = connections.send(call).await;
+        match &answer {
+            Err(Broken::Connect(_)) => self.ledger.add(Count::Unconnected),
+            Ok(status) if !self.is_counted && *status == StatusCode::SERVICE_UNAVAILABLE => {
+                self.ledger.add(Count::Refused);
+            }
+            _ => {}
         }
         answer
     }
 }
 
-/// By the status, as for any idempotent request.
-fn verdict(answer: Result<&StatusCode, &Broken>) -> Verdict {
+/// By the status, as for any request that may be repeated.
+fn verdict(answer: Result<&StatusCode, &Broken>, ask: &Ask, attempt: u32) -> Verdict {
     match answer {
-        Ok(status) => classify_status(*status, Exchange::new(Operation::Idempotent, 1)),
+        Ok(status) => classify_status(*status, Exchange::new(ask.operation(), attempt)),
         Err(broken) => broken.classify().into(),
     }
 }

@@ -17,9 +17,8 @@ use super::variant::{Role, Variant};
 const STRETCH: Duration = Duration::from_millis(200);
 
 /// Goodput under every policy, in one chart.
-pub fn goodput(outcome: &Outcome) -> LineChart {
-    let setup = &outcome.setup;
-    let offered = outcome.contenders.first().map(|contender| {
+pub fn goodput(contenders: &[Contender], setup: &Setup) -> LineChart {
+    let offered = contenders.first().map(|contender| {
         let rates = rates(&contender.recording, Count::Call, setup, STRETCH);
         Series::line("calls", Colour::Muted, rates).dashed()
     });
@@ -28,7 +27,7 @@ pub fn goodput(outcome: &Outcome) -> LineChart {
         setup,
     );
     let chart = offered.into_iter().fold(chart, LineChart::series);
-    let answered = outcome.contenders.iter().map(|contender| {
+    let answered = contenders.iter().map(|contender| {
         let rates = rates(&contender.recording, Count::Succeeded, setup, STRETCH);
         Series::line(&*contender.variant.title, contender.variant.colour, rates)
     });
@@ -38,15 +37,13 @@ pub fn goodput(outcome: &Outcome) -> LineChart {
 }
 
 /// What arrives at each service in every bucket, one chart per policy, all on one scale.
-pub fn arrivals(outcome: &Outcome) -> Grid<LineChart> {
-    let setup = &outcome.setup;
-    let peak = outcome
-        .contenders
-        .iter()
-        .map(|it| it.measured.peak_arrivals);
+pub fn arrivals(contenders: &[Contender], setup: &Setup) -> Grid<LineChart> {
+    let peak = contenders.iter().map(|it| it.measured.peak_arrivals);
     let top = f64::from(peak.max().unwrap_or(0));
-    let capacity = setup.capacity() * BUCKET.as_secs_f64();
-    let charts = outcome.contenders.iter().map(|contender| {
+    let capacity = setup
+        .known_capacity()
+        .map(|capacity| capacity * BUCKET.as_secs_f64());
+    let charts = contenders.iter().map(|contender| {
         let counts = contender.recording.buckets(Count::Arrived);
         let times = (0_u32..).map(|at| BUCKET * at);
         let points = times
@@ -57,11 +54,13 @@ pub fn arrivals(outcome: &Outcome) -> Grid<LineChart> {
         let mean = rates(&contender.recording, Count::Arrived, setup, STRETCH)
             .into_iter()
             .map(|(at, rate)| (at, rate * BUCKET.as_secs_f64()));
-        with_course(LineChart::new(title(variant)), setup)
+        let chart = with_course(LineChart::new(title(variant)), setup)
             .y_label("requests per 10 ms")
             .y_reaches(top)
-            .without_legend()
-            .rule(Rule::new(capacity, format!("capacity {}", plain(capacity))))
+            .without_legend();
+        let rule = |at| Rule::new(at, format!("capacity {}", plain(at)));
+        let chart = capacity.map(rule).into_iter().fold(chart, LineChart::rule);
+        chart
             .series(Series::bars("each 10 ms", variant.colour, points.collect()))
             .series(Series::line(
                 "mean of 200 ms",
@@ -118,15 +117,16 @@ fn with_course(chart: LineChart, setup: &Setup) -> LineChart {
     chart
         .x_label("seconds")
         .x_range(0.0, setup.length().as_secs_f64())
-        .band(Band::new(fault.start, fault.end, "service hangs"))
+        .band(Band::new(fault.start, fault.end, &*setup.fault))
 }
 
 /// The rate over every stretch of the course, at its middle.
 fn rates(recording: &Recording, count: Count, setup: &Setup, stretch: Duration) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     let mut from = Duration::ZERO;
-    while from < setup.length() {
-        let to = (from + stretch).min(setup.length());
+    let length = setup.length().min(recording.length());
+    while from < length {
+        let to = (from + stretch).min(length);
         let rate = per_second(recording.within(count, from..to), to.saturating_sub(from));
         points.push(((from + to).as_secs_f64() / 2.0, rate));
         from = to;
@@ -143,7 +143,12 @@ mod tests {
     #[test]
     fn every_policy_is_in_every_overview_and_the_fault_is_marked() {
         let outcome = outcome();
-        for svg in [goodput(&outcome).to_svg(), arrivals(&outcome).to_svg()] {
+        let (contenders, setup) = (&outcome.contenders, &outcome.setup);
+        let svgs = [
+            goodput(contenders, setup).to_svg(),
+            arrivals(contenders, setup).to_svg(),
+        ];
+        for svg in svgs {
             for contender in &outcome.contenders {
                 let title = contender.variant.title.replace('\'', "&#39;");
                 assert!(svg.contains(&title), "{title}");

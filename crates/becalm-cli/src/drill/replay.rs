@@ -3,6 +3,7 @@
 //! Open loop: a call begins when the recording says so, however the earlier ones end.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use becalm::Policy;
@@ -35,6 +36,28 @@ pub struct Played {
 pub struct Replay {
     start: Instant,
     parties: Vec<Arc<Party>>,
+    end: End,
+}
+
+/// When no more calls begin, from the start: it may be set while they do.
+#[derive(Debug, Clone)]
+pub struct End(Arc<AtomicU64>);
+
+impl End {
+    /// With the last arrival.
+    pub fn open() -> Self {
+        Self(Arc::new(AtomicU64::new(u64::MAX)))
+    }
+
+    /// Calls that are due at this time, or later, do not begin.
+    pub fn set(&self, at: Duration) {
+        let at = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        self.0.store(at, Ordering::Relaxed);
+    }
+
+    fn is_before(&self, at: Duration) -> bool {
+        at.as_nanos() >= u128::from(self.0.load(Ordering::Relaxed))
+    }
 }
 
 impl Replay {
@@ -44,12 +67,12 @@ impl Replay {
     /// # Errors
     ///
     /// A service cannot listen, or a policy is refused.
-    pub async fn prepare(
+    pub async fn prepare<'a>(
         start: Instant,
         length: Duration,
         service: Service,
         wire: Wire,
-        policies: impl Iterator<Item = (&'static str, &Policy)>,
+        policies: impl Iterator<Item = (&'a str, &'a Policy)>,
         seed: u64,
     ) -> Result<Self, Unready> {
         let mut parties = Vec::new();
@@ -60,7 +83,20 @@ impl Replay {
             let party = Party::start(name, policy.clone(), service, wire, seed, ledger).await?;
             parties.push(Arc::new(party));
         }
-        Ok(Self { start, parties })
+        Ok(Self {
+            start,
+            parties,
+            end: End::open(),
+        })
+    }
+
+    /// Clients that are ready, and the end of their calls.
+    pub fn of(start: Instant, party: Party, end: End) -> Self {
+        Self {
+            start,
+            parties: vec![Arc::new(party)],
+            end,
+        }
     }
 
     /// Where the counts of each policy are kept, in the order of the policies.
@@ -75,6 +111,9 @@ impl Replay {
         let mut played = Played::default();
         for at in arrivals {
             sleep_until(self.start + at).await;
+            if self.end.is_before(at) {
+                break;
+            }
             let began = self.start.elapsed();
             played.lateness = played.lateness.max(began.saturating_sub(at));
             played.began.push(began);

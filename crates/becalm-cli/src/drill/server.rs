@@ -173,6 +173,7 @@ async fn work(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, hang: Option<Hang>, ledger:
 
 #[cfg(test)]
 mod tests {
+    use super::super::ask::Ask;
     use super::super::client::Connections;
     use super::*;
 
@@ -226,13 +227,13 @@ mod tests {
     async fn service(service: Service) -> (Arc<Ledger>, Connections) {
         let ledger = Arc::new(Ledger::new(Instant::now(), ms(60_000)));
         let address = start(service, ledger.clone()).await.unwrap();
-        (ledger, Connections::to(address))
+        (ledger, Connections::to(address, Ask::default()))
     }
 
     #[tokio::test]
     async fn a_request_is_served_and_a_full_queue_refuses() {
         let (ledger, connections) = service(USUAL).await;
-        assert_eq!(connections.get().await.unwrap(), StatusCode::OK);
+        assert_eq!(connections.send(0).await.unwrap(), StatusCode::OK);
         assert_eq!(ledger.recording().total(Count::Served), 1);
 
         let (ledger, connections) = service(Service {
@@ -246,11 +247,11 @@ mod tests {
         // One at the worker, one in the queue; both hang.
         for _ in 0..2 {
             let connections = connections.clone();
-            tokio::spawn(async move { connections.get().await });
+            tokio::spawn(async move { connections.send(0).await });
         }
         let refused = tokio::time::timeout(PATIENCE, async {
             loop {
-                if let Ok(Ok(status)) = tokio::time::timeout(ms(500), connections.get()).await {
+                if let Ok(Ok(status)) = tokio::time::timeout(ms(500), connections.send(0)).await {
                     return status;
                 }
             }
@@ -269,7 +270,7 @@ mod tests {
                 ..USUAL
             })
             .await;
-            let client = tokio::spawn(async move { connections.get().await });
+            let client = tokio::spawn(async move { connections.send(0).await });
             until_there_is(&ledger, Count::Arrived).await;
             client.abort();
             let left = client.await;
@@ -309,7 +310,7 @@ mod tests {
         let mut slow = 0;
         for _ in 0..10 {
             let began = Instant::now();
-            connections.get().await.unwrap();
+            connections.send(0).await.unwrap();
             slow += u32::from(began.elapsed() >= ms(100));
         }
         assert!(slow >= 2, "{slow} of 10 take 100 ms");

@@ -1,11 +1,13 @@
 //! What is the drill made of? The service, the load, the fault and their bounds: plain data.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use becalm::Policy;
 use becalm::duration::{Human, parse as duration};
+use becalm_sim::scenario::Service;
 use serde::Serialize;
 
 use super::ledger::BUCKET;
@@ -71,6 +73,10 @@ pub struct Setup {
     /// Through what the calls go: the subcommand says so.
     #[arg(skip)]
     pub wire: Wire,
+
+    /// What the fault does, in two or three words.
+    #[arg(skip = "service hangs")]
+    pub fault: Cow<'static, str>,
 }
 
 const SERVICE: &str = "The service";
@@ -78,9 +84,18 @@ const LOAD: &str = "The load";
 const COURSE: &str = "The course";
 
 impl Setup {
-    /// Requests per second that the service can serve.
+    /// Requests per second that the service can serve; infinite where nobody knows, which
+    /// [`Service::UNLIMITED`] workers say, as in a scenario.
     pub fn capacity(&self) -> f64 {
+        if self.workers == Service::UNLIMITED {
+            return f64::INFINITY;
+        }
         f64::from(self.workers) / self.service_time.as_secs_f64()
+    }
+
+    /// The capacity, if it is known.
+    pub fn known_capacity(&self) -> Option<f64> {
+        Some(self.capacity()).filter(|capacity| capacity.is_finite())
     }
 
     /// From the first arrival to the last.
@@ -291,6 +306,7 @@ pub mod tests {
             after: Duration::from_secs(7),
             tail: Duration::from_secs(5),
             wire: Wire::Own,
+            fault: "service hangs".into(),
         }
     }
 

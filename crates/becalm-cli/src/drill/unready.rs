@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use becalm::policy::InvalidPolicy;
+#[cfg(feature = "http")]
 use becalm_reqwest::BuildError;
 
 /// Why the drill cannot begin.
@@ -15,6 +16,7 @@ pub enum Unready {
     /// A policy is refused.
     Policy(InvalidPolicy),
     /// reqwest cannot build a client.
+    #[cfg(feature = "http")]
     Client(BuildError),
 }
 
@@ -30,6 +32,7 @@ impl From<InvalidPolicy> for Unready {
     }
 }
 
+#[cfg(feature = "http")]
 impl From<BuildError> for Unready {
     fn from(error: BuildError) -> Self {
         Self::Client(error)
@@ -44,6 +47,7 @@ impl fmt::Display for Unready {
                 "cannot listen on a port of 127.0.0.1: {error}; allow this process to open sockets"
             ),
             Self::Policy(invalid) => write!(f, "the policy is refused: {invalid}"),
+            #[cfg(feature = "http")]
             Self::Client(error) => write!(f, "reqwest cannot build its client: {error}"),
         }
     }

@@ -1,6 +1,7 @@
 //! Which policies are set against each other? Plain data: what one is called, how it is drawn,
 //! what it does.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use becalm::duration::Human;
@@ -18,13 +19,15 @@ pub enum Role {
     Bulkhead,
     /// The fault ends, and so does its effect.
     Recovery,
+    /// Nothing: it is asked what happens.
+    Asked,
 }
 
 /// One policy among those compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// The name in the JSON document: stable.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The name for people.
     pub title: String,
     /// What sets it apart, in at most 18 characters.
@@ -57,7 +60,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
     let bulkhead = policy.bulkhead.unwrap_or_else(bulkhead);
     vec![
         Variant {
-            name: "no-backoff",
+            name: "no-backoff".into(),
             title: "no backoff".into(),
             detail: "retries at once".into(),
             description: "retries at once".into(),
@@ -66,7 +69,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             role: Role::Storm,
         },
         Variant {
-            name: "exponential",
+            name: "exponential".into(),
             title: "exponential".into(),
             detail: "no jitter".into(),
             description: format!("{growth}, no jitter"),
@@ -75,7 +78,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             role: Role::Storm,
         },
         Variant {
-            name: "full-jitter",
+            name: "full-jitter".into(),
             title: "full jitter".into(),
             detail: "no budget".into(),
             description: "no budget".into(),
@@ -84,7 +87,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             role: Role::Storm,
         },
         Variant {
-            name: "breaker",
+            name: "breaker".into(),
             title: "breaker".into(),
             detail: "and full jitter".into(),
             description: "full jitter, no budget".into(),
@@ -93,7 +96,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             role: Role::Breaker,
         },
         Variant {
-            name: "bulkhead",
+            name: "bulkhead".into(),
             title: "bulkhead".into(),
             detail: "and full jitter".into(),
             description: "full jitter, no budget".into(),
@@ -102,7 +105,7 @@ pub fn all(policy: &Policy, client_timeout: Duration) -> Vec<Variant> {
             role: Role::Bulkhead,
         },
         Variant {
-            name: "protected",
+            name: "protected".into(),
             title: protected_title(policy),
             detail: budget(&policy.budget),
             description: format!("{} jitter, {}", policy.jitter, budget(&policy.budget)),
@@ -146,7 +149,7 @@ fn protected_title(policy: &Policy) -> String {
 }
 
 /// The budget in words.
-fn budget(budget: &Budget) -> String {
+pub fn budget(budget: &Budget) -> String {
     match budget {
         Budget::None => "no budget".into(),
         Budget::Ratio(ratio) | Budget::FirstTries(ratio) => {
@@ -188,7 +191,9 @@ mod tests {
                     Role::Storm => (false, false, false),
                     Role::Breaker => (false, true, false),
                     Role::Bulkhead => (false, false, true),
-                    Role::Recovery => (true, policy.breaker.is_some(), policy.bulkhead.is_some()),
+                    Role::Recovery | Role::Asked => {
+                        (true, policy.breaker.is_some(), policy.bulkhead.is_some())
+                    }
                 };
                 assert_eq!(has, expected, "{}", variant.name);
             }

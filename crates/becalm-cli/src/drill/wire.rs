@@ -10,6 +10,7 @@ pub enum Wire {
     #[serde(rename = "own")]
     Own,
     /// becalm-reqwest's, as an application has them.
+    #[cfg(feature = "http")]
     #[serde(rename = "becalm-reqwest")]
     Reqwest,
 }
@@ -19,6 +20,7 @@ impl Wire {
     pub fn seen_twice(self) -> u32 {
         match self {
             Self::Own => 0,
+            #[cfg(feature = "http")]
             // An observer counts them. It hears of an end just after the place of the attempt has fallen
             // free, and on the drill's other thread one more may have begun in it.
             Self::Reqwest => 1,

@@ -89,6 +89,12 @@ fn try_execute(args: Args) -> Result<Farewell, RunError> {
     }
     let is_shared = args.budget_file.is_some();
     let mut policy = defaults::policy(&args.policy, is_shared).map_err(RunError::Policy)?;
+    let lists = policy.retry_on.take();
+    if let Some(lists) = lists.filter(|_| !args.quiet) {
+        complain(&format!(
+            "--retry-on says which exits of a command are retried, so this is left out: retry_on {lists}"
+        ));
+    }
     let left_out = protection(&policy);
     if !left_out.is_empty() {
         if !args.quiet {

@@ -3,7 +3,7 @@
 mod beginning;
 mod check;
 mod command;
-mod contender;
+pub mod contender;
 mod decision;
 mod document;
 mod figures;
@@ -14,7 +14,7 @@ mod own;
 mod page;
 mod patience;
 mod picture;
-mod progress;
+pub mod progress;
 mod remedy;
 mod reports;
 mod rows;

@@ -1,8 +1,14 @@
 //! Does `becalm drill` keep its promises as a program? Only what holds on any machine, however
 //! slow: laws, files, exit codes.
 
+#[cfg(target_os = "linux")]
+mod fault;
+#[cfg(target_os = "linux")]
+mod listen;
 #[cfg(all(feature = "redis", target_os = "linux"))]
 mod redis;
+mod target;
+#[cfg(feature = "ws")]
 mod ws;
 
 use std::fs;
@@ -79,6 +85,7 @@ fn the_laws_hold_and_the_document_is_whole() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
 }
 
+#[cfg(feature = "http")]
 #[test]
 fn the_laws_hold_for_the_clients_of_becalm_reqwest() {
     let folder = tempfile::tempdir().unwrap();

@@ -100,6 +100,29 @@ fn p1_json_heeds_the_deadline_and_the_attempt_timeout_as_the_text_does() {
     assert_eq!(starts, ["yes", "maybe", "maybe", "maybe", "no"]);
 }
 
+#[test]
+fn what_is_repeated_is_told_with_its_dangers() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("orders.toml");
+    let lists = "[retry_on]\nmethods = [\"GET\", \"POST\"]\nstatuses = [503, 502]\nfailures = []\n";
+    std::fs::write(&file, lists).expect("a file");
+    let flags = format!("--policy {}", file.display());
+    let text = stdout(&format!("plan {flags}"));
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        ", on methods GET, POST; statuses 502, 503; failures none",
+        "repeats-non-idempotent: a POST whose answer is lost is done twice",
+        "repeats-what-may-be-done: 502 may come after the work was done",
+    ] {
+        assert!(unwrapped.contains(words), "no `{words}` in: {text}");
+    }
+    let policy = plan(&flags)["policy"].to_string();
+    assert!(
+        policy.contains("on methods GET, POST; statuses 502, 503"),
+        "{policy}"
+    );
+}
+
 /// Everything at once, as text and as figures.
 #[test]
 fn protection_is_told_in_the_words_of_its_flags_and_in_figures() {

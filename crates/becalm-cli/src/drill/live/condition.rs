@@ -24,7 +24,7 @@ pub fn condition(
         return (Colour::Muted, "healthy".into());
     }
     if elapsed <= setup.trigger_end() {
-        return (Colour::Orange, "service hangs".into());
+        return (Colour::Orange, setup.fault.to_string());
     }
     let since = seen.saturating_sub(setup.trigger_end());
     let judged = Judged::measured(recording, setup, policy, elapsed);

@@ -13,6 +13,7 @@ use super::setup::Setup;
 use super::variant::Variant;
 use crate::stream::Stream;
 use lines::Lines;
+#[cfg(feature = "ws")]
 pub use paper::Paper;
 use screen::Screen;
 

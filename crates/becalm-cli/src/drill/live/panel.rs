@@ -32,7 +32,8 @@ impl Tops {
             rates.filter(|rate| !rate.is_nan()).fold(0.0, f64::max)
         };
         Self {
-            arrivals: most(Count::Arrived).max(view.setup.capacity() * 1.25),
+            arrivals: most(Count::Arrived)
+                .max(view.setup.known_capacity().unwrap_or(view.setup.load) * 1.25),
             answers: most(Count::Succeeded).max(view.setup.load),
         }
     }

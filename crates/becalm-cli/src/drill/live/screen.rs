@@ -127,7 +127,7 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
     let (colour, words) = if view.elapsed < setup.before {
         (Colour::Green, "all is well".into())
     } else if view.elapsed < setup.trigger_end() {
-        (Colour::Orange, "all services hang".into())
+        (Colour::Orange, setup.fault.to_string())
     } else {
         let since = view.elapsed.min(setup.length());
         let since = since.saturating_sub(setup.trigger_end());
@@ -142,11 +142,12 @@ fn header(view: &View<'_>, width: usize, painter: Painter) -> Vec<String> {
         tenths(setup.length())
     );
     let words = fit(&words, width.saturating_sub(clock.chars().count()));
+    let service = setup.known_capacity().map_or_else(String::new, |capacity| {
+        format!("capacity {}/s, queue {}, ", plain(capacity), setup.queue)
+    });
     let load = format!(
-        "{} first tries/s for each, capacity {}/s, queue {}, client timeout {}",
+        "{} first tries/s for each, {service}client timeout {}",
         plain(setup.load),
-        plain(setup.capacity()),
-        setup.queue,
         Human(setup.client_timeout)
     );
     vec![

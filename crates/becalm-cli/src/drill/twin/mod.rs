@@ -10,9 +10,10 @@ mod record;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use becalm::Policy;
 use becalm_report::{Cell, Table};
 use becalm_sim::record::Recording as Simulated;
-use becalm_sim::scenario::Arrivals;
+use becalm_sim::scenario::{Arrivals, Scenario};
 use becalm_sim::world;
 
 use super::judged::{Judged, scenario};
@@ -42,13 +43,20 @@ pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u6
         let policy = &contender.variant.policy;
         let mut scenario = scenario(setup, policy, began.clone());
         scenario.horizon = scenario.horizon.saturating_add(DRAIN);
-        let run = world::run(&scenario, seed);
-        Twin {
+        Twin::of(&scenario, setup, policy, seed)
+    });
+    twins.collect()
+}
+
+impl Twin {
+    /// One run of this scenario, judged as the drill is.
+    pub fn of(scenario: &Scenario, setup: &Setup, policy: &Policy, seed: u64) -> Self {
+        let run = world::run(scenario, seed);
+        Self {
             judged: Judged::run(&run, setup, policy, setup.length()),
             recording: counted(&run),
         }
-    });
-    twins.collect()
+    }
 }
 
 /// The simulator's counts by the names of the drill. The simulator does not count the attempts that

@@ -1,0 +1,240 @@
+//! `becalm check`: what do other systems' configuration files say about retrying, and is it safe?
+
+mod document;
+mod input;
+mod page;
+mod service;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use becalm_check::layers::{Layers, layers};
+use becalm_check::shown::{github, policy_file, sarif};
+use becalm_check::{As, Checked, Settings, Severity, check};
+
+use crate::output::Output;
+use crate::stream::Stream;
+use crate::usage;
+use input::Input;
+use service::Judged;
+
+/// Check what configuration files of other systems say about retrying
+///
+/// Reads Envoy, Istio, Envoy Gateway, Gateway API, Linkerd, gRPC service configs, Spring Cloud Gateway,
+/// Resilience4j, Microsoft.Extensions.Http.Resilience, ~/.aws/config, nginx and HAProxy; finds out
+/// which file is which; and says what is dangerous in it, at which line, and what helps.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = LONG_HELP)]
+#[expect(clippy::struct_excessive_bools)] // each is a flag
+pub struct Args {
+    /// The files; with --layers the outermost first
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Read a system as of this version, such as envoy@1.40; a file that no system recognises is read
+    /// as one of these
+    #[arg(long = "as", value_name = "SYSTEM", value_parser = As::parse)]
+    versions: Vec<As>,
+
+    /// Multiply the attempts of the files, the outermost first
+    #[arg(long)]
+    layers: bool,
+
+    /// Simulate what each policy does to the service of this scenario (becalm storm), and give the verdict
+    #[arg(long, value_name = "FILE")]
+    service: Option<PathBuf>,
+
+    /// Exit with 1 if anything is found but notes, for a build
+    #[arg(long)]
+    strict: bool,
+
+    /// Write each policy as a file into this directory, with the line that each key comes from
+    #[arg(long, value_name = "DIRECTORY", help_heading = REPORTS)]
+    out: Option<PathBuf>,
+
+    /// Write a report: one HTML file that needs no other
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    report: Option<PathBuf>,
+
+    /// Write the findings as SARIF 2.1.0, which tools of code review read
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
+    sarif: Option<PathBuf>,
+
+    /// Print the findings as annotations of a build on GitHub instead
+    #[arg(long, conflicts_with = "json", help_heading = REPORTS)]
+    github: bool,
+
+    /// Print one JSON document instead (--help shows its shape)
+    #[arg(long, help_heading = REPORTS)]
+    json: bool,
+}
+
+const REPORTS: &str = "Reports";
+
+const LONG_HELP: &str = "\
+Nothing is asked of any server, and nothing is guessed: a value such as ${X} is
+unknown, a file with {{ .Values.x }} is a template (check what \"helm template\"
+prints), and what is configured in code is not seen. Without --service there is
+no verdict, because it depends on the service; \"becalm fit\" makes a scenario of
+its log.
+
+The shape of --json, stable:
+  {\"becalm\":\"0.1.0\",
+   \"findings\":[{\"file\":\"orders.yaml\",\"line\":10,\"column\":5,\"length\":7,
+     \"code\":\"no-budget\",\"severity\":\"warning\",\"sentence\":\"...\",
+     \"remedy\":\"...\"}],
+   \"mappings\":[{\"system\":\"istio\",\"version\":\"1.31\",\"evidence\":\"read\",
+     \"file\":\"orders.yaml\",\"line\":10,\"name\":\"route to orders\",
+     \"names\":[\"orders\"],\"sentence\":\"retry (41 attempts, ...\",
+     \"amplification\":41.0,\"policy\":{\"attempts\":41,...},
+     \"origins\":{\"attempts\":{\"from\":\"line\",\"line\":11,
+       \"how\":\"40 retries and the first try\"},\"base\":{\"from\":\"default\"}},
+     \"not_expressible\":[{\"what\":\"...\",\"why\":\"...\",\"line\":null}],
+     \"verdict\":null}],
+   \"layers\":null}
+severity: error, warning or note. evidence: run (the system was run with such files
+and its attempts counted) or read (in its source). amplification: attempts for each
+first try while all fail, null where nothing bounds it. from: line, default, unknown
+(a placeholder) or not_expressible. With --service, verdict is {\"verdict\":
+\"stable\",\"evidence\":\"...\",\"hidden_capacity\":600.0}; with --layers, layers is
+{\"name\":\"orders\",\"attempts\":20,\"of\":[5,4]}.
+
+Exit codes:
+  0  every file was read
+  1  something was found, and --strict was given
+  2  a file cannot be read, or the command line is refused
+
+Examples:
+  becalm check envoy.yaml
+  becalm check --strict --sarif findings.sarif deploy/*.yaml
+  becalm check --as envoy@1.40 routes.json --out policies
+  becalm check --layers client.json mesh.yaml service.yml
+  becalm check virtual-service.yaml --service orders.toml";
+
+/// What there is to tell.
+struct Told<'a> {
+    inputs: &'a [Input],
+    checked: Checked,
+    layers: Option<Layers>,
+    /// Of each mapping, with `--service`.
+    judged: Option<Vec<Judged>>,
+}
+
+/// `becalm check`
+pub fn execute(args: &Args) -> ExitCode {
+    run(args).unwrap_or_else(|sentence| usage::refuse(&sentence))
+}
+
+fn run(args: &Args) -> Result<ExitCode, String> {
+    let inputs: Vec<Input> = args
+        .files
+        .iter()
+        .map(|it| Input::read(it))
+        .collect::<Result<_, _>>()?;
+    let report = args.report.as_deref().map(Output::open).transpose()?;
+    let findings = args.sarif.as_deref().map(Output::open).transpose()?;
+    let mut settings = Settings::default();
+    settings.versions.clone_from(&args.versions);
+    let files: Vec<_> = inputs.iter().map(Input::file).collect();
+    let checked = check(&files, &settings);
+    let layers = args
+        .layers
+        .then(|| multiplied(&inputs, &checked))
+        .transpose()?;
+    let service = args.service.as_deref();
+    let judged = service
+        .map(|it| service::judge(it, &checked.mappings))
+        .transpose()?;
+    let told = Told {
+        inputs: &inputs,
+        checked,
+        layers,
+        judged,
+    };
+    let stream = if args.json || args.github {
+        Stream::Stderr
+    } else {
+        Stream::Stdout
+    };
+    let printed = usage::print([if args.json {
+        document::document(&told)
+    } else if args.github {
+        github(&told.checked.findings)
+    } else {
+        text::text(&told, stream)
+    }]);
+    if let Some(output) = report {
+        let path = output.write(&page::page(&told, std::env::args().skip(1)).to_html())?;
+        stream.write(&format!("report: {}\n", path.display()));
+    }
+    if let Some(output) = findings {
+        let path = output.write(&sarif(&told.checked.findings))?;
+        stream.write(&format!("findings: {}\n", path.display()));
+    }
+    if let Some(directory) = &args.out {
+        write_policies(directory, &told, stream)?;
+    }
+    Ok(code(&told, args.strict, printed))
+}
+
+fn code(told: &Told<'_>, strict: bool, printed: ExitCode) -> ExitCode {
+    let findings = &told.checked.findings;
+    let unread = [
+        becalm_check::code::CANNOT_READ.name,
+        becalm_check::code::TEMPLATE.name,
+    ];
+    if findings.iter().any(|it| unread.contains(&it.code)) {
+        ExitCode::from(usage::REFUSED)
+    } else if strict && findings.iter().any(|it| it.severity > Severity::Note) {
+        ExitCode::FAILURE
+    } else {
+        printed
+    }
+}
+
+fn multiplied(inputs: &[Input], checked: &Checked) -> Result<Layers, String> {
+    let of_file = |input: &Input| {
+        let mappings = checked.mappings.iter().filter(|it| it.file == input.name());
+        mappings.cloned().collect::<Vec<_>>()
+    };
+    let files: Vec<_> = inputs.iter().map(|it| (it.name(), of_file(it))).collect();
+    layers(&files).map_err(|refusal| format!("--layers: {refusal}"))
+}
+
+/// One file for each policy, by the name of the file that it comes from and its number in there.
+fn write_policies(directory: &Path, told: &Told<'_>, stream: Stream) -> Result<(), String> {
+    let refused = |error: std::io::Error| {
+        format!(
+            "cannot write into {}: {error}; name another directory",
+            directory.display()
+        )
+    };
+    std::fs::create_dir_all(directory).map_err(refused)?;
+    let mut written: Vec<String> = Vec::new();
+    for mapping in &told.checked.mappings {
+        let Some(text) = policy_file(mapping) else {
+            continue;
+        };
+        let stem = Path::new(&mapping.file)
+            .file_stem()
+            .and_then(|it| it.to_str())
+            .unwrap_or("policy");
+        let name = (1..).map(|n| {
+            if n == 1 {
+                format!("{stem}.toml")
+            } else {
+                format!("{stem}-{n}.toml")
+            }
+        });
+        let name = name
+            .into_iter()
+            .find(|name| !written.contains(name))
+            .unwrap_or_default();
+        let path = directory.join(&name);
+        std::fs::write(&path, text).map_err(refused)?;
+        stream.write(&format!("policy: {}\n", path.display()));
+        written.push(name);
+    }
+    Ok(())
+}

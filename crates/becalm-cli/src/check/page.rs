@@ -1,0 +1,100 @@
+//! What does the report say to someone who was not there?
+
+use becalm_check::shown::{policy_file, snippet};
+use becalm_check::{Finding, Severity};
+use becalm_report::{Cell, Colour, Page, Table};
+use becalm_sim::study::Verdict;
+
+use super::Told;
+use super::text::{amplification, colour, judgement, verdict_colour};
+use crate::again;
+
+/// What was found, as a self-contained page.
+pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
+    let findings = &told.checked.findings;
+    let worst = findings.iter().map(|it| it.severity).max();
+    let page = Page::new("What do these files say about retrying?")
+        .conclusion(worst.map_or(Colour::Green, colour), &conclusion(findings))
+        .table(&table(findings));
+    let page = findings
+        .iter()
+        .fold(page.heading("The findings"), |page, it| {
+            finding(page, it, told)
+        });
+    let mappings = told.checked.mappings.iter().enumerate();
+    let page = mappings.fold(page, |page, (at, mapping)| {
+        let title = format!(
+            "{}, line {}: {}",
+            mapping.file, mapping.span.line, mapping.name
+        );
+        let page = page
+            .heading(&title)
+            .paragraph(&mapping.policy.to_string())
+            .paragraph(&amplification(&mapping.policy));
+        let page = match told.judged.as_ref().and_then(|all| all.get(at)) {
+            Some(judged) => {
+                let verdict = judged.verdict.map_or("no verdict", Verdict::as_str);
+                page.badges([(verdict_colour(judged.verdict), verdict, "simulated")])
+                    .paragraph(&judgement(judged))
+            }
+            None => page,
+        };
+        match policy_file(mapping) {
+            Some(file) => page.code(&file),
+            None => page,
+        }
+    });
+    let page = match &told.layers {
+        Some(layers) => {
+            let all = layers
+                .attempts
+                .map_or_else(|| "Without bound".into(), |it| it.to_string());
+            page.heading("The layers")
+                .paragraph(&format!("{all} attempts at the innermost for one request."))
+        }
+        None => page,
+    };
+    page.heading("Run it again").code(&again::line(arguments))
+}
+
+fn conclusion(findings: &[Finding]) -> String {
+    let of = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    match (of(Severity::Error), of(Severity::Warning)) {
+        (0, 0) => "Nothing dangerous was found.".into(),
+        (errors, warnings) => format!("Errors: {errors}. Warnings: {warnings}."),
+    }
+}
+
+fn table(findings: &[Finding]) -> Table {
+    let table = Table::new(["Where", "What", "How bad"]);
+    findings.iter().fold(table, |table, it| {
+        table.row([
+            Cell::new(format!("{}:{}", it.file, it.span.line)),
+            Cell::new(it.code),
+            Cell::new(it.severity.as_str()).colour(colour(it.severity)),
+        ])
+    })
+}
+
+fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
+    let input = told.inputs.iter().find(|it| it.name() == finding.file);
+    let shown = input.and_then(|it| snippet(it.text(), finding.span));
+    let head = format!(
+        "{}:{}: {}: {}",
+        finding.file, finding.span.line, finding.code, finding.sentence
+    );
+    let page = page.paragraph(&head);
+    let page = match shown {
+        Some(shown) => page.code(&format!(
+            "{}\n{}{}",
+            shown.line,
+            " ".repeat(shown.before),
+            "^".repeat(shown.length)
+        )),
+        None => page,
+    };
+    match &*finding.remedy {
+        "" => page,
+        remedy => page.paragraph(remedy),
+    }
+}

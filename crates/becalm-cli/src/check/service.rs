@@ -1,0 +1,53 @@
+//! What does a policy of a file do to a service? Simulated.
+
+use std::path::Path;
+
+use becalm_check::Mapping;
+use becalm_sim::catalogue::Candidate;
+use becalm_sim::scenario::file;
+use becalm_sim::study::{Plan, Verdict};
+use becalm_sim::verdict::{self, Brief, hidden_capacity};
+
+/// The verdict on one mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// `None` where nothing bounds the service.
+    pub verdict: Option<Verdict>,
+    /// On which figures it stands, in a sentence.
+    pub evidence: String,
+    /// First tries per second up to which the service comes back by itself.
+    pub hidden_capacity: Option<f64>,
+}
+
+/// Simulates each policy as that of all clients of a scenario.
+///
+/// # Errors
+///
+/// A sentence that names the scenario's file.
+pub fn judge(path: &Path, mappings: &[Mapping]) -> Result<Vec<Judged>, String> {
+    let refused = |why: &dyn std::fmt::Display| format!("{}: {why} (--service)", path.display());
+    let scenario = file::load(path).map_err(|invalid| refused(&invalid))?;
+    let brief = Brief {
+        name: scenario.name.clone(),
+        question: format!("What happens to {}?", scenario.name),
+        asked: Vec::new(),
+    };
+    let mut plan = Plan::default();
+    plan.is_quick = true;
+    plan.threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let mut judged = Vec::new();
+    for mapping in mappings {
+        let candidate = Candidate::new(&mapping.name, mapping.policy.clone());
+        let under = scenario.under(&mapping.policy);
+        verdict::judgeable(&under).map_err(|why| refused(&why))?;
+        let study = verdict::study(&brief, &[candidate], &plan, |policy| scenario.under(policy));
+        let study = study.map_err(|too_much| refused(&too_much))?;
+        let contender = study.contenders.into_iter().next().unwrap_or_default();
+        judged.push(Judged {
+            verdict: contender.verdict,
+            evidence: contender.evidence,
+            hidden_capacity: hidden_capacity(&under),
+        });
+    }
+    Ok(judged)
+}

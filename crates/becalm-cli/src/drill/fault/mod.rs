@@ -1,0 +1,28 @@
+//! What is broken on purpose at a service that is not becalm's, and how is it whole again on every exit?
+
+pub mod allowed;
+mod faults;
+mod helper;
+mod process;
+mod proxy;
+mod seen;
+mod spec;
+mod stopped;
+mod watchdog;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use faults::{Faults, Place, Plan, Speaks, Upstream};
+pub use seen::{Bucket, Counts, Seen};
+pub use spec::{Fault, Reach};
+
+/// If these are the arguments of one of a fault's processes, does its work; the result is its exit code.
+pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter();
+    match arguments.next()?.to_str()? {
+        proxy::NAME => Some(proxy::execute(arguments.next())),
+        watchdog::NAME => Some(watchdog::execute(arguments.next())),
+        _ => None,
+    }
+}

@@ -1,0 +1,82 @@
+//! Is the target well when nobody else calls? One request after the other asks.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::drill::client::{Connections, Head};
+use crate::drill::fault::allowed::Pinned;
+
+/// Good answers in a row that say that it is.
+const GOOD: u32 = 5;
+
+/// Between the end of one request and the beginning of the next.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What was seen of the target without load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Calm {
+    /// It was well, and this long after the load had ended.
+    Well(Duration),
+    /// It was not, in all this time; with what it answered last.
+    Unwell(Duration, String),
+}
+
+/// Asks until the target has answered well a few times in a row, each time within the `patience`, but
+/// no longer than `most`.
+pub async fn wait(
+    target: &Pinned,
+    connections: &Connections,
+    patience: Duration,
+    most: Duration,
+) -> Calm {
+    let began = Instant::now();
+    let mut good = 0;
+    let mut call = 0;
+    let mut well_since = Duration::ZERO;
+    loop {
+        let answer = timeout(patience, connections.answer(call)).await;
+        call += 1;
+        let at = began.elapsed();
+        let bad = match answer {
+            Ok(Ok(Head { status, .. })) if status.is_success() => None,
+            Ok(Ok(Head {
+                location: Some(location),
+                ..
+            })) => Some(redirected(target, &location)),
+            Ok(Ok(Head { status, .. })) => Some(format!("it answers {status}")),
+            Ok(Err(broken)) => Some(broken.to_string()),
+            Err(_) => Some("it does not answer in time".into()),
+        };
+        match bad {
+            None if good == 0 => (good, well_since) = (1, at),
+            None => good += 1,
+            Some(_) => good = 0,
+        }
+        if good == GOOD {
+            return Calm::Well(well_since);
+        }
+        if let (Some(bad), true) = (bad, at >= most) {
+            return Calm::Unwell(at, bad);
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Redirects are not followed, wherever they lead.
+fn redirected(target: &Pinned, location: &str) -> String {
+    match target.redirect(location) {
+        Ok(()) => format!("it redirects to {location:?}, where a drill does not follow"),
+        Err(refused) => refused.to_string(),
+    }
+}
+
+impl Calm {
+    /// How long after the load the target was well, if it was.
+    pub const fn well_after(&self) -> Option<Duration> {
+        match self {
+            Self::Well(time) => Some(*time),
+            Self::Unwell(..) => None,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What is told of a capacity that was measured?
+
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm_report::format::plain;
+use becalm_report::{Cell, Colour, LineChart, Page, Rule, Series, Table};
+use serde::Serialize;
+
+use super::ladder::{Ended, capacity, plateau};
+use super::rung::Rung;
+use crate::drill::judged::tenths;
+use crate::drill::origin::{Origin, text};
+use crate::drill::setup::milliseconds;
+use crate::drill::target::canary::Calm;
+
+/// What the words over the table mean.
+pub const LEGEND: &str = "clients: each asks again as soon as it is answered; good: with a status from 200 to 299 in \
+                          time";
+
+const SCHEMA: u32 = 1;
+
+/// A climb that is over.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    pub host: String,
+    pub request: String,
+    /// How long a client waits.
+    pub patience: Duration,
+    pub most_rate: f64,
+    pub rungs: Vec<Rung>,
+    pub ended: Ended,
+    /// How the target fared afterwards.
+    pub calm: Calm,
+    pub seed: u64,
+    pub command: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    origin: Origin<'a>,
+    setup: SetupRecord<'a>,
+    capacity_per_s: Option<f64>,
+    at_least: bool,
+    at_once: Option<u32>,
+    ended: &'static str,
+    conclusion: &'a str,
+    well_without_load_after_ms: Option<f64>,
+    rungs: Vec<RungRecord>,
+}
+
+#[derive(Debug, Serialize)]
+struct SetupRecord<'a> {
+    host: &'a str,
+    request: &'a str,
+    client_timeout_ms: f64,
+    max_rate_per_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RungRecord {
+    clients: u32,
+    answers_per_s: f64,
+    good_share: f64,
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
+}
+
+impl Measured {
+    /// Clients from which on more bring no more: about what the target works on at once.
+    fn at_once(&self) -> Option<u32> {
+        plateau(&self.rungs).map(|rung| rung.clients).min()
+    }
+
+    /// What it came to, in sentences.
+    pub fn conclusion(&self) -> String {
+        let mut sentences = Vec::new();
+        if let Calm::Unwell(time, why) = &self.calm {
+            sentences.push(format!(
+                "The target is down: {} after the last call it has not recovered ({why}).",
+                tenths(*time)
+            ));
+        }
+        let Some(capacity) = capacity(&self.rungs) else {
+            sentences.push("The target gave no good answer.".into());
+            return sentences.join(" ");
+        };
+        let clients = self.at_once().unwrap_or(1);
+        let rate = plain(capacity.round());
+        sentences.push(match self.ended {
+            Ended::Level => format!(
+                "The target serves {rate} a second: from {clients} clients on, more of them bring no more answers."
+            ),
+            Ended::Failing => format!(
+                "The target serves {rate} a second at {clients} clients; with more of them answers failed."
+            ),
+            Ended::Rate => format!(
+                "The target serves at least {rate} a second: --max-rate {} ended the climb. Allow more if it may get more.",
+                plain(self.most_rate)
+            ),
+            Ended::Time => {
+                format!("The target serves at least {rate} a second: --max-time ended the climb.")
+            }
+            Ended::Clients => format!(
+                "The target serves at least {rate} a second: {clients} clients at once did not fill it."
+            ),
+        });
+        sentences.join(" ")
+    }
+
+    pub fn table(&self) -> Table {
+        let rows = self.rungs.iter().map(|rung| {
+            let quantile = |share| {
+                let latency = rung.latencies.quantile(share);
+                Cell::new(latency.map_or("-".into(), |it| format!("{:.1}", milliseconds(it))))
+            };
+            [
+                Cell::new(rung.clients.to_string()),
+                Cell::new(plain(rung.rate().round())),
+                Cell::new(format!("{:.0}%", rung.good_share() * 100.0)),
+                quantile(0.5),
+                quantile(0.99),
+            ]
+        });
+        rows.fold(
+            Table::new(["clients", "answers/s", "good", "p50 ms", "p99 ms"]),
+            Table::row,
+        )
+    }
+
+    /// The document as text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence.
+    pub fn document(&self) -> Result<String, String> {
+        let rungs = self.rungs.iter().map(|rung| {
+            let quantile = |share| rung.latencies.quantile(share).map(milliseconds);
+            RungRecord {
+                clients: rung.clients,
+                answers_per_s: rung.rate(),
+                good_share: rung.good_share(),
+                p50_ms: quantile(0.5),
+                p99_ms: quantile(0.99),
+            }
+        });
+        text(&Document {
+            origin: Origin::new(SCHEMA, &self.command, self.seed),
+            setup: SetupRecord {
+                host: &self.host,
+                request: &self.request,
+                client_timeout_ms: milliseconds(self.patience),
+                max_rate_per_s: self.most_rate,
+            },
+            capacity_per_s: capacity(&self.rungs),
+            at_least: self.ended.is_open(),
+            at_once: self.at_once(),
+            ended: self.ended.name(),
+            conclusion: &self.conclusion(),
+            well_without_load_after_ms: self.calm.well_after().map(milliseconds),
+            rungs: rungs.collect(),
+        })
+    }
+
+    /// The climb as a self-contained page.
+    pub fn page(&self) -> Page {
+        let is_measured = capacity(&self.rungs).is_some() && self.calm.well_after().is_some();
+        let colour = if is_measured {
+            Colour::Green
+        } else {
+            Colour::Red
+        };
+        let points = self
+            .rungs
+            .iter()
+            .map(|rung| (f64::from(rung.clients), rung.rate()));
+        let chart = LineChart::new("Good answers per second")
+            .x_label("clients")
+            .series(Series::line("answers", Colour::Blue, points.collect()))
+            .without_legend()
+            .with_size(940.0, 320.0);
+        let rule = |at: f64| Rule::new(at, format!("capacity {}", plain(at.round())));
+        let chart = capacity(&self.rungs)
+            .map(rule)
+            .into_iter()
+            .fold(chart, LineChart::rule);
+        Page::new(format!("What does {} serve?", self.host))
+            .conclusion(colour, &self.conclusion())
+            .paragraph(&format!(
+                "Measured by becalm drill: {} at {}, by clients that ask again as soon as they are answered, each over a \
+                 connection of its own, and wait {} for an answer. More and more of them, until more bring no more.",
+                self.request,
+                self.host,
+                Human(self.patience)
+            ))
+            .figure(&chart, "What more clients bring.")
+            .table(&self.table())
+            .heading("Measure it again")
+            .code(&self.command)
+    }
+}
+
+/// What is told of a rung as soon as it is known.
+pub fn line(rung: &Rung) -> String {
+    format!(
+        "{:>4} clients: {} answers/s\n",
+        rung.clients,
+        plain(rung.rate().round())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn measured(ended: Ended) -> Measured {
+        let second = Duration::from_secs(1);
+        let rungs = [(1, 86), (2, 171), (4, 340), (8, 342), (16, 338)];
+        Measured {
+            host: "<b>:80".into(),
+            request: "GET /".into(),
+            patience: second,
+            most_rate: 500.0,
+            rungs: rungs
+                .map(|(clients, good)| Rung::counted(clients, good, 0, second))
+                .into(),
+            ended,
+            calm: Calm::Well(Duration::from_millis(3)),
+            seed: 7,
+            command: "becalm drill --target http://b --capacity".into(),
+        }
+    }
+
+    #[test]
+    fn a_capacity_is_told_with_how_sure_it_is() {
+        let level = measured(Ended::Level);
+        assert!(
+            level
+                .conclusion()
+                .contains("serves 340 a second: from 4 clients")
+        );
+        let open = measured(Ended::Rate);
+        assert!(
+            open.conclusion().contains("at least 340")
+                && open.conclusion().contains("--max-rate 500")
+        );
+        let document: Value = serde_json::from_str(&level.document().unwrap()).unwrap();
+        assert_eq!(
+            (&document["at_once"], &document["at_least"]),
+            (&4.into(), &false.into())
+        );
+        assert_eq!(document["capacity_per_s"], 340.0);
+        assert_eq!(document["rungs"][2]["answers_per_s"], 340.0);
+        let html = level.page().to_html();
+        assert!(html.contains("&lt;b&gt;:80") && !html.contains("<b>:80"));
+    }
+
+    #[test]
+    fn a_target_that_is_left_down_is_said_first() {
+        let mut down = measured(Ended::Failing);
+        down.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
+        assert!(down.conclusion().starts_with("The target is down"));
+    }
+}

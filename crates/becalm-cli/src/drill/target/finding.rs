@@ -1,0 +1,300 @@
+//! What does the drill of a target show? Decided by the measured figures alone.
+
+use std::fmt::Write as _;
+
+use becalm::Budget;
+use becalm::duration::Human;
+use becalm_report::format::plain;
+use becalm_sim::study::Verdict;
+
+use super::canary::Calm;
+use super::outcome::Outcome;
+use super::round::Round;
+use crate::drill::judged::{back, tenths};
+use crate::drill::judgement::{BACK_WITHIN, Contender, list};
+use crate::drill::statistics::Phase;
+
+/// What it all came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finding {
+    /// It did not come back, though nobody called any more: nothing else matters then.
+    Down,
+    /// It was unwell before anything was broken.
+    Unwell,
+    /// The generator was late: the figures are those of this machine.
+    Void,
+    /// The fault became a storm, or did not end with what caused it.
+    Storm,
+    /// It came back under every policy, but not at once.
+    Back,
+    /// It came back at once, even under a policy whose retries nothing bounds.
+    Harmless,
+}
+
+impl Finding {
+    /// The name in the JSON document: stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Unwell => "unwell",
+            Self::Void => "void",
+            Self::Storm => "storm",
+            Self::Back => "back",
+            Self::Harmless => "harmless",
+        }
+    }
+
+    /// What was found, from the worst on: what hides the rest comes first.
+    pub fn of(outcome: &Outcome) -> Self {
+        let rounds = || outcome.rounds.iter();
+        let judged = || outcome.contenders.iter().map(|it| &it.judged);
+        if matches!(outcome.calms.last(), Some(Calm::Unwell(..))) {
+            Self::Down
+        } else if rounds().any(|it| !it.was_well()) {
+            Self::Unwell
+        } else if rounds().any(Round::is_late) {
+            Self::Void
+        } else if judged().any(|it| it.verdict.is_some()) {
+            Self::Storm
+        } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
+            && outcome.contenders.iter().any(is_unbounded)
+        {
+            Self::Harmless
+        } else {
+            Self::Back
+        }
+    }
+
+    /// Whether the drill says something about the policies.
+    pub const fn is_verdict(self) -> bool {
+        matches!(self, Self::Storm | Self::Back | Self::Harmless)
+    }
+}
+
+/// Whether nothing but its attempts bounds its retries.
+fn is_unbounded(contender: &Contender) -> bool {
+    let policy = &contender.variant.policy;
+    policy.attempts > 1
+        && policy.budget == Budget::None
+        && policy.breaker.is_none()
+        && policy.bulkhead.is_none()
+}
+
+/// What it came to, in sentences made of measured figures; what has to be known first comes first.
+pub fn conclusion(outcome: &Outcome) -> String {
+    let fault = format!("{} of {}", outcome.trouble, Human(outcome.setup.trigger));
+    let mut sentences = Vec::new();
+    if let Some(Calm::Unwell(time, why)) = outcome.calms.last() {
+        sentences.push(format!(
+            "The target is down: {} after the last call it has not recovered, though nobody calls \
+             any more ({why}). Restart it.",
+            tenths(*time)
+        ));
+    }
+    let late = outcome.rounds.iter().filter(|it| it.is_late());
+    let late = late.max_by_key(|it| it.lateness);
+    if let Some(unwell) = outcome.rounds.iter().find(|it| !it.was_well()) {
+        sentences.push(format!(
+            "The drill was ended before anything was broken: {:.0}% of the calls were good, and a \
+             target is well from 95% on. Lower --load, or give --client-timeout more time.",
+            unwell.good * 100.0
+        ));
+    } else if let Some(late) = late {
+        sentences.push(format!(
+            "This run is void: the load generator was late by up to {} ms, and one call in a hundred by {} ms or \
+             more; a tenth of the {} that a client waits is too much. Hold it again when this machine is less busy, or from \
+             another one.",
+            late.lateness.as_millis(),
+            late.usual_lateness.as_millis(),
+            Human(late.patience)
+        ));
+    }
+    let finding = outcome.finding();
+    if finding == Finding::Harmless {
+        sentences.push(format!(
+            "This fault is harmless to you: the target was back at once after {fault} under every \
+             policy, even where nothing bounds the retries."
+        ));
+    }
+    let held = outcome.contenders.iter().zip(&outcome.rounds);
+    for (contender, round) in held.filter(|(_, round)| round.was_well() && !round.is_late()) {
+        sentences.push(said(contender, round, &fault));
+    }
+    sentences.extend(by_retries(outcome));
+    sentences.join(" ")
+}
+
+/// What happened under one policy.
+fn said(contender: &Contender, round: &Round, fault: &str) -> String {
+    let title = &contender.variant.title;
+    let after = &contender.measured.phases[Phase::After as usize];
+    let mut text = match (contender.judged.back_after(), contender.judged.verdict) {
+        (Some(time), _) => format!("Under {title} it was {}", back(time)),
+        (None, Some(Verdict::Overloaded)) => {
+            format!("Under {title} it was overloaded: first tries alone are more than it can serve")
+        }
+        (None, _) => format!(
+            "Under {title} it stayed down: {} after {fault}, {} of {} calls a second were answered",
+            Human(round.setup.after),
+            plain(contender.judged.outcome.tail.goodput().round()),
+            plain(contender.judged.outcome.before.goodput().round()),
+        ),
+    };
+    let worst = contender.measured.worst_amplification().unwrap_or(1.0);
+    let _ = write!(
+        text,
+        ", with at most {worst:.2} attempts per call in any phase"
+    );
+    if contender.judged.verdict.is_some() {
+        let _ = write!(
+            text,
+            " and {:.2} after it",
+            after.amplification().unwrap_or(1.0)
+        );
+    }
+    text + "."
+}
+
+/// That it is the retries: other policies on the same calls, or no load at all, ended it.
+fn by_retries(outcome: &Outcome) -> Option<String> {
+    let of = |is_back: bool| {
+        let contenders = outcome.contenders.iter();
+        contenders.filter(move |it| it.judged.back_after().is_some() == is_back)
+    };
+    if outcome.finding() != Finding::Storm {
+        return None;
+    }
+    let down = list(of(false).map(|it| &*it.variant.title));
+    let mut words = Vec::new();
+    if of(true).next().is_some() {
+        let back = list(of(true).map(|it| &*it.variant.title));
+        words.push(format!("came back under {back} with the same calls"));
+    }
+    let held = outcome.contenders.iter().zip(&outcome.calms);
+    let calm = held.filter(|(it, _)| it.judged.back_after().is_none());
+    let calm = calm.filter_map(|(_, calm)| calm.well_after()).max();
+    if let Some(calm) = calm {
+        words.push(format!("was well {} after the last call", tenths(calm)));
+    }
+    (!words.is_empty()).then(|| {
+        format!(
+            "What kept it down under {down} was the load, and not the fault: it {}.",
+            words.join(", and ")
+        )
+    })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::time::Duration;
+
+    use becalm::Policy;
+
+    use super::*;
+    use crate::drill::fault::Fault;
+    use crate::drill::latencies::Latencies;
+    use crate::drill::ledger::Recording;
+    use crate::drill::setup::tests::usual;
+    use crate::drill::statistics::tests::{protected, stormy};
+    use crate::drill::target::trouble::Trouble;
+    use crate::drill::variant;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// The usual drill of a policy that nothing bounds, and of becalm's own, with these counts.
+    pub fn outcome(without: &Recording, with: &Recording) -> Outcome {
+        let setup = usual();
+        let variants = variant::all(&Policy::default(), setup.client_timeout);
+        let [first, .., last] = &variants[..] else {
+            panic!("six policies")
+        };
+        let held = [(first, without), (last, with)];
+        let round = Round {
+            setup: setup.clone(),
+            began: vec![MS],
+            lateness: 30 * MS,
+            usual_lateness: 2 * MS,
+            good: 0.99,
+            patience: 250 * MS,
+        };
+        Outcome {
+            contenders: held
+                .map(|(variant, recording)| {
+                    let latencies = Latencies::default();
+                    Contender::new(variant.clone(), recording.clone(), &latencies, &setup)
+                })
+                .into(),
+            setup,
+            seed: 7,
+            name: "7f3a".into(),
+            host: "localhost:80".into(),
+            request: "GET /".into(),
+            trouble: Trouble::Fault(Fault::Hold),
+            rounds: vec![round; 2],
+            calms: vec![Calm::Well(400 * MS); 2],
+            twins: Vec::new(),
+            seen: None,
+            command: "becalm drill --target http://localhost".into(),
+        }
+    }
+
+    fn said(outcome: &Outcome, finding: Finding, words: &[&str]) {
+        let conclusion = outcome.conclusion();
+        assert_eq!(outcome.finding(), finding, "{conclusion}");
+        for words in words {
+            assert!(conclusion.contains(words), "{words}: {conclusion}");
+        }
+    }
+
+    #[test]
+    fn a_storm_is_told_with_what_ended_it() {
+        let storm = outcome(&stormy(), &protected());
+        let words = [
+            "Under no backoff it stayed down: 7s after hold of 2s, 2 of 260 calls a second",
+            "Under becalm's default it was back in 0.9 s",
+            "kept it down under no backoff was the load, and not the fault",
+            "well 0.4 s after the last call",
+        ];
+        said(&storm, Finding::Storm, &words);
+        assert!(storm.is_back());
+        assert!(!outcome(&stormy(), &stormy()).is_back());
+    }
+
+    #[test]
+    fn a_fault_is_harmless_only_where_nothing_bounds_the_retries() {
+        let mut harmless = outcome(&protected(), &protected());
+        said(
+            &harmless,
+            Finding::Harmless,
+            &["This fault is harmless to you"],
+        );
+        harmless.contenders.remove(0);
+        said(&harmless, Finding::Back, &["back in 0.9 s"]);
+    }
+
+    #[test]
+    fn what_hides_the_rest_comes_first_and_is_no_verdict() {
+        let mut late = outcome(&stormy(), &protected());
+        late.rounds[1].usual_lateness = 26 * MS;
+        said(
+            &late,
+            Finding::Void,
+            &["void: the load generator was late by up to 30 ms"],
+        );
+        let mut blip = outcome(&stormy(), &protected());
+        blip.rounds[1].lateness = 249 * MS;
+        said(&blip, Finding::Storm, &[]);
+        blip.rounds[1].lateness = 251 * MS;
+        said(&blip, Finding::Void, &[]);
+        late.rounds[0].good = 0.94;
+        said(&late, Finding::Unwell, &["94% of the calls were good"]);
+        late.calms[1] = Calm::Unwell(30_000 * MS, "it answers 503".into());
+        said(
+            &late,
+            Finding::Down,
+            &["The target is down: 30.0 s after the last call"],
+        );
+        assert!(late.conclusion().starts_with("The target is down"));
+        assert!(!late.is_back() && !Finding::Down.is_verdict());
+    }
+}

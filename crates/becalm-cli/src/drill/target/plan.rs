@@ -1,0 +1,338 @@
+//! What is the drill of a target made of, and may it be held so?
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm_sim::scenario::{Scenario, Service, file};
+use http::Method;
+
+use super::flags::{Args, CourseFlags, FaultFlags, LoadFlags};
+use super::load::Load;
+use super::request;
+use super::trouble::Trouble;
+use crate::drill::ask::Ask;
+use crate::drill::fault::allowed::{self, Pinned, Refused};
+use crate::drill::fault::{self, Fault, Faults, Place, Reach, Speaks, Upstream};
+use crate::drill::ledger::BUCKET;
+use crate::drill::setup::Setup;
+use crate::drill::wire::Wire;
+
+/// How much longer than it should a fault may last, if nobody can lift it.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// The most that `--max-rate` may say: what the drill's clients keep up with.
+const FASTEST: u32 = 5_000;
+
+/// The longest that `--max-time` and `--settle` may be.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// Everything that is settled before the first call.
+#[derive(Debug)]
+pub struct Plan {
+    pub target: Pinned,
+    /// What is asked of the target.
+    pub ask: Ask,
+    pub trouble: Trouble,
+    /// Where it is broken; none where only the load grows.
+    pub place: Option<Place>,
+    /// Whether the calls go through the place where it is broken.
+    pub is_in_front: bool,
+    pub load: Load,
+    /// Load and course, and the service if its scenario was given.
+    pub setup: Setup,
+    /// The service in the simulator.
+    pub simulated: Option<Scenario>,
+    /// The most time under one policy.
+    pub most: Duration,
+    /// How long the target may take to be well again without load.
+    pub settle: Duration,
+}
+
+impl Plan {
+    /// Reads what the flags name, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the flag and the remedy.
+    pub fn of(args: &Args, seed: u64) -> Result<Self, String> {
+        let target = target(args)?;
+        let trouble = trouble(&args.fault)?;
+        let (place, is_in_front) = place(args, &target, trouble)?;
+        let simulated = args.simulate.as_deref().map(|path| scenario(path, trouble));
+        let simulated = simulated.transpose()?;
+        let load = load(&args.load, &args.course, trouble, seed)?;
+        let setup = setup(args, trouble, load.rate, simulated.as_ref());
+        Ok(Self {
+            ask: ask(args, &target)?,
+            place,
+            is_in_front,
+            load,
+            setup,
+            simulated,
+            most: args.course.max_time,
+            settle: args.course.settle,
+            target,
+            trouble,
+        })
+    }
+
+    /// Gets the fault ready; nothing is broken yet.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: as [`Faults::start`].
+    pub fn faults(&self, seed: u64) -> Result<Option<Faults>, String> {
+        let place = self.place.clone().zip(self.trouble.fault());
+        let faults = place.map(|(place, fault)| {
+            let at_most = self.setup.trigger + SLACK;
+            Faults::start(&fault::Plan {
+                fault,
+                place,
+                at_most,
+                seed,
+            })
+        });
+        faults.transpose()
+    }
+}
+
+/// Where the URL leads, and that requests can be read there.
+///
+/// # Errors
+///
+/// A sentence that names the remedy.
+pub fn target(args: &Args) -> Result<Pinned, String> {
+    let target = Pinned::url(&args.url, &args.i_own, &allowed::system).map_err(said(&args.url))?;
+    if target.tls {
+        return Err(format!(
+            "{}: the drill's clients speak HTTP without TLS; name the port behind what ends TLS, as \
+             http://HOST:PORT",
+            args.url
+        ));
+    }
+    Ok(target)
+}
+
+/// What is asked of the target.
+///
+/// # Errors
+///
+/// A request file that cannot be used, in a sentence.
+pub fn ask(args: &Args, target: &Pinned) -> Result<Ask, String> {
+    let ask = match &args.request {
+        Some(file) => request::read(file, &target.path)?,
+        None => Ask {
+            method: if args.head { Method::HEAD } else { Method::GET },
+            path: target.path.clone(),
+            ..Ask::default()
+        },
+    };
+    let bracketed = target.host.contains(':');
+    let Pinned { host, port, .. } = target;
+    Ok(ask.host(&if bracketed {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }))
+}
+
+/// The refusal of what was named so.
+fn said(what: &str) -> impl Fn(Refused) -> String {
+    move |refused| format!("{what}: {refused}")
+}
+
+fn trouble(flags: &FaultFlags) -> Result<Trouble, String> {
+    let by_default = match flags.pid {
+        Some(_) => Fault::Stop(Reach::Process),
+        None => Fault::Hold,
+    };
+    let trouble = flags.fault.unwrap_or(Trouble::Fault(by_default));
+    if matches!(trouble, Trouble::Load(_)) && (flags.pid.is_some() || flags.dependency.is_some()) {
+        return Err(format!(
+            "--fault {trouble} breaks nothing; leave out --pid and --dependency"
+        ));
+    }
+    Ok(trouble)
+}
+
+/// Where it is broken, and whether the calls go through there.
+fn place(args: &Args, target: &Pinned, trouble: Trouble) -> Result<(Option<Place>, bool), String> {
+    if trouble.fault().is_none() {
+        return Ok((None, false));
+    }
+    if let Some(id) = args.fault.pid {
+        return Ok((Some(Place::Process(id)), false));
+    }
+    let Some(dependency) = &args.fault.dependency else {
+        let upstream = Upstream {
+            addresses: target.addresses.clone(),
+            speaks: Speaks::Http,
+        };
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        return Ok((Some(Place::Proxy { listen, upstream }), true));
+    };
+    let refused = |sentence: String| format!("--dependency {dependency}: {sentence}");
+    let (listen, address) = dependency.split_once('=').ok_or_else(|| {
+        refused("write where it listens and where it leads, as in :5433=127.0.0.1:5432".into())
+    })?;
+    let listen = allowed::listen(listen, &args.i_own, &allowed::system);
+    let is_http = address.contains("://");
+    let pinned = if is_http {
+        Pinned::url(address, &args.i_own, &allowed::system)
+    } else {
+        Pinned::address(address, &args.i_own, &allowed::system)
+    };
+    let pinned = pinned.map_err(|it| refused(it.to_string()))?;
+    let speaks = if is_http && !pinned.tls {
+        Speaks::Http
+    } else {
+        Speaks::Bytes
+    };
+    let place = Place::Proxy {
+        listen: listen.map_err(|it| refused(it.to_string()))?,
+        upstream: Upstream {
+            addresses: pinned.addresses,
+            speaks,
+        },
+    };
+    Ok((Some(place), false))
+}
+
+/// The service of a scenario, as far as the simulator can do to it what is done here.
+fn scenario(path: &Path, trouble: Trouble) -> Result<Scenario, String> {
+    let refused = |sentence: String| format!("--simulate {}: {sentence}", path.display());
+    let scenario = file::load(path).map_err(|invalid| refused(invalid.to_string()))?;
+    let [service] = &scenario.services[..] else {
+        return Err(refused(
+            "the drill sees one service; give the scenario of that one alone".into(),
+        ));
+    };
+    if trouble.effect(&service.name, "").is_none() {
+        return Err(refused(format!(
+            "the simulator has nothing like {trouble}; take hold, delay:400ms or another fault"
+        )));
+    }
+    Ok(scenario)
+}
+
+fn load(
+    flags: &LoadFlags,
+    course: &CourseFlags,
+    trouble: Trouble,
+    seed: u64,
+) -> Result<Load, String> {
+    check(flags, course)?;
+    let length = course.before + course.trigger + course.after;
+    let load = match (&flags.arrivals, flags.load) {
+        (Some(path), _) => Load::read(path, course.max_time, seed)?,
+        (None, Some(rate)) if rate > 0.0 && rate <= f64::from(FASTEST) => {
+            Load::poisson(rate, course.max_time, seed)
+        }
+        _ => {
+            return Err(format!(
+                "--load must be above 0 and up to {FASTEST} first tries per second"
+            ));
+        }
+    };
+    let named = if flags.arrivals.is_some() {
+        "--arrivals"
+    } else {
+        "--load"
+    };
+    if flags.arrivals.is_some() && !load.reaches(length) {
+        return Err(format!(
+            "--arrivals: the calls end after {}, and the drill takes {}; give a longer file, or \
+             shorten --before, --trigger or --after",
+            Human(load.arrivals.last().copied().unwrap_or_default()),
+            Human(length)
+        ));
+    }
+    let most = f64::from(flags.max_rate);
+    let busiest = match &flags.arrivals {
+        Some(_) => load.most_per_second(),
+        None => load.rate,
+    } * trouble.load();
+    if busiest > most {
+        return Err(format!(
+            "{named}: {busiest:.0} first tries in a second are more than --max-rate {most} allows; if \
+             the target is to get them, say so with a higher one"
+        ));
+    }
+    Ok(match trouble {
+        Trouble::Load(factor) => load.louder(factor, course.before, course.trigger, seed),
+        Trouble::Fault(_) => load,
+    })
+}
+
+/// Whether the flags of load and course can be meant.
+///
+/// # Errors
+///
+/// A sentence that names the flag and the remedy.
+pub fn check(load: &LoadFlags, course: &CourseFlags) -> Result<(), String> {
+    const SECOND: Duration = Duration::from_secs(1);
+    let CourseFlags {
+        before,
+        trigger,
+        after,
+        max_time,
+        settle,
+    } = *course;
+    let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0 && !time.is_zero();
+    let length = before.saturating_add(trigger).saturating_add(after);
+    if !(1..=FASTEST).contains(&load.max_rate) {
+        Err(format!("--max-rate must be from 1 to {FASTEST}"))
+    } else if !(BUCKET..=30 * SECOND).contains(&load.client_timeout) {
+        Err("--client-timeout must be from 10ms to 30s".into())
+    } else if ![before, trigger, after].into_iter().all(whole) {
+        Err("--before, --trigger and --after are counted in steps of 10ms: give each a multiple of \
+             that, and at least one"
+            .into())
+    } else if before < SECOND || after < 3 * SECOND {
+        Err(
+            "--before must be at least 1s, which says what is usual, and --after at least 3s: a \
+             recovery is judged by whole seconds"
+                .into(),
+        )
+    } else if max_time > LONGEST || settle > LONGEST {
+        Err(format!(
+            "--max-time and --settle may be {} at most",
+            Human(LONGEST)
+        ))
+    } else if length > max_time {
+        Err(format!(
+            "the drill would last {} under each policy, and --max-time allows {}; shorten --before, \
+             --trigger or --after, or allow more",
+            Human(length),
+            Human(max_time)
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+fn setup(args: &Args, trouble: Trouble, rate: f64, known: Option<&Scenario>) -> Setup {
+    let service = known.and_then(|it| it.services.first());
+    let capacity = service.map(Service::capacity).filter(|it| it.is_finite());
+    // What the judge looks at is how much they can do together.
+    let workers = service.map(|it| it.workers.saturating_mul(it.instances));
+    let workers = workers.filter(|_| capacity.is_some());
+    let time = workers
+        .zip(capacity)
+        .map(|(workers, all)| f64::from(workers) / all);
+    Setup {
+        workers: workers.unwrap_or(Service::UNLIMITED),
+        service_time: time.map_or(Duration::ZERO, Duration::from_secs_f64),
+        queue: service.and_then(|it| it.queue).unwrap_or(u32::MAX),
+        load: rate,
+        client_timeout: args.load.client_timeout,
+        before: args.course.before,
+        trigger: args.course.trigger,
+        after: args.course.after,
+        tail: Duration::ZERO,
+        wire: Wire::Own,
+        fault: trouble.to_string().into(),
+    }
+}

@@ -1,0 +1,259 @@
+//! How does the target fare under one policy? Calls, a fault, and what comes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::growth::is_growing;
+use super::plan::Plan;
+use crate::drill::client::Connections;
+use crate::drill::fault::Faults;
+use crate::drill::judged::Judged;
+use crate::drill::judgement::Contender;
+use crate::drill::ledger::{Ledger, Recording};
+use crate::drill::live::{Display, View};
+use crate::drill::parts::Stage;
+use crate::drill::party::Party;
+use crate::drill::replay::{DRAIN, End, Replay};
+use crate::drill::setup::Setup;
+use crate::drill::variant::Variant;
+
+/// How much longer it goes on at a time.
+const MORE: Duration = Duration::from_secs(1);
+
+/// So long before its end it is decided whether it goes on: the calls go on without a pause.
+const AHEAD: Duration = Duration::from_millis(300);
+
+/// Below this share of good calls the target is unwell before anything is broken.
+pub const GOOD: f64 = 0.95;
+
+/// What came of one policy.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// Its course, as long as it was.
+    pub setup: Setup,
+    /// When its calls began, from the start.
+    pub began: Vec<Duration>,
+    /// By how much a call, or the fault, was late at worst.
+    pub lateness: Duration,
+    /// By how much 99 of 100 calls were late at most.
+    pub usual_lateness: Duration,
+    /// The share of calls that were good before the fault.
+    pub good: f64,
+    /// How long a client waits for an attempt.
+    pub patience: Duration,
+}
+
+impl Round {
+    /// Whether the target was well before the fault. If not, there was none.
+    pub fn was_well(&self) -> bool {
+        self.good >= GOOD
+    }
+
+    /// Whether the generator was so late that the figures are those of this machine: more than one call
+    /// in a hundred by a tenth of what a client waits, or any by all of it.
+    pub fn is_late(&self) -> bool {
+        self.usual_lateness > self.patience / 10 || self.lateness > self.patience
+    }
+
+    /// Why there is no verdict on it.
+    fn void(&self) -> Option<&'static str> {
+        match (self.was_well(), self.is_late()) {
+            (false, _) => Some("unwell"),
+            (true, true) => Some("void"),
+            (true, false) => None,
+        }
+    }
+}
+
+/// A course that goes on while it is worth it.
+struct Course<'a> {
+    start: Instant,
+    setup: Setup,
+    variant: &'a Variant,
+    ledger: Arc<Ledger>,
+    faults: Option<&'a Faults>,
+    end: End,
+    most: Duration,
+    step: Step,
+    /// By how much the fault was late at worst.
+    lateness: Duration,
+    good: f64,
+    failed: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Before,
+    Fault,
+    After,
+    Over,
+}
+
+/// Holds the drill under one policy; nothing is left of a round that a signal ended, and of the fault
+/// neither.
+///
+/// # Errors
+///
+/// A sentence: the policy is refused, or the fault could not be begun or lifted.
+pub fn hold(
+    stage: &Stage<'_>,
+    plan: &Plan,
+    variant: &Variant,
+    connections: Connections,
+    faults: Option<&Faults>,
+    mut display: Display,
+) -> Result<Option<(Contender, Round)>, String> {
+    let start = stage.start();
+    let ledger = Arc::new(Ledger::new(start, plan.most + DRAIN));
+    let policy = variant.policy.clone();
+    let party = Party::of(
+        connections,
+        &variant.name,
+        policy,
+        stage.seed,
+        ledger.clone(),
+    );
+    let party = party.map_err(|unready| unready.to_string())?;
+    let end = End::open();
+    end.set(plan.setup.length());
+    let replay = Replay::of(start, party, end.clone());
+    let mut course = Course {
+        start,
+        setup: plan.setup.clone(),
+        variant,
+        ledger: ledger.clone(),
+        faults,
+        end,
+        most: plan.most,
+        step: Step::Before,
+        lateness: Duration::ZERO,
+        good: 1.0,
+        failed: None,
+    };
+    let played = stage.play(replay, plan.load.arrivals.clone(), || {
+        let next = course.go_on();
+        let recording = ledger.recording();
+        display.show(&course.view(&[recording]));
+        next
+    });
+    // Whatever happened, before anything else.
+    let lifted = faults.map_or(Ok(()), Faults::lift);
+    let Some(played) = played? else {
+        return Ok(None);
+    };
+    lifted?;
+    if let Some(failed) = course.failed {
+        return Err(failed);
+    }
+    let length = course.setup.length();
+    let recording = ledger.recording().until(length + DRAIN);
+    display.finish(&course.view(std::slice::from_ref(&recording)));
+    let latencies = ledger.latencies();
+    let mut contender = Contender::new(variant.clone(), recording, &latencies, &course.setup);
+    let round = Round {
+        lateness: played.lateness.max(course.lateness),
+        usual_lateness: usual_lateness(&played.began, &plan.load.arrivals),
+        began: played.began,
+        good: course.good,
+        patience: variant
+            .policy
+            .attempt_timeout
+            .unwrap_or(plan.setup.client_timeout),
+        setup: course.setup,
+    };
+    contender.judged.void = round.void();
+    Ok(Some((contender, round)))
+}
+
+/// By how much 99 of 100 calls began later than they were due, at most.
+fn usual_lateness(began: &[Duration], due: &[Duration]) -> Duration {
+    let late = began
+        .iter()
+        .zip(due)
+        .map(|(began, due)| began.saturating_sub(*due));
+    let mut late: Vec<_> = late.collect();
+    late.sort_unstable();
+    let rank = (late.len() * 99).div_ceil(100);
+    late.get(rank.saturating_sub(1))
+        .copied()
+        .unwrap_or_default()
+}
+
+impl Course<'_> {
+    /// Does what is due, and says for how long nothing is.
+    fn go_on(&mut self) -> Duration {
+        let due = self.due();
+        let elapsed = self.start.elapsed();
+        if elapsed < due {
+            return due.saturating_sub(elapsed);
+        }
+        match self.step {
+            Step::Before => self.begin(due),
+            Step::Fault => {
+                self.broken(Faults::lift, due);
+                self.step = Step::After;
+            }
+            Step::After if self.is_worth_more(elapsed) => {
+                self.setup.after += MORE;
+                self.end.set(self.setup.length());
+            }
+            Step::After | Step::Over => self.step = Step::Over,
+        }
+        Duration::ZERO
+    }
+
+    fn due(&self) -> Duration {
+        match self.step {
+            Step::Before => self.setup.before,
+            Step::Fault => self.setup.trigger_end(),
+            Step::After => self.setup.length().saturating_sub(AHEAD),
+            Step::Over => Duration::MAX,
+        }
+    }
+
+    /// Nothing is broken that is not well.
+    fn begin(&mut self, due: Duration) {
+        self.good = self.judged(due).outcome.usual;
+        if self.good < GOOD {
+            self.end.set(Duration::ZERO);
+            self.step = Step::Over;
+            return;
+        }
+        self.broken(Faults::begin, due);
+        self.step = Step::Fault;
+    }
+
+    /// Begins or lifts the fault, which should have been so at this time.
+    fn broken(&mut self, act: impl FnOnce(&Faults) -> Result<(), String>, due: Duration) {
+        let Some(faults) = self.faults else { return };
+        if let Err(failed) = act(faults) {
+            self.failed.get_or_insert(failed);
+            self.end.set(Duration::ZERO);
+        }
+        self.lateness = self.lateness.max(self.start.elapsed().saturating_sub(due));
+    }
+
+    /// Whether the target is still coming back, and there is time for it.
+    fn is_worth_more(&self, elapsed: Duration) -> bool {
+        let recording = self.ledger.recording();
+        self.setup.length() + MORE <= self.most
+            && self.judged(elapsed).back_after().is_none()
+            && is_growing(&recording, &self.setup, elapsed)
+    }
+
+    fn judged(&self, elapsed: Duration) -> Judged {
+        let recording = self.ledger.recording();
+        Judged::measured(&recording, &self.setup, &self.variant.policy, elapsed)
+    }
+
+    fn view<'a>(&'a self, recordings: &'a [Recording]) -> View<'a> {
+        View {
+            setup: &self.setup,
+            variants: std::slice::from_ref(self.variant),
+            recordings,
+            elapsed: self.start.elapsed(),
+        }
+    }
+}

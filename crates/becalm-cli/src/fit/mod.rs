@@ -1,0 +1,45 @@
+//! `becalm fit`: what does an access log say about the service that wrote it?
+
+mod args;
+mod document;
+mod page;
+mod picture;
+mod reading;
+mod text;
+mod values;
+
+use std::process::ExitCode;
+
+use becalm_fit::Knee;
+
+pub use args::Args;
+use reading::Read;
+
+use crate::output::Output;
+use crate::stream::Stream;
+use crate::usage;
+
+/// `becalm fit`
+pub fn execute(args: &Args) -> ExitCode {
+    run(args).unwrap_or_else(|sentence| usage::refuse(&sentence))
+}
+
+fn run(args: &Args) -> Result<ExitCode, String> {
+    let scenario = args.out.as_deref().map(Output::open).transpose()?;
+    let report = args.report.as_deref().map(Output::open).transpose()?;
+    let read = Read::of(args)?;
+    let mut written = Vec::new();
+    if let Some(file) = scenario {
+        written.push(file.write(&read.scenario)?);
+    }
+    if let Some(file) = report {
+        written.push(file.write(&page::page(&read).to_html())?);
+    }
+    let printed = if args.json {
+        usage::print([document::document(&read)?])
+    } else {
+        usage::print([text::text(&read, args, &written, Stream::Stdout)])
+    };
+    let fails = args.strict && read.fits().any(|fitted| fitted.knee != Knee::Seen);
+    Ok(if fails { ExitCode::FAILURE } else { printed })
+}

@@ -1,0 +1,115 @@
+//! What does the report say to someone who was not there?
+//!
+//! No name of a file, an upstream or anything else that the log says.
+
+use becalm_fit::{Fitted, Knee};
+use becalm_report::format::plain;
+use becalm_report::{Cell, Colour, Page, Table};
+
+use super::picture;
+use super::reading::Read;
+use super::text::{asides, windows};
+use super::values::{conclusion, values};
+
+/// The fit as a self-contained page.
+pub fn page(read: &Read) -> Page {
+    let page = Page::new("What the access log says of the service");
+    let page = if read.pools.is_empty() {
+        let page = page.conclusion(tone(&read.whole), &conclusion(&read.whole));
+        one(page.contents(), &read.whole, "")
+    } else {
+        let page = page
+            .conclusion(tone(&read.whole), "Each upstream was fitted apart.")
+            .contents();
+        read.pools.iter().fold(page, |page, (upstream, fitted)| {
+            let page = page.heading(&format!("Pool {upstream}"));
+            let page = page.paragraph(&conclusion(fitted));
+            one(page, fitted, &format!("Pool {upstream}: "))
+        })
+    };
+    let page = if read.pools.is_empty() {
+        page.heading("The scenario")
+            .paragraph("becalm storm reads it. Change what is assumed or asked before you believe its verdict.")
+            .code(&read.scenario)
+    } else {
+        page
+    };
+    page.heading("What was read").table(&files(read)).paragraph(&format!(
+        "Read by becalm {}. What the log says of addresses, paths and ids was counted and nowhere written.",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+fn one(page: Page, fitted: &Fitted, of: &str) -> Page {
+    let warnings = fitted.warnings.iter();
+    let page = warnings.fold(page, |page, it| page.paragraph(&format!("Beware: {it}.")));
+    let page = page
+        .heading(&format!("{of}the values"))
+        .table(&table(fitted));
+    let reasons = values(fitted).into_iter().map(|it| (it.title, it.because));
+    let page = page.definitions(reasons);
+    let page = match picture::curve(fitted) {
+        Some(chart) => page.heading(&format!("{of}time by the number found")).figure(
+            &chart,
+            "While there is a worker for each request its time is the service time. Behind that the requests wait for one \
+             another, and the time rises with their number: the bend is the number of workers.",
+        ),
+        None => page,
+    };
+    let page = match picture::arrivals(fitted) {
+        Some(chart) => page
+            .heading(&format!("{of}arrivals"))
+            .figure(&chart, "Requests, and those of them that repeat no other."),
+        None => page,
+    };
+    if fitted.windows.len() > 1 {
+        page.heading(&format!("{of}windows"))
+            .paragraph("Each stretch of the log, fitted apart: a service that stays the same says the same in each.")
+            .table(&windows(fitted))
+    } else {
+        page
+    }
+}
+
+fn table(fitted: &Fitted) -> Table {
+    let table = Table::new(["", "value", "95 % interval", "known"]);
+    values(fitted).into_iter().fold(table, |table, value| {
+        let colour = match value.how {
+            "measured" => Colour::Ink,
+            "ask" => Colour::Orange,
+            _ => Colour::Muted,
+        };
+        table.row([
+            Cell::new(value.title),
+            Cell::new(value.text),
+            Cell::new(value.interval.unwrap_or_default()),
+            Cell::new(value.how).colour(colour),
+        ])
+    })
+}
+
+fn files(read: &Read) -> Table {
+    #[expect(clippy::cast_precision_loss)] // to be read
+    let count = |count: u64| Cell::new(plain(count as f64));
+    let table = Table::new(["file", "format", "requests", "lines", "besides"]);
+    read.tallies
+        .iter()
+        .zip(1..)
+        .fold(table, |table, (tally, number)| {
+            table.row([
+                Cell::new(number.to_string()),
+                Cell::new(tally.format),
+                count(tally.requests),
+                count(tally.lines),
+                Cell::new(asides(tally).join("; ")),
+            ])
+        })
+}
+
+fn tone(fitted: &Fitted) -> Colour {
+    match fitted.knee {
+        Knee::Seen => Colour::Green,
+        Knee::Open => Colour::Blue,
+        _ => Colour::Orange,
+    }
+}

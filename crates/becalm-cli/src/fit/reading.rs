@@ -1,0 +1,155 @@
+//! How do files become fits?
+
+use std::fs::File;
+use std::io::{self, Read as Input};
+use std::path::Path;
+
+use becalm_fit::log::{Format, Log, Reader, Said, Tally};
+use becalm_fit::{Fit, Fitted, Options, Request};
+
+use super::args::Args;
+use crate::storm::progress::Progress;
+
+/// What was read of all files.
+#[derive(Debug)]
+pub struct Read {
+    pub whole: Fitted,
+    /// Of each upstream apart, by its number.
+    pub pools: Vec<(u32, Fitted)>,
+    pub tallies: Vec<Tally>,
+    /// As TOML.
+    pub scenario: String,
+}
+
+/// Upstreams that are fitted apart: each takes some megabytes.
+const MOST_POOLS: usize = 32;
+/// Requests between two looks at the progress.
+const STRIDE: u64 = 65_536;
+
+impl Read {
+    /// Reads the files that the flags name, as they say.
+    pub fn of(args: &Args) -> Result<Self, String> {
+        let said = match (&args.log_format, args.format) {
+            (Some(text), _) => Said::Format(Format::written(text).map_err(|it| it.to_string())?),
+            (None, Some(kind)) => Said::Kind(kind),
+            (None, None) => Said::Nothing,
+        };
+        let mut bytes = 0;
+        let mut readers = Vec::new();
+        for path in &args.logs {
+            let (name, input) = open(path, &mut bytes)?;
+            readers.push(Reader::open(name, input, &said).map_err(|it| it.to_string())?);
+        }
+        let mut log = Log::new(readers);
+        let number = |pool: &String| pool.parse().unwrap_or_else(|_| log.upstream(pool));
+        let pool = args.pool.as_ref().map(number);
+        let mut fits = Fits::new(args, pool);
+        let progress = Progress::new("reading, MB");
+        let mut until_told = STRIDE;
+        while let Some(request) = log.read().map_err(|it| it.to_string())? {
+            fits.push(request);
+            until_told -= 1;
+            if until_told == 0 {
+                until_told = STRIDE;
+                let read: u64 = log.tallies().map(|it| it.bytes).sum();
+                progress.tell(read >> 20, bytes.max(read) >> 20);
+            }
+        }
+        drop(progress);
+        let tallies: Vec<_> = log.tallies().cloned().collect();
+        if fits.requests == 0 {
+            return Err(match &args.pool {
+                Some(pool) => format!(
+                    "no request of the upstream {pool} is in the log; --split shows those that are"
+                ),
+                None => "no request is in the log".into(),
+            });
+        }
+        let whole = fits.whole.finish();
+        let pools = fits
+            .pools
+            .into_iter()
+            .map(|(upstream, fit)| (upstream, fit.finish()));
+        Ok(Self {
+            scenario: whole.scenario(&args.name),
+            whole,
+            pools: pools.collect(),
+            tallies,
+        })
+    }
+
+    /// The fits that were asked for: of each pool, or of all as one.
+    pub fn fits(&self) -> impl Iterator<Item = &Fitted> {
+        let whole = self.pools.is_empty().then_some(&self.whole);
+        whole.into_iter().chain(self.pools.iter().map(|(_, it)| it))
+    }
+}
+
+/// The fits that requests are taken into.
+struct Fits {
+    whole: Fit,
+    pools: Vec<(u32, Fit)>,
+    options: Options,
+    only: Option<u32>,
+    is_split: bool,
+    requests: u64,
+}
+
+impl Fits {
+    fn new(args: &Args, only: Option<u32>) -> Self {
+        let mut options = Options::default();
+        options.sampled = args.sampled;
+        options.is_one_pool = args.one_pool || only.is_some();
+        Self {
+            whole: Fit::new(options),
+            pools: Vec::new(),
+            options,
+            only,
+            is_split: args.split,
+            requests: 0,
+        }
+    }
+
+    fn push(&mut self, request: Request) {
+        let upstream = request.upstream;
+        if self.only.is_some_and(|only| only != upstream) {
+            return;
+        }
+        self.requests += 1;
+        self.whole.push(request);
+        let is_known = self.pools.iter().any(|(number, _)| *number == upstream);
+        if self.is_split && upstream != 0 && (is_known || self.pools.len() < MOST_POOLS) {
+            self.push_apart(upstream, request);
+        }
+    }
+
+    fn push_apart(&mut self, upstream: u32, request: Request) {
+        let known = self
+            .pools
+            .iter()
+            .position(|(number, _)| *number == upstream);
+        let at = known.unwrap_or_else(|| {
+            let mut options = self.options;
+            options.is_one_pool = true;
+            self.pools.push((upstream, Fit::new(options)));
+            self.pools.len() - 1
+        });
+        self.pools[at].1.push(request);
+    }
+}
+
+/// The input of this path, and its name; how long it is, is added to `bytes`.
+fn open(path: &Path, bytes: &mut u64) -> Result<(String, Box<dyn Input>), String> {
+    if path == Path::new("-") {
+        return Ok(("standard input".into(), Box::new(io::stdin().lock())));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    if let Ok(metadata) = file.metadata() {
+        if metadata.is_dir() {
+            return Err(format!("{name} is a directory; name the logs in it"));
+        }
+        *bytes += metadata.len();
+    }
+    Ok((name, Box::new(file)))
+}

@@ -1,0 +1,264 @@
+//! `becalm check` as a process: what it prints, writes and exits with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../becalm-check/tests/files")
+}
+
+fn becalm(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("the binary starts")
+}
+
+fn check(arguments: &[&str]) -> (i32, String, String) {
+    let output = becalm(&[&["check"], arguments].concat(), &files());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let code = output.status.code().expect("an exit code");
+    (code, text(output.stdout), text(output.stderr))
+}
+
+const ENVOY: &str = "07-envoy-misplaced-budget.yaml";
+const ISTIO: &str = "05-istio-forty.yaml";
+
+#[test]
+fn a_finding_shows_its_line() {
+    let (code, stdout, _) = check(&[ENVOY]);
+    let expected = "\
+error[no-such-field]: envoy 1.40 has no field `retry_budget` in a RetryPolicy, and refuses the file
+  --> 07-envoy-misplaced-budget.yaml:29:21
+   |
+29 |                     retry_budget:
+   |                     ^^^^^^^^^^^^
+   = move it to `circuit_breakers.thresholds` of the cluster, which has it
+";
+    assert!(stdout.contains(expected), "{stdout}");
+    assert!(
+        stdout.contains("(4 attempts, exponential from 500ms x 2"),
+        "{stdout}"
+    );
+    assert!(
+        stdout.ends_with("1 file: 1 error, 5 warnings, 0 notes; 1 policy\n"),
+        "{stdout}"
+    );
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn what_is_strict_fails_and_what_cannot_be_read_exits_with_2() {
+    assert_eq!(check(&["--strict", ENVOY]).0, 1);
+    let (code, _, stderr) = check(&["missing.yaml"]);
+    assert!(
+        code == 2 && stderr.contains("cannot read missing.yaml"),
+        "{stderr}"
+    );
+    assert_eq!(check(&["19-helm-template.yaml"]).0, 2);
+    assert_eq!(check(&["--strict", "19-helm-template.yaml", ENVOY]).0, 2);
+
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in [
+        ("latin-1.yaml", &b"a: \xe9"[..]),
+        ("broken.yaml", b"a: [b"),
+        ("deep.json", &[b'['; 3000]),
+    ] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        let output = becalm(&["check", name], folder.path());
+        assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
+    }
+    fs::write(folder.path().join("other.yaml"), "a: 1\n").unwrap();
+    let output = becalm(&["check", "--strict", "other.yaml"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "of no system: {output:?}");
+}
+
+#[test]
+fn a_program_reads_the_findings_and_the_policies() {
+    let (_, stdout, _) = check(&["--json", ISTIO]);
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    let finding = &document["findings"][0];
+    assert_eq!(finding["code"], "no-budget");
+    assert_eq!(
+        (&finding["line"], &finding["column"], &finding["length"]),
+        (&10.into(), &5.into(), &7.into())
+    );
+    let mapping = &document["mappings"][0];
+    assert_eq!(mapping["system"], "istio");
+    assert_eq!(mapping["policy"]["attempts"], 41);
+    assert_eq!(mapping["amplification"], 41.0);
+    assert_eq!(mapping["origins"]["deadline"]["line"], 14);
+    assert_eq!(mapping["origins"]["base"]["from"], "default");
+    assert_eq!(
+        (&document["layers"], &mapping["verdict"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[test]
+fn code_review_and_a_build_read_them_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let sarif = folder.path().join("findings.sarif");
+    let (_, stdout, _) = check(&["--github", "--sarif", sarif.to_str().unwrap(), ENVOY]);
+    assert!(
+        stdout.lines().any(|line| line.starts_with("::error file=07-envoy-misplaced-budget.yaml,line=29,col=21,title=no-such-field::envoy 1.40 has no field")),
+        "{stdout}"
+    );
+    let written: Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+    assert_eq!(written["version"], "2.1.0");
+    let results = written["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), stdout.lines().count());
+}
+
+#[test]
+fn what_a_file_says_is_escaped_wherever_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [\"\\e[31m<script>x\"]\n  http:\n  \
+                - route: [{destination: {host: \"\\e[31m<script>x\"}}]\n    retries: {attempts: 2, \"\\e]0;x\\a<b>\": 1} # \u{1b}[31m\n";
+    let path = folder.path().join("hostile.yaml");
+    // YAML itself forbids the raw control character, of which the snippet must be safe nevertheless.
+    fs::write(&path, text.replace(" # \u{1b}[31m", "")).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = becalm(
+            &[&["check", "hostile.yaml"], arguments].concat(),
+            folder.path(),
+        );
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for stdout in [run(&[]), run(&["--github"]), run(&["--json"])] {
+        assert!(!stdout.contains(['\u{1b}', '\u{7}']), "{stdout}");
+        assert!(stdout.contains("no-such-field"), "{stdout}");
+    }
+    run(&[
+        "--report", "r.html", "--sarif", "s.sarif", "--out", "policies",
+    ]);
+    let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert!(!page.contains("<script>x") && !page.contains("<b>") && !page.contains('\u{1b}'));
+    for file in ["s.sarif", "policies/hostile.toml"] {
+        let written = fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(!written.contains('\u{1b}'), "{file}: {written}");
+    }
+}
+
+#[test]
+fn written_policies_say_where_each_key_comes_from_and_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("policies");
+    let (code, stdout, _) = check(&[
+        "--out",
+        out.to_str().unwrap(),
+        ENVOY,
+        ISTIO,
+        "18-httproute-retry.yaml",
+    ]);
+    assert_eq!(code, 0, "{stdout}");
+    let envoy = fs::read_to_string(out.join("07-envoy-misplaced-budget.toml")).unwrap();
+    for line in [
+        "attempts = 4 # line 26: 3 retries and the first try",
+        "base = \"500ms\" # line 28",
+        "budget = \"concurrency:0,floor:3\" # default of envoy 1.40",
+        "deadline = \"15s\" # line 23",
+        "[retry_on] # line 25",
+    ] {
+        assert!(envoy.lines().any(|it| it == line), "{line}: {envoy}");
+    }
+    for name in [
+        "05-istio-forty",
+        "07-envoy-misplaced-budget",
+        "18-httproute-retry",
+    ] {
+        let path = out.join(format!("{name}.toml"));
+        let planned = becalm(&["plan", "--policy", path.to_str().unwrap()], folder.path());
+        assert!(planned.status.success(), "{name}: {planned:?}");
+    }
+}
+
+#[test]
+fn layers_multiply_or_are_not_guessed() {
+    let (code, stdout, _) = check(&["--layers", ISTIO, ENVOY, "18-httproute-retry.yaml"]);
+    let told = "layers: 656 attempts at the innermost for one request (41 x 4 x 4)";
+    assert!(code == 0 && stdout.contains(told), "{stdout}");
+    let (code, _, stderr) = check(&["--layers", ISTIO, "19-helm-template.yaml"]);
+    assert!(
+        code == 2 && stderr.contains("has no retries to multiply"),
+        "{stderr}"
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let service = |name: &str| {
+        format!(
+            "---\napiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [{name}]\n  http:\n  - route: [{{destination: {{host: {name}}}}}]\n    retries: {{attempts: 2}}\n    timeout: 1s\n"
+        )
+    };
+    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    write("two.yaml", service("orders") + &service("payments"));
+    write("other.yaml", service("stock"));
+    write("full.yaml", service("payments.shop.svc.cluster.local"));
+    let output = becalm(
+        &["check", "--layers", "full.yaml", "two.yaml"],
+        folder.path(),
+    );
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("9 attempts at the innermost"), "{output:?}");
+    let output = becalm(
+        &["check", "--layers", "other.yaml", "two.yaml"],
+        folder.path(),
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code() == Some(2) && stderr.contains("two.yaml has 2 places that retry"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn only_a_service_gives_a_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "horizon = \"40s\"\n[[service]]\nname = \"orders\"\nworkers = 12\ntime = \"exponential:20ms\"\nqueue = 600\n\
+                    [[population]]\nname = \"clients\"\ntarget = \"orders\"\narrivals = \"poisson:360\"\ntimeout = \"500ms\"\n\
+                    [[trigger]]\nservice = \"orders\"\neffect = \"hang\"\nfrom = \"5s\"\nlength = \"2s\"\n";
+    let path = folder.path().join("orders.toml");
+    fs::write(&path, scenario).unwrap();
+    let (code, stdout, stderr) = check(&["--json", "--service", path.to_str().unwrap(), ISTIO]);
+    assert_eq!(code, 0, "{stderr}");
+    let document: Value = serde_json::from_str(&stdout).unwrap();
+    let verdict = &document["mappings"][0]["verdict"];
+    assert_eq!(verdict["verdict"], "metastable", "{verdict}");
+    let capacity = verdict["hidden_capacity"].as_f64().unwrap();
+    assert!((14.0..15.0).contains(&capacity), "600 / 41: {capacity}");
+    let (code, _, stderr) = check(&["--service", "missing.toml", ISTIO]);
+    assert!(code == 2 && stderr.contains("missing.toml"), "{stderr}");
+}
+
+/// docs/proving.md: its first file storms in the scenario beside it, and what it writes in its place does not.
+#[test]
+fn the_page_about_proving_is_right_about_its_two_files() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = fs::read_to_string(docs.join("proving.md")).unwrap();
+    let yaml: Vec<_> = page.split("```yaml\n").skip(1).collect();
+    let block = |at: usize| yaml[at].split("```").next().unwrap().to_owned();
+    let first = block(0);
+    let better = first.split("      retries:").next().unwrap().to_owned() + &block(1);
+    let directory = tempfile::tempdir().unwrap();
+    let orders = docs.join("orders.toml");
+    for (text, verdict) in [(first, "metastable"), (better, "stable")] {
+        fs::write(directory.path().join("mesh.yaml"), text).unwrap();
+        let arguments = [
+            "check",
+            "--json",
+            "--service",
+            orders.to_str().unwrap(),
+            "mesh.yaml",
+        ];
+        let output = becalm(&arguments, directory.path());
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found = &document["mappings"][0]["verdict"]["verdict"];
+        assert_eq!(found, verdict, "{document}");
+    }
+}

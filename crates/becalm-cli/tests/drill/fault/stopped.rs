@@ -1,0 +1,181 @@
+//! Does a process stand still as long as it is told, and not a moment longer, whoever dies?
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::{Client, Gunicorn, Helper, PATIENCE, duration, until};
+
+/// Processes that wait. Dropped, they and all that they have started end.
+pub struct Waiting(pub Child);
+
+impl Waiting {
+    /// A shell with two children of which one has another.
+    pub fn start() -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "sleep 1000 & (sleep 1000; true) & wait"]);
+        let started = Self(shell.process_group(0).stdin(Stdio::null()).spawn().unwrap());
+        // A shell that has not begun its command yet does not stand still while it waits for that (vfork(2)).
+        let is_sleep = |id: &i32| {
+            fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|it| it.trim() == "sleep")
+        };
+        until("it has three descendants", || {
+            let all = started.all();
+            all.len() == 4 && all.iter().filter(|id| is_sleep(id)).count() == 2
+        });
+        started
+    }
+
+    pub fn id(&self) -> i32 {
+        i32::try_from(self.0.id()).unwrap()
+    }
+
+    /// It and its descendants, which are all of its group.
+    pub fn all(&self) -> Vec<i32> {
+        let ids = fs::read_dir("/proc").unwrap().flatten();
+        let ids = ids.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        ids.filter(|id| stat(*id, 5).is_some_and(|it| it == self.id().to_string()))
+            .collect()
+    }
+
+    pub fn standing(&self) -> usize {
+        self.all().into_iter().filter(|id| stands(*id)).count()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(-self.id()), Signal::SIGKILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// A field of proc(5), counted from 1.
+pub fn stat(id: i32, field: usize) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let behind = text.rsplit(')').next()?;
+    Some(behind.split_ascii_whitespace().nth(field - 3)?.to_string())
+}
+
+pub fn stands(id: i32) -> bool {
+    stat(id, 3).is_some_and(|it| it == "T")
+}
+
+pub fn watchdog(id: i32, reach: &str, at_most: Duration) -> Helper {
+    let started: u64 = stat(id, 22).unwrap().parse().unwrap();
+    started_at(id, started, reach, at_most)
+}
+
+fn started_at(id: i32, started: u64, reach: &str, at_most: Duration) -> Helper {
+    Helper::start(
+        "becalm-drill-watchdog",
+        &json!({"process": {"id": id, "started": started}, "reach": reach, "at_most": duration(at_most)}),
+    )
+}
+
+fn done() -> Value {
+    json!({"Told": "Done"})
+}
+
+#[test]
+fn as_many_stand_still_as_are_within_reach() {
+    for (reach, standing) in [("Process", 1), ("Children", 4), ("Group", 4)] {
+        let waiting = Waiting::start();
+        let mut watchdog = watchdog(waiting.id(), reach, PATIENCE);
+        for _ in 0..2 {
+            assert_eq!(watchdog.ask("Begin"), done());
+            until(format_args!("{standing} stand still"), || {
+                waiting.standing() == standing
+            });
+            assert_eq!(watchdog.ask("Lift"), done());
+            until("none stands still", || waiting.standing() == 0);
+            assert_eq!(watchdog.ask("Lift"), done(), "twice does no harm");
+        }
+    }
+}
+
+#[test]
+fn nobody_stands_still_when_the_drill_or_its_time_is_over_or_the_watchdog_is_told_to_end() {
+    for (end, at_most) in [
+        ("drill", PATIENCE),
+        ("time", Duration::from_millis(300)),
+        ("SIGTERM", PATIENCE),
+        ("SIGINT", PATIENCE),
+    ] {
+        let waiting = Waiting::start();
+        let mut watchdog = watchdog(waiting.id(), "Children", at_most);
+        assert_eq!(watchdog.ask("Begin"), done());
+        let id = Pid::from_raw(i32::try_from(watchdog.child.id()).unwrap());
+        match end {
+            "drill" => watchdog.drill_dies(),
+            "SIGTERM" => kill(id, Signal::SIGTERM).unwrap(),
+            "SIGINT" => kill(id, Signal::SIGINT).unwrap(),
+            _ => {}
+        }
+        until(format_args!("none stands still: {end}"), || {
+            waiting.standing() == 0
+        });
+        if end != "time" {
+            until("the watchdog has ended", || watchdog.ended());
+        }
+    }
+}
+
+#[test]
+fn a_process_that_has_another_ones_id_is_left_alone() {
+    let waiting = Waiting::start();
+    let started: u64 = stat(waiting.id(), 22).unwrap().parse().unwrap();
+    let mut watchdog = started_at(waiting.id(), started - 1, "Children", PATIENCE);
+    let refused = watchdog.ask("Begin")["Refused"].to_string();
+    assert!(refused.contains("has ended"), "{refused}");
+    assert_eq!(waiting.standing(), 0);
+    // Nor is it continued by one that has stopped its predecessor.
+    kill(Pid::from_raw(waiting.id()), Signal::SIGSTOP).unwrap();
+    until("it stands still", || waiting.standing() == 1);
+    assert_eq!(watchdog.ask("Lift"), done());
+    watchdog.drill_dies();
+    until("the watchdog has ended", || watchdog.ended());
+    assert_eq!(waiting.standing(), 1);
+}
+
+#[test]
+fn who_was_stopped_by_somebody_else_is_not_continued() {
+    let waiting = Waiting::start();
+    let child = *waiting.all().iter().max().unwrap();
+    kill(Pid::from_raw(child), Signal::SIGSTOP).unwrap();
+    until("one stands still", || waiting.standing() == 1);
+    let mut watchdog = watchdog(waiting.id(), "Children", PATIENCE);
+    assert_eq!(watchdog.ask("Begin"), done());
+    until("four stand still", || waiting.standing() == 4);
+    assert_eq!(watchdog.ask("Lift"), done());
+    until("one stands still", || waiting.standing() == 1);
+    assert!(stands(child));
+}
+
+#[test]
+fn the_drill_itself_and_who_has_started_it_are_never_stopped() {
+    let own = i32::try_from(std::process::id()).unwrap();
+    let mut watchdog = watchdog(own, "Process", PATIENCE);
+    let refused = watchdog.ask("Begin")["Refused"].to_string();
+    assert!(refused.contains("has started it"), "{refused}");
+}
+
+#[test]
+fn the_workers_of_gunicorn_stand_still_and_serve_again() {
+    let Some(gunicorn) = Gunicorn::start(4, "0.010", None) else {
+        return;
+    };
+    let id = i32::try_from(gunicorn.id()).unwrap();
+    let mut watchdog = watchdog(id, "Children", PATIENCE);
+    assert_eq!(watchdog.ask("Begin"), done());
+    assert!(stands(id));
+    let mut client = Client::to(gunicorn.address());
+    client.get("held");
+    assert_eq!(watchdog.ask("Lift"), done());
+    assert_eq!(client.answer().0, 200);
+}

@@ -1,0 +1,387 @@
+//! Does `becalm drill --target` keep its promises as a program, against services of others? Counts and laws only: no
+//! figure of time.
+
+mod circle;
+mod faults;
+mod front;
+pub mod gunicorn;
+mod server;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::{awaited, drill, number, text, wait};
+use gunicorn::Gunicorn;
+use server::Server;
+
+/// The shortest drill that is judged, of few calls.
+const SHORT: [&str; 10] = [
+    "--before",
+    "1s",
+    "--trigger",
+    "500ms",
+    "--after",
+    "3s",
+    "--load",
+    "40",
+    "--seed",
+    "7",
+];
+
+/// How often a drill may be held again because this machine was too busy for it.
+const TRIES: u32 = 5;
+
+fn target(folder: &Path, url: &str, flags: &[&str]) -> Command {
+    let mut command = drill(folder);
+    command.args(["--target", url, "--quiet"]).args(flags);
+    command
+}
+
+/// The document of a drill that was held.
+fn held(folder: &Path, url: &str, flags: &[&str]) -> Value {
+    let output = target(folder, url, flags).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON and nothing else")
+}
+
+/// The document of a drill that has a verdict, or the last of some that have none.
+fn sharp(folder: &Path, url: &str, flags: &[&str]) -> Value {
+    let mut document = Value::Null;
+    for _ in 0..TRIES {
+        document = held(folder, url, flags);
+        if !["void", "unwell"].contains(&document["finding"].as_str().unwrap()) {
+            break;
+        }
+        eprintln!("held again: {}", document["conclusion"]);
+    }
+    document
+}
+
+#[test]
+fn retries_keep_a_service_of_others_down_and_a_budget_lets_it_come_back() {
+    // At 70 % of what it can serve.
+    let Some(gunicorn) = Gunicorn::start(2, "0.020", None) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [
+        "--load",
+        "60",
+        "--client-timeout",
+        "250ms",
+        "--before",
+        "2s",
+        "--trigger",
+        "2s",
+        "--after",
+        "5s",
+        "--seed",
+        "7",
+    ];
+    let document = sharp(folder.path(), &gunicorn.url, &flags);
+    let [without, with] = [0, 1].map(|index| &document["variants"][index]);
+    assert_eq!(with["calls"], without["calls"], "both get the same calls");
+    assert_eq!(
+        (&without["name"], &without["policy"]["budget"]),
+        (&"budget=none".into(), &"none".into())
+    );
+    assert_eq!(with["name"], "default");
+    if document["finding"] == "void" {
+        eprintln!("not judged: {}", document["conclusion"]);
+        return;
+    }
+    assert_eq!(document["finding"], "storm", "{}", document["conclusion"]);
+    assert_eq!(
+        (&without["verdict"], &with["verdict"]),
+        (&"metastable".into(), &"back".into())
+    );
+    assert!(
+        without["well_without_load_after_ms"].is_number(),
+        "it was well when the load had ended"
+    );
+    let [calls, attempts] = ["calls", "attempts"].map(|name| number(&with[name]));
+    assert!(
+        10 * (attempts - calls) <= calls + 100,
+        "10 % and a burst of 10"
+    );
+    assert!(number(&document["proxy"]["held"]) > 0);
+    let html = fs::read_to_string(folder.path().join("becalm-drill.html")).unwrap();
+    assert!(html.contains("Without load") && html.contains("--seed 7"));
+}
+
+#[test]
+fn what_may_not_or_cannot_be_broken_is_refused_before_a_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = folder.path().join("post.toml");
+    fs::write(&request, "method = \"POST\"\n").unwrap();
+    let request = request.to_str().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    let refused = |url: &str, flags: &[&str], words: &str| {
+        let output = target(folder.path(), url, flags).output().unwrap();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {told}");
+        assert!(told.contains(words), "{flags:?}: {told}");
+        assert_eq!(text(&output.stdout), "", "{flags:?}");
+    };
+    refused("http://192.0.2.7/", &SHORT, "--i-own 192.0.2.7");
+    refused("https://127.0.0.1/", &SHORT, "TLS");
+    refused("127.0.0.1:80", &SHORT, "http://HOST:PORT");
+    for (flags, words) in [
+        (&["--load", "501"][..], "--max-rate"),
+        (&["--load", "400", "--fault", "load:2"], "--max-rate"),
+        (&["--load", "0"], "--load"),
+        (&[], "--load"),
+        (&["--load", "9", "--after", "1s"], "--after"),
+        (&["--load", "9", "--after", "3m"], "--max-time"),
+        (&["--load", "9", "--request", request], "Idempotency-Key"),
+        (&["--load", "9", "--fault", "fire"], "--fault"),
+        (&["--load", "9", "--fault", "stop"], "--pid"),
+        (&["--load", "9", "--dependency", ":1"], "--dependency"),
+        (
+            &["--load", "9", "--dependency", ":1=192.0.2.7:1"],
+            "--i-own",
+        ),
+        (&["--load", "9", "--compare", "ful"], "did you mean"),
+        (&["--load", "9", "--simulate", "no.toml"], "no.toml"),
+        (&["--arrivals", "no.csv"], "no.csv"),
+        (&["--capacity", "--load", "9"], "--capacity"),
+    ] {
+        refused(&server.url, flags, words);
+    }
+    assert!(server.asked().is_empty());
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_target_that_redirects_or_is_unwell_is_asked_for_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (answer, words) in [
+        (
+            "302 Found\r\nLocation: http://192.0.2.7/",
+            "redirects elsewhere",
+        ),
+        ("302 Found\r\nLocation: /login", "redirects to"),
+        ("404 Not Found", "404"),
+    ] {
+        let server = Server::start(move |_| answer.into());
+        for flags in [&["--load", "40"][..], &["--capacity"]] {
+            let output = target(folder.path(), &server.url, flags)
+                .args(["--settle", "1s"])
+                .output()
+                .unwrap();
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{told}");
+            assert!(
+                told.contains(words) && told.contains("before any load"),
+                "{told}"
+            );
+        }
+        assert!(server.asked().len() < 100, "single requests");
+    }
+}
+
+#[test]
+fn a_target_that_fails_under_load_is_not_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    // What asks whether it is well is answered, and of the load every other call is not.
+    let server = Server::start(|number| {
+        let fails = (10..150).contains(&number) && number % 2 == 0;
+        if fails {
+            "500 Internal Server Error"
+        } else {
+            "200 OK"
+        }
+        .into()
+    });
+    let flags = [&SHORT[..], &["--compare", "attempts=1,default", "--strict"]].concat();
+    let output = target(folder.path(), &server.url, &flags)
+        .arg("--json")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["finding"], "unwell", "{}", document["conclusion"]);
+    assert!(
+        document["conclusion"]
+            .as_str()
+            .unwrap()
+            .contains("before anything was broken")
+    );
+    let variants = document["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 1, "it ends there");
+    assert_eq!(variants[0]["verdict"], "unwell");
+    assert!(variants[0]["good_before"].as_f64().unwrap() < 0.95);
+    assert_eq!(document["proxy"]["held"], 0, "the fault never began");
+}
+
+#[test]
+fn requests_are_marked_and_the_attempts_of_a_call_have_one_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = folder.path().join("order.toml");
+    fs::write(
+        &request,
+        "method = \"POST\"\npath = \"/orders\"\nbody = '{\"order\": \"{call}\"}'\n[headers]\nIdempotency-Key = \"{call}\"\n",
+    )
+    .unwrap();
+    // One in thirty fails, and is sent again.
+    let server = Server::start(|number| {
+        if number % 30 == 29 {
+            "503 Busy"
+        } else {
+            "200 OK"
+        }
+        .into()
+    });
+    let flags = [
+        "--fault",
+        "load:2",
+        "--compare",
+        "default",
+        "--request",
+        request.to_str().unwrap(),
+    ];
+    let document = held(folder.path(), &server.url, &[&SHORT[..], &flags].concat());
+    assert_eq!(document["setup"]["request"], "POST /orders");
+    assert_eq!(document["proxy"], Value::Null, "nothing is broken");
+    let asked = server.asked();
+    let mut keys: Vec<_> = asked
+        .iter()
+        .map(|it| it.header("idempotency-key").to_owned())
+        .collect();
+    for it in &asked {
+        assert_eq!(it.line, "POST /orders HTTP/1.1");
+        let key = it.header("idempotency-key");
+        assert_eq!(it.header("x-request-id"), key);
+        assert_eq!(it.body, format!("{{\"order\": \"{key}\"}}"));
+        assert_eq!(it.header("user-agent"), "becalm-drill");
+        assert_eq!(document["drill"], it.header("x-becalm-drill"));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let variant = &document["variants"][0];
+    let [calls, attempts] = ["calls", "attempts"].map(|name| number(&variant[name]));
+    assert!(attempts > calls, "some were sent again");
+    let single = asked.len() as u64 - attempts;
+    assert_eq!(keys.len() as u64, calls + single, "one key for each call");
+    assert!(
+        server
+            .url
+            .ends_with(document["setup"]["host"].as_str().unwrap())
+    );
+}
+
+#[test]
+fn the_simulator_has_the_same_calls_and_the_service_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("orders.toml");
+    fs::write(
+        &scenario,
+        "name = \"orders\"\nhorizon = \"1s\"\n[[service]]\nname = \"orders\"\nworkers = 4\ntime = \"1ms\"\nqueue = 400\n\
+         [[population]]\nname = \"all\"\ntarget = \"orders\"\narrivals = \"poisson:40\"\n",
+    )
+    .unwrap();
+    let path = scenario.to_str().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    let flags = [
+        &SHORT[..6],
+        &[
+            "--arrivals",
+            path,
+            "--simulate",
+            path,
+            "--compare",
+            "default",
+            "--fault",
+            "reset",
+        ],
+    ]
+    .concat();
+    let document = sharp(folder.path(), &server.url, &flags);
+    assert_eq!(document["setup"]["capacity_per_s"], 4_000.0);
+    let variant = &document["variants"][0];
+    assert_eq!(variant["simulated"]["calls"], variant["calls"]);
+}
+
+#[test]
+fn a_capacity_is_measured_within_the_rate_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    let document = held(
+        folder.path(),
+        &server.url,
+        &["--capacity", "--max-rate", "40", "--seed", "7"],
+    );
+    let rungs = document["rungs"].as_array().unwrap();
+    assert!(!rungs.is_empty());
+    for (rung, clients) in rungs.iter().zip([1, 2, 4, 8]) {
+        assert_eq!(rung["clients"], clients);
+        assert!(rung["answers_per_s"].as_f64().unwrap() <= 45.0, "{rung}");
+    }
+    if document["ended"] == "max-rate" {
+        assert_eq!(document["at_least"], true);
+        assert!(
+            document["conclusion"]
+                .as_str()
+                .unwrap()
+                .contains("at least")
+        );
+    }
+}
+
+/// The state of a process: `T` is stopped.
+#[cfg(target_os = "linux")]
+fn state(process: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_drill_lifts_its_fault_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    let mut stopped = Command::new("sleep").arg("600").spawn().unwrap();
+    let id = stopped.id().to_string();
+    let flags = [
+        "--pid",
+        &id,
+        "--before",
+        "1s",
+        "--trigger",
+        "100s",
+        "--after",
+        "3s",
+        "--load",
+        "20",
+    ];
+    let child = target(folder.path(), &server.url, &flags).spawn().unwrap();
+    let is = |wanted: char| {
+        awaited(1, || {
+            state(stopped.id())
+                .filter(|it| *it == wanted)
+                .into_iter()
+                .collect()
+        })
+    };
+    assert_eq!(is('T'), ['T'], "it is stopped");
+    kill(
+        Pid::from_raw(i32::try_from(child.id()).unwrap()),
+        Signal::SIGINT,
+    )
+    .unwrap();
+    let output: Output = wait(child);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(is('S'), ['S'], "it goes on");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    stopped.kill().unwrap();
+    stopped.wait().unwrap();
+}
