@@ -8,6 +8,7 @@ use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
 use crate::system::{As, Form, System};
+use crate::systems::{self, kubernetes};
 use crate::template;
 
 /// A file: its name and what stands in it.
@@ -79,42 +80,85 @@ fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
         ));
         return;
     }
-    if read_by(Form::Text, whole, settings, found) {
-        return;
-    }
-    if file.name.to_ascii_lowercase().ends_with(".toml") {
-        unknown(file, Span::new(1, 1, 0), found);
+    if is_named(file, &[".toml"]) {
+        of_toml(file, whole, settings, found);
         return;
     }
     let read = documents(text);
-    let trees = read.documents;
+    let trees: Vec<_> = read
+        .documents
+        .into_iter()
+        .flat_map(kubernetes::resources)
+        .collect();
+    let of_tree = |tree| Document {
+        tree: Some(tree),
+        beside: &trees,
+        merges: &read.merges,
+        ..whole
+    };
+    // A resource of Kubernetes may hold another system's file as a text, and is not that file.
+    let is_tree = is_named(file, &[".yaml", ".yml", ".json"])
+        || trees
+            .iter()
+            .any(|tree| !recognised(Form::Tree, &of_tree(tree)).is_empty());
+    if !is_tree
+        && read_as(
+            &of_form(Form::Text, &whole, settings),
+            whole,
+            settings,
+            found,
+        )
+    {
+        return;
+    }
     let mut is_known = false;
     for tree in &trees {
-        let document = Document {
-            tree: Some(tree),
-            beside: &trees,
-            merges: &read.merges,
-            ..whole
-        };
-        if read_by(Form::Tree, document, settings, found) {
+        let document = of_tree(tree);
+        let systems = of_form(Form::Tree, &document, settings);
+        if read_as(&systems, document, settings, found) {
             is_known = true;
             keys_that_stand_twice(file, tree, found);
         }
     }
+    if !is_known && is_tree {
+        is_known = read_as(&named(Form::Text, settings), whole, settings, found);
+        if is_known {
+            return;
+        }
+    }
     if let Some(unreadable) = read.unreadable {
-        found.findings.push(Finding::new(
-            file.name,
-            unreadable.span,
-            code::CANNOT_READ,
-            unreadable.sentence,
-            "",
-        ));
+        cannot_read(file, unreadable.span, unreadable.sentence, found);
     } else if !is_known {
         let span = trees
             .first()
             .map_or_else(|| Span::new(1, 1, 0), |it| it.span);
         unknown(file, span, found);
     }
+}
+
+fn is_named(file: File<'_>, ends: &[&str]) -> bool {
+    let name = file.name.to_ascii_lowercase();
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+fn of_toml(file: File<'_>, whole: Document<'_>, settings: &Settings, found: &mut Checked) {
+    if read_as(
+        &of_form(Form::Text, &whole, settings),
+        whole,
+        settings,
+        found,
+    ) {
+        return;
+    }
+    match systems::no_toml(whole.text) {
+        Some((span, sentence)) => cannot_read(file, span, sentence, found),
+        None => unknown(file, Span::new(1, 1, 0), found),
+    }
+}
+
+fn cannot_read(file: File<'_>, span: Span, sentence: String, found: &mut Checked) {
+    let finding = Finding::new(file.name, span, code::CANNOT_READ, sentence, "");
+    found.findings.push(finding);
 }
 
 fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
@@ -139,20 +183,37 @@ fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
     }
 }
 
-/// Whether a system of this form took the document.
-fn read_by(form: Form, document: Document<'_>, settings: &Settings, found: &mut Checked) -> bool {
-    let of_form = || System::all().filter(|it| it.form == form);
-    let mut systems: Vec<_> = of_form().filter(|it| (it.recognises)(&document)).collect();
-    if systems.is_empty() {
-        let named = |it: &&System| {
-            settings
-                .versions
-                .iter()
-                .any(|named| named.system.name == it.name)
-        };
-        systems = of_form().filter(named).collect();
+/// The systems of this form that know the document as theirs; where none does, those that are named with a version.
+fn of_form(form: Form, document: &Document<'_>, settings: &Settings) -> Vec<&'static System> {
+    let recognised = recognised(form, document);
+    if recognised.is_empty() {
+        named(form, settings)
+    } else {
+        recognised
     }
-    for system in &systems {
+}
+
+fn recognised(form: Form, document: &Document<'_>) -> Vec<&'static System> {
+    let of_form = System::all().filter(|it| it.form == form);
+    of_form.filter(|it| (it.recognises)(document)).collect()
+}
+
+fn named(form: Form, settings: &Settings) -> Vec<&'static System> {
+    let names = || settings.versions.iter().map(|it| it.system.name);
+    let of_form = System::all().filter(|it| it.form == form);
+    of_form
+        .filter(|it| names().any(|name| name == it.name))
+        .collect()
+}
+
+/// Reads the document as one of each of these systems; whether there is any.
+fn read_as(
+    systems: &[&'static System],
+    document: Document<'_>,
+    settings: &Settings,
+    found: &mut Checked,
+) -> bool {
+    for system in systems {
         let named = settings
             .versions
             .iter()

@@ -3,8 +3,27 @@
 use becalm::retry_on::Methods;
 
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Value};
 use crate::reading::Reading;
+
+/// The resources of a document: of a list, as `kubectl get` prints it, its items.
+pub fn resources(tree: Node) -> Vec<Node> {
+    let is_list = tree
+        .get("kind")
+        .and_then(Node::text)
+        .is_some_and(|it| it.ends_with("List"));
+    if !is_list || tree.get("items").is_none_or(|it| it.items().is_empty()) {
+        return vec![tree];
+    }
+    let Value::Table(entries) = tree.value else {
+        return Vec::new();
+    };
+    let items = entries.into_iter().rfind(|(key, _)| key.name == "items");
+    match items.map(|(_, node)| node.value) {
+        Some(Value::List(items)) => items,
+        _ => Vec::new(),
+    }
+}
 
 /// Whether a document is a resource of this group, of any version: `networking.istio.io`.
 pub fn is_of(document: &Document<'_>, group: &str) -> bool {
