@@ -1,9 +1,10 @@
 //! What is found in these files?
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use crate::code;
-use crate::document::{Document, Node, Span, documents, in_lines};
+use crate::document::{Document, Node, Span, Unreadable, documents, in_lines};
 use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
@@ -22,6 +23,10 @@ impl<'a> File<'a> {
     /// A file of this name with this text. The name is only told, never opened.
     pub const fn new(name: &'a str, text: &'a str) -> Self {
         Self { name, text }
+    }
+
+    fn lines(&self) -> Cow<'a, str> {
+        in_lines(self.text.strip_prefix('\u{feff}').unwrap_or(self.text))
     }
 }
 
@@ -43,34 +48,84 @@ pub struct Checked {
     pub mappings: Vec<Mapping>,
 }
 
-/// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it.
+/// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
+/// depends on may stand in another.
 pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
+    let texts: Vec<_> = files.iter().map(File::lines).collect();
+    let read: Vec<_> = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| Parsed::of(*file, text))
+        .collect();
+    let together: Vec<_> = files
+        .iter()
+        .zip(&read)
+        .map(|(file, read)| (file.name, &*read.trees))
+        .collect();
     let mut checked = Checked::default();
-    for file in files {
-        let mut found = Checked::default();
-        of_file(*file, settings, &mut found);
-        found.findings.sort_by_key(|it| it.span);
-        let mut told = HashSet::new();
-        found
-            .findings
-            .retain(|it| told.insert((it.span, it.code, it.sentence.clone())));
-        checked.findings.append(&mut found.findings);
-        checked.mappings.append(&mut found.mappings);
+    for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
+        of_file(*file, text, read, &together, settings, &mut checked);
     }
+    let mut place = HashMap::new();
+    for (at, file) in files.iter().enumerate() {
+        place.entry(file.name).or_insert(at);
+    }
+    let mut told = HashSet::new();
+    checked
+        .findings
+        .sort_by_key(|it| (place.get(&*it.file).copied(), it.span));
+    checked
+        .findings
+        .retain(|it| told.insert((it.file.clone(), it.span, it.code, it.sentence.clone())));
     checked
 }
 
-fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
-    let text = file.text.strip_prefix('\u{feff}').unwrap_or(file.text);
-    let text = &*in_lines(text);
+/// A file as trees, if it is one of them.
+#[derive(Default)]
+struct Parsed {
+    template: Option<Span>,
+    trees: Vec<Node>,
+    merges: Vec<Span>,
+    unreadable: Option<Unreadable>,
+}
+
+impl Parsed {
+    fn of(file: File<'_>, text: &str) -> Self {
+        let template = template::first(text);
+        if template.is_some() || is_named(file, &[".toml"]) {
+            return Self {
+                template,
+                ..Self::default()
+            };
+        }
+        let read = documents(text);
+        let trees = read.documents.into_iter();
+        Self {
+            template: None,
+            trees: trees.flat_map(kubernetes::resources).collect(),
+            merges: read.merges,
+            unreadable: read.unreadable,
+        }
+    }
+}
+
+fn of_file(
+    file: File<'_>,
+    text: &str,
+    read: &Parsed,
+    together: &[(&str, &[Node])],
+    settings: &Settings,
+    found: &mut Checked,
+) {
     let whole = Document {
         file: file.name,
         text,
         tree: None,
-        beside: &[],
-        merges: &[],
+        beside: &read.trees,
+        together,
+        merges: &read.merges,
     };
-    if let Some(span) = template::first(text) {
+    if let Some(span) = read.template {
         found.findings.push(Finding::new(
             file.name,
             span,
@@ -84,21 +139,14 @@ fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
         of_toml(file, whole, settings, found);
         return;
     }
-    let read = documents(text);
-    let trees: Vec<_> = read
-        .documents
-        .into_iter()
-        .flat_map(kubernetes::resources)
-        .collect();
     let of_tree = |tree| Document {
         tree: Some(tree),
-        beside: &trees,
-        merges: &read.merges,
         ..whole
     };
     // A resource of Kubernetes may hold another system's file as a text, and is not that file.
     let is_tree = is_named(file, &[".yaml", ".yml", ".json"])
-        || trees
+        || read
+            .trees
             .iter()
             .any(|tree| !recognised(Form::Tree, &of_tree(tree)).is_empty());
     if !is_tree
@@ -112,7 +160,7 @@ fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
         return;
     }
     let mut is_known = false;
-    for tree in &trees {
+    for tree in &read.trees {
         let document = of_tree(tree);
         let systems = of_form(Form::Tree, &document, settings);
         if read_as(&systems, document, settings, found) {
@@ -120,18 +168,14 @@ fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
             keys_that_stand_twice(file, tree, found);
         }
     }
-    if !is_known && is_tree {
-        is_known = read_as(&named(Form::Text, settings), whole, settings, found);
-        if is_known {
-            return;
-        }
+    if !is_known && is_tree && read_as(&named(Form::Text, settings), whole, settings, found) {
+        return;
     }
-    if let Some(unreadable) = read.unreadable {
-        cannot_read(file, unreadable.span, unreadable.sentence, found);
+    if let Some(unreadable) = &read.unreadable {
+        cannot_read(file, unreadable.span, unreadable.sentence.clone(), found);
     } else if !is_known {
-        let span = trees
-            .first()
-            .map_or_else(|| Span::new(1, 1, 0), |it| it.span);
+        let first = read.trees.first();
+        let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
         unknown(file, span, found);
     }
 }

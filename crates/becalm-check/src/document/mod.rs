@@ -7,7 +7,7 @@ mod yaml;
 use std::borrow::Cow;
 
 pub use node::{Key, Node, Span, Value};
-pub(crate) use yaml::documents;
+pub(crate) use yaml::{Unreadable, documents};
 
 /// The longest file that is read, in bytes. The longest generated configurations that are seen in
 /// public have a few megabytes.
@@ -37,6 +37,8 @@ pub struct Document<'a> {
     pub tree: Option<&'a Node>,
     /// The trees of all documents of the file, itself among them.
     pub beside: &'a [Node],
+    /// The trees of all files that are checked together, each with the name of its file.
+    pub together: &'a [(&'a str, &'a [Node])],
     /// Where the file merges mappings by `<<`, which some systems do not read.
     pub merges: &'a [Span],
 }
@@ -50,6 +52,14 @@ impl<'a> Document<'a> {
     /// Whether the text at this path is this one.
     pub fn says(&self, path: &[&str], text: &str) -> bool {
         self.at(path).and_then(Node::text) == Some(text)
+    }
+
+    /// The documents of this file, then those of the others, each with the name of its file.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
+        let (file, beside) = (self.file, self.beside);
+        let own = beside.iter().map(move |tree| (file, tree));
+        let others = self.together.iter().filter(move |(it, _)| *it != file);
+        own.chain(others.flat_map(|(file, trees)| trees.iter().map(move |tree| (*file, tree))))
     }
 
     /// Where it begins.
