@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::code;
-use crate::document::{Document, Node, Span, Unreadable, documents, in_lines};
+use crate::document::{Document, Node, Span, Together, Unreadable, documents, in_lines};
 use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
@@ -57,10 +57,12 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         .zip(&texts)
         .map(|(file, text)| Parsed::of(*file, text))
         .collect();
-    let together: Vec<_> = files
-        .iter()
-        .zip(&read)
-        .map(|(file, read)| (file.name, &*read.trees))
+    let together: Vec<_> = (files.iter().zip(&texts).zip(&read))
+        .map(|((file, text), read)| Together {
+            file: file.name,
+            text,
+            trees: &read.trees,
+        })
         .collect();
     let mut checked = Checked::default();
     for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
@@ -113,7 +115,7 @@ fn of_file(
     file: File<'_>,
     text: &str,
     read: &Parsed,
-    together: &[(&str, &[Node])],
+    together: &[Together<'_>],
     settings: &Settings,
     found: &mut Checked,
 ) {

@@ -37,10 +37,21 @@ pub struct Document<'a> {
     pub tree: Option<&'a Node>,
     /// The trees of all documents of the file, itself among them.
     pub beside: &'a [Node],
-    /// The trees of all files that are checked together, each with the name of its file.
-    pub together: &'a [(&'a str, &'a [Node])],
+    /// All files that are checked together, itself among them.
+    pub together: &'a [Together<'a>],
     /// Where the file merges mappings by `<<`, which some systems do not read.
     pub merges: &'a [Span],
+}
+
+/// A file that is checked together with others.
+#[derive(Debug, Clone, Copy)]
+pub struct Together<'a> {
+    /// Its name, as it was given.
+    pub file: &'a str,
+    /// All of it.
+    pub text: &'a str,
+    /// Its documents, of YAML and JSON.
+    pub trees: &'a [Node],
 }
 
 impl<'a> Document<'a> {
@@ -58,8 +69,8 @@ impl<'a> Document<'a> {
     pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
         let (file, beside) = (self.file, self.beside);
         let own = beside.iter().map(move |tree| (file, tree));
-        let others = self.together.iter().filter(move |(it, _)| *it != file);
-        own.chain(others.flat_map(|(file, trees)| trees.iter().map(move |tree| (*file, tree))))
+        let others = self.together.iter().filter(move |it| it.file != file);
+        own.chain(others.flat_map(|it| it.trees.iter().map(move |tree| (it.file, tree))))
     }
 
     /// Where it begins.
