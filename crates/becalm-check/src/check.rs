@@ -1,13 +1,15 @@
 //! What is found in these files?
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use crate::code;
-use crate::document::{Document, Node, Span, documents, in_lines};
+use crate::document::{Document, Node, Span, Together, Unreadable, documents, in_lines};
 use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
 use crate::system::{As, Form, System};
+use crate::systems::{self, kubernetes};
 use crate::template;
 
 /// A file: its name and what stands in it.
@@ -21,6 +23,10 @@ impl<'a> File<'a> {
     /// A file of this name with this text. The name is only told, never opened.
     pub const fn new(name: &'a str, text: &'a str) -> Self {
         Self { name, text }
+    }
+
+    fn lines(&self) -> Cow<'a, str> {
+        in_lines(self.text.strip_prefix('\u{feff}').unwrap_or(self.text))
     }
 }
 
@@ -42,34 +48,86 @@ pub struct Checked {
     pub mappings: Vec<Mapping>,
 }
 
-/// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it.
+/// Reads files: which systems they are of, what they say about retrying, and what is dangerous in it. What one of them
+/// depends on may stand in another.
 pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
+    let texts: Vec<_> = files.iter().map(File::lines).collect();
+    let read: Vec<_> = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| Parsed::of(*file, text))
+        .collect();
+    let together: Vec<_> = (files.iter().zip(&texts).zip(&read))
+        .map(|((file, text), read)| Together {
+            file: file.name,
+            text,
+            trees: &read.trees,
+        })
+        .collect();
     let mut checked = Checked::default();
-    for file in files {
-        let mut found = Checked::default();
-        of_file(*file, settings, &mut found);
-        found.findings.sort_by_key(|it| it.span);
-        let mut told = HashSet::new();
-        found
-            .findings
-            .retain(|it| told.insert((it.span, it.code, it.sentence.clone())));
-        checked.findings.append(&mut found.findings);
-        checked.mappings.append(&mut found.mappings);
+    for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
+        of_file(*file, text, read, &together, settings, &mut checked);
     }
+    let mut place = HashMap::new();
+    for (at, file) in files.iter().enumerate() {
+        place.entry(file.name).or_insert(at);
+    }
+    let mut told = HashSet::new();
+    checked
+        .findings
+        .sort_by_key(|it| (place.get(&*it.file).copied(), it.span));
+    checked
+        .findings
+        .retain(|it| told.insert((it.file.clone(), it.span, it.code, it.sentence.clone())));
     checked
 }
 
-fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
-    let text = file.text.strip_prefix('\u{feff}').unwrap_or(file.text);
-    let text = &*in_lines(text);
+/// A file as trees, if it is one of them.
+#[derive(Default)]
+struct Parsed {
+    template: Option<Span>,
+    trees: Vec<Node>,
+    merges: Vec<Span>,
+    unreadable: Option<Unreadable>,
+}
+
+impl Parsed {
+    fn of(file: File<'_>, text: &str) -> Self {
+        let template = template::first(text);
+        if template.is_some() || is_named(file, &[".toml"]) {
+            return Self {
+                template,
+                ..Self::default()
+            };
+        }
+        let read = documents(text);
+        let trees = read.documents.into_iter();
+        Self {
+            template: None,
+            trees: trees.flat_map(kubernetes::resources).collect(),
+            merges: read.merges,
+            unreadable: read.unreadable,
+        }
+    }
+}
+
+fn of_file(
+    file: File<'_>,
+    text: &str,
+    read: &Parsed,
+    together: &[Together<'_>],
+    settings: &Settings,
+    found: &mut Checked,
+) {
     let whole = Document {
         file: file.name,
         text,
         tree: None,
-        beside: &[],
-        merges: &[],
+        beside: &read.trees,
+        together,
+        merges: &read.merges,
     };
-    if let Some(span) = template::first(text) {
+    if let Some(span) = read.template {
         found.findings.push(Finding::new(
             file.name,
             span,
@@ -79,42 +137,74 @@ fn of_file(file: File<'_>, settings: &Settings, found: &mut Checked) {
         ));
         return;
     }
-    if read_by(Form::Text, whole, settings, found) {
+    if is_named(file, &[".toml"]) {
+        of_toml(file, whole, settings, found);
         return;
     }
-    if file.name.to_ascii_lowercase().ends_with(".toml") {
-        unknown(file, Span::new(1, 1, 0), found);
+    let of_tree = |tree| Document {
+        tree: Some(tree),
+        ..whole
+    };
+    // A resource of Kubernetes may hold another system's file as a text, and is not that file.
+    let is_tree = is_named(file, &[".yaml", ".yml", ".json"])
+        || read
+            .trees
+            .iter()
+            .any(|tree| !recognised(Form::Tree, &of_tree(tree)).is_empty());
+    if !is_tree
+        && read_as(
+            &of_form(Form::Text, &whole, settings),
+            whole,
+            settings,
+            found,
+        )
+    {
         return;
     }
-    let read = documents(text);
-    let trees = read.documents;
     let mut is_known = false;
-    for tree in &trees {
-        let document = Document {
-            tree: Some(tree),
-            beside: &trees,
-            merges: &read.merges,
-            ..whole
-        };
-        if read_by(Form::Tree, document, settings, found) {
+    for tree in &read.trees {
+        let document = of_tree(tree);
+        let systems = of_form(Form::Tree, &document, settings);
+        if read_as(&systems, document, settings, found) {
             is_known = true;
             keys_that_stand_twice(file, tree, found);
         }
     }
-    if let Some(unreadable) = read.unreadable {
-        found.findings.push(Finding::new(
-            file.name,
-            unreadable.span,
-            code::CANNOT_READ,
-            unreadable.sentence,
-            "",
-        ));
+    if !is_known && is_tree && read_as(&named(Form::Text, settings), whole, settings, found) {
+        return;
+    }
+    if let Some(unreadable) = &read.unreadable {
+        cannot_read(file, unreadable.span, unreadable.sentence.clone(), found);
     } else if !is_known {
-        let span = trees
-            .first()
-            .map_or_else(|| Span::new(1, 1, 0), |it| it.span);
+        let first = read.trees.first();
+        let span = first.map_or_else(|| Span::new(1, 1, 0), |it| it.span);
         unknown(file, span, found);
     }
+}
+
+fn is_named(file: File<'_>, ends: &[&str]) -> bool {
+    let name = file.name.to_ascii_lowercase();
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+fn of_toml(file: File<'_>, whole: Document<'_>, settings: &Settings, found: &mut Checked) {
+    if read_as(
+        &of_form(Form::Text, &whole, settings),
+        whole,
+        settings,
+        found,
+    ) {
+        return;
+    }
+    match systems::no_toml(whole.text) {
+        Some((span, sentence)) => cannot_read(file, span, sentence, found),
+        None => unknown(file, Span::new(1, 1, 0), found),
+    }
+}
+
+fn cannot_read(file: File<'_>, span: Span, sentence: String, found: &mut Checked) {
+    let finding = Finding::new(file.name, span, code::CANNOT_READ, sentence, "");
+    found.findings.push(finding);
 }
 
 fn unknown(file: File<'_>, span: Span, found: &mut Checked) {
@@ -139,20 +229,37 @@ fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
     }
 }
 
-/// Whether a system of this form took the document.
-fn read_by(form: Form, document: Document<'_>, settings: &Settings, found: &mut Checked) -> bool {
-    let of_form = || System::all().filter(|it| it.form == form);
-    let mut systems: Vec<_> = of_form().filter(|it| (it.recognises)(&document)).collect();
-    if systems.is_empty() {
-        let named = |it: &&System| {
-            settings
-                .versions
-                .iter()
-                .any(|named| named.system.name == it.name)
-        };
-        systems = of_form().filter(named).collect();
+/// The systems of this form that know the document as theirs; where none does, those that are named with a version.
+fn of_form(form: Form, document: &Document<'_>, settings: &Settings) -> Vec<&'static System> {
+    let recognised = recognised(form, document);
+    if recognised.is_empty() {
+        named(form, settings)
+    } else {
+        recognised
     }
-    for system in &systems {
+}
+
+fn recognised(form: Form, document: &Document<'_>) -> Vec<&'static System> {
+    let of_form = System::all().filter(|it| it.form == form);
+    of_form.filter(|it| (it.recognises)(document)).collect()
+}
+
+fn named(form: Form, settings: &Settings) -> Vec<&'static System> {
+    let names = || settings.versions.iter().map(|it| it.system.name);
+    let of_form = System::all().filter(|it| it.form == form);
+    of_form
+        .filter(|it| names().any(|name| name == it.name))
+        .collect()
+}
+
+/// Reads the document as one of each of these systems; whether there is any.
+fn read_as(
+    systems: &[&'static System],
+    document: Document<'_>,
+    settings: &Settings,
+    found: &mut Checked,
+) -> bool {
+    for system in systems {
         let named = settings
             .versions
             .iter()

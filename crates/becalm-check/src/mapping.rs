@@ -114,4 +114,29 @@ impl Draft {
             span,
         });
     }
+    /// Names the file of what has changed since, which stands in another than the retries at this place.
+    pub(crate) fn came_from(&mut self, file: &str, at: Span, before: &Self) {
+        for (key, origin) in &mut self.origins {
+            if before
+                .origins
+                .iter()
+                .any(|(it, was)| it == key && was == origin)
+            {
+                continue;
+            }
+            *origin = match &mut *origin {
+                Origin::Line(span) => Origin::Derived(at, format!("line {} of {file}", span.line)),
+                Origin::Derived(span, how) => {
+                    Origin::Derived(at, format!("{how} (line {} of {file})", span.line))
+                }
+                Origin::Unknown(_, text) => Origin::Unknown(at, std::mem::take(text)),
+                other => other.clone(),
+            };
+        }
+        for lost in self.lost.iter_mut().skip(before.lost.len()) {
+            if let Some(span) = lost.span.take() {
+                lost.why = format!("{} (line {} of {file})", lost.why, span.line);
+            }
+        }
+    }
 }

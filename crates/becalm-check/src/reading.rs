@@ -101,6 +101,24 @@ impl<'a> Reading<'a> {
             .push(Finding::new(file, span, code, sentence, remedy));
     }
 
+    /// Reads for a draft, whose retries are configured at this place, what stands in a file. Where that is another one, the
+    /// findings are of it, and the origins name it.
+    pub fn in_file(
+        &mut self,
+        file: &'a str,
+        draft: &mut Draft,
+        at: Span,
+        read: impl FnOnce(&mut Self, &mut Draft),
+    ) {
+        let own = std::mem::replace(&mut self.document.file, file);
+        let before = draft.clone();
+        read(self, draft);
+        self.document.file = own;
+        if file != own {
+            draft.came_from(file, at, &before);
+        }
+    }
+
     /// The system and its version, as they are told: `envoy 1.40`.
     pub fn who(&self) -> String {
         format!("{} {}", self.system.name, self.version)
@@ -128,7 +146,7 @@ impl<'a> Reading<'a> {
         form: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Told<T> {
-        let shown = text.unwrap_or("a list or a mapping");
+        let shown = text.unwrap_or(NO_SCALAR);
         if let Some(value) = text.and_then(|it| parse(it.trim())) {
             return Told::Is(value, span);
         }
@@ -140,12 +158,11 @@ impl<'a> Reading<'a> {
                 "check the file with its values filled in",
             );
         } else {
-            self.find(
-                span,
-                self.misread,
-                format!("`{shown}` is not {form}"),
-                format!("write {form}"),
-            );
+            let sentence = match text {
+                Some(text) => format!("`{text}` is not {form}"),
+                None => format!("{shown} stands where {form} is read"),
+            };
+            self.find(span, self.misread, sentence, format!("write {form}"));
         }
         Told::Unknown(span, shown.to_owned())
     }
@@ -170,6 +187,11 @@ impl<'a> Reading<'a> {
     /// A duration as Go writes it, and Kubernetes' resources: `1m30s`, `1.5s`, `0`.
     pub fn go_duration(&mut self, node: Option<&Node>, form: &str) -> Told<Duration> {
         self.told(node, form, go_duration)
+    }
+
+    /// A duration of the Gateway API (GEP-2257): as Go's, in at most four whole numbers of at most five digits.
+    pub fn gateway_duration(&mut self, node: Option<&Node>, form: &str) -> Told<Duration> {
+        self.told(node, &format!("{form}, in whole numbers"), gateway_duration)
     }
 
     /// A duration as protobuf's JSON writes it: `0.5s`.
@@ -219,10 +241,28 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A duration as Go writes it.
+const NO_SCALAR: &str = "a list or a mapping";
+
+/// A duration as Go's `time.ParseDuration` reads it: without days and without blanks.
 pub fn go_duration(text: &str) -> Option<Duration> {
-    duration::parse(text).ok()
+    let is_go = !text.contains(|c: char| c == 'd' || c.is_whitespace()) && !text.contains("min");
+    is_go.then(|| duration::parse(text).ok())?
 }
+
+/// A duration of the Gateway API: `^([0-9]{1,5}(h|m|s|ms)){1,4}$`.
+fn gateway_duration(text: &str) -> Option<Duration> {
+    let digits = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|it| !it.is_empty());
+    let is_short = digits.clone().count() <= 4 && digits.clone().all(|it| it.len() <= 5);
+    let is_whole = text
+        .bytes()
+        .all(|it| it.is_ascii_digit() || b"hms".contains(&it));
+    (is_short && is_whole && text != "0").then(|| go_duration(text))?
+}
+
+/// In seconds, 10,000 years (google/protobuf/duration.proto).
+const LONGEST_OF_PROTOBUF: u64 = 315_576_000_000;
 
 /// A duration as protobuf's JSON mapping writes it: seconds with at most nine decimals and an `s`.
 pub fn proto_duration(text: &str) -> Option<Duration> {
@@ -233,7 +273,8 @@ pub fn proto_duration(text: &str) -> Option<Duration> {
         return None;
     }
     let nanos = format!("{part:0<9}").parse().ok()?;
-    Some(Duration::new(whole.parse().ok()?, nanos))
+    let seconds = whole.parse().ok().filter(|it| *it <= LONGEST_OF_PROTOBUF)?;
+    Some(Duration::new(seconds, nanos))
 }
 
 #[cfg(test)]
@@ -257,9 +298,28 @@ mod tests {
             "1e3s",
             "0.1234567890s",
             "+1s",
+            "315576000001s",
         ] {
             assert_eq!(proto_duration(text), None, "{text}");
         }
         assert_eq!(millis(go_duration("1m30s")), Some(90_000));
+        assert_eq!(millis(go_duration("1.5s")), Some(1500));
+        for text in ["1d", "1m 30s", "1min", "5"] {
+            assert_eq!(go_duration(text), None, "{text}");
+        }
+        assert_eq!(millis(gateway_duration("1m30s5ms")), Some(90_005));
+        assert_eq!(millis(gateway_duration("0s")), Some(0));
+        for text in [
+            "1.5s",
+            "500us",
+            "0",
+            "100000s",
+            "1h1m1s1ms1ms",
+            "",
+            "s",
+            "1 s",
+        ] {
+            assert_eq!(gateway_duration(text), None, "{text}");
+        }
     }
 }

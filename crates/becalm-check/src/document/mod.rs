@@ -7,7 +7,7 @@ mod yaml;
 use std::borrow::Cow;
 
 pub use node::{Key, Node, Span, Value};
-pub(crate) use yaml::documents;
+pub(crate) use yaml::{Unreadable, documents};
 
 /// The longest file that is read, in bytes. The longest generated configurations that are seen in
 /// public have a few megabytes.
@@ -37,8 +37,21 @@ pub struct Document<'a> {
     pub tree: Option<&'a Node>,
     /// The trees of all documents of the file, itself among them.
     pub beside: &'a [Node],
+    /// All files that are checked together, itself among them.
+    pub together: &'a [Together<'a>],
     /// Where the file merges mappings by `<<`, which some systems do not read.
     pub merges: &'a [Span],
+}
+
+/// A file that is checked together with others.
+#[derive(Debug, Clone, Copy)]
+pub struct Together<'a> {
+    /// Its name, as it was given.
+    pub file: &'a str,
+    /// All of it.
+    pub text: &'a str,
+    /// Its documents, of YAML and JSON.
+    pub trees: &'a [Node],
 }
 
 impl<'a> Document<'a> {
@@ -50,6 +63,14 @@ impl<'a> Document<'a> {
     /// Whether the text at this path is this one.
     pub fn says(&self, path: &[&str], text: &str) -> bool {
         self.at(path).and_then(Node::text) == Some(text)
+    }
+
+    /// The documents of this file, then those of the others, each with the name of its file.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a Node)> + use<'a> {
+        let (file, beside) = (self.file, self.beside);
+        let own = beside.iter().map(move |tree| (file, tree));
+        let others = self.together.iter().filter(move |it| it.file != file);
+        own.chain(others.flat_map(|it| it.trees.iter().map(move |tree| (it.file, tree))))
     }
 
     /// Where it begins.

@@ -95,6 +95,17 @@ fn read(reading: &mut Reading<'_>) {
     reading.map(draft, "the policy", Vec::new(), Span::new(1, 1, 0));
 }
 
+/// Where a text is no TOML, and why.
+pub fn no_toml(text: &str) -> Option<(Span, String)> {
+    let error = text.parse::<Table>().err()?;
+    let span = error.span().map(|it| place(text, &it));
+    let sentence = format!(
+        "it cannot be parsed: {}",
+        error.message().replace('\n', " ")
+    );
+    Some((span.unwrap_or_else(|| Span::new(1, 1, 0)), sentence))
+}
+
 /// Where a key or a table of this name begins.
 fn line_of(text: &str, key: &str) -> Option<Span> {
     let is_key = |line: &str| {

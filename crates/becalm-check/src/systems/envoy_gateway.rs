@@ -18,6 +18,7 @@ use crate::document::{Document, Node};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
 use crate::system::{Evidence, Form, System};
+use crate::template::is_placeholder;
 
 pub(super) const ENVOY_GATEWAY: System = System {
     name: "envoy-gateway",
@@ -68,6 +69,12 @@ const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency"];
 /// `retryDefaultRetryOn`, `retryDefaultRetriableStatusCode`, `retryDefaultNumRetries`.
 const TRIGGERS: &str =
     "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+/// Words of Envoy that are none of `TriggerEnum`.
+const UNKNOWN_TRIGGERS: [&str; 3] = [
+    "retriable-headers",
+    "envoy-ratelimited",
+    "http3-post-connect-failure",
+];
 const STATUS: u16 = 503;
 const RETRIES: u32 = 2;
 
@@ -114,7 +121,11 @@ fn read(reading: &mut Reading<'_>) {
     if let Some(back_off) = back_off {
         self::back_off(reading, &mut draft, back_off);
     }
-    retry_on(reading, &mut draft, retry.get("retryOn"));
+    if !retry_on(reading, &mut draft, retry.get("retryOn")) && draft.policy.attempts > 1 {
+        let sentence = "`retryOn` names nothing that Envoy repeats, so that nothing is repeated";
+        reading.find(key.span, code::NEVER_RETRIES, sentence, "");
+        draft.policy.attempts = 1;
+    }
     self::budget(reading, &mut draft, breaker);
     lose(&mut draft, spec, retry);
     let names = targets(spec);
@@ -128,18 +139,18 @@ fn read(reading: &mut Reading<'_>) {
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: Option<&Node>) {
     let form = "a duration such as 10s";
     let http = spec.at(&["timeout", "http"]);
-    let whole = reading.go_duration(http.and_then(|it| it.get("requestTimeout")), form);
+    let whole = reading.gateway_duration(http.and_then(|it| it.get("requestTimeout")), form);
     draft.set("deadline", whole, |policy, it| {
         policy.deadline = Some(it).filter(|it| !it.is_zero());
     });
-    let stream = reading.go_duration(http.and_then(|it| it.get("maxStreamDuration")), form);
+    let stream = reading.gateway_duration(http.and_then(|it| it.get("maxStreamDuration")), form);
     if let Told::Is(most, span) = stream {
         if !most.is_zero() && draft.policy.deadline.is_none_or(|it| most < it) {
             draft.policy.deadline = Some(most);
             draft.origin("deadline", Origin::Line(span));
         }
     }
-    let per_try = reading.go_duration(per_retry.and_then(|it| it.get("timeout")), form);
+    let per_try = reading.gateway_duration(per_retry.and_then(|it| it.get("timeout")), form);
     match (&per_try, draft.policy.deadline) {
         (Told::Is(timeout, span), Some(deadline)) if *timeout >= deadline => {
             let sentence = format!(
@@ -158,8 +169,8 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: O
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
     let form = "a duration such as 100ms";
-    let base = reading.go_duration(back_off.get("baseInterval"), form);
-    let cap = reading.go_duration(back_off.get("maxInterval"), form);
+    let base = reading.gateway_duration(back_off.get("baseInterval"), form);
+    let cap = reading.gateway_duration(back_off.get("maxInterval"), form);
     let refusal = match (&base, &cap) {
         (Told::Is(base, _), _) if base.is_zero() => Some("a baseInterval of 0"),
         (_, Told::Is(cap, _)) if cap.is_zero() => Some("a maxInterval of 0"),
@@ -191,26 +202,32 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
     draft.set("cap", cap, |policy, it| policy.cap = it);
 }
 
-/// Triggers that are listed replace the default's; so do statuses, and triggers without statuses leave none.
-fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) {
+/// Triggers that are listed replace the default's; so do statuses, and triggers without statuses leave none. Whether anything
+/// is repeated.
+fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) -> bool {
     let triggers = given.map_or(&[][..], |it| it.list(&["triggers"]));
     let statuses = given.map_or(&[][..], |it| it.list(&["httpStatusCodes"]));
-    let listed: Vec<_> = triggers.iter().filter_map(Node::text).collect();
-    let mut words = if listed.is_empty() {
-        Words::read(TRIGGERS)
-    } else {
-        Words::read(&listed.join(","))
-    };
+    let mut known = Vec::new();
     for node in triggers {
-        let word = node.text().unwrap_or_default();
-        if words.unknown.iter().any(|it| it == word) {
+        let told = reading.told(Some(node), "a trigger such as connect-failure", |it| {
+            (!is_placeholder(it)).then(|| it.to_owned())
+        });
+        let Some(word) = told.known() else { continue };
+        if UNKNOWN_TRIGGERS.contains(&&*word) || !Words::read(&word).unknown.is_empty() {
             let sentence = format!(
                 "{} has no trigger `{word}`, and refuses the policy",
                 reading.who()
             );
-            reading.find(node.span, code::REFUSED, sentence, Words::meant(word));
+            reading.find(node.span, code::REFUSED, sentence, Words::meant(&word));
         }
+        known.push(word);
     }
+    let text = if triggers.is_empty() {
+        TRIGGERS.to_owned()
+    } else {
+        known.join(",")
+    };
+    let mut words = Words::read(&text);
     if !words.reads_statuses && !statuses.is_empty() {
         reading.find(
             statuses[0].span,
@@ -218,18 +235,29 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
             "`httpStatusCodes` is not read without `retriable-status-codes` among the triggers",
             "add the trigger, or leave out the list",
         );
-    } else if statuses.is_empty() && listed.is_empty() {
+    }
+    let is_status = |it: &u16| (100..600).contains(it);
+    let mut listed = Vec::new();
+    for node in statuses {
+        let told = reading.told(Some(node), "a status from 100 to 599", |it| {
+            it.parse().ok().filter(is_status)
+        });
+        listed.extend(told.known());
+    }
+    if triggers.is_empty() && statuses.is_empty() {
         words.and_statuses([STATUS]);
-    } else {
-        words.and_statuses(statuses.iter().filter_map(|it| it.text()?.parse().ok()));
+    } else if words.reads_statuses {
+        words.and_statuses(listed);
     }
     for (word, why) in &words.lost {
         draft.lose(*word, *why, given.map(|it| it.span));
     }
+    let repeats_anything = words.repeats_anything();
     draft.policy.retry_on = words.retry_on(Methods::Any).into();
     if let Some(given) = given {
         draft.origin("retry_on", Origin::Line(given.span));
     }
+    repeats_anything
 }
 
 fn budget(reading: &mut Reading<'_>, draft: &mut Draft, breaker: Option<&Node>) {

@@ -13,7 +13,7 @@ use becalm::{Budget, Jitter, Policy};
 
 use super::kubernetes::{check, is_of, is_same, methods};
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Key, Node, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
 use crate::system::{Evidence, Form, System};
@@ -96,7 +96,7 @@ fn of_rule(reading: &mut Reading<'_>, spec: &Node, rule: &Node) {
     times(reading, &mut draft, rule);
     retry_on(reading, &mut draft, rule, retry);
     let names = names(spec, rule);
-    budget(reading, &mut draft, &names);
+    budget(reading, &mut draft, &names, key.span);
     let name = format!("rule to {}", names.first().map_or("?", |it| &**it));
     reading.map(draft, name, names, key.span);
 }
@@ -124,7 +124,7 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
 
 /// "The minimum duration a Gateway should wait": a floor, above which the implementation draws.
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
-    let told = reading.go_duration(retry.get("backoff"), "a duration such as 500ms");
+    let told = reading.gateway_duration(retry.get("backoff"), "a duration such as 500ms");
     if let Told::Is(least, span) = told {
         if least.is_zero() {
             return;
@@ -145,8 +145,8 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
 /// A time-out of 0 is none.
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node) {
     let form = "a duration such as 10s";
-    let whole = reading.go_duration(rule.at(&["timeouts", "request"]), form);
-    let one = reading.go_duration(rule.at(&["timeouts", "backendRequest"]), form);
+    let whole = reading.gateway_duration(rule.at(&["timeouts", "request"]), form);
+    let one = reading.gateway_duration(rule.at(&["timeouts", "backendRequest"]), form);
     let some = |it: Duration| Some(it).filter(|it| !it.is_zero());
     draft.set("deadline", whole, |policy, it| policy.deadline = some(it));
     draft.set("attempt_timeout", one, |policy, it| {
@@ -202,28 +202,33 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node, retry: &N
     draft.policy.retry_on = listed.into();
 }
 
-/// Of an `XBackendTrafficPolicy` in the same file that is about the backend.
-fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String]) {
-    let document = reading.document;
-    let is_about = |it: &&Node| {
+/// Of an `XBackendTrafficPolicy` that is about the backend, in this file or another.
+fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String], at: Span) {
+    let is_about = |it: &Node| {
         let targets = it.list(&["spec", "targetRefs"]);
         let mut targets = targets.iter().filter_map(|it| it.get("name")?.text());
         let is_policy = it.get("kind").and_then(Node::text) == Some("XBackendTrafficPolicy");
         is_policy && targets.any(|target| names.iter().any(|name| is_same(name, target)))
     };
-    let constraint = document.beside.iter().find(is_about);
-    let Some((key, constraint)) =
-        constraint.and_then(|it| it.get("spec")?.entry("retryConstraint"))
-    else {
-        return;
-    };
+    let found = reading.document.all().find(|(_, it)| is_about(it));
+    let found =
+        found.and_then(|(file, it)| Some((file, it.get("spec")?.entry("retryConstraint")?)));
+    if let Some((file, (key, constraint))) = found {
+        reading.in_file(file, draft, at, |reading, draft| {
+            bounded(reading, draft, key, constraint);
+        });
+    }
+}
+
+/// By a `retryConstraint`.
+fn bounded(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, constraint: &Node) {
     let percent = reading.number(constraint.at(&["budget", "percent"]), "a percentage");
-    let interval = reading.go_duration(
+    let interval = reading.gateway_duration(
         constraint.at(&["budget", "interval"]),
         "a duration such as 10s",
     );
     let count = reading.number(constraint.at(&["minRetryRate", "count"]), "a number");
-    let each = reading.go_duration(
+    let each = reading.gateway_duration(
         constraint.at(&["minRetryRate", "interval"]),
         "a duration such as 1s",
     );

@@ -17,6 +17,7 @@ use crate::document::{Document, Key, Node, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
 use crate::system::{Evidence, Form, System};
+use crate::template::is_placeholder;
 
 pub(super) const ISTIO: System = System {
     name: "istio",
@@ -86,6 +87,9 @@ fn read(reading: &mut Reading<'_>) {
     let Some(spec) = document.at(&["spec"]) else {
         return;
     };
+    if document.says(&["kind"], "EnvoyFilter") {
+        patched(reading, spec);
+    }
     if !document.says(&["kind"], "VirtualService") {
         return;
     }
@@ -95,6 +99,21 @@ fn read(reading: &mut Reading<'_>) {
         if !route.list(&["route"]).is_empty() {
             of_route(reading, spec, route);
         }
+    }
+}
+
+/// What it patches is Envoy's configuration, which Istio makes.
+fn patched(reading: &mut Reading<'_>, spec: &Node) {
+    let retries = |it: &Node| {
+        let mut both = ["retry_policy", "retryPolicy"].into_iter();
+        both.find_map(|name| Some(it.entry(name)?.0.span))
+    };
+    let spans: Vec<_> = spec.walk().filter_map(retries).collect();
+    for span in spans {
+        let sentence =
+            "an EnvoyFilter changes the retries of routes that Istio makes, which are in no file";
+        let remedy = "check what `istioctl proxy-config routes -o json` prints";
+        reading.find(span, code::NOT_SEEN, sentence, remedy);
     }
 }
 
@@ -118,20 +137,36 @@ fn of_route(reading: &mut Reading<'_>, spec: &Node, route: &Node) {
     }
     let methods = methods(route.list(&["match"]), &["method", "exact"]);
     if draft.policy.attempts > 1 && !words.repeats_anything() {
-        let sentence = "no word of `retryOn` is one that Envoy knows, so that nothing is repeated";
+        let sentence = "`retryOn` names nothing that Envoy repeats, so that nothing is repeated";
         reading.find(span, code::NEVER_RETRIES, sentence, "");
         draft.policy.attempts = 1;
     }
     draft.policy.retry_on = words.retry_on(methods).into();
     let names = names(spec, route);
-    budget(reading, &mut draft, &names);
+    budget(reading, &mut draft, route, &names, span);
     lose(&mut draft, retries.map(|(_, it)| it));
     let name = format!("route to {}", names.first().map_or("?", |it| &**it));
     reading.map(draft, name, names, span);
 }
 
 fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries: &Node) {
-    match reading.whole(retries.get("attempts"), "a number of retries") {
+    let told = reading.whole(retries.get("attempts"), "a number of retries");
+    let is_off = matches!(told, Told::Absent | Told::Is(0, _));
+    let others = ["perTryTimeout", "retryOn", "retryRemoteLocalities"];
+    if is_off
+        && others
+            .iter()
+            .any(|it| retries.get(it).is_some_and(|it| !it.is_null()))
+    {
+        let sentence = "Istio's validation refuses 0 attempts beside other settings of `retries`";
+        reading.find(
+            key.span,
+            code::REFUSED,
+            sentence,
+            "leave out the others, or set `attempts`",
+        );
+    }
+    match told {
         Told::Is(0, span) => {
             draft.policy.attempts = 1;
             draft.origin(
@@ -161,12 +196,12 @@ fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries: &N
     }
 }
 
-/// The words of the file; a number among them is a status.
+/// The words of the file; a number among them is a status, where Go's `net/http` knows it.
 fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) -> Option<Words> {
     let told = reading.told(
         retries.get("retryOn"),
-        "a list of words such as \"5xx,reset\"",
-        |it| Some(it.to_owned()),
+        "one text such as \"5xx,reset\"",
+        |it| (!is_placeholder(it)).then(|| it.to_owned()),
     );
     let (text, span) = match told {
         Told::Is(text, span) if !text.is_empty() => (text, span),
@@ -175,13 +210,29 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) -> Opt
             return None;
         }
     };
-    let is_status = |it: &&str| it.parse().is_ok_and(|it: u16| (100..600).contains(&it));
+    let is_status = |it: &&str| it.parse().is_ok_and(has_a_name);
     let (statuses, words): (Vec<_>, Vec<_>) = text.split(',').map(str::trim).partition(is_status);
     let mut words = Words::read(&words.join(","));
     words.and_statuses(statuses.iter().filter_map(|it| it.parse().ok()));
     for word in &words.unknown {
-        let sentence = format!("Envoy ignores `{word}` in `retryOn`");
-        reading.find(span, code::KEY_NOT_READ, sentence, Words::meant(word));
+        let sentence =
+            format!("Istio's validation refuses `{word}` in `retryOn`, and Envoy ignores it");
+        reading.find(span, code::REFUSED, sentence, Words::meant(word));
+    }
+    // ValidateHTTPRetry compares what stands between two commas as it stands.
+    if text.split(',').any(|it| it.is_empty() || it.trim() != it) {
+        let sentence = "Istio's validation refuses blanks and empty words in `retryOn`";
+        let words: Vec<_> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .collect();
+        reading.find(
+            span,
+            code::REFUSED,
+            sentence,
+            format!("write \"{}\"", words.join(",")),
+        );
     }
     if words.reads_statuses && statuses.is_empty() {
         let sentence = "`retriable-status-codes` names no status here";
@@ -194,6 +245,12 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) -> Opt
     }
     draft.origin("retry_on", Origin::Line(span));
     Some(words)
+}
+
+/// Whether `http.StatusText` has a name for it (Go 1.26).
+const fn has_a_name(status: u16) -> bool {
+    matches!(status, 100..=103 | 200..=208 | 226 | 300..=305 | 307 | 308 | 400..=418 | 421..=426 | 428 | 429 | 431 | 451)
+        || matches!(status, 500..=508 | 510 | 511)
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
@@ -236,39 +293,49 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, route: &Node) {
     }
 }
 
-/// Of the `DestinationRule` in the same file that is about the host.
-fn budget(reading: &mut Reading<'_>, draft: &mut Draft, names: &[String]) {
+/// Of the `DestinationRule` that is about the host, in this file or another.
+fn budget(reading: &mut Reading<'_>, draft: &mut Draft, route: &Node, names: &[String], at: Span) {
     draft.policy.budget = Budget::None;
-    let document = reading.document;
-    let is_about = |it: &&Node| {
+    let is_about = |it: &Node| {
         let host = it.at(&["spec", "host"]).and_then(Node::text);
         let is_rule = it.get("kind").and_then(Node::text) == Some("DestinationRule");
         is_rule && host.is_some_and(|host| names.first().is_some_and(|name| is_same(host, name)))
     };
-    let Some(policy) = document
-        .beside
-        .iter()
-        .find(is_about)
-        .and_then(|it| it.at(&["spec", "trafficPolicy"]))
-    else {
+    let found = reading.document.all().find(|(_, it)| is_about(it));
+    let Some((file, spec)) = found.and_then(|(file, it)| Some((file, it.get("spec")?))) else {
         return;
     };
-    if let Some((key, _)) = policy.entry("outlierDetection") {
-        draft.lose(
-            "outlierDetection",
-            "a breaker for each host",
-            Some(key.span),
-        );
+    let destination = route.list(&["route"]).first();
+    let subset = destination.and_then(|it| it.at(&["destination", "subset"])?.text());
+    let is_meant = |it: &&Node| subset.is_some() && it.get("name").and_then(Node::text) == subset;
+    let subset = spec.list(&["subsets"]).iter().find(is_meant);
+    let policies = [
+        subset.and_then(|it| it.get("trafficPolicy")),
+        spec.get("trafficPolicy"),
+    ];
+    reading.in_file(file, draft, at, |reading, draft| {
+        of_rule(reading, draft, policies);
+    });
+}
+
+/// Of the traffic policies of a subset and of the whole rule: each field of the former stands in place of the
+/// latter's.
+fn of_rule(reading: &mut Reading<'_>, draft: &mut Draft, policies: [Option<&Node>; 2]) {
+    let entry = |name| policies.into_iter().flatten().find_map(|it| it.entry(name));
+    for (name, why) in [
+        ("outlierDetection", "a breaker for each host"),
+        ("portLevelSettings", "ports have settings of their own"),
+    ] {
+        if let Some((key, _)) = entry(name) {
+            draft.lose(name, why, Some(key.span));
+        }
     }
-    if let Some((key, given)) = policy.entry("retryBudget") {
+    if let Some((key, given)) = entry("retryBudget") {
         share(reading, draft, given, key.span);
         return;
     }
-    let most = reading.whole(
-        policy.at(&["connectionPool", "http", "maxRetries"]),
-        "a number of retries",
-    );
-    match most {
+    let most = entry("connectionPool").and_then(|(_, it)| it.at(&["http", "maxRetries"]));
+    match reading.whole(most, "a number of retries") {
         // "if settings.Http.MaxRetries > 0": 0 leaves the default.
         Told::Is(most, span) if most > 0 => at_most(reading, draft, most, span),
         told => draft.set("budget", told, |_, _| {}),

@@ -1,10 +1,32 @@
 //! How do Kubernetes' resources name what they are, and whom they are about?
 
-use becalm::retry_on::Methods;
+use std::collections::BTreeSet;
+
+use becalm::Policy;
+use becalm::retry_on::{Methods, RetryOn};
 
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Value};
 use crate::reading::Reading;
+
+/// The resources of a document: of a list, as `kubectl get` prints it, its items.
+pub fn resources(tree: Node) -> Vec<Node> {
+    let is_list = tree
+        .get("kind")
+        .and_then(Node::text)
+        .is_some_and(|it| it.ends_with("List"));
+    if !is_list || tree.get("items").is_none_or(|it| it.items().is_empty()) {
+        return vec![tree];
+    }
+    let Value::Table(entries) = tree.value else {
+        return Vec::new();
+    };
+    let items = entries.into_iter().rfind(|(key, _)| key.name == "items");
+    match items.map(|(_, node)| node.value) {
+        Some(Value::List(items)) => items,
+        _ => Vec::new(),
+    }
+}
 
 /// Whether a document is a resource of this group, of any version: `networking.istio.io`.
 pub fn is_of(document: &Document<'_>, group: &str) -> bool {
@@ -25,14 +47,21 @@ pub fn is_same(one: &str, other: &str) -> bool {
 /// The methods that a route is limited to: those of its matches, where each names one at this path.
 pub fn methods(matches: &[Node], path: &[&str]) -> Methods {
     let named = matches.iter().map(|it| it.at(path).and_then(Node::text));
-    let mut methods: Option<Vec<_>> = named.collect();
-    if let Some(methods) = &mut methods {
-        methods.sort_unstable();
-        methods.dedup();
+    let named: Option<BTreeSet<_>> = named.collect();
+    named.map_or(Methods::Any, listed)
+}
+
+/// These methods, but for those that a policy takes for a slip, such as `get`; all where none is left.
+pub fn listed(names: BTreeSet<&str>) -> Methods {
+    let is_method = |name: &&str| {
+        let alone = RetryOn::new().methods(Methods::of([*name]));
+        Policy::default().retry_on(alone).validate().is_ok()
+    };
+    let mut names = names.into_iter().filter(is_method).peekable();
+    if names.peek().is_none() {
+        return Methods::Any;
     }
-    methods
-        .filter(|it| !it.is_empty())
-        .map_or(Methods::Any, Methods::of)
+    Methods::of(names)
 }
 
 /// Finds keys that the schema of a resource does not have.
@@ -66,5 +95,12 @@ mod tests {
         assert!(is_same("orders", "orders"));
         assert!(!is_same("orders", "orders-2"));
         assert!(!is_same("example.com", "example.com.evil.org"));
+    }
+
+    #[test]
+    fn what_is_no_method_for_a_policy_limits_nothing() {
+        assert_eq!(listed(BTreeSet::from(["get"])), Methods::Any);
+        let both = listed(BTreeSet::from(["get", "PUT"]));
+        assert_eq!(both, Methods::of(["PUT"]));
     }
 }

@@ -8,10 +8,11 @@ mod gateway_api;
 mod grpc;
 mod haproxy;
 mod istio;
-mod kubernetes;
+pub(crate) mod kubernetes;
 mod linkerd;
 mod nginx;
 
+pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
 
 use crate::system::System;

@@ -32,9 +32,7 @@ fn virtual_services_are_read_as_they_were_written() {
                 let retries = draw.below(50);
                 attempts = retries + 1;
                 let mut given = json!({"attempts": retries});
-                draw.maybe(&mut given, "perTryTimeout", millis(draw, 20_000).into());
                 draw.maybe(&mut given, "backoff", millis(draw, 3000).into());
-                draw.maybe(&mut given, "retryRemoteLocalities", true.into());
                 draw.maybe(&mut given, "retryIgnorePreviousHosts", false.into());
                 let words = draw.some_of(&[
                     "5xx",
@@ -46,7 +44,12 @@ fn virtual_services_are_read_as_they_were_written() {
                     "unavailable",
                     "cancelled",
                 ]);
-                draw.maybe(&mut given, "retryOn", words.join(",").into());
+                // Istio's validation refuses these beside 0 attempts.
+                if retries > 0 {
+                    draw.maybe(&mut given, "perTryTimeout", millis(draw, 20_000).into());
+                    draw.maybe(&mut given, "retryRemoteLocalities", true.into());
+                    draw.maybe(&mut given, "retryOn", words.join(",").into());
+                }
                 route["retries"] = given;
             }
             routes.push(route);

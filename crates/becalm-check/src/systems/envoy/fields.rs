@@ -4,7 +4,7 @@
 //! `.proto` file or in lower camel case, and refuses a file with any other.
 
 use crate::code;
-use crate::document::{Key, Node};
+use crate::document::{Key, Node, Value};
 use crate::reading::Reading;
 
 /// A message that is looked at field by field.
@@ -33,9 +33,13 @@ pub fn at<'a>(node: &'a Node, path: &[&str]) -> Option<&'a Node> {
     path.iter().try_fold(node, |node, name| field(node, name))
 }
 
-/// The items of this field.
+/// The items of this field; one value without brackets is a list of it.
 pub fn items<'a>(node: &'a Node, name: &str) -> &'a [Node] {
-    field(node, name).map_or(&[], Node::items)
+    match field(node, name) {
+        Some(list) if matches!(list.value, Value::List(_)) => list.items(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    }
 }
 
 fn is(key: &Key, field: &str) -> bool {

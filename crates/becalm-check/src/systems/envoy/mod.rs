@@ -68,13 +68,10 @@ fn read(reading: &mut Reading<'_>) {
             "repeat what is merged; an alias alone (`*name`) is read",
         );
     }
-    let mut clusters = HashMap::new();
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         cluster::check(reading, cluster);
-        if let Some(name) = field(cluster, "name").and_then(Node::text) {
-            clusters.entry(name).or_insert(cluster);
-        }
     }
+    let clusters = clusters(reading.document);
     let tables = tree.walk().filter(|it| it.is_table());
     for host in tables.flat_map(|it| items(it, "virtual_hosts")) {
         fields::check(reading, host, &VIRTUAL_HOST);
@@ -86,6 +83,20 @@ fn read(reading: &mut Reading<'_>) {
             }
         }
     }
+}
+
+/// The clusters of the document, or else of the others, by their names, each with the name of its file.
+fn clusters(document: Document<'_>) -> HashMap<&str, (&str, &Node)> {
+    let own = document.tree.map(|tree| (document.file, tree));
+    let mut clusters = HashMap::new();
+    for (file, tree) in own.into_iter().chain(document.all()) {
+        for cluster in tree.walk().filter(|it| is_cluster(it)) {
+            if let Some(name) = field(cluster, "name").and_then(Node::text) {
+                clusters.entry(name).or_insert((file, cluster));
+            }
+        }
+    }
+    clusters
 }
 
 fn is_cluster(node: &Node) -> bool {

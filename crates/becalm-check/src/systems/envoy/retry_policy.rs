@@ -1,6 +1,6 @@
 //! What does a route of Envoy do when a request fails?
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use becalm::Policy;
@@ -8,17 +8,19 @@ use becalm::hint::HintMode;
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 
+use super::super::kubernetes::listed;
 use super::cluster;
 use super::fields::{
     self, HEDGE_POLICY, RATE_LIMITED_BACK_OFF, RETRY_BACK_OFF, RETRY_POLICY, at, entry, field,
     items,
 };
-use super::numbers::whole;
+use super::numbers::{is_number, whole};
 use super::words::Words;
 use crate::code;
 use crate::document::{Key, Node};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
+use crate::template::is_placeholder;
 
 /// Of a route that says nothing.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -37,9 +39,9 @@ const KEYS: &[&str] = &[
 
 /// Maps the retries of a route: the policy of its cluster, which overrides its own, which overrides that of its
 /// virtual host (run: a route with 1 retry to a cluster with 4 makes 5 attempts).
-pub fn of_route(
-    reading: &mut Reading<'_>,
-    clusters: &HashMap<&str, &Node>,
+pub fn of_route<'a>(
+    reading: &mut Reading<'a>,
+    clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
     host: &Node,
     route: &Node,
     action: &Node,
@@ -47,8 +49,9 @@ pub fn of_route(
     let names = clusters_of(action);
     let found = |name: &String| clusters.get(&**name).copied();
     let cluster = names.iter().find_map(found);
-    let of_cluster = cluster
-        .and_then(protocol_options)
+    let here = cluster.filter(|(file, _)| *file == reading.document.file);
+    let of_cluster = here
+        .and_then(|(_, it)| protocol_options(it))
         .and_then(|it| entry(it, "retry_policy"));
     let own = entry(action, "retry_policy");
     let all = [of_cluster, own, entry(host, "retry_policy")];
@@ -73,15 +76,20 @@ pub fn of_route(
         reading.find(
             key.span,
             code::NOT_SEEN,
-            format!("the cluster {shown} is not in this file, so that its circuit breakers are not known; Envoy's default of 3 retries at once stands in"),
-            "check the file of its clusters as well",
+            format!("the cluster {shown} is in none of the files, so that its circuit breakers are not known; Envoy's default of 3 retries at once stands in"),
+            "name the file of its clusters as well",
         );
     }
     let priority = field(action, "priority")
         .and_then(Node::text)
         .unwrap_or("DEFAULT");
-    cluster::budget(reading, &mut draft, cluster, priority);
-    lose(reading, &mut draft, retry, action, host, cluster);
+    let (file, cluster) =
+        cluster.map_or((reading.document.file, None), |(file, it)| (file, Some(it)));
+    reading.in_file(file, &mut draft, key.span, |reading, draft| {
+        cluster::budget(reading, draft, cluster, priority);
+        lose_of_cluster(draft, cluster, of_cluster.is_some());
+    });
+    lose(reading, &mut draft, retry, action, host);
     let name = name(route, &names);
     let domains = items(host, "domains").iter().filter_map(Node::text);
     let domains = domains.filter(|it| *it != "*").map(ToOwned::to_owned);
@@ -217,6 +225,14 @@ fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
         return;
     };
     fields::check(reading, limited, &RATE_LIMITED_BACK_OFF);
+    if items(limited, "reset_headers").is_empty() {
+        let sentence = format!(
+            "{} refuses the file for a `rate_limited_retry_back_off` without `reset_headers`",
+            reading.who()
+        );
+        let remedy = "add `reset_headers: [{name: Retry-After, format: SECONDS}]`";
+        reading.find(key.span, code::REFUSED, sentence, remedy);
+    }
     draft.policy.hint = HintMode::Honor;
     draft.policy.max_hint = Duration::from_secs(300);
     draft.origin("hint", Origin::Line(key.span));
@@ -235,14 +251,21 @@ fn retry_on(
     draft: &mut Draft,
     key: &Key,
     retry: &Node,
-    methods: Methods,
+    methods: Option<Methods>,
 ) -> bool {
-    let given = entry(retry, "retry_on");
-    let told = reading.told(
-        given.map(|(_, it)| it),
-        "a list of words such as \"5xx,reset\"",
-        |it| Some(Words::read(it)),
-    );
+    let never = |reading: &mut Reading<'_>, span, sentence: &str, remedy: &str| {
+        reading.find(span, code::NEVER_RETRIES, sentence, remedy);
+        false
+    };
+    let Some(methods) = methods else {
+        let sentence = "no request of this route has a method of `retriable_request_headers`, so that nothing is repeated";
+        return never(reading, key.span, sentence, "");
+    };
+    let given = field(retry, "retry_on");
+    let is_bare_number = given.is_some_and(is_number);
+    let told = reading.told(given, "one text such as \"5xx,reset\"", |it| {
+        (!is_bare_number && !is_placeholder(it)).then(|| Words::read(it))
+    });
     let (mut words, span) = match told {
         Told::Is(words, span) => (words, span),
         Told::Unknown(span, text) => {
@@ -250,35 +273,16 @@ fn retry_on(
             return true;
         }
         Told::Absent => {
-            reading.find(
-                key.span,
-                code::NEVER_RETRIES,
-                "a retry policy without `retry_on` repeats nothing, but for requests that ask for it in a header",
-                "set `retry_on`, such as \"connect-failure,refused-stream,unavailable\"",
-            );
-            return false;
+            let sentence = "a retry policy without `retry_on` repeats nothing, but for requests that ask for it in a header";
+            let remedy = "set `retry_on`, such as \"connect-failure,refused-stream,unavailable\"";
+            return never(reading, key.span, sentence, remedy);
         }
     };
     for word in &words.unknown {
         let sentence = format!("Envoy ignores `{word}` in `retry_on`");
         reading.find(span, code::KEY_NOT_READ, sentence, Words::meant(word));
     }
-    let listed = entry(retry, "retriable_status_codes");
-    if let (Some((key, _)), false) = (listed, words.reads_statuses) {
-        reading.find(
-            key.span,
-            code::KEY_NOT_READ,
-            "`retriable_status_codes` is not read without the word `retriable-status-codes` in `retry_on`",
-            "add the word, or leave out the list",
-        );
-    } else if let Some((_, listed)) = listed {
-        let statuses: Vec<u16> = listed
-            .items()
-            .iter()
-            .filter_map(|it| it.text()?.parse().ok())
-            .collect();
-        words.and_statuses(statuses);
-    }
+    statuses(reading, &mut words, retry);
     if let (Some((key, _)), false) = (entry(retry, "retriable_headers"), words.reads_headers) {
         reading.find(
             key.span,
@@ -291,13 +295,20 @@ fn retry_on(
         draft.lose(*word, *why, Some(span));
     }
     if !words.repeats_anything() {
-        reading.find(
-            span,
-            code::NEVER_RETRIES,
-            "no word of `retry_on` is one that Envoy knows, so that nothing is repeated",
-            "",
-        );
-        return false;
+        return if words.reads_statuses {
+            let sentence =
+                "`retriable-status-codes` has no list of statuses, and nothing else is repeated";
+            never(
+                reading,
+                span,
+                sentence,
+                "add `retriable_status_codes`, such as [503]",
+            )
+        } else {
+            let sentence =
+                "no word of `retry_on` is one that Envoy knows, so that nothing is repeated";
+            never(reading, span, sentence, "")
+        };
     }
     if draft.policy.attempt_timeout.is_some() && !words.repeats_timeouts {
         draft.lose(
@@ -311,29 +322,55 @@ fn retry_on(
     true
 }
 
-/// Those that the route matches by `:method`, and of which requests are repeated.
-fn methods(route: &Node, retry: &Node) -> Methods {
+/// Those of `retriable_status_codes`.
+fn statuses(reading: &mut Reading<'_>, words: &mut Words, retry: &Node) {
+    let Some((key, _)) = entry(retry, "retriable_status_codes") else {
+        return;
+    };
+    if !words.reads_statuses {
+        reading.find(
+            key.span,
+            code::KEY_NOT_READ,
+            "`retriable_status_codes` is not read without the word `retriable-status-codes` in `retry_on`",
+            "add the word, or leave out the list",
+        );
+        return;
+    }
+    for item in items(retry, "retriable_status_codes") {
+        let status = whole(reading, Some(item), "a status such as 503").known();
+        words.and_statuses(status.and_then(|it| u16::try_from(it).ok()));
+    }
+}
+
+/// Of which requests are repeated: those with the method that the route matches, where one of
+/// `retriable_request_headers` is enough. `None` where they name other methods.
+fn methods(route: &Node, retry: &Node) -> Option<Methods> {
     let matched = field(route, "match").map_or(&[][..], |it| items(it, "headers"));
-    let repeated = items(retry, "retriable_request_headers");
-    let mut exact = matched.iter().chain(repeated).filter_map(|header| {
-        let is_method = field(header, "name")?.text()? == ":method";
-        let is_inverted = field(header, "invert_match").and_then(Node::text) == Some("true");
-        let exact =
-            field(header, "exact_match").or_else(|| at(header, &["string_match", "exact"]))?;
-        exact.text().filter(|_| is_method && !is_inverted)
-    });
-    exact.next().map_or(Methods::Any, |it| Methods::of([it]))
+    let matched = matched.iter().find_map(exact_method);
+    let repeated = items(retry, "retriable_request_headers").iter();
+    // One that is about something else may hold for every method.
+    let repeated: Option<BTreeSet<_>> = repeated.map(exact_method).collect();
+    let named = match (matched, repeated.filter(|it| !it.is_empty())) {
+        (None, None) => return Some(Methods::Any),
+        (Some(matched), None) => BTreeSet::from([matched]),
+        (None, Some(repeated)) => repeated,
+        (Some(matched), Some(repeated)) => {
+            repeated.into_iter().filter(|it| *it == matched).collect()
+        }
+    };
+    (!named.is_empty()).then(|| listed(named))
+}
+
+/// The method that a header has to have.
+fn exact_method(header: &Node) -> Option<&str> {
+    let is_method = field(header, "name")?.text()? == ":method";
+    let is_inverted = field(header, "invert_match").and_then(Node::text) == Some("true");
+    let exact = field(header, "exact_match").or_else(|| at(header, &["string_match", "exact"]))?;
+    exact.text().filter(|_| is_method && !is_inverted)
 }
 
 /// What a policy cannot hold.
-fn lose(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    retry: &Node,
-    action: &Node,
-    host: &Node,
-    cluster: Option<&Node>,
-) {
+fn lose(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, action: &Node, host: &Node) {
     let of_retry = [
         (
             "per_try_idle_timeout",
@@ -366,16 +403,10 @@ fn lose(
         "max_grpc_timeout",
         "a call of gRPC brings its own deadline, up to this",
     )];
-    let of_cluster = [("outlier_detection", "a breaker for each host")];
     let hedge = field(action, "hedge_policy").or_else(|| field(host, "hedge_policy"));
-    let places = [
-        (Some(retry), &of_retry[..]),
-        (Some(action), &of_action),
-        (cluster, &of_cluster),
-    ];
-    for (node, fields) in places {
+    for (node, fields) in [(retry, &of_retry[..]), (action, &of_action)] {
         for (name, why) in fields {
-            if let Some((key, _)) = node.and_then(|it| entry(it, name)) {
+            if let Some((key, _)) = entry(node, name) {
                 draft.lose(*name, *why, Some(key.span));
             }
         }
@@ -397,6 +428,23 @@ fn lose(
         "the headers of a request that Envoy takes for internal override the file",
         None,
     );
+}
+
+fn lose_of_cluster(draft: &mut Draft, cluster: Option<&Node>, is_read: bool) {
+    if let Some((key, _)) = cluster.and_then(|it| entry(it, "outlier_detection")) {
+        draft.lose(
+            "outlier_detection",
+            "a breaker for each host",
+            Some(key.span),
+        );
+    }
+    let own = cluster
+        .and_then(protocol_options)
+        .and_then(|it| entry(it, "retry_policy"));
+    if let Some((key, _)) = own.filter(|_| !is_read) {
+        let why = "the cluster's HttpProtocolOptions override all of this policy";
+        draft.lose("retry_policy", why, Some(key.span));
+    }
 }
 
 /// The clusters to which a route leads.

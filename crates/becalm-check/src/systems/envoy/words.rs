@@ -26,6 +26,11 @@ pub struct Words {
     pub repeats_timeouts: bool,
 }
 
+const NO_FAILURES: (&str, &str) = (
+    "statuses",
+    "statuses below 400, which the file lists as well, are no failures for a policy",
+);
+
 /// Without an answer: a connection that failed or broke, a stream that was refused or cut, the time-out of an attempt.
 const NO_ANSWER: [FailureKind; 5] = [Connect, ConnectTimeout, RefusedStream, Reset, TimedOut];
 
@@ -51,6 +56,9 @@ impl Words {
     pub fn and_statuses(&mut self, statuses: impl IntoIterator<Item = u16>) {
         for status in statuses {
             self.statuses = self.statuses.and(status);
+            if !self.statuses.contains(status) && !self.lost.contains(&NO_FAILURES) {
+                self.lost.push(NO_FAILURES);
+            }
         }
     }
 
@@ -172,6 +180,10 @@ mod tests {
 
     #[test]
     fn what_envoy_does_not_know_repeats_nothing() {
+        let mut words = Words::read("retriable-status-codes");
+        assert!(!words.repeats_anything());
+        words.and_statuses([302, 303]);
+        assert!(words.repeats_anything() && words.lost.len() == 1);
         let words = Words::read("5XX,connection-error");
         assert_eq!(words.unknown, ["5XX", "connection-error"]);
         assert!(!words.repeats_anything());

@@ -70,14 +70,19 @@ const SECTIONS: [&str; 19] = [
     "log-profile",
 ];
 
-/// The sections of a file.
-pub fn sections(text: &str) -> Vec<Section> {
+/// The sections of a file, and the lines that switch others on and off.
+pub fn sections(text: &str) -> (Vec<Section>, Vec<Line>) {
     let mut sections: Vec<Section> = Vec::new();
+    let mut conditions = Vec::new();
     for (at, text) in text.lines().enumerate() {
         let words = words(text, at + 1);
         let Some(first) = words.first() else {
             continue;
         };
+        if [".if", ".elif", ".else", ".endif"].contains(&&*first.text) {
+            conditions.push(Line { words });
+            continue;
+        }
         let is_head = SECTIONS.contains(&&*first.text);
         let line = Line { words };
         match sections.last_mut() {
@@ -89,7 +94,7 @@ pub fn sections(text: &str) -> Vec<Section> {
             _ => {} // before the first section
         }
     }
-    sections
+    (sections, conditions)
 }
 
 fn words(text: &str, line: usize) -> Vec<Word> {
@@ -153,7 +158,7 @@ mod tests {
             let words: Vec<_> = words(text, 1).into_iter().map(|it| it.text).collect();
             assert_eq!(words.join("|"), read, "{text}");
         }
-        let read = sections("x\nglobal\n  a b\n\nbackend y\n c");
+        let (read, _) = sections("x\nglobal\n  a b\n\nbackend y\n c");
         assert_eq!(read.len(), 2);
         assert_eq!(read[1].head.span(), Span::new(5, 1, 9));
         assert_eq!(read[0].lines[0].words[1].span, Span::new(3, 5, 1));

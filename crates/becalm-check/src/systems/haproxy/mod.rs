@@ -69,7 +69,15 @@ const KEYS: &[&str] = &[
 ];
 
 fn read(reading: &mut Reading<'_>) {
-    let sections = sections(reading.document.text);
+    let (sections, conditions) = sections(reading.document.text);
+    for line in conditions.iter().filter(|it| it.word(0) == ".if") {
+        let sentence = format!(
+            "whether `{}` holds is not known here, and what stands below it is read as if it did",
+            line.rest(0)
+        );
+        let remedy = "check the file without its conditions";
+        reading.find(line.span(), code::UNKNOWN_VALUE, sentence, remedy);
+    }
     let mut defaults: Vec<(String, Proxy)> = vec![(String::new(), Proxy::default())];
     for section in &sections {
         let head = &section.head;
@@ -92,7 +100,9 @@ fn read(reading: &mut Reading<'_>) {
             }
             "backend" | "listen" => {
                 let proxy = inherited.with(reading, section);
-                backend(reading, section, &proxy);
+                if proxy.has_servers {
+                    backend(reading, section, &proxy);
+                }
             }
             "frontend" => proxies::frontend(reading, section),
             _ => {}

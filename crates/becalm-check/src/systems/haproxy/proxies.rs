@@ -30,6 +30,8 @@ pub struct Proxy {
     pub l7_is_off: bool,
     /// Of such rules, the conditions that are no methods.
     pub conditions: Vec<(String, Span)>,
+    /// Whether it has servers to repeat to.
+    pub has_servers: bool,
     unrepeated: Vec<&'static str>,
     repeated: Option<Vec<&'static str>>,
 }
@@ -60,6 +62,7 @@ impl Proxy {
                     span: line.span(),
                 });
             }
+            ("server" | "server-template", _) => self.has_servers = true,
             ("option", "redispatch") => self.redispatch = Some(line.span()),
             ("no", "option") if line.word(2) == "redispatch" => self.redispatch = None,
             ("timeout", "connect") => self.connect = time(reading, line).or(self.connect.take()),
@@ -140,7 +143,7 @@ pub fn frontend(reading: &mut Reading<'_>, section: &Section) {
     }
 }
 
-/// As `atol` reads it: what is no number is 0.
+/// As `atol` reads it into an `int`: what is no number is 0, and what is too large keeps its lower 32 bits.
 fn retries(reading: &mut Reading<'_>, line: &Line) -> Option<Said<u32>> {
     let span = line.span();
     if line.words.len() != 2 {
@@ -156,17 +159,28 @@ fn retries(reading: &mut Reading<'_>, line: &Line) -> Option<Said<u32>> {
     let told = reading.told_text(Some(text), at, "a number of retries", |text| {
         text.bytes()
             .all(|it| it.is_ascii_digit())
-            .then(|| text.parse().ok())?
+            .then(|| text.parse().ok().filter(|it| i32::try_from(*it).is_ok()))?
     });
     let value = match told {
         Told::Is(value, _) => value,
         _ if crate::template::is_placeholder(text) => return None,
-        _ => {
-            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-            text[..digits].parse().unwrap_or(0)
-        }
+        _ => as_int(text),
     };
     Some(Said { value, span })
+}
+
+/// Below 0 nothing is repeated.
+fn as_int(text: &str) -> u32 {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number = text[..digits]
+        .parse()
+        .unwrap_or(i64::MAX * i64::from(digits > 0));
+    let lower = u32::try_from(number & 0xffff_ffff).unwrap_or(0);
+    if i32::try_from(lower).is_ok() {
+        lower
+    } else {
+        0
+    }
 }
 
 fn time(reading: &mut Reading<'_>, line: &Line) -> Option<Said<Duration>> {
@@ -200,4 +214,23 @@ fn millis(text: &str) -> Option<Duration> {
         _ => return None,
     };
     number.checked_mul(nanos).map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_retries_is_read_as_haproxy_reads_it() {
+        for (text, number) in [
+            ("3x", 3),
+            ("-1", 0),
+            ("x", 0),
+            ("4294967298", 2),
+            ("4294967295", 0),
+            ("99999999999999999999", 0),
+        ] {
+            assert_eq!(as_int(text), number, "{text}");
+        }
+    }
 }

@@ -34,12 +34,17 @@ pub(super) const NGINX: System = System {
 
 /// By a line as no other of the formats has it.
 fn recognises(document: &Document<'_>) -> bool {
+    is_nginx(document.text)
+}
+
+fn is_nginx(text: &str) -> bool {
     let blocks = ["upstream", "server", "location", "http", "events", "stream"];
-    document.text.lines().any(|line| {
+    text.lines().any(|line| {
         let line = line.split('#').next().unwrap_or_default().trim();
         let first = line.split([' ', '\t', '{', ';']).next().unwrap_or_default();
+        let is_head = |it: &str| !it.contains(['=', ':', '"']);
         let is_block =
-            blocks.contains(&first) && line.contains('{') && !line.contains(['=', ':', '"']);
+            blocks.contains(&first) && line.split_once('{').is_some_and(|(it, _)| is_head(it));
         let is_own = FAMILIES.iter().any(|it| {
             let rest = first.strip_prefix(it.prefix);
             rest.is_some_and(|rest| rest == "_pass" || rest.starts_with("_next_upstream"))
@@ -73,9 +78,22 @@ fn read(reading: &mut Reading<'_>) {
         }
     };
     let mut upstreams = Upstreams::default();
-    upstreams.gather(&all);
+    upstreams.gather(&all, true);
+    gather_elsewhere(reading.document, &mut upstreams);
     let settings = Settings::default();
     block(reading, &upstreams, &settings, &all, "");
+}
+
+/// What a file includes may be named beside it.
+fn gather_elsewhere(document: Document<'_>, upstreams: &mut Upstreams) {
+    let others = document
+        .together
+        .iter()
+        .filter(|it| it.file != document.file);
+    for other in others.filter(|it| is_nginx(it.text)) {
+        let read = directives(other.text).unwrap_or_default();
+        upstreams.gather(&read, false);
+    }
 }
 
 /// The deepest blocks come first off this stack of calls: no deeper than the reader allows.
@@ -104,10 +122,10 @@ fn block(
         }
         if directive.block.is_some() {
             let words: Vec<_> = directive.words.iter().map(|it| &*it.text).collect();
-            let inner = if directive.name() == "http" {
-                String::new()
-            } else {
-                words.join(" ")
+            let inner = match directive.name() {
+                "http" => String::new(),
+                "if" | "limit_except" => format!("{place} {}", words.join(" ")),
+                _ => words.join(" "),
             };
             block(reading, upstreams, &settings, directive.inner(), &inner);
         }
@@ -125,47 +143,32 @@ fn pass_to(
     let own = settings.of(family);
     let span = own.next.as_ref().map_or_else(|| pass.span(), |it| it.span);
     let name = upstreams::host(to);
-    let servers = match upstreams.servers(name) {
-        Some(servers) => servers,
-        // Without a word about retrying an address is one server and one attempt.
-        None if own.next.is_none() && own.tries.is_none() => return,
-        None => {
-            let what = if to.contains('$') {
-                "is made of variables"
-            } else {
-                "is no upstream of this file"
-            };
-            reading.find(
-                pass.span(),
-                code::NOT_SEEN,
-                format!("`{to}` {what}: a request makes as many attempts as it has addresses, which are not known here; one stands in"),
-                "check the file with its upstream as well",
-            );
-            Servers::one(pass.span())
-        }
-    };
     let Some(words) = words::read(reading, own.next.as_ref(), family) else {
         return; // off
     };
     let tries = own.tries.as_ref().filter(|it| it.value > 0);
-    let attempts = tries.map_or(servers.count, |it| it.value.min(servers.count));
+    let servers = match upstreams.servers(name) {
+        Some(servers) => servers,
+        // Without a word about retrying an address is one server and one attempt.
+        None if own.next.is_none() && own.tries.is_none() && !upstreams::is_bare(name) => return,
+        None => unknown(reading, pass, to, tries.map_or(1, |it| it.value)),
+    };
+    let attempts = match tries {
+        Some(tries) if servers.is_known => tries.value.min(servers.count),
+        Some(tries) => tries.value,
+        None => servers.count,
+    };
+    let upstream = servers.span.unwrap_or_else(|| pass.span());
     if attempts <= 1 {
-        if own.next.is_some() && servers.is_known {
-            let sentence = format!(
-                "{name} has one server, and a server that failed is not tried again: nothing is repeated"
-            );
-            reading.find(
-                span,
-                code::NEVER_RETRIES,
-                sentence,
-                "add a server, or leave out the directive",
-            );
+        let asks_for_more = tries.is_none_or(|it| it.value > 1);
+        if own.next.is_some() && servers.count == 1 && asks_for_more {
+            alone(reading, family, servers, name, span);
         }
         return;
     }
     let mut draft = Draft::of(at_once(attempts), KEYS);
     match tries {
-        Some(tries) if tries.value <= servers.count => {
+        Some(tries) if !servers.is_known || tries.value <= servers.count => {
             draft.origin("attempts", Origin::Line(tries.span));
         }
         Some(tries) => {
@@ -182,7 +185,7 @@ fn pass_to(
         }
         None => {
             let how = format!("as many as {name} has servers");
-            draft.origin("attempts", Origin::Derived(servers.span, how));
+            draft.origin("attempts", Origin::Derived(upstream, how));
             let sentence = format!(
                 "a request makes as many attempts as {name} has servers, {attempts} today: one more server is one more attempt"
             );
@@ -206,9 +209,13 @@ fn pass_to(
     draft.lose(
         "upstream",
         "each attempt goes to another server of the upstream",
-        Some(servers.span),
+        Some(upstream),
     );
-    draft.lose("max_fails", "a server that failed so often (once by default) within fail_timeout (10 s) is left out for that long, and with it an attempt; without any left, requests fail at once", Some(servers.span));
+    if !servers.is_known {
+        let why = "one with a name is one server for each of its addresses, and counts as one here";
+        draft.lose("server", why, Some(upstream));
+    }
+    draft.lose("max_fails", "a server that failed so often (once by default) within fail_timeout (10 s) is left out for that long, and with it an attempt; without any left, requests fail at once", Some(upstream));
     draft.lose(
         "keepalive",
         "a connection that was kept and is closed costs no attempt",
@@ -220,6 +227,47 @@ fn pass_to(
         format!("{place} to {name}")
     };
     reading.map(draft, title, vec![name.to_owned()], span);
+}
+
+/// The servers of what is no upstream of the files.
+fn unknown(reading: &mut Reading<'_>, pass: &Directive, to: &str, count: u32) -> Servers {
+    let what = if to.contains('$') {
+        "is made of variables"
+    } else {
+        "is no upstream of these files"
+    };
+    let stands_in = match count {
+        1 => "one stands in".to_owned(),
+        most => format!("its {most} tries at most stand in"),
+    };
+    reading.find(
+        pass.span(),
+        code::NOT_SEEN,
+        format!("`{to}` {what}: a request makes as many attempts as it has addresses, which are not known here; {stands_in}"),
+        "name the file with its upstream as well",
+    );
+    Servers {
+        count,
+        span: None,
+        is_known: false,
+    }
+}
+
+/// Of an upstream that has one server.
+fn alone(reading: &mut Reading<'_>, family: &Family, servers: Servers, name: &str, span: Span) {
+    if servers.is_known {
+        let sentence = format!(
+            "{name} has one server, and a server that failed is not tried again: nothing is repeated"
+        );
+        let remedy = "add a server, or leave out the directive";
+        reading.find(span, code::NEVER_RETRIES, sentence, remedy);
+    } else if servers.span.is_some() {
+        let sentence = format!(
+            "{name} has one server by its name: a request makes as many attempts as the name has addresses, which are not known here"
+        );
+        let remedy = format!("set `{}_next_upstream_tries`", family.prefix);
+        reading.find(span, code::NOT_SEEN, sentence, remedy);
+    }
 }
 
 fn times(

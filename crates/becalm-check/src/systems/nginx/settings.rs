@@ -194,20 +194,16 @@ fn one<T>(
     form: &str,
     parse: impl FnOnce(&str) -> Option<T>,
 ) {
-    let refuse = |reading: &mut Reading<'_>, why: &str| {
+    let refuse = |reading: &mut Reading<'_>, why: &str, remedy: &str| {
         let sentence = format!("nginx refuses `{}` {why}", directive.name());
-        reading.find(
-            directive.span(),
-            code::REFUSED,
-            sentence,
-            "keep one of them, with one value",
-        );
+        reading.find(directive.span(), code::REFUSED, sentence, remedy);
     };
     let [arg] = directive.args() else {
-        return refuse(reading, "without one value");
+        let remedy = "write one value, in quotes if it has a blank";
+        return refuse(reading, "without one value", remedy);
     };
     if slot.is_some() {
-        return refuse(reading, "twice in a block");
+        return refuse(reading, "twice in a block", "keep one of them");
     }
     if let Told::Is(value, _) = reading.told_text(Some(&arg.text), arg.span, form, parse) {
         let span = directive.span();

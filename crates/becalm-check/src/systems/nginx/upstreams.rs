@@ -1,6 +1,7 @@
 //! How many servers does an upstream have?
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 use super::directives::Directive;
 use crate::document::Span;
@@ -14,40 +15,32 @@ pub struct Upstreams(BTreeMap<String, Servers>);
 pub struct Servers {
     /// Those that are not `down`, backups included.
     pub count: u32,
-    pub span: Span,
-    /// Whether they are all in the file.
+    /// Where they are named, if it is in this file.
+    pub span: Option<Span>,
+    /// Whether they are all known: none is a name, which is one server for each of its addresses
+    /// (`ngx_http_upstream_module`, *server*).
     pub is_known: bool,
 }
 
-impl Servers {
-    /// One, in place of what is not in the file.
-    pub const fn one(span: Span) -> Self {
-        Self {
-            count: 1,
-            span,
-            is_known: false,
-        }
-    }
-}
-
 impl Upstreams {
-    /// Takes those of a file, `http` or not; of `stream` none.
-    pub fn gather(&mut self, directives: &[Directive]) {
+    /// Takes those of a file, `http` or not; of `stream` none. Of two of a name the first stays.
+    pub fn gather(&mut self, directives: &[Directive], is_this_file: bool) {
         for directive in directives {
             match (directive.name(), directive.args().first()) {
                 ("upstream", Some(name)) => {
                     let is_up = |it: &&Directive| {
                         it.name() == "server" && !it.args().iter().any(|it| it.text == "down")
                     };
-                    let count = directive.inner().iter().filter(is_up).count();
+                    let up = || directive.inner().iter().filter(is_up);
                     let servers = Servers {
-                        count: u32::try_from(count).unwrap_or(u32::MAX),
-                        span: directive.span(),
-                        is_known: true,
+                        count: u32::try_from(up().count()).unwrap_or(u32::MAX),
+                        span: is_this_file.then(|| directive.span()),
+                        is_known: up()
+                            .all(|it| it.args().first().is_some_and(|it| is_address(&it.text))),
                     };
-                    self.0.insert(name.text.to_lowercase(), servers);
+                    self.0.entry(name.text.to_lowercase()).or_insert(servers);
                 }
-                ("http", _) => self.gather(directive.inner()),
+                ("http", _) => self.gather(directive.inner(), is_this_file),
                 _ => {}
             }
         }
@@ -58,8 +51,59 @@ impl Upstreams {
     }
 }
 
-/// The name in `http://name/path`, `grpc://name`, `name`.
+fn is_address(server: &str) -> bool {
+    let bare = server.trim_start_matches('[').trim_end_matches(']');
+    server.starts_with("unix:")
+        || server.parse::<SocketAddr>().is_ok()
+        || bare.parse::<IpAddr>().is_ok()
+}
+
+/// The name in `http://name/path`, `grpc://name`, `name`, and before a variable that begins with a `/`.
 pub fn host(to: &str) -> &str {
     let rest = to.split_once("://").map_or(to, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest)
+    let paths = ["/", "$request_uri", "$uri", "$document_uri"];
+    let end = paths.into_iter().filter_map(|it| rest.find(it)).min();
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// Whether this is more likely the name of an upstream than a host's.
+pub fn is_bare(name: &str) -> bool {
+    let is_letter = |it: u8| it.is_ascii_alphanumeric() || b"-_".contains(&it);
+    name != "localhost" && !name.is_empty() && name.bytes().all(is_letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_before_its_path() {
+        for (to, name) in [
+            ("http://a/b", "a"),
+            ("a", "a"),
+            ("http://a$request_uri", "a"),
+            ("http://a$uri$is_args$args", "a"),
+            ("http://$host/a", "$host"),
+            ("grpc://a:1", "a:1"),
+        ] {
+            assert_eq!(host(to), name, "{to}");
+        }
+        assert!(is_bare("app_1") && !is_bare("a.b") && !is_bare("a:1") && !is_bare("$a"));
+    }
+
+    #[test]
+    fn an_address_is_one_server() {
+        for text in [
+            "10.0.0.1",
+            "10.0.0.1:80",
+            "[::1]:80",
+            "[::1]",
+            "unix:/run/a.sock",
+        ] {
+            assert!(is_address(text), "{text}");
+        }
+        for text in ["localhost", "app:80", "orders.shop", "$a"] {
+            assert!(!is_address(text), "{text}");
+        }
+    }
 }
