@@ -106,6 +106,27 @@ pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond
     }
 }
 
+/// Attempts that all stalled were each given up no sooner than the mapping says, up to its deadline. Counted from the
+/// caller's first word to the last: when a server sees a request depends on how busy the machine is.
+pub fn assert_timed_out(name: &str, mapping: Option<&Mapping>, attempts: u32, took: Duration) {
+    const TICK: Duration = Duration::from_millis(2);
+    let Some(policy) = mapping.map(|it| &it.policy) else {
+        return;
+    };
+    let each = policy.attempt_timeout.unwrap_or_default();
+    let all = each.saturating_sub(TICK) * attempts;
+    let least = all.min(
+        policy
+            .deadline
+            .unwrap_or(Duration::MAX)
+            .saturating_sub(TICK),
+    );
+    assert!(
+        took >= least,
+        "{name}: {attempts} attempts of {each:?} in {took:?}"
+    );
+}
+
 /// How many attempts so many calls make together, one after the other, as becalm makes them with the policy of the
 /// mapping: its budget is theirs.
 pub fn calls(mapping: Option<&Mapping>, fails: Fails, times: usize) -> usize {

@@ -6,18 +6,17 @@
 mod ini;
 mod mode;
 mod profiles;
-
-use becalm::Policy;
+mod values;
 
 use crate::code;
 use crate::document::{Document, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::system::{Evidence, Form, System};
-use crate::template;
-use ini::{Entry, sections};
+use ini::sections;
 use mode::{Generation, MODES, Mode};
 use profiles::{Profile, profiles};
+use values::Said;
 
 pub(super) const AWS_CONFIG: System = System {
     name: "aws-config",
@@ -106,17 +105,19 @@ fn of_profile(reading: &mut Reading<'_>, profile: &Profile<'_>) {
         "botocore-1.43" => Generation::V2,
         _ => Generation::Of2026,
     };
-    let Some(default) = default_mode(reading, profile, generation) else {
+    let Some(default) = values::default_mode(reading, profile, generation) else {
         return;
     };
-    let said = profile.mode().map(|entry| mode(reading, entry));
+    let said = profile.mode().map(|entry| values::mode(reading, entry));
     let mode = match said {
         None | Some(Said::Unknown(_)) => default,
         Some(Said::Is(mode)) => mode,
         Some(Said::Refused) => return,
     };
     let policy = mode.policy(generation);
-    let most = profile.attempts().map(|entry| attempts(reading, entry));
+    let most = profile
+        .attempts()
+        .map(|entry| values::attempts(reading, entry));
     let mut draft = Draft::of(policy, keys(mode));
     match (most, profile.attempts()) {
         (Some(Said::Refused), _) => return,
@@ -152,15 +153,6 @@ fn of_profile(reading: &mut Reading<'_>, profile: &Profile<'_>) {
     reading.map(draft, name, Vec::new(), span);
 }
 
-/// What the value of a name is.
-enum Said<T> {
-    Is(T),
-    /// A placeholder, of which there is a finding.
-    Unknown(String),
-    /// There is a finding.
-    Refused,
-}
-
 /// Which of the keys the mode has.
 fn keys(mode: Mode) -> &'static [&'static str] {
     match mode {
@@ -189,93 +181,6 @@ fn keys(mode: Mode) -> &'static [&'static str] {
     }
 }
 
-/// All `defaults_mode`s but `legacy` have the mode `standard`; `None` where botocore refuses the value.
-fn default_mode(
-    reading: &mut Reading<'_>,
-    profile: &Profile<'_>,
-    generation: Generation,
-) -> Option<Mode> {
-    let Some(entry) = profile.defaults() else {
-        return Some(Mode::default_of(generation));
-    };
-    let known = ["standard", "in-region", "cross-region", "mobile", "auto"];
-    match &*entry.text().unwrap_or_default().to_lowercase() {
-        "legacy" => Some(Mode::default_of(generation)),
-        text if known.contains(&text) => Some(Mode::Standard),
-        text if template::is_placeholder(text) => Some(Mode::default_of(generation)),
-        text => {
-            let sentence = format!("botocore makes no client with a defaults_mode of `{text}`");
-            let remedy = becalm::suggest::nearest(text, known).map_or_else(
-                || format!("the modes are legacy, {}", known.join(", ")),
-                |meant| format!("did you mean `{meant}`?"),
-            );
-            reading.find(entry.span, code::REFUSED, sentence, remedy);
-            None
-        }
-    }
-}
-
-fn mode(reading: &mut Reading<'_>, entry: &Entry) -> Said<Mode> {
-    let text = entry.text().unwrap_or_default();
-    if let Some(mode) = Mode::by_name(&text) {
-        return Said::Is(mode);
-    }
-    if template::is_placeholder(&text) {
-        return unknown(reading, entry, text, "a retry mode");
-    }
-    let meant = becalm::suggest::nearest(&text.to_lowercase(), MODES);
-    let remedy = meant.map_or_else(
-        || format!("the modes are {}", MODES.join(", ")),
-        |meant| format!("write `retry_mode = {meant}`"),
-    );
-    let sentence = format!("botocore makes no client with a retry_mode of `{text}`");
-    reading.find(entry.span, code::REFUSED, sentence, remedy);
-    Said::Refused
-}
-
-fn attempts(reading: &mut Reading<'_>, entry: &Entry) -> Said<u32> {
-    let text = entry.text().unwrap_or_default();
-    match python_int(&text) {
-        Some(most) if most > 0 => Said::Is(most),
-        None if template::is_placeholder(&text) => {
-            unknown(reading, entry, text, "a number of attempts")
-        }
-        number => {
-            let sentence = format!(
-                "botocore makes no client with max_attempts of `{text}`: it wants a whole number of at least 1, the first attempt included"
-            );
-            let remedy = match number {
-                Some(_) => "write 1 to switch retries off",
-                None => "write the number alone: what stands behind it is no comment",
-            };
-            reading.find(entry.span, code::REFUSED, sentence, remedy);
-            Said::Refused
-        }
-    }
-}
-
-fn unknown<T>(reading: &mut Reading<'_>, entry: &Entry, text: String, form: &str) -> Said<T> {
-    reading.told_text(Some(&text), entry.span, form, |_| None::<T>);
-    Said::Unknown(text)
-}
-
-/// As Python's `int` reads a text: a sign, and digits with single underscores between them.
-fn python_int(text: &str) -> Option<u32> {
-    let text = text.trim();
-    let is_negative = text.starts_with('-');
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let mut parts = digits.split('_');
-    if !parts.all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit())) {
-        return None;
-    }
-    if is_negative {
-        return Some(0);
-    }
-    let most = Policy::UNLIMITED - 1;
-    let digits = digits.replace('_', "");
-    Some(digits.parse().map_or(most, |it: u32| it.min(most)))
-}
-
 fn overridden(reading: &mut Reading<'_>, span: Span, name: &str, generation: Generation) {
     let flag = match generation {
         Generation::V2 => ", and AWS_NEW_RETRIES_2026=true brings the figures of botocore 1.44",
@@ -285,29 +190,4 @@ fn overridden(reading: &mut Reading<'_>, span: Span, name: &str, generation: Gen
         "{name}: AWS_RETRY_MODE and AWS_MAX_ATTEMPTS in the environment override the file, and the Config of a client in code overrides both{flag}"
     );
     reading.find(span, code::OVERRIDDEN, sentence, "");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_read_as_python_reads_them() {
-        for (text, number) in [
-            ("3", Some(3)),
-            (" +3 ", Some(3)),
-            ("1_0", Some(10)),
-            ("-3", Some(0)),
-            ("-0", Some(0)),
-            ("99999999999999999999", Some(Policy::UNLIMITED - 1)),
-            ("", None),
-            ("_1", None),
-            ("1__0", None),
-            ("3 # three", None),
-            ("3.0", None),
-            ("three", None),
-        ] {
-            assert_eq!(python_int(text), number, "{text}");
-        }
-    }
 }
