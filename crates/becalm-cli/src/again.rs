@@ -15,6 +15,12 @@ pub fn seeded(given: Option<u64>, arguments: impl IntoIterator<Item = String>) -
     (seed, command)
 }
 
+/// The command's own arguments; what is no UTF-8 in them is told with marks in its place.
+pub fn arguments() -> impl Iterator<Item = String> {
+    let all = std::env::args_os().skip(1);
+    all.map(|it| it.to_string_lossy().into_owned())
+}
+
 /// The command line of these arguments, for a POSIX shell.
 pub fn line(arguments: impl IntoIterator<Item = String>) -> String {
     let quoted = arguments.into_iter().map(|argument| quoted(&argument));

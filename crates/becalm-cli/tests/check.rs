@@ -180,6 +180,100 @@ fn written_policies_say_where_each_key_comes_from_and_are_read_again() {
 }
 
 #[test]
+fn a_policy_takes_no_checked_files_place_and_its_name_is_plain() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "attempts = 3 # my reason\nbase = \"100ms\"\n";
+    fs::write(folder.path().join("own.toml"), text).unwrap();
+    let output = becalm(&["check", "own.toml", "--out", "."], folder.path());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("would take the place of ./own.toml"),
+        "{output:?}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        fs::read_to_string(folder.path().join("own.toml")).unwrap(),
+        text
+    );
+
+    let odd = "a\u{1b}[31m\n::error::x.yaml";
+    fs::copy(files().join(ISTIO), folder.path().join(odd)).unwrap();
+    let output = becalm(
+        &["check", "--github", odd, "--out", "policies"],
+        folder.path(),
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr, "policy: policies/a--31m---error--x.toml\n");
+    assert!(!output.stdout.contains(&0x1b), "{output:?}");
+    assert!(
+        folder
+            .path()
+            .join("policies/a--31m---error--x.toml")
+            .exists()
+    );
+
+    let missing = becalm(&["check", "no\u{1b}[31m"], folder.path());
+    assert!(!missing.stderr.contains(&0x1b), "{missing:?}");
+}
+
+#[test]
+fn three_thousand_policies_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let route = "  - match: {prefix: /}\n    route: {cluster: c, retry_policy: {retry_on: 5xx}}\n";
+    let routes = route.repeat(3000);
+    let text = format!("virtual_hosts:\n- name: a\n  domains: [\"*\"]\n  routes:\n{routes}");
+    fs::write(folder.path().join("many.yaml"), text).unwrap();
+    let output = becalm(&["check", "many.yaml", "--out", "o"], folder.path());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(fs::read_dir(folder.path().join("o")).unwrap().count(), 3000);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_text_breaks_nothing() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let odd = OsStr::from_bytes(b"\xff.yaml");
+    fs::copy(files().join(ISTIO), folder.path().join(odd)).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
+        .arg("check")
+        .arg(odd)
+        .args(["--report", "r.html"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the binary starts");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn what_is_allowed_lets_a_strict_build_pass() {
+    let all = [
+        "no-budget",
+        "hints-ignored",
+        "repeats-non-idempotent",
+        "repeats-what-may-be-done",
+    ];
+    let mut arguments = vec!["--strict", ISTIO];
+    for code in all {
+        assert_eq!(check(&arguments).0, 1, "{code}");
+        arguments.extend(["--allow", code]);
+    }
+    let (code, stdout, _) = check(&arguments);
+    assert_eq!(code, 0, "{stdout}");
+    assert!(
+        stdout.contains("4 warnings"),
+        "they are still told: {stdout}"
+    );
+    let (code, _, stderr) = check(&["--allow", "no-bugdet", ISTIO]);
+    assert!(
+        code == 2 && stderr.contains("did you mean `no-budget`?"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn layers_multiply_or_are_not_guessed() {
     let (code, stdout, _) = check(&["--layers", ISTIO, ENVOY, "18-httproute-retry.yaml"]);
     let told = "layers: 656 attempts at the innermost for one request (41 x 4 x 4)";
@@ -215,6 +309,19 @@ fn layers_multiply_or_are_not_guessed() {
         output.status.code() == Some(2) && stderr.contains("two.yaml has 2 places that retry"),
         "{output:?}"
     );
+
+    let route = "{match: {prefix: /}, route: {cluster: a, retry_policy: {retry_on: 5xx}}}";
+    let hostile = route.replace("{match", "{name: \"\\e[31m\\n\", match");
+    write(
+        "hostile.yaml",
+        format!("virtual_hosts: [{{routes: [{route}, {hostile}]}}]\n"),
+    );
+    let output = becalm(
+        &["check", "--layers", "hostile.yaml", "full.yaml"],
+        folder.path(),
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!output.stderr.contains(&0x1b), "{output:?}");
 }
 
 #[test]
@@ -261,4 +368,17 @@ fn the_page_about_proving_is_right_about_its_two_files() {
         let found = &document["mappings"][0]["verdict"]["verdict"];
         assert_eq!(found, verdict, "{document}");
     }
+    // The build of the page passes with the file of the page.
+    let line = page
+        .lines()
+        .find(|it| it.starts_with("- run: becalm check"))
+        .unwrap();
+    let allowed: Vec<_> = line
+        .split_whitespace()
+        .skip_while(|it| *it != "--allow")
+        .collect();
+    assert!(!allowed.is_empty(), "{line}");
+    let arguments = [&["check", "--strict", "mesh.yaml"], &allowed[..]].concat();
+    let output = becalm(&arguments, directory.path());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }

@@ -39,7 +39,8 @@ fn data(text: &str) -> String {
 }
 
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    let text = data(text).replace(':', "%3A").replace(',', "%2C");
+    printable(&text).into_owned()
 }
 
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn what_a_file_says_ends_no_command_and_begins_none() {
         let finding = Finding::new(
-            "a,line=9::x\n::error::y.yaml",
+            "a,line=9::x\n::error::y\u{1b}.yaml",
             Span::new(3, 1, 2),
             code::REFUSED,
             "100 %\r\n::error::no",
@@ -59,7 +60,7 @@ mod tests {
         );
         assert_eq!(
             github(&[finding]),
-            "::error file=a%2Cline=9%3A%3Ax%0A%3A%3Aerror%3A%3Ay.yaml,line=3,col=1,title=refused::\
+            "::error file=a%2Cline=9%3A%3Ax%0A%3A%3Aerror%3A%3Ay\\u{1b}.yaml,line=3,col=1,title=refused::\
              100 %25\\u{d}\\u{a}::error::no; ::set-output name=x::y\n"
         );
     }

@@ -4,14 +4,11 @@
 //! `internal/xds/translator` (`buildRetryPolicy`, `buildXdsClusterCircuitBreaker`) of
 //! envoyproxy/gateway 1.9.0. What they make is Envoy's.
 
-use std::time::Duration;
-
-use becalm::duration::Human;
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
 
-use super::envoy::{Words, at_most, at_most_share};
+use super::envoy::{KEYS, Words, at_most, at_most_share, timeouts};
 use super::kubernetes::{check, is_of};
 use crate::code;
 use crate::document::{Document, Node};
@@ -33,18 +30,6 @@ pub(super) const ENVOY_GATEWAY: System = System {
 fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "gateway.envoyproxy.io")
 }
-
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
-];
 
 const RETRY: &[&str] = &[
     "numRetries",
@@ -81,9 +66,6 @@ const RETRIES: u32 = 2;
 /// Retries at once where nothing is said: "to handle surges in retries related to pod restarts".
 const AT_ONCE: u32 = 1024;
 
-/// Of a route that says nothing: Envoy's.
-const TIMEOUT: Duration = Duration::from_secs(15);
-
 fn read(reading: &mut Reading<'_>) {
     let document = reading.document;
     if !document.says(&["kind"], "BackendTrafficPolicy") {
@@ -107,7 +89,7 @@ fn read(reading: &mut Reading<'_>) {
     check(reading, back_off, "`backOff`", BACK_OFF);
 
     let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-    let policy = policy.attempts(RETRIES + 1).deadline(TIMEOUT);
+    let policy = policy.attempts(RETRIES + 1).deadline(timeouts::TIMEOUT);
     let mut draft = Draft::of(policy.budget(Budget::concurrency(0.0, AT_ONCE)), KEYS);
     let retries = reading.whole(retry.get("numRetries"), "a number of retries");
     if let Told::Is(retries, span) = retries {
@@ -139,32 +121,12 @@ fn read(reading: &mut Reading<'_>) {
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: Option<&Node>) {
     let form = "a duration such as 10s";
     let http = spec.at(&["timeout", "http"]);
-    let whole = reading.gateway_duration(http.and_then(|it| it.get("requestTimeout")), form);
-    draft.set("deadline", whole, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
-    let stream = reading.gateway_duration(http.and_then(|it| it.get("maxStreamDuration")), form);
-    if let Told::Is(most, span) = stream {
-        if !most.is_zero() && draft.policy.deadline.is_none_or(|it| most < it) {
-            draft.policy.deadline = Some(most);
-            draft.origin("deadline", Origin::Line(span));
-        }
-    }
-    let per_try = reading.gateway_duration(per_retry.and_then(|it| it.get("timeout")), form);
-    match (&per_try, draft.policy.deadline) {
-        (Told::Is(timeout, span), Some(deadline)) if *timeout >= deadline => {
-            let sentence = format!(
-                "Envoy ignores a timeout per try of {} that is not below that of the request, {}",
-                Human(*timeout),
-                Human(deadline)
-            );
-            let remedy = "set it to less, so that there is room for a retry, or raise timeout.http.requestTimeout";
-            reading.find(*span, code::TIMEOUT_IGNORED, sentence, remedy);
-        }
-        _ => draft.set("attempt_timeout", per_try, |policy, it| {
-            policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-        }),
-    }
+    let mut read = |node: Option<&Node>| reading.gateway_duration(node, form);
+    let timeout = read(http.and_then(|it| it.get("requestTimeout")));
+    let stream = read(http.and_then(|it| it.get("maxStreamDuration")));
+    let each = read(per_retry.and_then(|it| it.get("timeout")));
+    timeouts::of_request(draft, timeout, &stream);
+    timeouts::of_attempt(reading, draft, "perRetry.timeout", each);
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
@@ -213,12 +175,18 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
             (!is_placeholder(it)).then(|| it.to_owned())
         });
         let Some(word) = told.known() else { continue };
-        if UNKNOWN_TRIGGERS.contains(&&*word) || !Words::read(&word).unknown.is_empty() {
+        let is_envoys_alone = UNKNOWN_TRIGGERS.contains(&&*word);
+        if is_envoys_alone || !Words::read(&word).unknown.is_empty() {
+            let remedy = if is_envoys_alone {
+                "leave it out: it is a word of Envoy alone".to_owned()
+            } else {
+                Words::meant(&word)
+            };
             let sentence = format!(
                 "{} has no trigger `{word}`, and refuses the policy",
                 reading.who()
             );
-            reading.find(node.span, code::REFUSED, sentence, Words::meant(&word));
+            reading.find(node.span, code::REFUSED, sentence, remedy);
         }
         known.push(word);
     }

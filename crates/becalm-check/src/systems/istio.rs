@@ -6,11 +6,10 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
 use becalm::preset::Preset;
 use becalm::{Budget, Policy};
 
-use super::envoy::{Words, at_most, at_most_share};
+use super::envoy::{KEYS, Words, at_most, at_most_share, timeouts};
 use super::kubernetes::{check, is_of, is_same, methods};
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
@@ -34,18 +33,6 @@ fn recognises(document: &Document<'_>) -> bool {
 }
 
 const GROUP: &str = "networking.istio.io";
-
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
-];
 
 /// `message HTTPRetry`.
 const RETRIES: &[&str] = &[
@@ -265,32 +252,12 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
     }
 }
 
-/// A time-out of 0 is none.
 fn times(reading: &mut Reading<'_>, draft: &mut Draft, route: &Node) {
     let form = "a duration such as 1s";
     let timeout = reading.go_duration(route.get("timeout"), form);
-    draft.set("deadline", timeout, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
-    let per_try = reading.go_duration(route.at(&["retries", "perTryTimeout"]), form);
-    match (&per_try, draft.policy.deadline) {
-        (Told::Is(timeout, span), Some(deadline)) if *timeout >= deadline => {
-            let sentence = format!(
-                "Envoy ignores a perTryTimeout of {} that is not below the route's timeout of {}",
-                Human(*timeout),
-                Human(deadline)
-            );
-            reading.find(
-                *span,
-                code::TIMEOUT_IGNORED,
-                sentence,
-                "set it to less than the timeout, so that there is room for a retry",
-            );
-        }
-        _ => draft.set("attempt_timeout", per_try, |policy, it| {
-            policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-        }),
-    }
+    timeouts::of_request(draft, timeout, &Told::Absent);
+    let each = reading.go_duration(route.at(&["retries", "perTryTimeout"]), form);
+    timeouts::of_attempt(reading, draft, "perTryTimeout", each);
 }
 
 /// Of the `DestinationRule` that is about the host, in this file or another.

@@ -3,20 +3,24 @@
 mod document;
 mod input;
 mod page;
+mod policies;
 mod service;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use becalm::lint::Lint;
 use becalm_check::layers::{Layers, layers};
-use becalm_check::shown::{github, policy_file, sarif};
-use becalm_check::{As, Checked, Settings, Severity, check};
+use becalm_check::shown::{github, printable, sarif};
+use becalm_check::{As, Checked, Finding, Settings, Severity, check};
 
+use crate::again;
 use crate::output::Output;
 use crate::stream::Stream;
 use crate::usage;
 use input::Input;
+use policies::Policies;
 use service::Judged;
 
 /// Check what configuration files of other systems say about retrying
@@ -48,6 +52,10 @@ pub struct Args {
     /// Exit with 1 if anything is found but notes, for a build
     #[arg(long)]
     strict: bool,
+
+    /// With --strict, let findings of this code pass; may be given several times
+    #[arg(long = "allow", value_name = "CODE", value_parser = finding_code)]
+    allowed: Vec<String>,
 
     /// Write each policy as a file into this directory, with the line that each key comes from
     #[arg(long, value_name = "DIRECTORY", help_heading = REPORTS)]
@@ -102,7 +110,7 @@ first try while all fail, null where nothing bounds it. from: line, default, unk
 
 Exit codes:
   0  every file was read
-  1  something was found, and --strict was given
+  1  something was found that --allow does not let pass, and --strict was given
   2  a file cannot be read, or the command line is refused
 
 Examples:
@@ -111,6 +119,20 @@ Examples:
   becalm check --as envoy@1.40 routes.json --out policies
   becalm check --layers client.json mesh.yaml service.yml
   becalm check virtual-service.yaml --service orders.toml";
+
+/// One that findings have, or lints.
+fn finding_code(text: &str) -> Result<String, String> {
+    let own = becalm_check::code::ALL.iter().map(|it| it.name);
+    let codes = || own.clone().chain(Lint::CODES.iter().copied());
+    if codes().any(|it| it == text) {
+        return Ok(text.to_owned());
+    }
+    let remedy = becalm::suggest::nearest(text, codes()).map_or_else(
+        || "the findings have their codes in brackets".to_owned(),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    Err(format!("no finding has this code; {remedy}"))
+}
 
 /// What there is to tell.
 struct Told<'a> {
@@ -142,6 +164,10 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         .layers
         .then(|| multiplied(&inputs, &checked))
         .transpose()?;
+    let policies = args.out.as_deref();
+    let policies = policies
+        .map(|it| Policies::of(&checked.mappings, &inputs, it))
+        .transpose()?;
     let service = args.service.as_deref();
     let judged = service
         .map(|it| service::judge(it, &checked.mappings))
@@ -165,20 +191,22 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         text::text(&told, stream)
     }]);
     if let Some(output) = report {
-        let path = output.write(&page::page(&told, std::env::args().skip(1)).to_html())?;
+        let path = output.write(&page::page(&told, again::arguments()).to_html())?;
         stream.write(&format!("report: {}\n", path.display()));
     }
     if let Some(output) = findings {
         let path = output.write(&sarif(&told.checked.findings))?;
         stream.write(&format!("findings: {}\n", path.display()));
     }
-    if let Some(directory) = &args.out {
-        write_policies(directory, &told, stream)?;
+    if let Some(policies) = policies {
+        policies.write(stream)?;
     }
-    Ok(code(&told, args.strict, printed))
+    Ok(code(&told, args, printed))
 }
 
-fn code(told: &Told<'_>, strict: bool, printed: ExitCode) -> ExitCode {
+fn code(told: &Told<'_>, args: &Args, printed: ExitCode) -> ExitCode {
+    let is_allowed = |code: &str| args.allowed.iter().any(|it| it == code);
+    let fails = |it: &Finding| it.severity > Severity::Note && !is_allowed(it.code);
     let findings = &told.checked.findings;
     let unread = [
         becalm_check::code::CANNOT_READ.name,
@@ -186,7 +214,7 @@ fn code(told: &Told<'_>, strict: bool, printed: ExitCode) -> ExitCode {
     ];
     if findings.iter().any(|it| unread.contains(&it.code)) {
         ExitCode::from(usage::REFUSED)
-    } else if strict && findings.iter().any(|it| it.severity > Severity::Note) {
+    } else if args.strict && findings.iter().any(fails) {
         ExitCode::FAILURE
     } else {
         printed
@@ -199,42 +227,5 @@ fn multiplied(inputs: &[Input], checked: &Checked) -> Result<Layers, String> {
         mappings.cloned().collect::<Vec<_>>()
     };
     let files: Vec<_> = inputs.iter().map(|it| (it.name(), of_file(it))).collect();
-    layers(&files).map_err(|refusal| format!("--layers: {refusal}"))
-}
-
-/// One file for each policy, by the name of the file that it comes from and its number in there.
-fn write_policies(directory: &Path, told: &Told<'_>, stream: Stream) -> Result<(), String> {
-    let refused = |error: std::io::Error| {
-        format!(
-            "cannot write into {}: {error}; name another directory",
-            directory.display()
-        )
-    };
-    std::fs::create_dir_all(directory).map_err(refused)?;
-    let mut written: Vec<String> = Vec::new();
-    for mapping in &told.checked.mappings {
-        let Some(text) = policy_file(mapping) else {
-            continue;
-        };
-        let stem = Path::new(&mapping.file)
-            .file_stem()
-            .and_then(|it| it.to_str())
-            .unwrap_or("policy");
-        let name = (1..).map(|n| {
-            if n == 1 {
-                format!("{stem}.toml")
-            } else {
-                format!("{stem}-{n}.toml")
-            }
-        });
-        let name = name
-            .into_iter()
-            .find(|name| !written.contains(name))
-            .unwrap_or_default();
-        let path = directory.join(&name);
-        std::fs::write(&path, text).map_err(refused)?;
-        stream.write(&format!("policy: {}\n", path.display()));
-        written.push(name);
-    }
-    Ok(())
+    layers(&files).map_err(|refusal| format!("--layers: {}", printable(&refusal)))
 }

@@ -1,6 +1,6 @@
 //! What does the report say to someone who was not there?
 
-use becalm_check::shown::{policy_file, snippet};
+use becalm_check::shown::policy_file;
 use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
@@ -78,7 +78,7 @@ fn table(findings: &[Finding]) -> Table {
 
 fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
     let input = told.inputs.iter().find(|it| it.name() == finding.file);
-    let shown = input.and_then(|it| snippet(it.text(), finding.span));
+    let shown = input.and_then(|it| it.snippet(finding.span));
     let head = format!(
         "{}:{}: {}: {}",
         finding.file, finding.span.line, finding.code, finding.sentence

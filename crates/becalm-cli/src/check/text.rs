@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use becalm::Policy;
-use becalm_check::shown::{printable, snippet};
+use becalm_check::shown::printable;
 use becalm_check::{Evidence, Finding, Mapping, Severity};
 use becalm_report::Colour;
 use becalm_report::format::plain;
@@ -12,6 +12,7 @@ use becalm_sim::study::Verdict;
 use becalm_sim::verdict::most_attempts;
 
 use super::Told;
+use super::input::Input;
 use super::service::Judged;
 use crate::stream::Stream;
 use crate::wording::{filled, indented};
@@ -22,7 +23,7 @@ pub fn text(told: &Told<'_>, stream: Stream) -> String {
     let mut text = String::new();
     for finding in &told.checked.findings {
         let input = told.inputs.iter().find(|it| it.name() == finding.file);
-        one(&mut text, finding, input.map(super::Input::text), painter);
+        one(&mut text, finding, input, painter);
     }
     for (at, mapping) in told.checked.mappings.iter().enumerate() {
         let judged = told.judged.as_ref().and_then(|all| all.get(at));
@@ -57,7 +58,7 @@ fn count(attempts: u32) -> String {
 }
 
 /// As compilers show an error.
-fn one(text: &mut String, finding: &Finding, file: Option<&str>, painter: Painter) {
+fn one(text: &mut String, finding: &Finding, file: Option<&Input>, painter: Painter) {
     let colour = colour(finding.severity);
     let kind = format!("{}[{}]", finding.severity.as_str(), finding.code);
     let _ = writeln!(
@@ -77,7 +78,7 @@ fn one(text: &mut String, finding: &Finding, file: Option<&str>, painter: Painte
         finding.span.line,
         finding.span.column
     );
-    if let Some(shown) = file.and_then(|it| snippet(it, finding.span)) {
+    if let Some(shown) = file.and_then(|it| it.snippet(finding.span)) {
         let bar = rule("|");
         let _ = writeln!(text, "{margin} {bar}");
         let _ = writeln!(text, "{} {bar} {}", rule(&number), shown.line);

@@ -7,6 +7,7 @@ mod cluster;
 mod fields;
 mod numbers;
 mod retry_policy;
+pub(super) mod timeouts;
 mod words;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use crate::system::{Evidence, Form, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, field, items};
 
 pub(super) use cluster::{at_most, at_most_share};
+pub(super) use retry_policy::KEYS;
 pub(super) use words::Words;
 
 pub(super) const ENVOY: System = System {

@@ -15,6 +15,7 @@ use super::fields::{
     items,
 };
 use super::numbers::{is_number, whole};
+use super::timeouts;
 use super::words::Words;
 use crate::code;
 use crate::document::{Key, Node};
@@ -22,10 +23,8 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
 use crate::template::is_placeholder;
 
-/// Of a route that says nothing.
-const TIMEOUT: Duration = Duration::from_secs(15);
-
-const KEYS: &[&str] = &[
+/// Of a policy, what Envoy has a word for.
+pub const KEYS: &[&str] = &[
     "attempts",
     "base",
     "cap",
@@ -113,15 +112,14 @@ impl Retries<'_, '_, '_> {
         } = self;
         fields::check(reading, retry, &RETRY_POLICY);
         let policy = Preset::by_name("envoy").map_or_else(|_| Policy::default(), Preset::policy);
-        let mut draft = Draft::of(policy.deadline(TIMEOUT), KEYS);
+        let mut draft = Draft::of(policy.deadline(timeouts::TIMEOUT), KEYS);
         let retries = whole(reading, field(retry, "num_retries"), "a number of retries");
         if let Told::Is(retries, span) = retries {
             draft.policy.attempts = retries.saturating_add(1);
             let how = format!("{retries} retries and the first try");
             draft.origin("attempts", Origin::Derived(span, how));
         }
-        total_time(reading, &mut draft, action);
-        attempt_timeout(reading, &mut draft, retry);
+        times(reading, &mut draft, action, retry);
         back_off(reading, &mut draft, retry);
         hint(reading, &mut draft, retry);
         let methods = methods(route, retry);
@@ -129,53 +127,14 @@ impl Retries<'_, '_, '_> {
     }
 }
 
-fn total_time(reading: &mut Reading<'_>, draft: &mut Draft, action: &Node) {
+fn times(reading: &mut Reading<'_>, draft: &mut Draft, action: &Node, retry: &Node) {
     let form = "a duration such as 15s";
     let timeout = reading.proto_duration(field(action, "timeout"), form);
-    draft.set("deadline", timeout, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
-    let stream = reading.proto_duration(
-        at(action, &["max_stream_duration", "max_stream_duration"]),
-        form,
-    );
-    if let Told::Is(most, span) = stream {
-        if !most.is_zero() && draft.policy.deadline.is_none_or(|it| most < it) {
-            draft.policy.deadline = Some(most);
-            draft.origin("deadline", Origin::Line(span));
-        }
-    }
-}
-
-fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
-    let timeout = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
-    let Told::Is(timeout, span) = timeout else {
-        draft.set("attempt_timeout", timeout, |_, _| {});
-        return;
-    };
-    match draft.policy.deadline {
-        Some(deadline) if timeout >= deadline => {
-            let sentence = format!(
-                "Envoy ignores a per_try_timeout of {} that is not below the route's timeout of {}",
-                becalm::duration::Human(timeout),
-                becalm::duration::Human(deadline)
-            );
-            reading.find(
-                span,
-                code::TIMEOUT_IGNORED,
-                sentence,
-                "set it to less than the timeout, so that there is room for a retry",
-            );
-            draft.origin(
-                "attempt_timeout",
-                Origin::NotExpressible("ignored, as it is not below the timeout".into()),
-            );
-        }
-        _ if timeout.is_zero() => {}
-        _ => draft.set("attempt_timeout", Told::Is(timeout, span), |policy, it| {
-            policy.attempt_timeout = Some(it);
-        }),
-    }
+    let stream = at(action, &["max_stream_duration", "max_stream_duration"]);
+    let stream = reading.proto_duration(stream, form);
+    timeouts::of_request(draft, timeout, &stream);
+    let each = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
+    timeouts::of_attempt(reading, draft, "per_try_timeout", each);
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {

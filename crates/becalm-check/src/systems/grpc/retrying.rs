@@ -156,7 +156,7 @@ fn wait(reading: &mut Reading<'_>, retry: &Node, name: &str, span: Span) -> Opti
     let told = duration(reading, node);
     if let (Told::Is(wait, at), Client::Core) = (&told, Client::of(reading.version)) {
         if wait.is_zero() {
-            let sentence = format!("a `{name}` of 0 is refused: all calls fail");
+            let sentence = format!("`{name}` is 0, which is refused: all calls fail");
             reading.find(*at, code::REFUSED, sentence, "set more than 0s");
         }
     }
