@@ -223,6 +223,47 @@ fn a_target_that_fails_under_load_is_not_broken() {
     assert_eq!(document["proxy"]["held"], 0, "the fault never began");
 }
 
+/// As after a round that left a worker stuck, which nobody sees without load.
+#[test]
+fn what_a_round_left_behind_is_waited_for_and_the_next_one_is_held_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [
+        "--load",
+        "40",
+        "--before",
+        "1s",
+        "--trigger",
+        "100ms",
+        "--after",
+        "3s",
+        "--fault",
+        "load:1.1",
+        "--compare",
+        "attempts=2,attempts=1",
+        "--seed",
+        "7",
+    ];
+    let well = Server::start(|_| "200 OK".into());
+    let calls = |document: &Value, index: usize| {
+        let calls = &document["variants"][index]["calls"];
+        usize::try_from(calls.as_u64().unwrap()).unwrap()
+    };
+    let document = held(folder.path(), &well.url, &flags);
+    let all = well.asked().len();
+    assert_eq!(document["variants"][1]["verdict"], "back", "{document}");
+    let first = calls(&document, 0);
+    let asides = (all - 2 * first) / 3;
+
+    let next = asides + first + asides;
+    let left = Server::start(move |number| {
+        let is_bad = (next..next + 20).contains(&number);
+        if is_bad { "503 Busy" } else { "200 OK" }.into()
+    });
+    let document = held(folder.path(), &left.url, &flags);
+    assert_eq!(document["variants"][1]["verdict"], "back", "{document}");
+    assert!(left.asked().len() > all + 20, "one round more");
+}
+
 #[test]
 fn requests_are_marked_and_the_attempts_of_a_call_have_one_key() {
     let folder = tempfile::tempdir().unwrap();
