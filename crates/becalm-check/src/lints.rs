@@ -40,8 +40,8 @@ fn finding(mapping: &Mapping, lint: &Lint) -> Finding {
         .message
         .rsplit_once("; ")
         .unwrap_or((&lint.message, ""));
-    let remedy = remedy(mapping.system, lint.code)
-        .map_or_else(|| format!("as a policy: {own}"), ToOwned::to_owned);
+    let remedy = remedy(mapping.system, lint.code).map(|it| left_to_do(mapping, it));
+    let remedy = remedy.unwrap_or_else(|| format!("as a policy: {own}"));
     Finding {
         file: mapping.file.clone(),
         span: place(mapping, lint.code),
@@ -104,6 +104,15 @@ fn remedy(system: &str, lint: &str) -> Option<&'static str> {
         .iter()
         .find(|(it, code, _)| *it == system && *code == lint);
     found.map(|(_, _, remedy)| *remedy)
+}
+
+/// The remedy without what the file does already: a single retry.
+fn left_to_do(mapping: &Mapping, remedy: &str) -> String {
+    let one_retry = remedy.split_once(": 1`, and ");
+    match one_retry.filter(|_| mapping.policy.attempts <= 2) {
+        Some((_, rest)) => format!("set {rest}"),
+        None => remedy.to_owned(),
+    }
 }
 
 const REMEDIES: &[(&str, &str, &str)] = &[
@@ -229,6 +238,86 @@ const REMEDIES: &[(&str, &str, &str)] = &[
         "gateway-api",
         "repeats-what-may-be-done",
         "set `codes: [503]`, and match what is not idempotent in a rule of its own without `retry`",
+    ),
+    (
+        "linkerd",
+        "no-bound",
+        "set `timeout` of the route, which nothing else bounds",
+    ),
+    (
+        "linkerd",
+        "no-deadline",
+        "set `timeout.linkerd.io/request`, or `timeout` of a profile's route",
+    ),
+    (
+        "linkerd",
+        "no-budget",
+        "set a `retryBudget` in a ServiceProfile: the annotations have none",
+    ),
+    (
+        "linkerd",
+        "retries-at-once",
+        "annotate the service with `retry.linkerd.io/http` in place of the profile, which waits 25 to 250 ms",
+    ),
+    (
+        "linkerd",
+        "no-growth",
+        "annotate the service with `retry.linkerd.io/http` in place of the profile, whose waits grow",
+    ),
+    (
+        "linkerd",
+        "hints-ignored",
+        "lower the budget or the limit: Linkerd heeds no Retry-After",
+    ),
+    (
+        "linkerd",
+        "large-budget",
+        "set a `retryRatio` of 0.1 to 0.2, and a lower `minRetriesPerSecond` in a large fleet",
+    ),
+    (
+        "linkerd",
+        "repeats-non-idempotent",
+        "give POST and PATCH a route of their own, without retries",
+    ),
+    (
+        "linkerd",
+        "repeats-what-may-be-done",
+        "give POST and PATCH a route of their own, without retries, or one that repeats 503 alone",
+    ),
+    (
+        "aws-config",
+        "no-budget",
+        "set `retry_mode = standard`, which has a quota",
+    ),
+    (
+        "aws-config",
+        "hints-ignored",
+        "set `retry_mode = standard` with botocore 1.44, which heeds x-amz-retry-after",
+    ),
+    (
+        "aws-config",
+        "hints-clamped",
+        "nothing to set: the SDKs bound what x-amz-retry-after asks for",
+    ),
+    (
+        "aws-config",
+        "no-deadline",
+        "lower `max_attempts`, and pass a shorter `read_timeout` in code: nothing bounds a whole call",
+    ),
+    (
+        "aws-config",
+        "rate-waits-forever",
+        "set `retry_mode = standard`, or bound the call in code",
+    ),
+    (
+        "aws-config",
+        "repeats-non-idempotent",
+        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
+    ),
+    (
+        "aws-config",
+        "repeats-what-may-be-done",
+        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
     ),
 ];
 

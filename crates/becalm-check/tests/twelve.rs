@@ -1,5 +1,9 @@
 //! Files in the shape of public ones: what is found, and at which lines.
 
+use std::time::Duration;
+
+use becalm::retry_on::Methods;
+use becalm::{Budget, Policy};
 use becalm_check::{Checked, File, Mapping, Settings, Severity, check};
 
 fn of(name: &str) -> Checked {
@@ -106,4 +110,63 @@ fn a_template_is_refused_before_anything_is_read() {
     assert_eq!(found(&checked), ["5 template"]);
     assert!(checked.mappings.is_empty());
     assert!(checked.findings[0].remedy.contains("helm template"));
+}
+
+#[test]
+fn profiles_of_aws_are_overridden_by_the_environment_and_by_code() {
+    let checked = of("14-aws-config.ini");
+    assert_eq!(
+        found(&checked),
+        [
+            "4 overridden",
+            "4 repeats-non-idempotent",
+            "4 repeats-what-may-be-done",
+            "4 hints-clamped",
+            "4 no-deadline",
+            "8 overridden",
+            "8 repeats-non-idempotent",
+            "8 repeats-what-may-be-done",
+            "8 hints-clamped",
+            "8 no-deadline",
+            "8 rate-waits-forever",
+        ]
+    );
+    let told: Vec<_> = checked
+        .mappings
+        .iter()
+        .map(|it| (&*it.name, it.policy.attempts, it.policy.rate.is_some()))
+        .collect();
+    let expected = [("profile default", 10, false), ("profile batch", 10, true)];
+    assert_eq!(told, expected);
+    let policy = checked.mappings[0].policy.to_string();
+    let quota = "budget tokens:500,cost:14,throttled:5,refund:last,clean:1";
+    assert!(policy.contains(quota), "{policy}");
+}
+
+#[test]
+fn the_default_budget_of_linkerd_sends_a_hundred_retries_at_once_from_each_sidecar() {
+    let checked = of("15-linkerd-profile-post.yaml");
+    assert_eq!(
+        found(&checked),
+        [
+            "9 repeats-non-idempotent",
+            "9 repeats-what-may-be-done",
+            "10 default-budget",
+            "10 floor-times-clients",
+            "10 retries-at-once",
+            "10 no-growth",
+            "10 hints-ignored",
+        ]
+    );
+    let floor = &checked.findings[3].sentence;
+    assert!(floor.contains("100 retries at once"), "{floor}");
+    let policy = &only(&checked).policy;
+    let window = Budget::window(0.2, Duration::from_secs(10), 10.0);
+    assert_eq!(
+        (policy.budget, policy.attempts),
+        (window, Policy::UNLIMITED)
+    );
+    assert_eq!(policy.deadline, Some(Duration::from_secs(15)));
+    let lists = policy.retry_on.as_deref().unwrap();
+    assert_eq!(lists.methods, Some(Methods::of(["POST"])));
 }

@@ -260,8 +260,9 @@ fn lines_that_cannot_be_read_are_told_and_what_cannot_be_fitted_is_refused_with_
     fs::write(place.0.path().join("a.gz"), [0x1f, 0x8b, 8, 0]).expect("a file");
 
     let text = place.told(&["fit", "damaged.log", "--report", "fit.html"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("1 lines could not be read: line 2:"),
+        words.contains("1 line could not be read: line 2:"),
         "{text}"
     );
     assert!(!text.contains("secret-id") && !place.read("fit.html").contains("secret-id"));

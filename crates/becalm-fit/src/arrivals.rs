@@ -51,6 +51,8 @@ impl Arrivals {
         if self.total > FirstTries::MOST_TRACED as u64 {
             self.trace.clear();
         }
+        // Some lines come late.
+        self.trace.sort_unstable();
         let first = self.trace.first().copied().unwrap_or(0);
         let since_first = |it: &u64| Duration::from_micros(it - first);
         FirstTries {

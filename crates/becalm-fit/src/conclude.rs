@@ -15,11 +15,14 @@ use crate::{Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
 
 /// Of those that waited, the share that may end before their turn: by the log's clock, or by chance.
 const EARLY: f64 = 0.02;
+/// Steps of a clock that most requests take at least: of fewer, nobody can tell who began first.
+const COARSE: u32 = 4;
+/// The share of requests that may be missing among those that others found.
+const LATE: f64 = 0.01;
 
 /// What the log says.
 pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitted {
-    let first = gathered.first.unwrap_or(0);
-    let length = Duration::from_micros(gathered.last.saturating_sub(first).unsigned_abs());
+    let length = Duration::from_micros(gathered.since(gathered.last).unsigned_abs());
     let mut total = Tally::default();
     for window in gathered.windows.all() {
         total.merge(&window.tally);
@@ -89,9 +92,16 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
             share: options.sampled,
         });
     }
-    if gathered.step > Duration::from_micros(gathered.median) && gathered.requests > 0 {
+    let median = Duration::from_micros(gathered.median);
+    if gathered.step * COARSE > median && gathered.requests > 0 {
         warnings.push(Warning::CoarseStamps {
             step: gathered.step,
+            median,
+        });
+    }
+    if gathered.late as f64 > LATE * gathered.requests as f64 {
+        warnings.push(Warning::OutOfOrder {
+            requests: gathered.late,
         });
     }
     if gathered.upstreams.len() > 1 {
@@ -120,12 +130,25 @@ fn others(warnings: &mut Vec<Warning>, gathered: &Gathered, repeats: &Repeats, o
     if gathered.upstreams.is_empty() && !options.is_one_pool {
         warnings.push(Warning::OnePoolAssumed);
     }
-    if gathered.late > 0 {
+    let is_told = warnings
+        .iter()
+        .any(|it| matches!(it, Warning::OutOfOrder { .. }));
+    if gathered.late > 0 && !is_told {
         warnings.push(Warning::OutOfOrder {
             requests: gathered.late,
         });
     }
-    let amplification = repeats.amplification(gathered.requests);
+    if gathered.unsent > 0 {
+        warnings.push(Warning::WithoutUpstream {
+            requests: gathered.unsent,
+        });
+    }
+    if gathered.silent > 0 {
+        warnings.push(Warning::Silence {
+            length: Duration::from_micros(gathered.silent.unsigned_abs()),
+        });
+    }
+    let amplification = repeats.amplification(gathered.requests - gathered.unsent);
     if amplification > 1.05 {
         warnings.push(Warning::Retrying { amplification });
     }

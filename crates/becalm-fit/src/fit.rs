@@ -62,8 +62,12 @@ pub struct Fit {
     stamps: Stamps,
     /// The first requests by start, until there are enough to tell short times from long ones.
     first: Vec<Request>,
+    /// Requests that came too late, until they can be counted.
+    late: Vec<Request>,
     /// Once there are; and below how many microseconds an answer is quick.
     scale: Option<(Scale, u64)>,
+    /// What is longer than this between two starts is a hole of the log, in microseconds.
+    hole: i64,
     gathered: Gathered,
     repeats: (Repeats, Repeats),
     underway: Underway,
@@ -80,6 +84,10 @@ pub(crate) struct Gathered {
     pub median: u64,
     pub first: Option<i64>,
     pub last: i64,
+    /// How long nothing at all began, in microseconds: it is no part of the time.
+    pub silent: i64,
+    /// Requests that a proxy answered itself.
+    pub unsent: u64,
     pub windows: Windows,
     pub arrivals: Arrivals,
     /// How long those waited who left, in microseconds.
@@ -98,6 +106,58 @@ pub(crate) struct Gathered {
 pub(crate) const MOST_UPSTREAMS: usize = 1000;
 /// So many requests tell what is short.
 const ENOUGH: usize = 2000;
+/// So many times what is usual between two starts, and a minute at least, is a hole: a night is none.
+const HOLE: (i64, i64) = (1000, 60_000_000);
+
+impl Gathered {
+    /// Microseconds since the first start, without holes, as time passes to this one.
+    fn pass(&mut self, start: i64, hole: i64) -> i64 {
+        let first = *self.first.get_or_insert(start);
+        let gap = start.saturating_sub(self.last);
+        if start != first && gap > hole {
+            self.silent = self.silent.saturating_add(gap);
+        }
+        self.last = start;
+        self.since(start)
+    }
+
+    /// Microseconds since the first start, without holes.
+    pub fn since(&self, moment: i64) -> i64 {
+        let first = self.first.unwrap_or(moment);
+        moment.saturating_sub(first).saturating_sub(self.silent)
+    }
+
+    /// Whether a proxy that names those to whom it sends requests sent this one to nobody, and did not refuse it for want of
+    /// somebody: what it has on its own disk, a redirect.
+    fn is_unsent(&self, request: &Request) -> bool {
+        let is_own =
+            matches!(request.ended, Ended::Answered(status) if !matches!(status, 429 | 502..=504));
+        is_own && request.upstream == 0 && !self.upstreams.is_empty()
+    }
+
+    fn name(&mut self, upstream: u32) {
+        let has_room = upstream != 0 && self.upstreams.len() < MOST_UPSTREAMS;
+        if has_room && !self.upstreams.contains(&upstream) {
+            self.upstreams.push(upstream);
+        }
+    }
+
+    /// Counts a request that comes too late to say what it found: the load has it all the same.
+    fn late(&mut self, request: &Request) {
+        self.late += 1;
+        let Ok(since) = u64::try_from(self.since(request.start)) else {
+            return;
+        };
+        if self.first.is_some() && !self.is_unsent(request) {
+            let window = self.windows.at(since);
+            window.requests += 1;
+            window.first_tries += 1;
+            self.arrivals.add(since);
+            self.windows
+                .answered(since.saturating_add(request.duration));
+        }
+    }
+}
 
 impl Fit {
     /// Begins a fit.
@@ -107,7 +167,9 @@ impl Fit {
             order: ByStart::default(),
             stamps: Stamps::default(),
             first: Vec::new(),
+            late: Vec::new(),
             scale: None,
+            hole: i64::MAX,
             gathered: Gathered::default(),
             repeats: (Repeats::by(By::Id), Repeats::by(By::ClientAndTarget)),
             underway: Underway::default(),
@@ -120,10 +182,14 @@ impl Fit {
             self.underway = Underway::since(request.end());
         }
         self.gathered.requests += 1;
+        self.gathered.name(request.upstream);
         self.stamps.add(&request);
         if !self.order.push(request) {
-            self.gathered.late += 1;
             self.underway.add(request.end());
+            self.late.push(request);
+            if self.scale.is_some() || self.late.len() >= ENOUGH {
+                self.begin();
+            }
         }
         while let Some(request) = self.order.next() {
             self.take(request);
@@ -136,6 +202,7 @@ impl Fit {
             self.take(request);
         }
         self.begin();
+        self.gathered.late += self.order.strays();
         self.gathered.step = self.stamps.step();
         let (by_id, by_client) = self.repeats;
         let repeats = if by_id.repeated() > 0 || by_client.repeated() == 0 && by_id.is_told() {
@@ -160,10 +227,28 @@ impl Fit {
 
     /// Finds out what is short, and counts what waited for that.
     fn begin(&mut self) {
-        if self.scale.is_some() {
-            return;
+        if self.scale.is_none() {
+            self.measure();
         }
+        for request in std::mem::take(&mut self.first) {
+            self.count(&request);
+        }
+        for request in self.late.drain(..) {
+            self.gathered.late(&request);
+        }
+    }
+
+    fn measure(&mut self) {
+        let mut gaps: Vec<u64> = self
+            .first
+            .windows(2)
+            .map(|it| it[1].start.abs_diff(it[0].start))
+            .collect();
+        gaps.sort_unstable();
+        let gap = i64::try_from(quantile(&gaps, 0.5)).unwrap_or(i64::MAX);
+        self.hole = gap.saturating_mul(HOLE.0).max(HOLE.1);
         let answered = self.first.iter().filter(|it| !it.has_failed());
+        let answered = answered.filter(|it| !self.gathered.is_unsent(it));
         let mut times: Vec<u64> = answered.map(|it| it.duration).collect();
         times.sort_unstable();
         let median = quantile(&times, 0.5);
@@ -172,9 +257,6 @@ impl Fit {
         #[expect(clippy::cast_precision_loss)]
         let scale = Scale::of(median as f64, step);
         self.scale = Some((scale, median / 4));
-        for request in std::mem::take(&mut self.first) {
-            self.count(&request);
-        }
     }
 
     fn count(&mut self, request: &Request) {
@@ -182,14 +264,10 @@ impl Fit {
             return;
         };
         let gathered = &mut self.gathered;
-        let first = *gathered.first.get_or_insert(request.start);
-        let since = request.start.saturating_sub(first).unsigned_abs();
-        gathered.last = request.start;
-        if request.upstream != 0
-            && gathered.upstreams.len() < MOST_UPSTREAMS
-            && !gathered.upstreams.contains(&request.upstream)
-        {
-            gathered.upstreams.push(request.upstream);
+        let since = gathered.pass(request.start, self.hole).unsigned_abs();
+        if gathered.is_unsent(request) {
+            gathered.unsent += 1;
+            return;
         }
 
         // $request_id of nginx is another for each request, unless clients send one: then ids never show a repeat.
@@ -231,8 +309,9 @@ impl Fit {
                     window.tally.unknown += 1;
                 }
                 self.underway.answered(request);
-                let ends = request.end().saturating_sub(first).unsigned_abs();
-                gathered.windows.answered(ends);
+                gathered
+                    .windows
+                    .answered(since.saturating_add(request.duration));
             }
             Ended::Abandoned => {
                 gathered.ends.abandoned += 1;

@@ -5,9 +5,13 @@ use std::collections::BinaryHeap;
 
 use crate::Request;
 
-/// Requests wait here until none that began before them can still come: as long as twice the longest request so far.
+/// Requests wait here until none that began before them can still come: as long as twice the longest request so far, or twice as
+/// long as a line was late.
 #[derive(Debug, Default)]
 pub struct ByStart {
+    /// One that is far ahead of all before it.
+    ahead: Option<Request>,
+    strays: u64,
     waiting: BinaryHeap<Waiting>,
     lines: u64,
     latest_end: i64,
@@ -19,12 +23,36 @@ pub struct ByStart {
 const SHORTEST_HOLD: i64 = 2_000_000;
 /// At most this long: what takes longer comes late, and is counted as such.
 const LONGEST_HOLD: i64 = 120_000_000;
+/// A line that is so far ahead of all before it was written by a clock that was wrong, unless the next is there, too.
+const LEAP: i64 = 3_600_000_000;
 /// At most so many requests, some 80 MB.
 const MOST_HELD: usize = 1 << 20;
 
 impl ByStart {
     /// Takes a request in; `false` where one that began later was given already.
     pub fn push(&mut self, request: Request) -> bool {
+        let leaps = |from: i64| request.start.saturating_sub(from) > LEAP;
+        let before = self.ahead.take();
+        if self.lines == 0 || !leaps(self.latest_end) {
+            self.strays += u64::from(before.is_some());
+            return self.add(request);
+        }
+        match before {
+            Some(before) if !leaps(before.start) => self.add(before) && self.add(request),
+            before => {
+                self.strays += u64::from(before.is_some());
+                self.ahead = Some(request);
+                true
+            }
+        }
+    }
+
+    /// Requests that were left out, as nobody else was there when they were.
+    pub const fn strays(&self) -> u64 {
+        self.strays
+    }
+
+    fn add(&mut self, request: Request) -> bool {
         self.latest_end = if self.lines == 0 {
             request.end()
         } else {
@@ -34,6 +62,9 @@ impl ByStart {
             .longest
             .max(request.end().saturating_sub(request.start));
         if self.given_until.is_some_and(|it| request.start < it) {
+            // A server that writes its lines in blocks is late again and again.
+            let late = self.latest_end.saturating_sub(request.start);
+            self.longest = self.longest.max(late);
             return false;
         }
         self.lines += 1;
@@ -129,5 +160,35 @@ mod tests {
         assert_eq!(order.next().map(|it| it.start), Some(0));
         assert!(order.push(request(10_000_000, 1)));
         assert!(!order.push(request(-1, 1)));
+    }
+
+    #[test]
+    fn after_a_late_line_others_are_waited_for() {
+        let mut order = ByStart::default();
+        let mut late = 0;
+        for second in 0..100 {
+            // Two workers, each of which writes ten lines at once.
+            for worker in [0, 1] {
+                for at in (0..10).filter(|_| second % 10 == 9 * worker) {
+                    let start = (second + at - 9) * 1_000_000 + worker;
+                    late += u32::from(!order.push(request(start, 1)));
+                    while order.next().is_some() {}
+                }
+            }
+        }
+        assert!((1..10).contains(&late), "those of one block, not {late}");
+    }
+
+    #[test]
+    fn a_line_of_a_wrong_clock_moves_nothing() {
+        const HOUR: i64 = 3_600_000_000;
+        let mut order = ByStart::default();
+        for start in [0, 30 * HOUR, 1, 2, 40 * HOUR, 40 * HOUR + 1, 40 * HOUR + 2] {
+            assert!(order.push(request(start, 1)), "{start}");
+        }
+        let starts: Vec<_> = std::iter::from_fn(|| order.rest()).collect();
+        let starts: Vec<_> = starts.iter().map(|it| it.start % HOUR).collect();
+        assert_eq!(starts, [0, 1, 2, 0, 1, 2]);
+        assert_eq!(order.strays(), 1);
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
+use becalm::Policy;
 use becalm::duration::Human;
 
 use crate::{Fitted, How, Knee, Known};
@@ -108,6 +109,11 @@ impl Fitted {
                 &format_args!("{:?}", retries.value.multiplier),
             );
             text.key("jitter", &format_args!("\"{}\"", retries.value.jitter));
+            let cap = Policy::default().cap;
+            if retries.value.base > cap {
+                text.comment("ask: what is the longest delay; the first one stands in");
+                text.key("cap", &quoted(retries.value.base));
+            }
         } else {
             text.comment("four attempts without a budget stand in");
             text.key("attempts", &4);

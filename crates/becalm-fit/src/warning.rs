@@ -18,6 +18,8 @@ pub enum Warning {
     CoarseStamps {
         /// The step.
         step: Duration,
+        /// What half of the requests take at most.
+        median: Duration,
     },
     /// Too few requests to say anything.
     TooFew {
@@ -57,6 +59,16 @@ pub enum Warning {
         /// How many requests.
         requests: u64,
     },
+    /// A proxy answered requests without an upstream: they are left out.
+    WithoutUpstream {
+        /// How many requests.
+        requests: u64,
+    },
+    /// Nothing was logged for so long that it is no part of the time.
+    Silence {
+        /// How long, altogether.
+        length: Duration,
+    },
     /// Different clients may have looked like one that repeats.
     Collisions {
         /// The share of repeats after which a first success was repeated as well, from 0 to 1.
@@ -83,6 +95,8 @@ impl Warning {
             Self::OnePoolAssumed => "one-pool-assumed",
             Self::Drift { .. } => "drift",
             Self::OutOfOrder { .. } => "out-of-order",
+            Self::WithoutUpstream { .. } => "without-upstream",
+            Self::Silence { .. } => "silence",
             Self::Collisions { .. } => "collisions",
             Self::Retrying { .. } => "retrying",
         }
@@ -98,11 +112,12 @@ impl fmt::Display for Warning {
                  are not known; write a log of all requests for a minute",
                 share * 100.0
             ),
-            Self::CoarseStamps { step } => write!(
+            Self::CoarseStamps { step, median } => write!(
                 f,
-                "moments are told in steps of {}, which is longer than most requests take: workers and capacity are not \
-                 known; let the log say milliseconds ($msec in nginx)",
-                Human(*step)
+                "moments are told in steps of {}, and half of the requests take {} at most: nobody can tell which began \
+                 first, so that workers and capacity are not known; let the log say finer moments ($msec in nginx has milliseconds)",
+                Human(*step),
+                Human(*median)
             ),
             Self::TooFew { requests, least } => write!(
                 f,
@@ -139,7 +154,17 @@ impl fmt::Display for Warning {
             ),
             Self::OutOfOrder { requests } => write!(
                 f,
-                "{requests} requests came too late in the log to be counted in; sort it by time"
+                "{requests} requests stand elsewhere in the log than where they belong by time, so that nobody knows what they found; \
+                 sort it by time, or name each server's log as a file of its own"
+            ),
+            Self::WithoutUpstream { requests } => write!(
+                f,
+                "{requests} requests were answered without an upstream, as files and redirects are: they are left out"
+            ),
+            Self::Silence { length } => write!(
+                f,
+                "nothing was logged for {} altogether: that time is left out",
+                Human(*length)
             ),
             Self::Collisions { share } => write!(
                 f,

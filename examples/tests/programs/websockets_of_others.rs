@@ -156,13 +156,11 @@ async fn refusals_pass_or_are_final_and_a_hint_is_a_floor() {
             let waits = words.iter().filter_map(|word| word.strip_prefix("waits "));
             let waits: Vec<u64> = waits.map(|wait| wait.parse().expect("a number")).collect();
             assert_eq!(told.count(&format!("status {status}")), 2, "{words:?}");
-            // The server asked for a second. What this machine takes to dial is none of the wait.
-            let allowed = if matches!(status, 429 | 503) {
-                900..=1_100
-            } else {
-                0..=10
-            };
-            assert_eq!(waits.len(), 2, "{words:?}");
+            // The server asked for a second. What this machine takes to dial is none of the wait: of a short one nothing may
+            // be left.
+            let is_asked = matches!(status, 429 | 503);
+            let allowed = if is_asked { 900..=1_100 } else { 0..=10 };
+            assert!(waits.len() == 2 || !is_asked, "{words:?}");
             assert!(waits.iter().all(|wait| allowed.contains(wait)), "{words:?}");
         };
         let ends = |status: u16, dials: usize| async move {

@@ -1,5 +1,6 @@
 //! Which systems are read? A row for each.
 
+mod aws_config;
 mod becalm;
 mod envoy;
 mod envoy_gateway;
@@ -8,6 +9,7 @@ mod grpc;
 mod haproxy;
 mod istio;
 pub(crate) mod kubernetes;
+mod linkerd;
 mod nginx;
 
 pub(crate) use becalm::no_toml;
@@ -21,8 +23,10 @@ pub(crate) const ALL: &[&System] = &[
     &istio::ISTIO,
     &envoy_gateway::ENVOY_GATEWAY,
     &gateway_api::GATEWAY_API,
+    &linkerd::LINKERD,
     &grpc::GRPC,
     &nginx::NGINX,
     &haproxy::HAPROXY,
+    &aws_config::AWS_CONFIG,
     &becalm::BECALM,
 ];

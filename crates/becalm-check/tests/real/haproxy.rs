@@ -1,13 +1,13 @@
 //! HAProxy.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use becalm_http_faults::{Does, Server, Version};
 use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::http::ask;
-use crate::predicted::{Fails, assert_waits, attempts, is_refused, read};
+use crate::predicted::{Fails, assert_timed_out, assert_waits, attempts, is_refused, read};
 use crate::processes::{end, free_port, is_there, starts};
 
 /// Lines of `defaults`, lines of the backend, and requests.
@@ -211,14 +211,9 @@ async fn request(path: &std::path::Path, case: &Case, method: &str, fails: Fails
             Ok(expected),
             "{case:?} {method} {fails:?}"
         );
-        let timeout = mapping.and_then(|it| it.policy.attempt_timeout);
-        for pair in seen.windows(2).filter(|_| fails == Fails::Stalls) {
-            let waited = pair[1].at - pair[0].at + Duration::from_millis(5);
-            assert!(
-                Some(waited) >= timeout,
-                "{case:?}: {waited:?} for {timeout:?}"
-            );
-        }
+    }
+    if fails == Fails::Stalls {
+        assert_timed_out(&format!("{case:?}"), mapping, expected, took);
     }
     end(process).await;
 }

@@ -1,6 +1,8 @@
 //! Does the real thing do what the mapping of its file says? The same file is mapped and run: attempts, waits and
 //! refusals are counted.
 
+mod aws;
+mod envoy;
 mod grpc;
 mod haproxy;
 mod http;

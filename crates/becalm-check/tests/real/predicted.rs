@@ -14,6 +14,8 @@ use becalm_check::{As, Checked, File, Mapping, Settings, Severity, check};
 pub enum Fails {
     /// An answer with this status.
     Status(u16),
+    /// A 400 that says in a header that it throttles.
+    Throttles,
     /// A call of gRPC with this code.
     Code(u8),
     /// The server takes the request and hangs up.
@@ -66,16 +68,21 @@ fn repeats(policy: &Policy, method: &str, fails: Fails) -> bool {
     let Some(lists) = policy.retry_on.as_deref() else {
         panic!("a mapping says what is repeated");
     };
-    let (cause, is_sent) = match fails {
-        Fails::Status(status) => (Cause::Status(status), true),
-        Fails::Code(code) => (Cause::Code(code), true),
-        Fails::HangsUp => (Cause::Kind(FailureKind::Reset), true),
-        Fails::Stalls => (Cause::Kind(FailureKind::TimedOut), true),
-        Fails::Refuses => (Cause::Kind(FailureKind::Connect), false),
-    };
-    let failure = Failure::permanent().because(cause);
     let is_idempotent = lists.operation(method, Operation::NotIdempotent) == Operation::Idempotent;
-    lists.class_of(&failure) != Class::Permanent && (is_idempotent || !is_sent)
+    lists.class_of(&failure(fails)) != Class::Permanent
+        && (is_idempotent || fails == Fails::Refuses)
+}
+
+fn failure(fails: Fails) -> Failure {
+    let cause = match fails {
+        Fails::Status(status) => Cause::Status(status),
+        Fails::Throttles => return Failure::throttled().because(Cause::Status(400)),
+        Fails::Code(code) => Cause::Code(code),
+        Fails::HangsUp => Cause::Kind(FailureKind::Reset),
+        Fails::Stalls => Cause::Kind(FailureKind::TimedOut),
+        Fails::Refuses => Cause::Kind(FailureKind::Connect),
+    };
+    Failure::permanent().because(cause)
 }
 
 /// Waits as they were counted against those of the mapping: none shorter than the shortest that can be drawn; and of
@@ -99,6 +106,27 @@ pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond
     }
 }
 
+/// Attempts that all stalled were each given up no sooner than the mapping says, up to its deadline. Counted from the
+/// caller's first word to the last: when a server sees a request depends on how busy the machine is.
+pub fn assert_timed_out(name: &str, mapping: Option<&Mapping>, attempts: u32, took: Duration) {
+    const TICK: Duration = Duration::from_millis(2);
+    let Some(policy) = mapping.map(|it| &it.policy) else {
+        return;
+    };
+    let each = policy.attempt_timeout.unwrap_or_default();
+    let all = each.saturating_sub(TICK) * attempts;
+    let least = all.min(
+        policy
+            .deadline
+            .unwrap_or(Duration::MAX)
+            .saturating_sub(TICK),
+    );
+    assert!(
+        took >= least,
+        "{name}: {attempts} attempts of {each:?} in {took:?}"
+    );
+}
+
 /// How many attempts so many calls make together, one after the other, as becalm makes them with the policy of the
 /// mapping: its budget is theirs.
 pub fn calls(mapping: Option<&Mapping>, fails: Fails, times: usize) -> usize {
@@ -114,15 +142,11 @@ pub fn calls(mapping: Option<&Mapping>, fails: Fails, times: usize) -> usize {
     }
     let retrier = policy.clone().builder().sleeper(FakeSleeper::auto());
     let retrier = retrier.build().expect("a valid policy");
-    let Fails::Code(code) = fails else {
-        panic!("calls of gRPC end with a code");
-    };
     let mut made = 0;
     for _ in 0..times {
-        let failure = Failure::transient().because(Cause::Code(code));
         let ended = retrier.retry_blocking(|_| {
             made += 1;
-            Err::<(), _>((failure, "as told"))
+            Err::<(), _>((failure(fails), "as told"))
         });
         assert!(ended.is_err());
     }

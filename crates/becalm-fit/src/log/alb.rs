@@ -61,7 +61,7 @@ pub fn line(template: &Template, line: &[u8], names: &mut Names) -> Result<Line,
         b"ws" | b"wss" => return Ok(Line::Other),
         _ => return Err(Why::Shape),
     };
-    parts.seen(names).map(Line::Request)
+    parts.line(names)
 }
 
 #[cfg(test)]

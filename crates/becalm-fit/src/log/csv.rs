@@ -61,7 +61,7 @@ impl Columns {
         if rest.is_some() {
             return Err(Why::Shape);
         }
-        parts.seen(names).map(Line::Request)
+        parts.line(names)
     }
 }
 

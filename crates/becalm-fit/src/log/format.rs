@@ -176,7 +176,7 @@ impl Format {
         match &self.reads {
             Reads::Template(template) => {
                 let parts = template.read(line)?;
-                parts.seen(names).map(Line::Request)
+                parts.line(names)
             }
             Reads::Alb(template) => alb::line(template, line, names),
             Reads::Haproxy => haproxy::line(line, names),

@@ -60,7 +60,7 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         server: at_server(counts, queues),
         ..Parts::default()
     };
-    parts.seen(names).map(Line::Request)
+    parts.line(names)
 }
 
 /// Client, moment, and what stands behind them: `10.0.0.1:5000 [23/Nov/2026:11:02:31.655] `.

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::number::{MILLISECOND, SECOND, micros, status, whole_number};
 use super::parts::{Line, Parts, Why, without_port, without_version};
 use super::stamp::Stamp;
-use super::template::flags_say_left;
+use super::template::{self, flags_say_left, last_of};
 
 /// What this line is.
 pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
@@ -26,7 +26,13 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     let start = moment(&["start_time", "start"])?;
     let seconds = span(&["request_time"], SECOND)?;
     let millis = span(&["duration", "duration_ms"], MILLISECOND)?;
+    // Envoy's are whole: of others nobody knows whether they are seconds.
+    if seconds.is_none() && members.get(&["duration"]).contains(&b'.') {
+        return Err(Why::Duration);
+    }
     let attempts = whole_number(members.get(&["upstream_request_attempt_count"])).unwrap_or(1);
+    let retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));
+    let upstream = members.get(&["upstream_host", "upstream_addr"]);
     let id = ["x_request_id", "http_x_request_id", "req_id", "request_id"];
     // Envoy hands on what the client sent; nginx's own variable is drawn anew for each request.
     let ids = if start.is_some() { 4 } else { 3 };
@@ -49,11 +55,11 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
             "x_envoy_origin_path",
         ])),
         id: members.get(&id[..ids]),
-        upstream: members.get(&["upstream_host", "upstream_addr"]),
-        retries: u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1)),
+        upstream: last_of(upstream),
+        retries: retries.max(template::retries(upstream)),
         ..Parts::default()
     };
-    parts.seen(names).map(Line::Request)
+    parts.line(names)
 }
 
 /// The members of a line, as text.
@@ -117,6 +123,40 @@ mod tests {
     fn an_id_that_nginx_draws_is_none() {
         let text = r#"{"msec":5.267,"request_time":0.017,"status":200,"request_id":"x"}"#;
         assert!(matches!(read(text), Ok(Line::Request(seen)) if seen.request.id == 0));
+    }
+
+    #[test]
+    fn of_several_upstreams_the_last_one_answered() {
+        let mut names = Names::default();
+        let mut upstream = |list: &str| {
+            let text = format!(
+                r#"{{"msec":5.267,"request_time":0.017,"status":200,"upstream_addr":"{list}"}}"#
+            );
+            match line(text.as_bytes(), &mut names) {
+                Ok(Line::Request(seen)) => (seen.request.upstream, seen.retries),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(upstream("a:1"), (1, 0));
+        assert_eq!(upstream("b:1, a:1"), (1, 1));
+        assert_eq!(upstream("a:1 : b:1"), (2, 0));
+    }
+
+    #[test]
+    fn a_duration_that_may_be_seconds_is_not_read_as_milliseconds() {
+        for (member, expected) in [
+            (r#""duration":0.017"#, Err(Why::Duration)),
+            (r#""duration":17"#, Ok(17_000)),
+            (r#""duration_ms":17.5"#, Ok(17_500)),
+            (r#""duration":0.017,"request_time":0.017"#, Ok(17_000)),
+        ] {
+            let text = format!(r#"{{"start_time":"5",{member},"status":200}}"#);
+            let duration = read(&text).map(|line| match line {
+                Line::Request(seen) => seen.request.duration,
+                Line::Other => 0,
+            });
+            assert_eq!(duration, expected, "{member}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Lines<R> {
 
 /// Longer lines are no requests: no server takes a request line of this length.
 const LONGEST: usize = 64 * 1024;
+/// What some programs write before the first line of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const BUFFER: usize = 4 * LONGEST;
 
 /// One line, without its end.
@@ -43,6 +45,9 @@ impl<R: Read> Lines<R> {
     pub fn beginning(&mut self) -> io::Result<(&[u8], bool)> {
         while !self.is_at_end && self.to < self.buffer.len() {
             self.fill()?;
+        }
+        if self.buffer[self.from..self.to].starts_with(BYTE_ORDER_MARK) {
+            self.from += BYTE_ORDER_MARK.len();
         }
         Ok((&self.buffer[self.from..self.to], self.is_at_end))
     }
@@ -184,5 +189,7 @@ mod tests {
         let mut lines = Lines::new(Drip(b"one\ntwo\n", 3));
         assert_eq!(lines.beginning().unwrap(), (&b"one\ntwo\n"[..], true));
         assert_eq!(lines.next().unwrap(), Some((Text::Line(b"one"), 4)));
+        let mut marked = Lines::new(Drip(b"\xef\xbb\xbfone\n", 3));
+        assert_eq!(marked.beginning().unwrap(), (&b"one\n"[..], true));
     }
 }

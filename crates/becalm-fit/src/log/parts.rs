@@ -88,6 +88,15 @@ impl fmt::Display for Why {
 }
 
 impl Parts<'_> {
+    /// The line that the parts make: a request, or a connection that became one of another protocol (101, RFC 9110 section
+    /// 15.2.2), which lasts as long as somebody talks.
+    pub fn line(&self, names: &mut Names) -> Result<Line, Why> {
+        if self.status == Some(101) {
+            return Ok(Line::Other);
+        }
+        self.seen(names).map(Line::Request)
+    }
+
     /// The request that the parts make.
     ///
     /// A client that left before there was an answer has abandoned it: nginx says 499, AWS's load balancer 460, and a status 0
@@ -223,6 +232,15 @@ mod tests {
             let ended = parts.seen(&mut names).map(|it| it.request.ended);
             assert_eq!(ended, expected, "{status:?} {client_left}");
         }
+    }
+
+    #[test]
+    fn a_conversation_of_another_protocol_is_no_request() {
+        let parts = Parts {
+            status: Some(101),
+            ..full()
+        };
+        assert_eq!(parts.line(&mut Names::default()), Ok(Line::Other));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum Field {
     /// How often the proxy tried.
     Attempts,
     Other,
+    /// One for each upstream that was tried, of which nothing is read.
+    OtherOfUpstreams,
 }
 
 /// A part of a format as it is written down.
@@ -172,7 +174,10 @@ fn goes_on(text: &[u8], at: usize) -> bool {
 
 impl Field {
     fn is_list(self) -> bool {
-        matches!(self, Self::Upstream | Self::UpstreamDuration(_))
+        matches!(
+            self,
+            Self::Upstream | Self::UpstreamDuration(_) | Self::OtherOfUpstreams
+        )
     }
 
     #[inline]
@@ -204,7 +209,7 @@ impl Field {
                 let attempts = whole_number(value).unwrap_or(0);
                 parts.retries = u32::try_from(attempts).map_or(0, |it| it.saturating_sub(1));
             }
-            Self::Other => {}
+            Self::Other | Self::OtherOfUpstreams => {}
         }
         Ok(())
     }
@@ -230,7 +235,7 @@ fn sum(value: &[u8], unit: u64) -> Result<Option<u64>, Why> {
 }
 
 /// The upstream that was tried last.
-fn last_of(value: &[u8]) -> &[u8] {
+pub fn last_of(value: &[u8]) -> &[u8] {
     let last = value.windows(2).rposition(|it| it == b", ");
     let group = value.windows(3).rposition(|it| it == b" : ");
     let from = last
@@ -240,7 +245,7 @@ fn last_of(value: &[u8]) -> &[u8] {
 }
 
 /// How often another upstream was tried.
-fn retries(value: &[u8]) -> u32 {
+pub fn retries(value: &[u8]) -> u32 {
     let commas = memchr_iter(b',', value).count();
     u32::try_from(commas).unwrap_or(u32::MAX)
 }

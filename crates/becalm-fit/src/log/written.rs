@@ -138,6 +138,7 @@ fn nginx(text: &str) -> Option<(Field, usize)> {
         "request_uri" => Field::Target,
         "http_x_request_id" | "req_id" | "http_idempotency_key" => Field::Id,
         "upstream_addr" => Field::Upstream,
+        name if name.starts_with("upstream_") => Field::OtherOfUpstreams,
         _ => Field::Other,
     };
     Some((field, length))
@@ -228,6 +229,40 @@ mod tests {
             (5_000_000, 250_000)
         );
         assert_eq!(seen.request.id, 0, "nginx draws it anew for each request");
+    }
+
+    #[test]
+    fn whatever_is_said_of_several_upstreams_is_a_list() {
+        let ingress = NGINX
+            .iter()
+            .find(|(name, _)| *name == "ingress-nginx")
+            .unwrap()
+            .1;
+        let line = |tried: [&str; 4]| {
+            let [address, length, time, status] = tried;
+            format!(
+                "10.0.0.1 - - [23/Nov/2026:11:02:31 +0000] \"GET /a HTTP/1.1\" 200 5 \"-\" \"curl\" 417 0.017 [app-80] [] \
+                 {address} {length} {time} {status} abc"
+            )
+        };
+        let template = template(ingress).unwrap();
+        for tried in [
+            ["10.0.0.1:80", "5", "0.016", "200"],
+            [
+                "10.0.0.2:80, 10.0.0.1:80",
+                "0, 5",
+                "0.001, 0.015",
+                "502, 200",
+            ],
+        ] {
+            let line = line(tried);
+            let parts = template.read(line.as_bytes()).unwrap();
+            assert_eq!(
+                (parts.upstream, parts.id),
+                (&b"10.0.0.1:80"[..], &b"abc"[..]),
+                "{line}"
+            );
+        }
     }
 
     #[test]

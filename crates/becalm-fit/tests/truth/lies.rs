@@ -279,3 +279,152 @@ fn a_queue_is_what_those_found_who_were_refused_less_the_workers() {
     truth.timeout = Some(Duration::from_millis(60));
     assert!(truth.fit().queue.is_open());
 }
+
+/// The rate of a fit, which must be within a twentieth of this.
+fn has_the_rate(fitted: &Fitted, expected: f64) {
+    let rate = fitted.arrivals.value.rate;
+    assert!(
+        (rate / expected - 1.0).abs() < 0.05,
+        "{rate} for {expected}"
+    );
+}
+
+#[test]
+fn a_week_without_a_log_is_no_part_of_the_load() {
+    const WEEK: i64 = 7 * 86_400 * 1_000_000;
+    let truth = exponential(12, 0.8);
+    let mut log = truth.log();
+    let later = log.iter().map(|it| Request {
+        start: it.start + WEEK,
+        ..*it
+    });
+    let later: Vec<_> = later.collect();
+    log.extend(later);
+    let fitted = fit(&log, Options::default());
+    has_the_rate(&fitted, 480.0);
+    assert!(codes(&fitted).contains(&"silence"), "{:?}", codes(&fitted));
+    assert!(fitted.length.as_secs() < 60, "{:?}", fitted.length);
+    assert_eq!(fitted.knee, Knee::Seen);
+}
+
+#[test]
+fn a_line_of_a_wrong_clock_changes_nothing() {
+    const YEARS: i64 = 50 * 365 * 86_400 * 1_000_000;
+    let log = exponential(12, 0.8).log();
+    for (at, by) in [
+        (0, -YEARS),
+        (3_000, YEARS),
+        (3_000, -YEARS),
+        (log.len() - 1, YEARS),
+    ] {
+        let mut log = log.clone();
+        log[at].start += by;
+        let fitted = fit(&log, Options::default());
+        has_the_rate(&fitted, 480.0);
+        assert_eq!(fitted.knee, Knee::Seen, "{at} {by}");
+    }
+}
+
+#[test]
+fn what_a_proxy_answers_itself_is_not_what_the_pool_can_do() {
+    let mut log = exponential(4, 0.7).log();
+    for request in &mut log {
+        request.upstream = 1;
+    }
+    // Ten files for each request of the pool, in a millisecond each.
+    let files = log.iter().flat_map(|it| {
+        (0..10).map(|file| Request {
+            start: it.start + file * 500,
+            duration: 1_000,
+            upstream: 0,
+            ..*it
+        })
+    });
+    let files: Vec<_> = files.collect();
+    let mut both = [log.clone(), files].concat();
+    both.sort_by_key(Request::end);
+    let (alone, both) = (
+        fit(&log, Options::default()),
+        fit(&both, Options::default()),
+    );
+    assert_eq!(both.workers.value, 4, "{:?}", both.workers);
+    assert!((both.capacity.value / alone.capacity.value - 1.0).abs() < 0.02);
+    has_the_rate(&both, alone.arrivals.value.rate);
+    assert!(codes(&both).contains(&"without-upstream"));
+    assert!(!codes(&alone).contains(&"without-upstream"));
+}
+
+#[test]
+fn a_log_that_is_in_no_order_gives_its_rate_alone() {
+    let log = exponential(4, 0.7).log();
+    let of = |rest| log.iter().skip(rest).step_by(2);
+    let two_servers = of(0).chain(of(1)).copied().collect::<Vec<_>>();
+    // By client, of which there are 97.
+    let mut by_client: Vec<_> = log.iter().copied().enumerate().collect();
+    by_client.sort_by_key(|(at, _)| at % 97);
+    let by_client: Vec<_> = by_client.into_iter().map(|it| it.1).collect();
+    for (log, name) in [
+        (two_servers, "one after the other"),
+        (by_client, "by client"),
+    ] {
+        let fitted = fit(&log, Options::default());
+        assert_eq!(fitted.knee, Knee::Refused, "{name}");
+        assert_eq!(codes(&fitted)[0], "out-of-order", "{name}");
+        has_the_rate(&fitted, 140.0);
+    }
+    // A server that writes its lines in blocks is waited for.
+    let mut blocks = vec![Vec::new(); 4];
+    let mut written = Vec::new();
+    for (at, request) in log.iter().enumerate() {
+        let block = &mut blocks[at * 7 % 11 % 4];
+        block.push(*request);
+        if block.len() == 100 {
+            written.append(block);
+        }
+    }
+    written.extend(blocks.concat());
+    let fitted = fit(&written, Options::default());
+    let told: u64 = fitted
+        .warnings
+        .iter()
+        .map(|it| match it {
+            Warning::OutOfOrder { requests } => *requests,
+            _ => 0,
+        })
+        .sum();
+    assert!(told < 300, "those of the first block of each, not {told}");
+    has_the_rate(&fitted, 140.0);
+}
+
+#[test]
+fn of_seconds_nobody_learns_the_workers_of_a_service_that_takes_two() {
+    for time in [
+        Distribution::Constant(Duration::from_millis(1_050)),
+        Distribution::Exponential(Duration::from_millis(2_500)),
+    ] {
+        let mut truth = Truth::new("", 16, time, 0.8);
+        truth.seconds = 600.0;
+        let fitted = fit(&in_whole_seconds(&truth), Options::default());
+        assert_eq!(
+            (fitted.knee, codes(&fitted)[0]),
+            (Knee::Refused, "coarse-stamps")
+        );
+    }
+}
+
+#[test]
+fn a_delay_above_the_usual_cap_is_a_scenario_all_the_same() {
+    let mut truth = storm(true, 1000);
+    truth.seconds = 60.0;
+    if let Some(retries) = &mut truth.retries {
+        (retries.base, retries.multiplier, retries.attempts) = (Duration::from_secs(40), 1.0, 2);
+    }
+    let fitted = truth.fit();
+    assert!(
+        fitted.retries.value.base > Duration::from_secs(30),
+        "{:?}",
+        fitted.retries
+    );
+    let text = fitted.scenario("late");
+    becalm_sim::scenario::file::read(&text, &|_| unreachable!()).unwrap();
+}

@@ -12,6 +12,7 @@ use becalm::{Failure, GaveUp, Retrier, StopReason, classify::Verdict, time::Inst
 
 use super::locked;
 use super::operation::Attempts;
+use super::worlds;
 
 /// The attempts that a turn is to start: the number, and whether it is a hedge.
 pub type Asked = Option<(u32, bool)>;
@@ -101,7 +102,7 @@ impl Live {
         let is_due = self
             .timeout
             .is_some_and(|limit| started.after(limit) == now);
-        if is_due && verdict == Failure::transient().into() {
+        if is_due && verdict == worlds::timed_out() {
             return false;
         }
         self.attempts.answer(number, verdict);

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use becalm::{
-    Breaker, Budget, Bulkhead, Failure, Hedge, Jitter, Policy, StopReason, call::Decision,
+    Breaker, Budget, Bulkhead, Failure, Hedge, Jitter, Policy, StopReason,
+    call::Decision,
     classify::Verdict,
+    retry_on::{Cause, FailureKind},
 };
 use becalm_sim::scenario::Distribution;
 use becalm_sim::scenario::{
@@ -17,7 +19,13 @@ const fn ms(millis: u64) -> Duration {
 
 /// The failure of a service that answers.
 pub fn failed() -> Verdict {
-    Failure::transient().into()
+    Failure::transient().because(Cause::Status(503)).into()
+}
+
+/// The failure of an attempt that took too long.
+pub fn timed_out() -> Verdict {
+    let cause = Cause::Kind(FailureKind::TimedOut);
+    Failure::transient().because(cause).into()
 }
 
 /// What an empty budget decides.

@@ -166,6 +166,11 @@ impl Faults {
         })
     }
 
+    /// Whether requests that were kept are still on their way to the service: [`Fault::Pour`] lets them go even if their clients have left.
+    pub fn is_pouring(&self) -> bool {
+        self.seen().is_ok_and(|it| it.counts.pouring > 0)
+    }
+
     /// Lifts the fault and ends what held it. A proxy takes no further connections and lets requests end, for two seconds
     /// at most.
     ///

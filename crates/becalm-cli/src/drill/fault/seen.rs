@@ -24,6 +24,8 @@ pub struct Counts {
     pub left: u64,
     /// Requests for which no service was there, or which it broke off.
     pub unreachable: u64,
+    /// Requests that are kept now, or on their way to the service since they were.
+    pub pouring: u64,
     /// Connections that are open now.
     pub open: u64,
 }

@@ -114,7 +114,7 @@ recovered_after_ms (from the end of the fault; or null), calls, attempts, succee
 last second of the fault), calls_by_attempts (calls of one attempt, of two and so on; the last of 32 and more), identified \
 (requests that said by request_id, by traceparent, by nothing which call they are of), phases (as of \"becalm drill\"), per_bucket \
 (calls, attempts, succeeded), and proxy (connections, requests, forwarded, answered, held, broken, left, unreachable, \
-open). Names and units are stable; new ones may be added.
+pouring, open). Names and units are stable; new ones may be added.
 
 Exit code: 0 when the drill was held; 1 with --strict when calls did not succeed again or nothing bounds the retries, or there is no \
 verdict; 2 when it could not be held; 128 + n when signal n ended it.";

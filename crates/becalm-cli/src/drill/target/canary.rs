@@ -22,13 +22,16 @@ pub enum Calm {
     Unwell(Duration, String),
 }
 
-/// Asks until the target has answered well a few times in a row, each time within the `patience`, but
-/// no longer than `most`.
+/// Asks until the target has answered well a few times in a row, each time within the `patience`, and nothing `is_left` of
+/// the fault, but no longer than `most`.
+///
+/// What a naive proxy has kept comes again long after, as TCP tries again: with good answers in between.
 pub async fn wait(
     target: &Pinned,
     connections: &Connections,
     patience: Duration,
     most: Duration,
+    is_left: impl Fn() -> bool,
 ) -> Calm {
     let began = Instant::now();
     let mut good = 0;
@@ -53,7 +56,7 @@ pub async fn wait(
             None => good += 1,
             Some(_) => good = 0,
         }
-        if good == GOOD {
+        if good >= GOOD && (at >= most || !is_left()) {
             return Calm::Well(well_since);
         }
         if let (Some(bad), true) = (bad, at >= most) {

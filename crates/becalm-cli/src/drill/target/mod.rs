@@ -65,7 +65,7 @@ policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, or bac
 of the fault; or null), well_without_load_after_ms (from the end of the calls; or null), amplification, \
 retries_per_first_try, simulated (null without --simulate), phases (as of \"becalm drill\") and per_bucket (calls, \
 attempts, succeeded); proxy (what went through the proxy of the fault, or null): connections, requests, forwarded, answered, held, broken, \
-left, unreachable, open. Names and units are stable; new ones may be added.
+left, unreachable, pouring, open. Names and units are stable; new ones may be added.
 
 With --capacity the document has setup (host, request, client_timeout_ms, max_rate_per_s), capacity_per_s (or null), \
 at_least (whether something else ended the climb), at_once (clients from which on more bring no more), ended (level, failing, \
@@ -173,6 +173,7 @@ fn drill(
             &connections,
             plan.setup.client_timeout,
             plan.settle,
+            || faults.is_some_and(Faults::is_pouring),
         );
         stage.awaited(asked)
     };

@@ -90,10 +90,19 @@ fn header((name, value): (String, toml::Value)) -> Result<(HeaderName, String), 
 mod tests {
     use super::*;
 
+    /// Whether the published schema takes this file.
+    fn fits(text: &str) -> bool {
+        let schema = include_str!("../../../../../docs/request.schema.json");
+        let schema = serde_json::from_str(schema).unwrap();
+        let table: toml::Table = toml::from_str(text).unwrap();
+        jsonschema::is_valid(&schema, &serde_json::to_value(table).unwrap())
+    }
+
     #[test]
     fn a_request_is_read_with_what_differs_in_each_call() {
         let text = "method = \"POST\"\npath = \"/orders?now\"\nbody = '{\"item\": 1}'\n\
                     [headers]\nContent-Type = \"application/json\"\nIdempotency-Key = \"{call}\"\n";
+        assert!(fits(text) && fits("method = \"HEAD\""));
         let ask = ask(text, "/").unwrap();
         let request = ask.request(7).unwrap();
         assert_eq!(request.method(), Method::POST);
@@ -118,6 +127,7 @@ mod tests {
             ("[headers]\na = \"b\\nc\"", "line breaks"),
             ("verb = \"GET\"", "unknown field"),
         ] {
+            assert!(!fits(text), "the schema takes {text}");
             let refused = ask(text, "/").unwrap_err();
             assert!(
                 refused.to_lowercase().contains(&words.to_lowercase()),

@@ -109,9 +109,11 @@ fn a_naive_proxy_pours_in_what_nobody_waits_for() {
     drop(goes);
     proxy.await_count("left", 1);
     assert_eq!(service.connections(), 0);
+    proxy.await_count("pouring", 2);
     proxy.lift();
     assert_eq!(stays.answer().0, 200);
     super::until("both reach the service", || service.ids().len() == 2);
+    proxy.await_count("pouring", 0);
 }
 
 #[test]

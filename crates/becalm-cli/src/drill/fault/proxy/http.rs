@@ -197,6 +197,7 @@ impl Conversation {
         let proxy = Arc::clone(&self.proxy);
         let (to_client, answer) = oneshot::channel();
         tokio::spawn(async move {
+            let _pouring = proxy.tally.pouring();
             let kept = body.keep().await;
             proxy.gate.lifted().await;
             if kept.is_err() {

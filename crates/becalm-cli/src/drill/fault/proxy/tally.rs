@@ -44,6 +44,7 @@ enum Name {
     Broken,
     Left,
     Unreachable,
+    Pouring,
     Open,
 }
 
@@ -80,10 +81,19 @@ impl Default for Tally {
 
 impl Tally {
     /// A connection of a client, as long as it is there.
-    pub fn connection(&self) -> Connection<'_> {
+    pub fn connection(&self) -> Now<'_> {
         self.add(Name::Connections);
-        self.add(Name::Open);
-        Connection { tally: self }
+        self.now(Name::Open)
+    }
+
+    /// A request that is kept and sent later, until it is answered.
+    pub fn pouring(&self) -> Now<'_> {
+        self.now(Name::Pouring)
+    }
+
+    fn now(&self, name: Name) -> Now<'_> {
+        self.add(name);
+        Now { tally: self, name }
     }
 
     /// A request that has come, until its answer begins or its client leaves. What is no request that can be read has no call.
@@ -124,6 +134,7 @@ impl Tally {
                 broken: count(Name::Broken),
                 left: count(Name::Left),
                 unreachable: count(Name::Unreachable),
+                pouring: count(Name::Pouring),
                 open: count(Name::Open),
             },
             since: self.began.elapsed(),
@@ -215,14 +226,15 @@ impl Calls {
     }
 }
 
-/// A connection of a client. Dropped, it is closed.
-pub struct Connection<'a> {
+/// What is counted as long as it is there.
+pub struct Now<'a> {
     tally: &'a Tally,
+    name: Name,
 }
 
-impl Drop for Connection<'_> {
+impl Drop for Now<'_> {
     fn drop(&mut self) {
-        self.tally.counts[Name::Open as usize].fetch_sub(1, Ordering::Relaxed);
+        self.tally.counts[self.name as usize].fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -55,7 +55,9 @@ pub fn measure(args: &Args) -> Result<ExitCode, String> {
     };
     let calm = || {
         let connections = connections();
-        let asked = canary::wait(&target, &connections, patience, args.course.settle);
+        let asked = canary::wait(&target, &connections, patience, args.course.settle, || {
+            false
+        });
         stage.awaited(asked)
     };
     match calm() {

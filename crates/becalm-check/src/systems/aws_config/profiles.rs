@@ -1,0 +1,158 @@
+//! Which sections of a file are profiles, and what do they say about retrying?
+//!
+//! `build_profile_map` of `botocore/configloader.py`.
+
+use becalm::suggest;
+
+use super::ini::{Entry, Section};
+use crate::code;
+use crate::document::Span;
+use crate::reading::Reading;
+
+/// A profile, which inherits nothing from another.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile<'s> {
+    pub name: &'s str,
+    pub section: &'s Section,
+}
+
+/// What this is about.
+const KEYS: [&str; 3] = ["retry_mode", "max_attempts", "defaults_mode"];
+
+impl<'s> Profile<'s> {
+    pub fn mode(&self) -> Option<&'s Entry> {
+        self.section.get(KEYS[0])
+    }
+
+    pub fn attempts(&self) -> Option<&'s Entry> {
+        self.section.get(KEYS[1])
+    }
+
+    pub fn defaults(&self) -> Option<&'s Entry> {
+        self.section.get(KEYS[2])
+    }
+
+    /// Where it says anything about retrying.
+    pub fn says(&self) -> Option<Span> {
+        let said = [self.mode(), self.attempts(), self.defaults()];
+        said.into_iter().flatten().map(|it| it.span).next()
+    }
+}
+
+/// The profiles of a file, the last of each name; what looks like one and is none becomes a finding.
+pub fn profiles<'s>(reading: &mut Reading<'_>, sections: &'s [Section]) -> Vec<Profile<'s>> {
+    let is_credentials = reading.document.file.ends_with("credentials");
+    let mut profiles: Vec<Profile<'s>> = Vec::new();
+    for section in sections {
+        slips(reading, section);
+        let name = match &*section.name {
+            name if is_credentials || name == "default" => Some(name),
+            name if name.starts_with("profile") => named(name),
+            _ => None,
+        };
+        let Some(name) = name else {
+            no_profile(reading, section);
+            continue;
+        };
+        let profile = Profile { name, section };
+        match profiles.iter_mut().find(|it| it.name == name) {
+            Some(before) => {
+                let sentence = format!(
+                    "botocore reads the profile `{name}` of `[{}]` in place of this one",
+                    section.name
+                );
+                let span = before.section.span;
+                *before = profile;
+                reading.find(span, code::KEY_NOT_READ, sentence, "keep one of them");
+            }
+            None => profiles.push(profile),
+        }
+    }
+    profiles
+}
+
+/// The name behind the word `profile`, as `shlex` takes words apart, of which quotes alone are in use.
+fn named(section: &str) -> Option<&str> {
+    let (_, name) = section.split_once(char::is_whitespace)?;
+    let name = name.trim();
+    let quoted = ['"', '\''].iter().find_map(|quote| {
+        let inner = name.strip_prefix(*quote)?.strip_suffix(*quote)?;
+        Some(inner).filter(|it| !it.contains(*quote))
+    });
+    let is_word = !name.contains(|it: char| it.is_whitespace() || "\"'\\".contains(it));
+    quoted.or_else(|| Some(name).filter(|_| is_word && !name.is_empty()))
+}
+
+fn no_profile(reading: &mut Reading<'_>, section: &Section) {
+    let said = KEYS.iter().find_map(|key| section.get(key));
+    let Some(entry) = said else {
+        return;
+    };
+    let sentence = format!(
+        "`[{}]` is no profile, so that `{}` is not read",
+        section.name, entry.name
+    );
+    let is_other = ["sso-session", "services"]
+        .iter()
+        .any(|it| section.name.starts_with(it));
+    let remedy = if is_other || section.name.starts_with("profile") {
+        "move it to a profile: `[default]`, or `[profile NAME]` with one name".to_owned()
+    } else {
+        format!("write `[profile {}]`", section.name)
+    };
+    reading.find(entry.span, code::KEY_NOT_READ, sentence, remedy);
+}
+
+/// Lines that seem to be about retrying, and are not read.
+fn slips(reading: &mut Reading<'_>, section: &Section) {
+    for entry in &section.entries {
+        for (line, span) in &entry.below {
+            let name = line.split('=').next().unwrap_or_default().trim();
+            if KEYS.contains(&name) {
+                let sentence = format!(
+                    "`{name}` is indented, and so a part of `{}` above it",
+                    entry.name
+                );
+                reading.find(
+                    *span,
+                    code::KEY_NOT_READ,
+                    sentence,
+                    "begin it at the margin",
+                );
+            }
+        }
+        let is_near = ["retry", "retries", "attempt"]
+            .iter()
+            .any(|it| entry.name.contains(it));
+        if is_near && !KEYS.contains(&&*entry.name) {
+            let meant = suggest::nearest(&entry.name, KEYS);
+            let remedy = meant.map_or_else(
+                || "the names are `retry_mode` and `max_attempts`".to_owned(),
+                |meant| format!("did you mean `{meant}`?"),
+            );
+            let sentence = format!("botocore does not read `{}`", entry.name);
+            reading.find(entry.span, code::KEY_NOT_READ, sentence, remedy);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_profile_is_one_word() {
+        for (section, name) in [
+            ("profile batch", Some("batch")),
+            ("profile\t batch", Some("batch")),
+            ("profile \"my batch\"", Some("my batch")),
+            ("profile 'my batch'", Some("my batch")),
+            ("profile my batch", None),
+            ("profile \"my", None),
+            ("profile", None),
+            ("profile ", None),
+        ] {
+            assert_eq!(named(section), name, "{section}");
+        }
+    }
+}
