@@ -122,3 +122,23 @@ fn haproxy_repeats_to_servers_alone_and_skips_what_its_conditions_do() {
         .expect("told");
     assert_eq!(found.span.line, 5);
 }
+
+#[test]
+fn a_status_that_later_versions_of_haproxy_repeat_is_no_slip() {
+    let checked = of(
+        "h.cfg",
+        "defaults\n  mode http\nbackend app\n  retry-on conn-failure 429\n  server a 10.0.0.1:80\n",
+    );
+    let listed = checked.mappings[0]
+        .policy
+        .retry_on
+        .as_deref()
+        .expect("lists");
+    assert!(listed.to_string().contains("statuses 429;"), "{listed}");
+    let found = checked
+        .findings
+        .iter()
+        .find(|it| it.code == "refused")
+        .expect("told");
+    assert!(found.sentence.contains("3.1 and later"), "{found:?}");
+}

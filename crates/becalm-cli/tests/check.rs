@@ -300,6 +300,16 @@ fn layers_multiply_or_are_not_guessed() {
     );
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("9 attempts at the innermost"), "{output:?}");
+    assert!(!stdout.contains("no name says"), "{output:?}");
+    let output = becalm(
+        &["check", "--layers", "full.yaml", "other.yaml"],
+        folder.path(),
+    );
+    let told = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+    assert!(
+        told.contains("no name says that one request passes them all"),
+        "{told}"
+    );
     let output = becalm(
         &["check", "--layers", "other.yaml", "two.yaml"],
         folder.path(),

@@ -38,8 +38,13 @@ pub fn text(told: &Told<'_>, stream: Stream) -> String {
         let all = layers
             .attempts
             .map_or_else(|| "without bound".into(), |it| it.to_string());
+        let unnamed = if layers.name.is_empty() {
+            "; no name says that one request passes them all"
+        } else {
+            ""
+        };
         let sentence = format!(
-            "layers: {} attempts at the innermost for one request ({}); budgets bound what each layer adds, not the product",
+            "layers: {} attempts at the innermost for one request ({}); budgets bound what each layer adds, not the product{unnamed}",
             all,
             of.join(" x ")
         );

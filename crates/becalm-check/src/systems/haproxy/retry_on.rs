@@ -3,7 +3,7 @@
 use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
 use becalm::suggest;
 
-use super::lines::Line;
+use super::lines::{Line, Word};
 use crate::code;
 use crate::reading::Reading;
 
@@ -35,6 +35,9 @@ const WORDS: [&str; 17] = [
     "504",
 ];
 
+/// Words of later versions: `proxy_parse_retry_on` in `src/proxy.c`.
+const LATER: [(&str, &str); 2] = [("421", "3.2"), ("429", "3.1")];
+
 /// The words of a line; those that HAProxy refuses become findings.
 pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
     let mut listed = Listed::default();
@@ -57,6 +60,7 @@ pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
                 );
             }
             text if WORDS.contains(&text) => listed.take(text),
+            text if LATER.iter().any(|(it, _)| *it == text) => later(reading, word, &mut listed),
             text => {
                 let remedy = suggest::nearest(text, WORDS).map_or_else(
                     || format!("the words are {}", WORDS.join(", ")),
@@ -65,13 +69,29 @@ pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
                 reading.find(
                     word.span,
                     code::REFUSED,
-                    format!("HAProxy 2.6 refuses `{text}` in `retry-on`"),
+                    format!("HAProxy {} refuses `{text}` in `retry-on`", reading.version),
                     remedy,
                 );
             }
         }
     }
     listed
+}
+
+fn later(reading: &mut Reading<'_>, word: &Word, listed: &mut Listed) {
+    let since = LATER.iter().find(|(it, _)| *it == word.text);
+    let since = since.map_or("", |(_, since)| since);
+    let sentence = format!(
+        "HAProxy {} refuses `{}` in `retry-on`; {since} and later repeat this status",
+        reading.version, word.text
+    );
+    reading.find(
+        word.span,
+        code::REFUSED,
+        sentence,
+        "leave it out where an older version reads the file",
+    );
+    listed.take(&word.text);
 }
 
 impl Listed {
