@@ -72,7 +72,7 @@ fn file(system: &str) -> (String, String) {
         "nginx" => (
             "nginx.conf".into(),
             repeated(
-                "events {}\nhttp {\nserver {\nlisten 127.0.0.1:80;\nLOCATION\n}\n}\n",
+                "events {}\nhttp {\nupstream orders { server 127.0.0.1:81; server 127.0.0.1:82; }\nserver {\nlisten 127.0.0.1:80;\nLOCATION\n}\n}\n",
                 "LOCATION",
                 LOCATION,
             ),

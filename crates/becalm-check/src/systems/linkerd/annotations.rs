@@ -11,7 +11,7 @@ use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
 use crate::code;
-use crate::document::{Document, Key, Node, Span};
+use crate::document::{Document, Key, Node, Span, Value};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
 use crate::systems::kubernetes::{is_same, methods};
@@ -65,6 +65,12 @@ pub fn read(reading: &mut Reading<'_>) {
     // Where one annotation is not understood, Linkerd takes none of them, or refuses the resource.
     let before = std::mem::replace(&mut reading.misread, code::REFUSED);
     let found = reading.findings.len();
+    for (_, value) in all(&document).filter(|(_, it)| is_number(it)) {
+        let text = value.text().unwrap_or_default();
+        let sentence = format!("Kubernetes refuses an annotation that is a number: `{text}`");
+        let remedy = format!("write `\"{text}\"`");
+        reading.find(value.span, code::REFUSED, sentence, remedy);
+    }
     let draft = draft(reading, first.span);
     reading.misread = before;
     if reading.findings[found..]
@@ -77,6 +83,13 @@ pub fn read(reading: &mut Reading<'_>) {
     let shown = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
     let shown = format!("{shown} {}", name.unwrap_or("?"));
     reading.map(draft, shown, names, first.span);
+}
+
+fn is_number(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar { text, quoted } => !quoted && text.parse::<f64>().is_ok(),
+        _ => false,
+    }
 }
 
 /// Whether a profile in the same file overrides the annotations.
