@@ -230,6 +230,163 @@ const REMEDIES: &[(&str, &str, &str)] = &[
         "repeats-what-may-be-done",
         "set `codes: [503]`, and match what is not idempotent in a rule of its own without `retry`",
     ),
+    (
+        "spring-cloud-gateway",
+        "no-budget",
+        "lower `retries`: Spring Cloud Gateway has no budget",
+    ),
+    (
+        "spring-cloud-gateway",
+        "no-jitter",
+        "set `jitter`, which the gateway on WebFlux has",
+    ),
+    (
+        "spring-cloud-gateway",
+        "retries-at-once",
+        "set `backoff`, and `jitter` where the gateway has it",
+    ),
+    (
+        "spring-cloud-gateway",
+        "no-growth",
+        "set a `factor` of 2, and a `maxBackoff` above `firstBackoff`",
+    ),
+    (
+        "spring-cloud-gateway",
+        "hints-ignored",
+        "lower `retries`: the filter heeds no Retry-After",
+    ),
+    (
+        "spring-cloud-gateway",
+        "no-deadline",
+        "set `timeout`, after which the gateway on WebFlux begins no attempt",
+    ),
+    (
+        "spring-cloud-gateway",
+        "attempt-timeout-fills-deadline",
+        "lower `response-timeout` or `retries`, or raise `timeout`",
+    ),
+    (
+        "spring-cloud-gateway",
+        "waits-exceed-deadline",
+        "lower `retries` or `firstBackoff`, or raise `timeout`",
+    ),
+    (
+        "spring-cloud-gateway",
+        "repeats-non-idempotent",
+        "leave POST and PATCH out of `methods`",
+    ),
+    (
+        "spring-cloud-gateway",
+        "repeats-what-may-be-done",
+        "leave POST and PATCH out of `methods`, or give them a route of their own with `statuses: SERVICE_UNAVAILABLE`, an empty `series` and `exceptions: java.net.ConnectException`",
+    ),
+    (
+        "resilience4j",
+        "no-budget",
+        "lower `maxAttempts`: Resilience4j has no budget",
+    ),
+    (
+        "resilience4j",
+        "no-jitter",
+        "set `enableRandomizedWait: true`",
+    ),
+    ("resilience4j", "retries-at-once", "set `waitDuration`"),
+    (
+        "resilience4j",
+        "no-growth",
+        "set an `exponentialBackoffMultiplier` of 1.5 or 2",
+    ),
+    (
+        "resilience4j",
+        "hints-ignored",
+        "name a class for `intervalBiFunction`, which sees the exception and with it the Retry-After",
+    ),
+    (
+        "resilience4j",
+        "no-deadline",
+        "set a time-out around the call in code: a TimeLimiter inside the retry ends an attempt",
+    ),
+    (
+        "resilience4j",
+        "attempt-timeout-fills-deadline",
+        "lower `timeoutDuration` or `maxAttempts`",
+    ),
+    (
+        "resilience4j",
+        "repeats-non-idempotent",
+        "give what is not idempotent an instance of its own, whose `retryExceptions` name what is said before the work begins",
+    ),
+    (
+        "resilience4j",
+        "repeats-what-may-be-done",
+        "name in `retryExceptions` what is said before the work begins, such as java.net.ConnectException",
+    ),
+    (
+        "dotnet-resilience",
+        "no-budget",
+        "lower `MaxRetryAttempts` or `MaxHedgedAttempts`: the handlers have no budget",
+    ),
+    ("dotnet-resilience", "no-jitter", "set `UseJitter` to true"),
+    (
+        "dotnet-resilience",
+        "no-growth",
+        "set `BackoffType` to Exponential",
+    ),
+    (
+        "dotnet-resilience",
+        "hints-ignored",
+        "set `ShouldRetryAfterHeader` to true; a hedging handler heeds no Retry-After",
+    ),
+    (
+        "dotnet-resilience",
+        "attempt-timeout-fills-deadline",
+        "lower `AttemptTimeout` or `MaxRetryAttempts`, or raise `TotalRequestTimeout`",
+    ),
+    (
+        "dotnet-resilience",
+        "waits-exceed-deadline",
+        "lower `MaxRetryAttempts` or `Delay`, or raise `TotalRequestTimeout`",
+    ),
+    (
+        "dotnet-resilience",
+        "repeats-non-idempotent",
+        "call `options.Retry.DisableForUnsafeHttpMethods()` where the handler is added, and hedge only what is safe to repeat",
+    ),
+    (
+        "dotnet-resilience",
+        "repeats-what-may-be-done",
+        "call `options.Retry.DisableForUnsafeHttpMethods()` where the handler is added, and hedge only what is safe to repeat",
+    ),
+    (
+        "dotnet-resilience",
+        "unlimited-without-budget",
+        "set a smaller `MaxRetryAttempts`",
+    ),
+    (
+        "dotnet-resilience",
+        "hedge-without-budget",
+        "lower `MaxHedgedAttempts`, or raise `Delay`",
+    ),
+    (
+        "dotnet-resilience",
+        "hedge-never-starts",
+        "lower `Delay` of `Hedging`, or raise the `Timeout` of `Endpoint`",
+    ),
+    (
+        "dotnet-resilience",
+        "breaker-no-jitter",
+        "set `BreakDurationGenerator` in code, with a part drawn at random",
+    ),
+    (
+        "dotnet-resilience",
+        "breaker-hair-trigger",
+        "raise `FailureRatio` or `MinimumThroughput`",
+    ),
+    (
+        "resilience4j",
+        "waits-exceed-deadline",
+        "lower `maxAttempts` or `waitDuration`, or raise `timeoutDuration`",
+    ),
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Which systems are read? A row for each.
 
 mod becalm;
+mod dotnet_resilience;
 mod envoy;
 mod envoy_gateway;
 mod gateway_api;
@@ -9,6 +10,9 @@ mod haproxy;
 mod istio;
 mod kubernetes;
 mod nginx;
+mod resilience4j;
+mod spring;
+mod spring_cloud_gateway;
 
 pub(crate) use kubernetes::is_same;
 
@@ -21,6 +25,9 @@ pub(crate) const ALL: &[&System] = &[
     &envoy_gateway::ENVOY_GATEWAY,
     &gateway_api::GATEWAY_API,
     &grpc::GRPC,
+    &spring_cloud_gateway::SPRING_CLOUD_GATEWAY,
+    &resilience4j::RESILIENCE4J,
+    &dotnet_resilience::DOTNET_RESILIENCE,
     &nginx::NGINX,
     &haproxy::HAPROXY,
     &becalm::BECALM,

@@ -1,7 +1,9 @@
 //! Files in the documented shapes of each system, five hundred of each: none panics, none is refused,
 //! and what was written is what is read.
 
+mod dotnet;
 mod envoy;
+mod jvm;
 mod mesh;
 mod mutated;
 mod shapes;
@@ -15,8 +17,12 @@ const FILES: u64 = 500;
 
 /// Reads a document in a form that is drawn, and finds no fault with its shape.
 fn read(draw: &Draw, document: &Value) -> Checked {
-    let text = written(draw, document);
-    let checked = check(&[File::new("generated", &text)], &Settings::default());
+    read_text(&written(draw, document))
+}
+
+/// Reads a text, and finds no fault with its shape.
+fn read_text(text: &str) -> Checked {
+    let checked = check(&[File::new("generated", text)], &Settings::default());
     for finding in &checked.findings {
         let is_refused = finding.severity == Severity::Error;
         let is_misread = [
