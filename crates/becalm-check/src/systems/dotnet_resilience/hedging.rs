@@ -15,7 +15,7 @@ use super::{Draft, KEYS, Origin, Reading, code, end, in_code, preset, protection
 const MOST_COPIES: u32 = 4;
 const LATEST: Duration = Duration::from_secs(3600);
 
-pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: &Options<'_>) {
+pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: Options<'_>) {
     options.check(
         reading,
         "the section",
@@ -30,10 +30,10 @@ pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: &Optio
             "`Endpoint`",
             &["RateLimiter", "CircuitBreaker", "Timeout"],
         );
-        protection::limits(reading, &mut draft, &endpoint);
+        protection::limits(reading, &mut draft, endpoint);
     }
     protection::times(reading, &mut draft, options, &["Endpoint", "Timeout"]);
-    protection::of_breaker(
+    protection::breaker(
         reading,
         &mut draft,
         options,
@@ -45,7 +45,7 @@ pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: &Optio
     end(reading, draft, section);
 }
 
-fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: &Options<'_>) {
+fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
     let Some((key, hedging)) = options.strategy(&["Hedging"]) else {
         return;
     };

@@ -61,13 +61,13 @@ fn read(reading: &mut Reading<'_>) {
     for section in sections(tree) {
         let options = Options::of(section.given);
         match section.kind {
-            Kind::Standard => standard(reading, &section, &options),
-            Kind::Hedging => hedging::hedging(reading, &section, &options),
+            Kind::Standard => standard(reading, &section, options),
+            Kind::Hedging => hedging::hedging(reading, &section, options),
         }
     }
 }
 
-fn standard(reading: &mut Reading<'_>, section: &Section<'_>, options: &Options<'_>) {
+fn standard(reading: &mut Reading<'_>, section: &Section<'_>, options: Options<'_>) {
     options.check(
         reading,
         "the section",
@@ -84,7 +84,7 @@ fn standard(reading: &mut Reading<'_>, section: &Section<'_>, options: &Options<
     retrying::retrying(reading, &mut draft, options);
     protection::times(reading, &mut draft, options, &["AttemptTimeout"]);
     protection::limits(reading, &mut draft, options);
-    protection::breaker(reading, &mut draft, options);
+    protection::breaker(reading, &mut draft, options, &["CircuitBreaker"]);
     in_code(reading, section.span);
     end(reading, draft, section);
 }
@@ -93,7 +93,7 @@ fn preset(name: &str) -> Policy {
     Preset::by_name(name).map_or_else(|_| Policy::default(), Preset::policy)
 }
 
-/// `IsTransient`: an HttpRequestException, the time-out of an attempt or of a connection, and these statuses, whatever the
+/// `IsTransient`: an `HttpRequestException`, the time-out of an attempt or of a connection, and these statuses, whatever the
 /// method.
 fn repeated(draft: &mut Draft) {
     use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};

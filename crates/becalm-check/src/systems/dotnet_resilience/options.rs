@@ -34,7 +34,7 @@ impl<'n> Options<'n> {
     }
 
     /// Those of a strategy, with its key.
-    pub fn strategy(&self, path: &[&str]) -> Option<(&'n Key, Self)> {
+    pub fn strategy(self, path: &[&str]) -> Option<(&'n Key, Self)> {
         let (last, outer) = path.split_last()?;
         let given = outer
             .iter()
@@ -43,12 +43,12 @@ impl<'n> Options<'n> {
         node.is_table().then_some((key, Self(node)))
     }
 
-    pub fn get(&self, name: &str) -> Option<&'n Node> {
+    pub fn get(self, name: &str) -> Option<&'n Node> {
         get(self.0, name)
     }
 
     /// Finds keys that these options do not have.
-    pub fn check(&self, reading: &mut Reading<'_>, what: &str, known: &[&str]) {
+    pub fn check(self, reading: &mut Reading<'_>, what: &str, known: &[&str]) {
         for (key, _) in self.0.entries() {
             let mut all = known.iter().chain(&OF_ALL);
             if all.any(|it| it.eq_ignore_ascii_case(&key.name)) {
@@ -69,7 +69,7 @@ impl<'n> Options<'n> {
     }
 
     /// A whole number of at least this.
-    pub fn whole(&self, reading: &mut Reading<'_>, name: &str, least: u32, most: u32) -> Told<u32> {
+    pub fn whole(self, reading: &mut Reading<'_>, name: &str, least: u32, most: u32) -> Told<u32> {
         let form = format!("a whole number from {least} to {most}");
         reading.told(self.get(name), &form, |it| {
             it.parse().ok().filter(|it| (least..=most).contains(it))
@@ -77,7 +77,7 @@ impl<'n> Options<'n> {
     }
 
     /// A `TimeSpan` from this to a day.
-    pub fn time(&self, reading: &mut Reading<'_>, name: &str, least: Duration) -> Told<Duration> {
+    pub fn time(self, reading: &mut Reading<'_>, name: &str, least: Duration) -> Told<Duration> {
         const DAY: Duration = Duration::from_secs(86_400);
         let node = self.get(name);
         let form = if least.is_zero() {

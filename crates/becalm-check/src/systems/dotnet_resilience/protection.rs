@@ -12,12 +12,7 @@ use crate::code;
 use crate::reading::Told;
 
 /// The time-out of an attempt, whose strategy is at this path, and that of the request; and whether the validator takes them.
-pub fn times(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    section: &Options<'_>,
-    attempt: &[&str],
-) {
+pub fn times(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>, attempt: &[&str]) {
     let least = Duration::from_millis(10);
     let mut time = |path: &[&str]| {
         let Some((_, strategy)) = section.strategy(path) else {
@@ -34,7 +29,7 @@ pub fn times(
     };
     draft.set("deadline", total, |policy, it| policy.deadline = Some(it));
     draft.set("attempt_timeout", one, |policy, it| {
-        policy.attempt_timeout = Some(it)
+        policy.attempt_timeout = Some(it);
     });
     if let (Some(one), Some(total), Some(span)) =
         (draft.policy.attempt_timeout, draft.policy.deadline, span)
@@ -57,7 +52,7 @@ pub fn times(
 }
 
 /// The outermost: so many requests run at once, and so many more wait.
-pub fn limits(reading: &mut Reading<'_>, draft: &mut Draft, section: &Options<'_>) {
+pub fn limits(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>) {
     let mut place = None;
     if let Some((key, limiter)) = section.strategy(&["RateLimiter"]) {
         place = Some(key.span);
@@ -85,17 +80,8 @@ pub fn limits(reading: &mut Reading<'_>, draft: &mut Draft, section: &Options<'_
     draft.lose("RateLimiter", "it counts requests with all their retries and delays; the bulkhead of a policy counts attempts", place);
 }
 
-pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: &Options<'_>) {
-    of_breaker(reading, draft, section, &["CircuitBreaker"]);
-}
-
 /// The breaker whose strategy is at this path.
-pub fn of_breaker(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    section: &Options<'_>,
-    path: &[&str],
-) {
+pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>, path: &[&str]) {
     let mut sampled = Duration::from_secs(30);
     let mut place = None;
     if let Some((key, strategy)) = section.strategy(path) {

@@ -28,12 +28,12 @@ const BACKOFFS: [(&str, Backoff); 3] = [
     ("Exponential", Backoff::Exponential),
 ];
 
-pub fn retrying(reading: &mut Reading<'_>, draft: &mut Draft, section: &Options<'_>) {
+pub fn retrying(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>) {
     let mut after_header = Told::Absent;
     let mut has_cap = None;
     if let Some((key, retry)) = section.strategy(&["Retry"]) {
         retry.check(reading, "`Retry`", KNOWN);
-        attempts(reading, draft, &retry);
+        attempts(reading, draft, retry);
         let delay = retry.time(reading, "Delay", Duration::ZERO);
         let most = retry.time(reading, "MaxDelay", Duration::ZERO);
         draft.set("base", delay, |policy, it| policy.base = it);
@@ -100,7 +100,7 @@ fn lose_decorrelated(draft: &mut Draft, span: Option<crate::document::Span>) {
 }
 
 /// `int.MaxValue` is no bound.
-fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Options<'_>) {
+fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, retry: Options<'_>) {
     let most = i32::MAX.unsigned_abs();
     match retry.whole(reading, "MaxRetryAttempts", 1, most) {
         Told::Is(retries, span) if retries == most => {

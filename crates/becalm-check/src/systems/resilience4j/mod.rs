@@ -162,7 +162,7 @@ fn of_instance(
     let mut draft = Draft::of(bare(), KEYS);
     attempts(reading, &mut draft, &levels);
     waits::waits(reading, &mut draft, &levels);
-    retry_on::retry_on(reading, &mut draft, &levels);
+    retry_on::retry_on(&mut draft, &levels);
     siblings::siblings(reading, &mut draft, all, name);
     let told = properties.named(&format!("retry {name}"));
     reading.map(draft, told, vec![name.to_owned()], key.span);

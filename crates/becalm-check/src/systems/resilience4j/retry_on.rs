@@ -7,9 +7,9 @@ use becalm::retry_on::{Methods, RetryOn};
 
 use super::super::spring::{Exceptions, words};
 use super::instance::Levels;
-use super::{Draft, Origin, Reading};
+use super::{Draft, Origin};
 
-pub fn retry_on(_: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) {
+pub fn retry_on(draft: &mut Draft, levels: &Levels<'_>) {
     let classes = |name: &str| -> Option<Vec<String>> {
         let listed = words(levels.value(name)?);
         Some(listed.into_iter().map(|(class, _)| class).collect())

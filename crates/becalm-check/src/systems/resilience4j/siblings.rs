@@ -1,7 +1,7 @@
 //! What do the other modules of Resilience4j do at the methods that are repeated?
 //!
-//! The orders of the aspects in `resilience4j-spring6`: Retry (CircuitBreaker (RateLimiter (TimeLimiter (Bulkhead (method))))). All
-//! of it holds where a method has the annotations of both, with one name.
+//! The orders of the aspects in `resilience4j-spring6`: `Retry (CircuitBreaker (RateLimiter (TimeLimiter (Bulkhead (method)))))`.
+//! All of it holds where a method has the annotations of both, with one name.
 
 use super::super::spring::duration;
 use super::instance::Levels;

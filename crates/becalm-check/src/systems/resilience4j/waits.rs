@@ -70,7 +70,7 @@ pub fn waits(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) 
         }
         shrinking(reading, draft, &multiplier);
         draft.set("multiplier", multiplier, |policy, it| {
-            policy.multiplier = it.max(1.0)
+            policy.multiplier = it.max(1.0);
         });
         let is_read = has_multiplier && (!random || matches!(factor, Told::Is(..)));
         longest(reading, draft, most, is_read, random);

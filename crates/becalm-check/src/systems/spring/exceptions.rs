@@ -1,7 +1,7 @@
 //! Which failures of a call over HTTP does a list of Java's exceptions name?
 //!
 //! The classes' own places in their hierarchies: the JDK, spring-projects/spring-framework 7.0 (`RestClientException`,
-//! `WebClientException` and their kinds), netty, and `FeignException` of OpenFeign. A class of the application says nothing.
+//! `WebClientException` and their kinds), netty, and `FeignException` of feign. A class of the application says nothing.
 
 use becalm::retry_on::{FailureKind, Failures, Statuses};
 

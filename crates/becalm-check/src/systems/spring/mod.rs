@@ -140,8 +140,8 @@ mod tests {
             ((Some("2".into()), Some(1)), &None)
         );
         assert!(of(text, 1).is_none());
-        let test = of(text, 2).unwrap();
-        assert_eq!(said(&test), (Some("2".into()), Some(2)));
-        assert_eq!(test.named("it"), "it (profile test)");
+        let changed = of(text, 2).unwrap();
+        assert_eq!(said(&changed), (Some("2".into()), Some(2)));
+        assert_eq!(changed.named("it"), "it (profile test)");
     }
 }

@@ -5,6 +5,7 @@
 
 mod filter;
 mod server;
+mod timeouts;
 mod waits;
 mod webflux;
 mod webmvc;
@@ -12,7 +13,7 @@ mod webmvc;
 use becalm::hint::HintMode;
 use becalm::{Budget, Jitter, Policy};
 
-use super::spring::{self, Properties, at, check, entry, get};
+use super::spring::{self, Properties, at, check, entry, flag, get};
 use crate::code;
 use crate::document::{Document, Node, Span};
 use crate::mapping::Draft;
@@ -115,7 +116,8 @@ fn routes(given: &Node) -> Vec<Route<'_>> {
         .iter()
         .map(|(key, route)| of_route(Some(&key.name), route));
     let located = at(given, &["discovery", "locator"]);
-    let located = located.map(|given| Route {
+    let is_on = |it: &&Node| get(it, "enabled").and_then(Node::text).and_then(flag) == Some(true);
+    let located = located.filter(is_on).map(|given| Route {
         name: "routes of the registry of services".into(),
         names: Vec::new(),
         given,
@@ -151,10 +153,15 @@ fn bare(attempts: u32) -> Policy {
 }
 
 /// `retries`, which counts those after the first try.
-fn retries(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> Option<(u32, Span)> {
-    let form = "a number of retries of at least 1";
+fn retries(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    filter: &Filter,
+    least: u32,
+) -> Option<(u32, Span)> {
+    let form = format!("a number of retries of at least {least}");
     let node = get(&filter.args, "retries");
-    match reading.told(node, form, |it| it.parse().ok().filter(|it| *it > 0)) {
+    match reading.told(node, &form, |it| it.parse().ok().filter(|it| *it >= least)) {
         crate::reading::Told::Is(retries, span) => Some((retries, span)),
         told => {
             draft.set("attempts", told, |_, _| {});

@@ -1,4 +1,4 @@
-//! How long does the filter of the gateway on WebFlux wait before a retry?
+//! How long does the filter of the gateway on `WebFlux` wait before a retry?
 //!
 //! `Backoff.exponential`, `RandomJitter` and `AbstractRetry` of reactor-addons.
 

@@ -1,18 +1,16 @@
-//! What does the filter Retry of the gateway on WebFlux repeat, and how often?
+//! What does the filter Retry of the gateway on `WebFlux` repeat, and how often?
 
-use std::time::Duration;
-
-use becalm::duration::Human;
 use becalm::retry_on::{Codes, FailureKind, Methods, RetryOn, Statuses};
 
 use super::filter::Filter;
-use super::spring::{Exceptions, duration, series, status};
-use super::waits::{DURATION, waits};
-use super::{at, bare, entry, get, retries};
+use super::spring::{Exceptions, series, status};
+use super::timeouts::attempt_timeout;
+use super::waits::waits;
+use super::{bare, retries};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::template;
 
 /// `shortcutFieldOrder`.
@@ -57,86 +55,15 @@ const KEYS: &[&str] = &[
 pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node, route: &Node) -> Draft {
     let filter = filter.named(reading, SHORT, KNOWN);
     let mut draft = Draft::of(bare(4), KEYS);
-    if let Some((retries, span)) = retries(reading, &mut draft, &filter) {
+    if let Some((retries, span)) = retries(reading, &mut draft, &filter, 1) {
         draft.policy.attempts = retries.saturating_add(1);
         let how = format!("{retries} retries and the first try");
         draft.origin("attempts", Origin::Derived(span, how));
     }
     waits(reading, &mut draft, &filter);
-    attempt(reading, &mut draft, server, route);
+    attempt_timeout(reading, &mut draft, server, route);
     retry_on(reading, &mut draft, &filter);
     draft
-}
-
-/// `NettyRoutingFilter`: milliseconds of the route's metadata, or the time-out of the client.
-fn attempt(reading: &mut Reading<'_>, draft: &mut Draft, server: &Node, route: &Node) {
-    let client = at(server, &["httpclient", "response-timeout"]);
-    let mut timeout = reading.told(client, DURATION, duration);
-    let own = |name: &str| {
-        let entries = get(route, "metadata").map_or(&[][..], Node::entries);
-        entries.iter().find(|(key, _)| key.name == name)
-    };
-    if let Some((key, node)) = own("response-timeout") {
-        let said = node.text().unwrap_or_default();
-        match said.parse::<i64>() {
-            Ok(millis) => {
-                let millis = u64::try_from(millis).ok().map(Duration::from_millis);
-                draft.policy.attempt_timeout = millis.filter(|it| !it.is_zero());
-                draft.origin("attempt_timeout", Origin::Line(node.span));
-                timeout = Told::Absent;
-            }
-            Err(_) if !template::is_placeholder(said) => {
-                let sentence = format!(
-                    "`{said}` is no number of milliseconds, and `response-timeout` of the route is not heeded"
-                );
-                reading.find(
-                    key.span,
-                    code::TIMEOUT_IGNORED,
-                    sentence,
-                    "write milliseconds, without a unit",
-                );
-            }
-            Err(_) => {
-                timeout = reading.told(Some(node), "a number of milliseconds", |_| None);
-            }
-        }
-    }
-    for name in ["responseTimeout", "connectTimeout"] {
-        if let Some((key, _)) = own(name) {
-            let sentence = format!(
-                "{} does not read `{name}` in the metadata of a route",
-                reading.who()
-            );
-            let kebab = if name.starts_with('r') {
-                "response-timeout"
-            } else {
-                "connect-timeout"
-            };
-            reading.find(
-                key.span,
-                code::KEY_NOT_READ,
-                sentence,
-                format!("write `{kebab}`"),
-            );
-        }
-    }
-    draft.set("attempt_timeout", timeout, |policy, it| {
-        policy.attempt_timeout = Some(it).filter(|it| !it.is_zero());
-    });
-    let connect = own("connect-timeout").map(|(key, node)| (key, node));
-    let connect = connect.or_else(|| entry(get(server, "httpclient")?, "connect-timeout"));
-    if let Some((key, node)) = connect {
-        let millis = node.text().and_then(|it| it.parse().ok());
-        let millis = millis.map_or_else(
-            || "after this".into(),
-            |it| format!("after {}", Human(Duration::from_millis(it))),
-        );
-        draft.lose(
-            "connect-timeout",
-            format!("a connection that does not come about counts as failed {millis}"),
-            Some(key.span),
-        );
-    }
 }
 
 fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use becalm::retry_on::{Codes, Methods, RetryOn, Statuses};
+use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
 use super::filter::Filter;
 use super::spring::{Exceptions, flag};
@@ -59,14 +59,17 @@ pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node) -> Draft
             None,
         );
     }
-    if let Some((retries, span)) = retries(reading, &mut draft, &filter) {
+    if let Some((retries, span)) = retries(reading, &mut draft, &filter, 0) {
         let (attempts, how) = if is_framework {
             (
                 retries.saturating_add(1),
                 format!("{retries} retries and the first try"),
             )
         } else {
-            (retries, "Spring Retry counts the first try".to_owned())
+            (
+                retries.max(1),
+                "Spring Retry counts the first try".to_owned(),
+            )
         };
         draft.policy.attempts = attempts;
         draft.origin("attempts", Origin::Derived(span, how));
@@ -128,110 +131,96 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter, is_fr
         None => vec![5],
         Some((_, words)) => series_of(reading, &words),
     };
-    let statuses: Statuses = series
+    let mut statuses: Statuses = series
         .iter()
         .flat_map(|it| it * 100..it * 100 + 100)
         .collect();
-    let own = filter.words("exceptions");
-    let mut failures = Exceptions::default();
-    let mut statuses_are_repeated = true;
-    if let Some((span, words)) = &own {
-        let classes: Vec<&str> = words.iter().map(|(word, _)| &**word).collect();
-        let is_transfer = |it: &&str| {
-            it.ends_with("RetryFilterFunctions$RetryException")
-                || it.ends_with("RetryFilterFunctions.RetryException")
-        };
-        let covers = |it: &&str| {
-            is_transfer(it)
-                || [
-                    "java.lang.Throwable",
-                    "java.lang.Exception",
-                    "java.lang.RuntimeException",
-                    "org.springframework.core.NestedRuntimeException",
-                ]
-                .contains(it)
-        };
-        if is_framework {
-            let classes = classes.iter().copied().filter(|it| !is_transfer(it));
-            failures = Exceptions::of(classes);
-            failures.statuses = Statuses::default();
-            for class in &failures.unknown {
-                draft.lose(
-                    class.clone(),
-                    "which failures it stands for is said in code",
-                    Some(*span),
-                );
-            }
-        } else {
-            let sentence = "Spring Retry repeats no exception here: its composite policy asks a second policy that knows statuses alone";
-            reading.find(
-                *span,
-                code::KEY_NOT_READ,
-                sentence,
-                "leave `exceptions` out",
-            );
-            statuses_are_repeated = classes.iter().any(covers);
-        }
-        if classes.contains(&"java.io.IOException") && is_framework {
-            let sentence = "an IOException of the call to the service comes wrapped in a ResourceAccessException, which this list does not have";
-            if !classes.iter().any(|it| {
-                covers(it)
-                    || it.ends_with("RestClientException")
-                    || it.ends_with("ResourceAccessException")
-            }) {
-                reading.find(
-                    *span,
-                    code::KEY_NOT_READ,
-                    sentence,
-                    "add `org.springframework.web.client.ResourceAccessException`",
-                );
-                failures = Exceptions::default();
-            }
-        }
+    let mut failures = Failures::default();
+    if is_framework {
+        failures = of_framework(reading, draft, filter);
+    } else if !statuses_are_repeated(reading, filter) {
+        statuses = Statuses::default();
     }
-    let statuses = if statuses_are_repeated {
-        statuses
-    } else {
-        Statuses::default()
-    };
-    if statuses == Statuses::default() && failures.is_empty() {
+    if statuses == Statuses::default() && failures == Failures::default() {
         let sentence = "no status and no exception is repeated";
-        reading.find(
-            filter.span,
-            code::NEVER_RETRIES,
-            sentence,
-            "leave `series` and `exceptions` out",
-        );
+        let remedy = "leave `series` and `exceptions` out";
+        reading.find(filter.span, code::NEVER_RETRIES, sentence, remedy);
         draft.policy.attempts = 1;
     }
-    let methods: Methods = methods(reading, filter);
-    if !failures.is_empty() && methods != Methods::Any {
-        let span = own.as_ref().map_or(filter.span, |(span, _)| *span);
+    let mut methods = methods(reading, filter);
+    if failures != Failures::default() {
+        let span = filter
+            .words("exceptions")
+            .map_or(filter.span, |(span, _)| span);
         let sentence = "`methods` holds for statuses alone: after one of these exceptions a POST is repeated as well";
-        reading.find(
-            span,
-            code::METHODS_NARROWED,
-            sentence,
-            "name in `exceptions` only what was never sent",
-        );
+        let remedy = "name in `exceptions` only what was never sent";
+        reading.find(span, code::METHODS_NARROWED, sentence, remedy);
+        methods = Methods::Any;
     }
     let listed = RetryOn::new()
-        .methods(if failures.is_empty() {
-            methods
-        } else {
-            Methods::Any
-        })
+        .methods(methods)
         .statuses(statuses)
         .codes(Codes::default())
-        .failures(failures.failures);
+        .failures(failures);
     draft.policy.retry_on = listed.into();
     let own = ["series", "methods", "exceptions"];
-    let first = own
-        .iter()
-        .filter_map(|it| filter.words(it))
-        .map(|(span, _)| span)
-        .min();
-    if let Some(span) = first {
+    let own = own.iter().filter_map(|it| filter.words(it));
+    if let Some(span) = own.map(|(span, _)| span).min() {
         draft.origin("retry_on", Origin::Line(span));
     }
+}
+
+/// Classes above all that the client throws.
+const ABOVE: [&str; 4] = [
+    "java.lang.Throwable",
+    "java.lang.Exception",
+    "java.lang.RuntimeException",
+    "org.springframework.core.NestedRuntimeException",
+];
+
+/// The exception that stands for a status.
+fn is_of_status(class: &str) -> bool {
+    class.ends_with("RetryFilterFunctions$RetryException")
+        || class.ends_with("RetryFilterFunctions.RetryException")
+}
+
+/// What `exceptions` names of failures without an answer: nothing by default, as the client's exception is none of the default.
+fn of_framework(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> Failures {
+    let Some((span, words)) = filter.words("exceptions") else {
+        return Failures::default();
+    };
+    let classes = words.iter().map(|(word, _)| &**word);
+    let classes: Vec<&str> = classes.filter(|it| !is_of_status(it)).collect();
+    let wraps = |it: &&str| {
+        ABOVE.contains(it)
+            || it.ends_with("RestClientException")
+            || it.ends_with("ResourceAccessException")
+    };
+    if classes.contains(&"java.io.IOException") && !classes.iter().any(wraps) {
+        let sentence = "an IOException of the call to the service comes wrapped in a ResourceAccessException, which this list does not have";
+        let remedy = "add `org.springframework.web.client.ResourceAccessException`";
+        reading.find(span, code::KEY_NOT_READ, sentence, remedy);
+        return Failures::default();
+    }
+    let all = Exceptions::of(classes);
+    for class in all.unknown {
+        draft.lose(
+            class,
+            "which failures it stands for is said in code",
+            Some(span),
+        );
+    }
+    all.failures
+}
+
+/// Spring Retry repeats a status only where its exception is on the list, and no other exception.
+fn statuses_are_repeated(reading: &mut Reading<'_>, filter: &Filter) -> bool {
+    let Some((span, words)) = filter.words("exceptions") else {
+        return true;
+    };
+    let sentence = "Spring Retry repeats no exception here: its composite policy asks a second policy that knows statuses alone";
+    reading.find(span, code::KEY_NOT_READ, sentence, "leave `exceptions` out");
+    words
+        .iter()
+        .any(|(word, _)| is_of_status(word) || ABOVE.contains(&&**word))
 }
