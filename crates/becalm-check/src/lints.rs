@@ -6,6 +6,7 @@ use crate::code;
 use crate::document::Span;
 use crate::finding::{Finding, Severity};
 use crate::mapping::{Mapping, Origin};
+use crate::system::System;
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
 /// the retries are configured. A policy may leave its total time to its caller; a system that does has nobody to ask.
@@ -24,8 +25,7 @@ fn no_total_time(mapping: &Mapping) -> Finding {
         "{}: nothing bounds how long all attempts of a call take together",
         mapping.name
     );
-    let remedy =
-        remedy(mapping.system, "no-deadline").unwrap_or("set a time-out for the whole call");
+    let remedy = remedy(mapping, "no-deadline").unwrap_or("set a time-out for the whole call");
     Finding::new(
         &mapping.file,
         mapping.span,
@@ -40,7 +40,7 @@ fn finding(mapping: &Mapping, lint: &Lint) -> Finding {
         .message
         .rsplit_once("; ")
         .unwrap_or((&lint.message, ""));
-    let remedy = remedy(mapping.system, lint.code).map(|it| left_to_do(mapping, it));
+    let remedy = remedy(mapping, lint.code).map(|it| left_to_do(mapping, it));
     let remedy = remedy.unwrap_or_else(|| format!("as a policy: {own}"));
     Finding {
         file: mapping.file.clone(),
@@ -99,11 +99,10 @@ const KEYS: &[(&str, &[&str])] = &[
 ];
 
 /// What helps in the words of the system, where those of a policy are not its own.
-fn remedy(system: &str, lint: &str) -> Option<&'static str> {
-    let found = REMEDIES
-        .iter()
-        .find(|(it, code, _)| *it == system && *code == lint);
-    found.map(|(_, _, remedy)| *remedy)
+fn remedy(mapping: &Mapping, lint: &str) -> Option<&'static str> {
+    let system = System::all().find(|it| it.name == mapping.system)?;
+    let found = system.remedies.iter().find(|(code, _)| *code == lint);
+    found.map(|(_, remedy)| *remedy)
 }
 
 /// The remedy without what the file does already: a single retry.
@@ -115,223 +114,15 @@ fn left_to_do(mapping: &Mapping, remedy: &str) -> String {
     }
 }
 
-const REMEDIES: &[(&str, &str, &str)] = &[
-    (
-        "envoy",
-        "no-budget",
-        "set `circuit_breakers.thresholds.retry_budget` of the cluster",
-    ),
-    (
-        "envoy",
-        "concurrency-alone",
-        "set `num_retries: 1`, and a budget where the clients are: Envoy has none that looks at traffic",
-    ),
-    ("envoy", "no-deadline", "set the route's `timeout`"),
-    (
-        "envoy",
-        "hints-ignored",
-        "set `rate_limited_retry_back_off` with the header `Retry-After`",
-    ),
-    (
-        "envoy",
-        "attempt-timeout-fills-deadline",
-        "lower `per_try_timeout` or `num_retries`, or raise the route's `timeout`",
-    ),
-    (
-        "envoy",
-        "waits-exceed-deadline",
-        "lower `num_retries` or `base_interval`, or raise the route's `timeout`",
-    ),
-    (
-        "envoy",
-        "repeats-non-idempotent",
-        "give POST and PATCH a route of their own, whose `retry_on` is \"connect-failure,refused-stream\"",
-    ),
-    (
-        "envoy",
-        "repeats-what-may-be-done",
-        "set `retry_on` to \"connect-failure,refused-stream,unavailable,retriable-status-codes\" with the status 503",
-    ),
-    (
-        "istio",
-        "no-budget",
-        "set `trafficPolicy.retryBudget` in a DestinationRule",
-    ),
-    (
-        "istio",
-        "concurrency-alone",
-        "set `attempts: 1`, and a budget where the clients are: Istio has none that looks at past traffic",
-    ),
-    ("istio", "no-deadline", "set the route's `timeout`"),
-    (
-        "istio",
-        "hints-ignored",
-        "lower `attempts`: Istio heeds no Retry-After",
-    ),
-    (
-        "istio",
-        "attempt-timeout-fills-deadline",
-        "lower `perTryTimeout` or `attempts`, or raise the route's `timeout`",
-    ),
-    (
-        "istio",
-        "waits-exceed-deadline",
-        "lower `attempts` or `backoff`, or raise the route's `timeout`",
-    ),
-    (
-        "istio",
-        "repeats-non-idempotent",
-        "match POST and PATCH in a route of their own, whose `retryOn` is \"connect-failure,refused-stream\"",
-    ),
-    (
-        "istio",
-        "repeats-what-may-be-done",
-        "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
-    ),
-    (
-        "envoy-gateway",
-        "concurrency-alone",
-        "set `numRetries: 1`, and a budget where the clients are: Envoy has none that looks at traffic",
-    ),
-    (
-        "envoy-gateway",
-        "hints-ignored",
-        "lower `numRetries`: Envoy Gateway heeds no Retry-After",
-    ),
-    (
-        "envoy-gateway",
-        "attempt-timeout-fills-deadline",
-        "lower `perRetry.timeout` or `numRetries`, or raise `timeout.http.requestTimeout`",
-    ),
-    (
-        "envoy-gateway",
-        "repeats-non-idempotent",
-        "match POST and PATCH in a route of their own with a policy whose triggers are connect-failure and refused-stream",
-    ),
-    (
-        "envoy-gateway",
-        "repeats-what-may-be-done",
-        "set the triggers connect-failure, refused-stream, unavailable and retriable-status-codes, with the status 503",
-    ),
-    (
-        "gateway-api",
-        "no-budget",
-        "set `retryConstraint` in an XBackendTrafficPolicy, where the implementation has it",
-    ),
-    ("gateway-api", "no-deadline", "set `timeouts.request`"),
-    (
-        "gateway-api",
-        "hints-ignored",
-        "ask the implementation: the specification says nothing of Retry-After",
-    ),
-    (
-        "gateway-api",
-        "attempt-timeout-fills-deadline",
-        "set `backendRequest` to less than `request`, so that there is room for a retry",
-    ),
-    (
-        "gateway-api",
-        "repeats-non-idempotent",
-        "match POST and PATCH in a rule of their own without `retry`",
-    ),
-    (
-        "gateway-api",
-        "repeats-what-may-be-done",
-        "set `codes: [503]`, and match what is not idempotent in a rule of its own without `retry`",
-    ),
-    (
-        "linkerd",
-        "no-bound",
-        "set `timeout` of the route, which nothing else bounds",
-    ),
-    (
-        "linkerd",
-        "no-deadline",
-        "set `timeout.linkerd.io/request`, or `timeout` of a profile's route",
-    ),
-    (
-        "linkerd",
-        "no-budget",
-        "set a `retryBudget` in a ServiceProfile: the annotations have none",
-    ),
-    (
-        "linkerd",
-        "retries-at-once",
-        "annotate the service with `retry.linkerd.io/http` in place of the profile, which waits 25 to 250 ms",
-    ),
-    (
-        "linkerd",
-        "no-growth",
-        "annotate the service with `retry.linkerd.io/http` in place of the profile, whose waits grow",
-    ),
-    (
-        "linkerd",
-        "hints-ignored",
-        "lower the budget or the limit: Linkerd heeds no Retry-After",
-    ),
-    (
-        "linkerd",
-        "large-budget",
-        "set a `retryRatio` of 0.1 to 0.2, and a lower `minRetriesPerSecond` in a large fleet",
-    ),
-    (
-        "linkerd",
-        "repeats-non-idempotent",
-        "give POST and PATCH a route of their own, without retries",
-    ),
-    (
-        "linkerd",
-        "repeats-what-may-be-done",
-        "give POST and PATCH a route of their own, without retries, or one that repeats 503 alone",
-    ),
-    (
-        "aws-config",
-        "no-budget",
-        "set `retry_mode = standard`, which has a quota",
-    ),
-    (
-        "aws-config",
-        "hints-ignored",
-        "set `retry_mode = standard` with botocore 1.44, which heeds x-amz-retry-after",
-    ),
-    (
-        "aws-config",
-        "hints-clamped",
-        "nothing to set: the SDKs bound what x-amz-retry-after asks for",
-    ),
-    (
-        "aws-config",
-        "no-deadline",
-        "lower `max_attempts`, and pass a shorter `read_timeout` in code: nothing bounds a whole call",
-    ),
-    (
-        "aws-config",
-        "rate-waits-forever",
-        "set `retry_mode = standard`, or bound the call in code",
-    ),
-    (
-        "aws-config",
-        "repeats-non-idempotent",
-        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
-    ),
-    (
-        "aws-config",
-        "repeats-what-may-be-done",
-        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
-    ),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::System;
 
     #[test]
-    fn rows_are_about_lints_and_systems_that_there_are() {
+    fn rows_are_about_lints_that_there_are() {
         let lints = Lint::CODES;
         assert!(KEYS.iter().all(|(lint, _)| lints.contains(lint)));
-        for (system, lint, _) in REMEDIES {
-            assert!(System::all().any(|it| it.name == *system), "{system}");
+        for (lint, _) in System::all().flat_map(|it| it.remedies) {
             assert!(lints.contains(lint), "{lint}");
         }
     }

@@ -16,6 +16,8 @@ pub struct System {
     pub evidence: Evidence,
     /// What its files are.
     pub form: Form,
+    /// What helps against a lint of a policy, by its code, in the words of the system.
+    pub remedies: &'static [(&'static str, &'static str)],
     /// Whether a document is one of the system's. It may be of others as well.
     pub recognises: fn(&Document<'_>) -> bool,
     /// Reads one of the system's documents into mappings and findings.

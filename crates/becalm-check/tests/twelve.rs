@@ -4,12 +4,22 @@ use std::time::Duration;
 
 use becalm::retry_on::Methods;
 use becalm::{Budget, Policy};
-use becalm_check::{Checked, File, Mapping, Settings, Severity, check};
+use becalm_check::{As, Checked, File, Mapping, Settings, Severity, check};
 
 fn of(name: &str) -> Checked {
+    with(name, &Settings::default())
+}
+
+fn as_of(version: &str) -> Settings {
+    let mut settings = Settings::default();
+    settings.versions = vec![As::parse(version).unwrap()];
+    settings
+}
+
+fn with(name: &str, settings: &Settings) -> Checked {
     let path = format!("{}/tests/files/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    check(&[File::new(name, &text)], &Settings::default())
+    check(&[File::new(name, &text)], settings)
 }
 
 /// Each finding as `line code`.
@@ -169,4 +179,72 @@ fn the_default_budget_of_linkerd_sends_a_hundred_retries_at_once_from_each_sidec
     assert_eq!(policy.deadline, Some(Duration::from_secs(15)));
     let lists = policy.retry_on.as_deref().unwrap();
     assert_eq!(lists.methods, Some(Methods::of(["POST"])));
+}
+
+#[test]
+fn a_filter_of_spring_cloud_gateway_repeats_post_and_no_get() {
+    let checked = of("01-spring-gateway-post.yml");
+    assert_eq!(
+        found(&checked),
+        [
+            "5 key-not-read",
+            "6 no-budget",
+            "6 retries-at-once",
+            "6 hints-ignored",
+            "6 no-total-time",
+            "9 statuses-wider",
+            "9 repeats-non-idempotent",
+            "9 repeats-what-may-be-done",
+            "10 methods-narrowed",
+        ]
+    );
+    let mapping = only(&checked);
+    assert_eq!(
+        (mapping.policy.attempts, mapping.policy.base.as_millis()),
+        (2, 0)
+    );
+    assert_eq!(
+        mapping.policy.retry_on.as_ref().unwrap().to_string(),
+        "methods POST; statuses 5xx; codes none; failures connect, connect-timeout, reset, timeout"
+    );
+    assert_eq!(
+        (&*mapping.names, mapping.system),
+        (&["orders".to_owned()][..], "spring-cloud-gateway")
+    );
+    let settings = as_of("spring-cloud-gateway@4.2");
+    let older = with("01-spring-gateway-post.yml", &settings);
+    assert_eq!(found(&older), found(&checked)[1..]);
+}
+
+#[test]
+fn an_old_key_of_resilience4j_is_not_read_and_its_default_stands_in() {
+    let checked = of("12-resilience4j-old-keys.yml");
+    assert_eq!(
+        found(&checked),
+        [
+            "5 key-not-read",
+            "6 key-not-read",
+            "7 key-not-read",
+            "9 in-code",
+            "11 no-budget",
+            "11 hints-ignored",
+            "11 no-total-time",
+            "12 key-not-read",
+            "13 no-jitter",
+            "15 repeats-non-idempotent",
+            "15 repeats-what-may-be-done",
+        ]
+    );
+    let old = &checked.findings[7];
+    assert!(old.sentence.contains("`maxRetryAttempts`"), "{old:?}");
+    assert!(old.sentence.contains("3 attempts"), "{old:?}");
+    let mapping = only(&checked);
+    assert_eq!(
+        (mapping.policy.attempts, mapping.policy.base.as_millis()),
+        (3, 100)
+    );
+    assert_eq!(
+        mapping.policy.retry_on.as_ref().unwrap().to_string(),
+        "methods any; statuses 5xx; failures none"
+    );
 }

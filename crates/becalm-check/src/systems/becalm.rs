@@ -17,6 +17,7 @@ pub(super) const BECALM: System = System {
     versions: &["0.1"],
     evidence: Evidence::Run,
     form: Form::Text,
+    remedies: &[],
     recognises,
     read,
 };

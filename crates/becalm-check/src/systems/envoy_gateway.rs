@@ -23,9 +23,34 @@ pub(super) const ENVOY_GATEWAY: System = System {
     versions: &["1.9"],
     evidence: Evidence::Read,
     form: Form::Tree,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "concurrency-alone",
+        "set `numRetries: 1`, and a budget where the clients are: Envoy has none that looks at traffic",
+    ),
+    (
+        "hints-ignored",
+        "lower `numRetries`: Envoy Gateway heeds no Retry-After",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `perRetry.timeout` or `numRetries`, or raise `timeout.http.requestTimeout`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "match POST and PATCH in a route of their own with a policy whose triggers are connect-failure and refused-stream",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "set the triggers connect-failure, refused-stream, unavailable and retriable-status-codes, with the status 503",
+    ),
+];
 
 fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "gateway.envoyproxy.io")

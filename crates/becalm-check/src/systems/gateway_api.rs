@@ -24,9 +24,35 @@ pub(super) const GATEWAY_API: System = System {
     versions: &["1.5"],
     evidence: Evidence::Read,
     form: Form::Tree,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "set `retryConstraint` in an XBackendTrafficPolicy, where the implementation has it",
+    ),
+    ("no-deadline", "set `timeouts.request`"),
+    (
+        "hints-ignored",
+        "ask the implementation: the specification says nothing of Retry-After",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "set `backendRequest` to less than `request`, so that there is room for a retry",
+    ),
+    (
+        "repeats-non-idempotent",
+        "match POST and PATCH in a rule of their own without `retry`",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "set `codes: [503]`, and match what is not idempotent in a rule of its own without `retry`",
+    ),
+];
 
 fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "gateway.networking.k8s.io") || is_of(document, EXPERIMENTAL)

@@ -24,9 +24,43 @@ pub(super) const ISTIO: System = System {
     versions: &["1.31", "1.23"],
     evidence: Evidence::Read,
     form: Form::Tree,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "set `trafficPolicy.retryBudget` in a DestinationRule",
+    ),
+    (
+        "concurrency-alone",
+        "set `attempts: 1`, and a budget where the clients are: Istio has none that looks at past traffic",
+    ),
+    ("no-deadline", "set the route's `timeout`"),
+    (
+        "hints-ignored",
+        "lower `attempts`: Istio heeds no Retry-After",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `perTryTimeout` or `attempts`, or raise the route's `timeout`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `attempts` or `backoff`, or raise the route's `timeout`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "match POST and PATCH in a route of their own, whose `retryOn` is \"connect-failure,refused-stream\"",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
+    ),
+];
 
 fn recognises(document: &Document<'_>) -> bool {
     is_of(document, GROUP)

@@ -2,6 +2,7 @@
 
 mod aws_config;
 mod becalm;
+mod dotnet_resilience;
 mod envoy;
 mod envoy_gateway;
 mod gateway_api;
@@ -11,6 +12,9 @@ mod istio;
 pub(crate) mod kubernetes;
 mod linkerd;
 mod nginx;
+mod resilience4j;
+mod spring;
+mod spring_cloud_gateway;
 
 pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
@@ -25,6 +29,9 @@ pub(crate) const ALL: &[&System] = &[
     &gateway_api::GATEWAY_API,
     &linkerd::LINKERD,
     &grpc::GRPC,
+    &spring_cloud_gateway::SPRING_CLOUD_GATEWAY,
+    &resilience4j::RESILIENCE4J,
+    &dotnet_resilience::DOTNET_RESILIENCE,
     &nginx::NGINX,
     &haproxy::HAPROXY,
     &aws_config::AWS_CONFIG,

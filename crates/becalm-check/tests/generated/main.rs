@@ -2,7 +2,9 @@
 //! and what was written is what is read.
 
 mod aws;
+mod dotnet;
 mod envoy;
+mod jvm;
 mod linkerd;
 mod mesh;
 mod mutated;

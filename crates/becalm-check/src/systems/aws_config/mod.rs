@@ -24,9 +24,42 @@ pub(super) const AWS_CONFIG: System = System {
     versions: &["botocore-1.44", "botocore-1.43"],
     evidence: Evidence::Run,
     form: Form::Text,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "set `retry_mode = standard`, which has a quota",
+    ),
+    (
+        "hints-ignored",
+        "set `retry_mode = standard` with botocore 1.44, which heeds x-amz-retry-after",
+    ),
+    (
+        "hints-clamped",
+        "nothing to set: the SDKs bound what x-amz-retry-after asks for",
+    ),
+    (
+        "no-deadline",
+        "lower `max_attempts`, and pass a shorter `read_timeout` in code: nothing bounds a whole call",
+    ),
+    (
+        "rate-waits-forever",
+        "set `retry_mode = standard`, or bound the call in code",
+    ),
+    (
+        "repeats-non-idempotent",
+        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "pass a client token where the operation has one; a client for the others gets `total_max_attempts: 1` in code",
+    ),
+];
 
 /// A section as the AWS tools write it, with one of their names.
 fn recognises(document: &Document<'_>) -> bool {

@@ -28,9 +28,43 @@ pub(super) const ENVOY: System = System {
     versions: &["1.40"],
     evidence: Evidence::Run,
     form: Form::Tree,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "set `circuit_breakers.thresholds.retry_budget` of the cluster",
+    ),
+    (
+        "concurrency-alone",
+        "set `num_retries: 1`, and a budget where the clients are: Envoy has none that looks at traffic",
+    ),
+    ("no-deadline", "set the route's `timeout`"),
+    (
+        "hints-ignored",
+        "set `rate_limited_retry_back_off` with the header `Retry-After`",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `per_try_timeout` or `num_retries`, or raise the route's `timeout`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `num_retries` or `base_interval`, or raise the route's `timeout`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "give POST and PATCH a route of their own, whose `retry_on` is \"connect-failure,refused-stream\"",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "set `retry_on` to \"connect-failure,refused-stream,unavailable,retriable-status-codes\" with the status 503",
+    ),
+];
 
 fn recognises(document: &Document<'_>) -> bool {
     let Some(tree) = document.tree else {

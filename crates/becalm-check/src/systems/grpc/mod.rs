@@ -24,6 +24,7 @@ pub(super) const GRPC: System = System {
     versions: &["core-1.85", "js-1.14"],
     evidence: Evidence::Run,
     form: Form::Tree,
+    remedies: &[],
     recognises,
     read,
 };

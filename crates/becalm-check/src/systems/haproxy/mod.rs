@@ -28,6 +28,7 @@ pub(super) const HAPROXY: System = System {
     versions: &["2.6"],
     evidence: Evidence::Run,
     form: Form::Text,
+    remedies: &[],
     recognises,
     read,
 };

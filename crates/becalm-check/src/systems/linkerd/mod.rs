@@ -17,9 +17,50 @@ pub(super) const LINKERD: System = System {
     versions: &["2.20"],
     evidence: Evidence::Read,
     form: Form::Tree,
+    remedies: REMEDIES,
     recognises,
     read,
 };
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-bound",
+        "set `timeout` of the route, which nothing else bounds",
+    ),
+    (
+        "no-deadline",
+        "set `timeout.linkerd.io/request`, or `timeout` of a profile's route",
+    ),
+    (
+        "no-budget",
+        "set a `retryBudget` in a ServiceProfile: the annotations have none",
+    ),
+    (
+        "retries-at-once",
+        "annotate the service with `retry.linkerd.io/http` in place of the profile, which waits 25 to 250 ms",
+    ),
+    (
+        "no-growth",
+        "annotate the service with `retry.linkerd.io/http` in place of the profile, whose waits grow",
+    ),
+    (
+        "hints-ignored",
+        "lower the budget or the limit: Linkerd heeds no Retry-After",
+    ),
+    (
+        "large-budget",
+        "set a `retryRatio` of 0.1 to 0.2, and a lower `minRetriesPerSecond` in a large fleet",
+    ),
+    (
+        "repeats-non-idempotent",
+        "give POST and PATCH a route of their own, without retries",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "give POST and PATCH a route of their own, without retries, or one that repeats 503 alone",
+    ),
+];
 
 fn recognises(document: &Document<'_>) -> bool {
     is_profile(document.tree) || annotations::all(document).next().is_some()

@@ -28,6 +28,7 @@ pub(super) const NGINX: System = System {
     versions: &["1.22"],
     evidence: Evidence::Run,
     form: Form::Text,
+    remedies: &[],
     recognises,
     read,
 };

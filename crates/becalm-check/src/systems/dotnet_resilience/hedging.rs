@@ -1,0 +1,92 @@
+//! What does the standard hedging handler do with a request that is slow or fails?
+//!
+//! Another attempt starts when the one before has failed, or after `Delay`; a request has one endpoint or several.
+
+use std::time::Duration;
+
+use becalm::duration::Human;
+use becalm::hedge::Hedge;
+
+use super::options::{Options, timespan};
+use super::sections::Section;
+use super::{Draft, KEYS, Origin, Reading, code, end, in_code, preset, protection, repeated};
+
+/// A policy has no more copies, and none later.
+const MOST_COPIES: u32 = 4;
+const LATEST: Duration = Duration::from_secs(3600);
+
+pub fn hedging(reading: &mut Reading<'_>, section: &Section<'_>, options: Options<'_>) {
+    options.check(
+        reading,
+        "the section",
+        &["TotalRequestTimeout", "Hedging", "Endpoint"],
+    );
+    let mut draft = Draft::of(preset("polly-http-hedging"), KEYS);
+    draft.origin("hedge", Origin::Default);
+    repeated(&mut draft);
+    if let Some((_, endpoint)) = options.strategy(&["Endpoint"]) {
+        endpoint.check(
+            reading,
+            "`Endpoint`",
+            &["RateLimiter", "CircuitBreaker", "Timeout"],
+        );
+        protection::limits(reading, &mut draft, endpoint);
+    }
+    protection::times(reading, &mut draft, options, &["Endpoint", "Timeout"]);
+    protection::breaker(
+        reading,
+        &mut draft,
+        options,
+        &["Endpoint", "CircuitBreaker"],
+    );
+    copies(reading, &mut draft, options);
+    draft.lose("Endpoint", "each endpoint has a breaker and a limiter of its own, and what one refuses goes to the next", None);
+    in_code(reading, section.span);
+    end(reading, draft, section);
+}
+
+fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
+    let Some((key, hedging)) = options.strategy(&["Hedging"]) else {
+        return;
+    };
+    hedging.check(reading, "`Hedging`", &["MaxHedgedAttempts", "Delay"]);
+    let copies = hedging.whole(reading, "MaxHedgedAttempts", 1, 10);
+    let form = "a time such as \"00:00:02\"";
+    let delay = reading.told(hedging.get("Delay"), form, |it| {
+        match it.strip_prefix('-') {
+            Some(below) => timespan(below).map(|_| None),
+            None => timespan(it).map(Some),
+        }
+    });
+    let asked = copies.known().unwrap_or(1);
+    let delay = delay.known().unwrap_or(Some(Duration::from_secs(2)));
+    draft.policy.attempts = asked + 1;
+    let how = format!("{asked} hedged attempts and the first one");
+    draft.origin("attempts", Origin::Derived(key.span, how));
+    if asked > MOST_COPIES {
+        draft.lose(
+            "MaxHedgedAttempts",
+            "a policy has at most 4 copies at once",
+            Some(key.span),
+        );
+    }
+    draft.origin("hedge", Origin::Line(key.span));
+    draft.policy.hedge =
+        delay.map(|delay| Hedge::after(delay.min(LATEST)).copies(asked.min(MOST_COPIES)));
+    let total = draft.policy.deadline.unwrap_or_default();
+    let all = delay.unwrap_or_default().saturating_mul(asked);
+    if all > total {
+        let sentence = format!(
+            "{} refuses delays of {} in a request of {}",
+            reading.who(),
+            Human(all),
+            Human(total)
+        );
+        reading.find(
+            key.span,
+            code::REFUSED,
+            sentence,
+            "lower `Delay`, or raise `TotalRequestTimeout`",
+        );
+    }
+}

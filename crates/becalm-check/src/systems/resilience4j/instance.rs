@@ -1,0 +1,68 @@
+//! From which shared configurations does an instance take what it does not say itself?
+
+use super::{Key, Node, get};
+use crate::code;
+use crate::reading::Reading;
+
+/// The configurations of an instance: its own, and those that it stands on.
+#[derive(Debug)]
+pub struct Levels<'n>(pub Vec<&'n Node>);
+
+impl<'n> Levels<'n> {
+    /// `createRetryConfig`: the `baseConfig`, or from 2.0 on the one called `default`, each of which may stand on another.
+    pub fn of(
+        reading: &mut Reading<'_>,
+        configs: &'n [(Key, Node)],
+        name: &str,
+        given: &'n Node,
+    ) -> Self {
+        let of_name = |name: &str| configs.iter().find(|(key, _)| key.name == name);
+        let has_default = reading.version != "1.7";
+        let mut levels = vec![given];
+        let (mut name, mut top) = (name.to_owned(), given);
+        loop {
+            let base = get(top, "baseConfig").filter(|it| it.text().is_some());
+            let next = match base {
+                Some(base) => {
+                    let said = base.text().unwrap_or_default();
+                    let found = of_name(said);
+                    let is_again = found
+                        .is_some_and(|(_, it)| levels.iter().any(|level| std::ptr::eq(*level, it)));
+                    if found.is_none() || is_again {
+                        let why = if is_again {
+                            "stands on itself"
+                        } else {
+                            "is not there"
+                        };
+                        let sentence = format!(
+                            "{} refuses the instance, as the config `{said}` {why}",
+                            reading.who()
+                        );
+                        reading.find(base.span, code::REFUSED, sentence, "name one of `configs`");
+                        return Self(levels);
+                    }
+                    found
+                }
+                None if has_default && name != "default" => of_name("default"),
+                None => None,
+            };
+            let Some((key, next)) = next else {
+                return Self(levels);
+            };
+            levels.push(next);
+            (name, top) = (key.name.clone(), next);
+        }
+    }
+
+    /// What the first of them says that says anything.
+    pub fn value(&self, name: &str) -> Option<&'n Node> {
+        self.0
+            .iter()
+            .find_map(|it| get(it, name).filter(|it| !it.is_null()))
+    }
+
+    /// Those from this one on.
+    pub fn from(&self, at: usize) -> Self {
+        Self(self.0[at..].to_vec())
+    }
+}

@@ -1,0 +1,223 @@
+//! What do the properties of Resilience4j say about retrying?
+//!
+//! `CommonRetryConfigurationProperties`, `ConfigUtils`, `RetryConfig`, `RetryImpl` and the orders of the aspects of
+//! `resilience4j-spring6`, in resilience4j/resilience4j 2.4.0 and 1.7.1.
+
+mod instance;
+mod retry_on;
+mod siblings;
+mod waits;
+
+use becalm::Policy;
+use becalm::preset::Preset;
+
+use super::spring::{self, Properties, at, check, entry, get, is_called};
+use crate::code;
+use crate::document::{Document, Key, Node};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+use crate::system::{Evidence, Form, System};
+use instance::Levels;
+
+pub(super) const RESILIENCE4J: System = System {
+    name: "resilience4j",
+    title: "Resilience4j",
+    versions: &["2.4", "1.7"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    remedies: REMEDIES,
+    recognises,
+    read,
+};
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "lower `maxAttempts`: Resilience4j has no budget",
+    ),
+    ("no-jitter", "set `enableRandomizedWait: true`"),
+    ("retries-at-once", "set `waitDuration`"),
+    (
+        "no-growth",
+        "set an `exponentialBackoffMultiplier` of 1.5 or 2",
+    ),
+    (
+        "hints-ignored",
+        "name a class for `intervalBiFunction`, which sees the exception and with it the Retry-After",
+    ),
+    (
+        "no-deadline",
+        "set a time-out around the call in code: a TimeLimiter inside the retry ends an attempt",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `timeoutDuration` or `maxAttempts`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "give what is not idempotent an instance of its own, whose `retryExceptions` name what is said before the work begins",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "name in `retryExceptions` what is said before the work begins, such as java.net.ConnectException",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `maxAttempts` or `waitDuration`, or raise `timeoutDuration`",
+    ),
+];
+
+const ROOT: &[&str] = &["resilience4j"];
+
+fn recognises(document: &Document<'_>) -> bool {
+    spring::has(document, ROOT)
+}
+
+const KEYS: &[&str] = &[
+    "attempts", "backoff", "base", "jitter", "hint", "budget", "deadline", "retry_on",
+];
+
+/// The fields of `InstanceProperties`.
+const KNOWN: &[&str] = &[
+    "waitDuration",
+    "intervalBiFunction",
+    "maxAttempts",
+    "retryExceptionPredicate",
+    "resultPredicate",
+    "consumeResultBeforeRetryAttempt",
+    "retryExceptions",
+    "ignoreExceptions",
+    "eventConsumerBufferSize",
+    "enableExponentialBackoff",
+    "exponentialBackoffMultiplier",
+    "exponentialMaxWaitDuration",
+    "enableRandomizedWait",
+    "randomizedWaitFactor",
+    "failAfterMaxAttempts",
+    "baseConfig",
+];
+
+/// Its name before 2.0.
+const OLD_ATTEMPTS: &str = "maxRetryAttempts";
+
+fn read(reading: &mut Reading<'_>) {
+    reading.misread = code::REFUSED;
+    let Some(properties) = Properties::of(&reading.document, ROOT) else {
+        return;
+    };
+    let Some(all) = get(&properties.tree, "resilience4j") else {
+        return;
+    };
+    siblings::check_breakers(reading, all);
+    let Some((key, retry)) = entry(all, "retry") else {
+        return;
+    };
+    let known = [
+        "instances",
+        "backends",
+        "configs",
+        "retryAspectOrder",
+        "tags",
+    ];
+    check(reading, Some(retry), "`resilience4j.retry`", &known);
+    let configs = get(retry, "configs").map_or(&[][..], Node::entries);
+    let instances = ["instances", "backends"].into_iter();
+    let instances = instances.filter_map(|it| get(retry, it));
+    let instances: Vec<_> = instances.flat_map(Node::entries).collect();
+    for (_, given) in configs.iter().chain(instances.iter().copied()) {
+        keys(reading, given);
+    }
+    if !configs.is_empty() || !instances.is_empty() {
+        let sentence = "which methods are repeated is said in code, by annotations and decorators: Resilience4j repeats whatever they stand at, a POST as well";
+        reading.find(key.span, code::IN_CODE, sentence, "");
+    }
+    let changed = changed(reading, &properties);
+    let is_told = |key: &Key| {
+        changed
+            .as_ref()
+            .is_none_or(|names| names.contains(&key.name))
+    };
+    for (key, given) in instances.iter().filter(|(key, _)| is_told(key)) {
+        of_instance(reading, &properties, all, configs, key, given);
+    }
+    let default = configs.iter().find(|(key, _)| key.name == "default");
+    if let (true, Some((key, given))) = (instances.is_empty(), default) {
+        of_instance(reading, &properties, all, configs, key, given);
+    }
+}
+
+/// The instances that a profile says something of; `None` where it says something of all, or is none.
+fn changed(reading: &Reading<'_>, properties: &Properties) -> Option<Vec<String>> {
+    properties.profile.as_ref()?;
+    let own = spring::alone(&reading.document)?;
+    let modules = get(&own, "resilience4j").map_or(&[][..], Node::entries);
+    let mut names = Vec::new();
+    for (kind, given) in modules.iter().flat_map(|(_, it)| it.entries()) {
+        if !["instances", "backends"]
+            .iter()
+            .any(|it| is_called(kind, it))
+        {
+            return None;
+        }
+        names.extend(given.entries().iter().map(|(key, _)| key.name.clone()));
+    }
+    Some(names)
+}
+
+fn keys(reading: &mut Reading<'_>, given: &Node) {
+    let mut known = KNOWN.to_vec();
+    known.push(OLD_ATTEMPTS);
+    check(reading, Some(given), "a retry", &known);
+    if let (Some((key, _)), false) = (entry(given, OLD_ATTEMPTS), reads_old_attempts(reading)) {
+        let sentence = format!(
+            "{} does not read `{}`, the name before 2.0: without `maxAttempts` it makes 3 attempts, or as many as a shared config says",
+            reading.who(),
+            key.name
+        );
+        reading.find(
+            key.span,
+            code::KEY_NOT_READ,
+            sentence,
+            "write `maxAttempts`",
+        );
+    }
+}
+
+fn reads_old_attempts(reading: &Reading<'_>) -> bool {
+    reading.version == "1.7"
+}
+
+fn of_instance(
+    reading: &mut Reading<'_>,
+    properties: &Properties,
+    all: &Node,
+    configs: &[(Key, Node)],
+    key: &Key,
+    given: &Node,
+) {
+    let name = &*key.name;
+    let levels = Levels::of(reading, configs, name, given);
+    let mut draft = Draft::of(bare(), KEYS);
+    attempts(reading, &mut draft, &levels);
+    waits::waits(reading, &mut draft, &levels);
+    retry_on::retry_on(&mut draft, &levels);
+    siblings::siblings(reading, &mut draft, all, name);
+    let told = properties.named(&format!("retry {name}"));
+    reading.map(draft, told, vec![name.to_owned()], key.span);
+}
+
+fn bare() -> Policy {
+    Preset::by_name("resilience4j").map_or_else(|_| Policy::default(), Preset::policy)
+}
+
+/// They count the first try.
+fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) {
+    let form = "a number of attempts of at least 1";
+    let some = |it: &str| it.parse().ok().filter(|it| *it > 0);
+    let mut told = reading.told(levels.value("maxAttempts"), form, some);
+    if reads_old_attempts(reading) {
+        told = told.or(reading.told(levels.value(OLD_ATTEMPTS), form, some));
+    }
+    draft.set("attempts", told, |policy, it| policy.attempts = it);
+}

@@ -1,0 +1,140 @@
+//! What do the other modules of Resilience4j do at the methods that are repeated?
+//!
+//! The orders of the aspects in `resilience4j-spring6`: `Retry (CircuitBreaker (RateLimiter (TimeLimiter (Bulkhead (method)))))`.
+//! All of it holds where a method has the annotations of both, with one name.
+
+use super::super::spring::duration;
+use super::instance::Levels;
+use super::{Draft, Node, Origin, Reading, Told, at, check, entry, get};
+
+/// Modules beside the retry, with what they do to it.
+const OTHERS: [(&str, &str); 4] = [
+    (
+        "circuitbreaker",
+        "a breaker inside the retry: while it is open an attempt fails with CallNotPermittedException, which is repeated as any other exception is",
+    ),
+    (
+        "ratelimiter",
+        "a limit inside the retry: each attempt asks for a place",
+    ),
+    (
+        "bulkhead",
+        "a bulkhead inside the retry: each attempt asks for a place",
+    ),
+    (
+        "thread-pool-bulkhead",
+        "a bulkhead inside the retry: each attempt asks for a place",
+    ),
+];
+
+/// What the other modules have of this name.
+pub fn siblings(reading: &mut Reading<'_>, draft: &mut Draft, all: &Node, name: &str) {
+    time_limiter(reading, draft, all, name);
+    for (module, why) in OTHERS {
+        let kinds = ["instances", "backends"].into_iter();
+        let found = kinds.filter_map(|it| at(all, &[module, it]));
+        let found = found
+            .flat_map(Node::entries)
+            .find(|(key, _)| key.name == name);
+        if let Some((key, _)) = found {
+            draft.lose(module, why, Some(key.span));
+        }
+    }
+}
+
+/// Inside the retry it ends an attempt, and outside, by `retryAspectOrder` or `timeLimiterAspectOrder`, the call.
+fn time_limiter(reading: &mut Reading<'_>, draft: &mut Draft, all: &Node, name: &str) {
+    let Some(module) = get(all, "timelimiter") else {
+        return;
+    };
+    let instances = get(module, "instances").map_or(&[][..], Node::entries);
+    let Some((_, given)) = instances.iter().find(|(key, _)| key.name == name) else {
+        return;
+    };
+    let configs = get(module, "configs").map_or(&[][..], Node::entries);
+    let levels = Levels::of(reading, configs, name, given);
+    let form = "a duration of Spring Boot, such as 2s";
+    let told = reading.told(levels.value("timeoutDuration"), form, duration);
+    let order = |reading: &mut Reading<'_>, module: &str, key: &str, default: i32| {
+        let told = reading.told(at(all, &[module, key]), "a whole number", |it| {
+            it.parse().ok()
+        });
+        told.known().unwrap_or(default)
+    };
+    let retry = order(reading, "retry", "retryAspectOrder", i32::MAX - 5);
+    let limiter = order(
+        reading,
+        "timelimiter",
+        "timeLimiterAspectOrder",
+        i32::MAX - 2,
+    );
+    let (timeout, span) = match told {
+        Told::Is(timeout, span) => (timeout, span),
+        Told::Absent => (std::time::Duration::from_secs(1), given.span),
+        Told::Unknown(span, text) => {
+            draft.origin("attempt_timeout", Origin::Unknown(span, text));
+            return;
+        }
+    };
+    let timeout = Some(timeout.max(std::time::Duration::from_nanos(1)));
+    let how = |place: &str| format!("where a method has @TimeLimiter as well, {place} the retry");
+    if retry <= limiter {
+        draft.policy.attempt_timeout = timeout;
+        draft.origin("attempt_timeout", Origin::Derived(span, how("inside")));
+    } else {
+        draft.policy.deadline = timeout;
+        draft.origin("deadline", Origin::Derived(span, how("outside")));
+    }
+}
+
+/// The fields of the breaker's `InstanceProperties`.
+const BREAKER: &[&str] = &[
+    "waitDurationInOpenState",
+    "slowCallDurationThreshold",
+    "maxWaitDurationInHalfOpenState",
+    "transitionToStateAfterWaitDuration",
+    "failureRateThreshold",
+    "slowCallRateThreshold",
+    "slidingWindowType",
+    "slidingWindowSize",
+    "minimumNumberOfCalls",
+    "permittedNumberOfCallsInHalfOpenState",
+    "automaticTransitionFromOpenToHalfOpenEnabled",
+    "initialState",
+    "writableStackTraceEnabled",
+    "allowHealthIndicatorToFail",
+    "eventConsumerBufferSize",
+    "registerHealthIndicator",
+    "recordFailurePredicate",
+    "recordExceptions",
+    "recordResultPredicate",
+    "ignoreExceptionPredicate",
+    "ignoreExceptions",
+    "baseConfig",
+    "enableExponentialBackoff",
+    "exponentialBackoffMultiplier",
+    "exponentialMaxWaitDurationInOpenState",
+    "enableRandomizedWait",
+    "randomizedWaitFactor",
+    "ignoreClassBindingExceptions",
+];
+
+/// Names that 1.7 reads still.
+const OLD_BREAKER: &[&str] = &[
+    "ringBufferSizeInClosedState",
+    "ringBufferSizeInHalfOpenState",
+];
+
+/// Finds keys of breakers that are not read: without them a retry stands alone.
+pub fn check_breakers(reading: &mut Reading<'_>, all: &Node) {
+    let mut known = BREAKER.to_vec();
+    if reading.version == "1.7" {
+        known.extend(OLD_BREAKER);
+    }
+    for kind in ["configs", "instances", "backends"] {
+        let given = entry(all, "circuitbreaker").and_then(|(_, it)| get(it, kind));
+        for (_, breaker) in given.map_or(&[][..], Node::entries) {
+            check(reading, Some(breaker), "a breaker", &known);
+        }
+    }
+}

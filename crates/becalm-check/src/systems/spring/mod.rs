@@ -1,0 +1,148 @@
+//! Which properties does Spring Boot find in a file of YAML?
+//!
+//! `YamlPropertySourceLoader`, `ConfigurationPropertyName` and the binders of spring-projects/spring-boot, and *Externalized
+//! Configuration* of its reference: dots in a key are levels, keys are the same in kebab, camel and snake case, and of what
+//! several documents say the last is read. A document with `spring.config.activate.on-profile` is read on top of those
+//! without.
+
+mod exceptions;
+mod statuses;
+mod tree;
+mod values;
+
+pub use exceptions::Exceptions;
+pub use statuses::{series, status};
+pub use tree::{at, entry, get, is_called};
+pub use values::{duration, flag, words};
+
+use crate::code;
+use crate::document::{Document, Node};
+use crate::reading::Reading;
+
+/// Whether a document has a property at this path or below it.
+pub fn has(document: &Document<'_>, path: &[&str]) -> bool {
+    document
+        .tree
+        .is_some_and(|tree| tree::found(tree, path).next().is_some())
+}
+
+/// The properties of a document without those of others.
+pub fn alone(document: &Document<'_>) -> Option<Node> {
+    document.tree.map(|tree| tree::merged(&[tree], tree.span))
+}
+
+/// The properties that hold where a document does.
+#[derive(Debug)]
+pub struct Properties {
+    /// As one tree: no key has a dot, and none stands twice.
+    pub tree: Node,
+    /// The profile that the document is for.
+    pub profile: Option<String>,
+}
+
+impl Properties {
+    /// Of a document that has properties at this path; `None` where an earlier one, without a profile as it is, was read together
+    /// with it.
+    pub fn of(document: &Document<'_>, path: &[&str]) -> Option<Self> {
+        let own = document.tree?;
+        let profile = profile(own);
+        let for_all = || {
+            document
+                .beside
+                .iter()
+                .filter(|it| self::profile(it).is_none())
+        };
+        let mut read: Vec<_> = for_all().collect();
+        if profile.is_some() {
+            read.push(own);
+        } else {
+            let first = for_all().find(|it| tree::found(it, path).next().is_some())?;
+            if !std::ptr::eq(first, own) {
+                return None;
+            }
+        }
+        let tree = tree::merged(&read, own.span);
+        Some(Self { tree, profile })
+    }
+
+    /// A name of a part of the file, with the profile that it is for.
+    pub fn named(&self, name: &str) -> String {
+        match &self.profile {
+            Some(profile) => format!("{name} (profile {profile})"),
+            None => name.to_owned(),
+        }
+    }
+}
+
+fn profile(document: &Node) -> Option<String> {
+    let paths: [&[&str]; 2] = [
+        &["spring", "config", "activate", "on-profile"],
+        &["spring", "profiles"],
+    ];
+    let told = paths
+        .into_iter()
+        .find_map(|path| tree::found(document, path).last())?;
+    let words: Vec<_> = words(told).into_iter().map(|(word, _)| word).collect();
+    Some(words.join(", ")).filter(|it| !it.is_empty())
+}
+
+/// Finds keys that no property has: Spring Boot binds what it knows, and ignores the rest without a word.
+pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, properties: &[&str]) {
+    for (key, _) in node.map_or(&[][..], Node::entries) {
+        if properties.iter().any(|it| is_called(key, it)) {
+            continue;
+        }
+        let meant = becalm::suggest::nearest(&key.name, properties.iter().copied());
+        let all = || match properties.len() {
+            ..=12 => format!("the properties are {}", properties.join(", ")),
+            _ => "leave it out".to_owned(),
+        };
+        let remedy = meant.map_or_else(all, |meant| format!("did you mean `{meant}`?"));
+        let sentence = format!(
+            "{} does not read `{}` in {what}: Spring Boot ignores what it does not know",
+            reading.who(),
+            key.name
+        );
+        reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::documents;
+
+    fn of(text: &str, at: usize) -> Option<Properties> {
+        let read = documents(text);
+        let document = Document {
+            file: "application.yml",
+            text,
+            tree: Some(&read.documents[at]),
+            beside: &read.documents,
+            together: &[],
+            merges: &[],
+        };
+        Properties::of(&document, &["a"])
+    }
+
+    #[test]
+    fn documents_are_read_on_top_of_those_that_hold_always() {
+        let text = "a: {b: 1, c: [1]}\n---\na.b: 2\n---\nspring.config.activate.on-profile: test\na: {c: [2, 3]}\n";
+        let said = |it: &Properties| {
+            let list = at(&it.tree, &["a", "c"]).map(|it| it.items().len());
+            (
+                at(&it.tree, &["a", "b"]).and_then(|it| it.text().map(str::to_owned)),
+                list,
+            )
+        };
+        let first = of(text, 0).unwrap();
+        assert_eq!(
+            (said(&first), &first.profile),
+            ((Some("2".into()), Some(1)), &None)
+        );
+        assert!(of(text, 1).is_none());
+        let changed = of(text, 2).unwrap();
+        assert_eq!(said(&changed), (Some("2".into()), Some(2)));
+        assert_eq!(changed.named("it"), "it (profile test)");
+    }
+}

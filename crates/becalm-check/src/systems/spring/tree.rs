@@ -1,0 +1,243 @@
+//! How do keys with dots, and several documents, become one tree of properties?
+
+use std::collections::HashMap;
+
+use crate::document::{DEEPEST, Key, Node, Span, Value};
+
+/// What a key is called in all of its spellings: `max-attempts`, `maxAttempts` and `MAX_ATTEMPTS`.
+fn uniform(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Whether a key has this name, in any spelling.
+pub fn is_called(key: &Key, name: &str) -> bool {
+    let letters = |text: &str| -> Vec<u8> {
+        let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
+        bytes.map(|it| it.to_ascii_lowercase()).collect()
+    };
+    !key.name.is_empty() && letters(&key.name) == letters(name)
+}
+
+/// The entry of this name, in any spelling.
+pub fn entry<'n>(node: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
+    let found = node.entries().iter().rfind(|(key, _)| is_called(key, name));
+    found.map(|(key, node)| (key, node))
+}
+
+/// The value of this name, in any spelling.
+pub fn get<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
+    entry(node, name).map(|(_, node)| node)
+}
+
+/// What stands at this path of names.
+pub fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
+    path.iter().try_fold(node, |node, name| get(node, name))
+}
+
+/// What stands at this path of a document as it is written, or below it in one key: `a.b.c: 1` is below `a.b`.
+pub fn found<'n>(node: &'n Node, path: &[&str]) -> Box<dyn Iterator<Item = &'n Node> + 'n> {
+    let path: Vec<String> = path.iter().map(|it| uniform(it)).collect();
+    let entries = node.entries().iter().flat_map(move |(key, value)| {
+        let names: Vec<String> = segments(&key.name).map(|(name, _)| uniform(name)).collect();
+        let both = names.len().min(path.len());
+        let rest: Vec<&str> = path[both..].iter().map(String::as_str).collect();
+        if names[..both] != path[..both] {
+            Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &'n Node>>
+        } else if rest.is_empty() {
+            Box::new(std::iter::once(value))
+        } else {
+            found(value, &rest)
+        }
+    });
+    Box::new(entries)
+}
+
+/// The names between the dots of a key, and where each begins; `[a.b]` is one name.
+fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut start = 0;
+    let mut inside = false;
+    let ends = key.char_indices().map(move |(at, c)| {
+        inside = c == '[' || inside && c != ']';
+        (c == '.' && !inside).then_some(at)
+    });
+    let ends = ends.flatten().chain(std::iter::once(key.len()));
+    let names = ends.map(move |end| {
+        let name = (&key[start..end], start);
+        start = end + 1;
+        name
+    });
+    names.filter(|(name, _)| !name.is_empty())
+}
+
+/// These documents as one: a later one wins, key by key; a list is taken as a whole.
+pub fn merged(documents: &[&Node], span: Span) -> Node {
+    let mut all = Branch::default();
+    for document in documents {
+        all.take(document, 0);
+    }
+    all.into_node(span)
+}
+
+/// A mapping in the making.
+#[derive(Default)]
+struct Branch {
+    places: HashMap<String, usize>,
+    entries: Vec<(Key, Part)>,
+}
+
+/// What a key has: a value, or what is below it.
+struct Part {
+    value: Option<Node>,
+    span: Span,
+    below: Branch,
+}
+
+impl Branch {
+    fn take(&mut self, table: &Node, depth: usize) {
+        for (key, value) in table.entries() {
+            let names: Vec<_> = segments(&key.name).collect();
+            let is_path = names.len() > 1 && depth + names.len() <= DEEPEST;
+            let (outer, (last, start)) = match names.split_last() {
+                Some((last, outer)) if is_path => (outer, *last),
+                _ => (&[][..], (&*key.name, 0)),
+            };
+            let mut branch = &mut *self;
+            for (name, start) in outer {
+                branch = branch.below(named(key, name, *start), value.span);
+            }
+            branch.put(named(key, last, start), value, depth + outer.len() + 1);
+        }
+    }
+
+    fn put(&mut self, key: Key, value: &Node, depth: usize) {
+        if value.is_table() {
+            self.below(key, value.span).take(value, depth);
+        } else {
+            let span = value.span;
+            *self.part(key, span) = Part {
+                value: Some(plain(value, depth)),
+                span,
+                below: Self::default(),
+            };
+        }
+    }
+
+    fn below(&mut self, key: Key, span: Span) -> &mut Self {
+        let part = self.part(key, span);
+        part.value = None;
+        &mut part.below
+    }
+
+    /// What has this name, in any spelling; a new one where nothing has.
+    fn part(&mut self, key: Key, span: Span) -> &mut Part {
+        let next = self.entries.len();
+        let at = *self.places.entry(uniform(&key.name)).or_insert(next);
+        if at == next {
+            let part = Part {
+                value: None,
+                span,
+                below: Self::default(),
+            };
+            self.entries.push((key, part));
+        } else {
+            self.entries[at].0 = key;
+        }
+        &mut self.entries[at].1
+    }
+
+    fn into_node(self, span: Span) -> Node {
+        let entries = self.entries.into_iter().map(|(key, part)| {
+            let node = part
+                .value
+                .unwrap_or_else(|| part.below.into_node(part.span));
+            (key, node)
+        });
+        Node {
+            span,
+            value: Value::Table(entries.collect()),
+        }
+    }
+}
+
+/// A list whose mappings have no keys with dots, or a scalar.
+fn plain(node: &Node, depth: usize) -> Node {
+    let item = |it: &Node| {
+        let mut branch = Branch::default();
+        if it.is_table() {
+            branch.take(it, depth + 1);
+            branch.into_node(it.span)
+        } else {
+            plain(it, depth + 1)
+        }
+    };
+    let value = match &node.value {
+        Value::List(items) => Value::List(items.iter().map(item).collect()),
+        other => other.clone(),
+    };
+    Node {
+        span: node.span,
+        value,
+    }
+}
+
+fn named(key: &Key, name: &str, start: usize) -> Key {
+    let mut span = key.span;
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    if name.len() < key.name.len() {
+        let before = key.name.get(..start).map_or(0, |it| it.chars().count());
+        span.column += before;
+        span.length = span.length.saturating_sub(before);
+    }
+    Key {
+        span,
+        name: name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::documents;
+
+    fn tree(text: &str) -> Node {
+        let read = documents(text).documents;
+        merged(&read.iter().collect::<Vec<_>>(), Span::new(1, 1, 0))
+    }
+
+    fn said<'n>(tree: &'n Node, path: &[&str]) -> Option<&'n str> {
+        at(tree, path)?.text()
+    }
+
+    #[test]
+    fn dots_are_levels_and_spellings_are_the_same() {
+        let tree = tree("a.b-c: {d_e: 1}\na:\n  bC.dE: 2\n  \"[x.y]\": 3\n  list: [{p.q: 4}]\n");
+        assert_eq!(said(&tree, &["a", "b-c", "dE"]), Some("2"));
+        assert_eq!(said(&tree, &["a", "x.y"]), Some("3"));
+        let items = at(&tree, &["a", "list"]).unwrap().items();
+        assert_eq!(said(&items[0], &["p", "q"]), Some("4"));
+        assert_eq!(tree.entries().len(), 1);
+        assert_eq!(at(&tree, &["a"]).unwrap().entries().len(), 3);
+    }
+
+    #[test]
+    fn what_is_a_value_here_and_a_level_there_is_what_came_last() {
+        assert_eq!(said(&tree("a: 1\na.b: 2"), &["a", "b"]), Some("2"));
+        assert_eq!(said(&tree("a.b: 2\na: 1"), &["a"]), Some("1"));
+    }
+
+    #[test]
+    fn a_document_is_searched_as_it_is_written() {
+        let read = documents("a.b:\n  c.d: 1\na: {b: {c: 2}}\nab: 3").documents;
+        let says = |path: &[&str]| found(&read[0], path).count();
+        assert_eq!(says(&["a", "b", "c"]), 2);
+        assert_eq!(says(&["a", "b"]), 2);
+        assert_eq!(says(&["a", "b", "c", "d", "e"]), 0);
+    }
+
+    #[test]
+    fn keys_with_very_many_dots_stay_one_name() {
+        let key = vec!["a"; 400].join(".");
+        assert_eq!(tree(&format!("{key}: 1")).entries().len(), 1);
+    }
+}

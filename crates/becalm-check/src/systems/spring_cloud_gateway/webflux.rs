@@ -1,0 +1,248 @@
+//! What does the filter Retry of the gateway on `WebFlux` repeat, and how often?
+
+use becalm::retry_on::{Codes, FailureKind, Methods, RetryOn, Statuses};
+
+use super::filter::Filter;
+use super::spring::{Exceptions, series, status};
+use super::timeouts::attempt_timeout;
+use super::waits::waits;
+use super::{bare, retries};
+use crate::code;
+use crate::document::{Node, Span};
+use crate::mapping::{Draft, Origin};
+use crate::reading::Reading;
+use crate::template;
+
+/// `shortcutFieldOrder`.
+const SHORT: &[&str] = &[
+    "retries",
+    "statuses",
+    "methods",
+    "backoff.firstBackoff",
+    "backoff.maxBackoff",
+    "backoff.factor",
+    "backoff.basedOnPreviousValue",
+    "jitter.randomFactor",
+    "timeout",
+];
+
+/// The fields of `RetryConfig`.
+const KNOWN: &[&str] = &[
+    "retries",
+    "series",
+    "statuses",
+    "methods",
+    "exceptions",
+    "backoff",
+    "jitter",
+    "timeout",
+    "routeId",
+];
+
+const KEYS: &[&str] = &[
+    "attempts",
+    "backoff",
+    "base",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "attempt_timeout",
+    "retry_on",
+];
+
+/// The policy of a filter Retry in a route.
+pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node, route: &Node) -> Draft {
+    let filter = filter.named(reading, SHORT, KNOWN);
+    let mut draft = Draft::of(bare(4), KEYS);
+    if let Some((retries, span)) = retries(reading, &mut draft, &filter, 1) {
+        draft.policy.attempts = retries.saturating_add(1);
+        let how = format!("{retries} retries and the first try");
+        draft.origin("attempts", Origin::Derived(span, how));
+    }
+    waits(reading, &mut draft, &filter);
+    attempt_timeout(reading, &mut draft, server, route);
+    retry_on(reading, &mut draft, &filter);
+    draft
+}
+
+fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) {
+    let statuses = statuses(reading, draft, filter);
+    let exceptions = exceptions(reading, draft, filter);
+    let methods = methods(reading, filter);
+    let is_set = |name: &str| {
+        filter
+            .words(name)
+            .is_none_or(|(_, words)| !words.is_empty())
+    };
+    let is_set_statuses = filter.words("statuses").is_some() && is_set("statuses");
+    if !is_set("series") && !is_set("exceptions") && !is_set_statuses {
+        let sentence = format!(
+            "{} refuses a filter without any of `series`, `statuses` and `exceptions`",
+            reading.who()
+        );
+        reading.find(
+            filter.span,
+            code::REFUSED,
+            sentence,
+            "leave `series` out, or name statuses",
+        );
+    }
+    let mut listed = RetryOn::new()
+        .methods(methods)
+        .statuses(statuses)
+        .codes(Codes::default());
+    // Of classes that only code knows nothing is said here.
+    if !exceptions.is_empty() || exceptions.unknown.is_empty() {
+        listed = listed.failures(exceptions.failures);
+    }
+    draft.policy.retry_on = listed.into();
+    let own = ["statuses", "series", "methods", "exceptions"];
+    let first = own
+        .iter()
+        .filter_map(|it| filter.words(it))
+        .map(|(span, _)| span)
+        .min();
+    if let Some(span) = first {
+        draft.origin("retry_on", Origin::Line(span));
+    }
+}
+
+/// Those of `statuses` and those of `series`, each of which is tried.
+fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> Statuses {
+    let mut listed: Vec<u16> = Vec::new();
+    let given = filter.words("statuses");
+    let form = "a name of Spring's HttpStatus, such as SERVICE_UNAVAILABLE";
+    for (word, span) in given.iter().flat_map(|(_, words)| words) {
+        let told = reading.told_text(Some(word), *span, form, status);
+        listed.extend(told.known());
+    }
+    let series = match filter.words("series") {
+        None => vec![5],
+        Some((_, words)) => series_of(reading, &words),
+    };
+    let of_series: Statuses = series
+        .iter()
+        .flat_map(|it| it * 100..it * 100 + 100)
+        .collect();
+    let is_below = listed.iter().any(|it| *it < 400) || series.iter().any(|it| *it < 4);
+    if is_below {
+        let why = "answers below 400 are repeated as well; for a policy they are successes";
+        draft.lose(
+            "statuses below 400",
+            why,
+            given.as_ref().map(|(span, _)| *span),
+        );
+    }
+    let named: Statuses = listed.iter().copied().collect();
+    if let (Some((span, words)), None) = (&given, filter.words("series")) {
+        if !words.is_empty() {
+            let sentence = "`statuses` narrows nothing: every 5xx is repeated as well, since `series` is SERVER_ERROR where it is not set";
+            reading.find(
+                *span,
+                code::STATUSES_WIDER,
+                sentence,
+                "set `series` to an empty value, so that only the statuses are repeated",
+            );
+        }
+    }
+    named.iter().chain(of_series.iter()).collect()
+}
+
+pub fn series_of(reading: &mut Reading<'_>, words: &[(String, Span)]) -> Vec<u16> {
+    let form = "a name of HttpStatus.Series, such as SERVER_ERROR";
+    let read = words.iter().filter_map(|(word, span)| {
+        let told = reading.told_text(Some(word), *span, form, series);
+        told.known()
+    });
+    read.collect()
+}
+
+/// `IOException` and the gateway's own `TimeoutException`, where nothing else is said; the class or that of its cause.
+fn exceptions(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> Exceptions {
+    let own = filter.words("exceptions");
+    let default = [
+        "java.io.IOException",
+        "org.springframework.cloud.gateway.support.TimeoutException",
+    ];
+    let classes: Vec<&str> = match &own {
+        Some((_, words)) => words.iter().map(|(word, _)| &**word).collect(),
+        None => default.to_vec(),
+    };
+    if let Some((span, _)) = &own {
+        let is_juc = classes.contains(&"java.util.concurrent.TimeoutException");
+        let is_own = classes.contains(&default[1]);
+        if is_juc && !is_own {
+            let sentence = "the gateway throws a TimeoutException of its own when `response-timeout` is over, and not that of java.util.concurrent";
+            reading.find(
+                *span,
+                code::KEY_NOT_READ,
+                sentence,
+                format!("add `{}`", default[1]),
+            );
+        }
+    }
+    let mut all = Exceptions::of(classes.iter().copied());
+    for class in &all.unknown {
+        let span = own.as_ref().map(|(span, _)| *span);
+        draft.lose(
+            class.clone(),
+            "which failures it stands for is said in code",
+            span,
+        );
+    }
+    // netty's own time-outs are none of the JDK's.
+    let times_out = |class: &&str| {
+        class.ends_with("gateway.support.TimeoutException")
+            || [
+                "java.lang.Throwable",
+                "java.lang.Exception",
+                "java.lang.RuntimeException",
+            ]
+            .contains(class)
+    };
+    let is_repeated = classes.iter().any(times_out);
+    let kinds = all.failures.iter();
+    all.failures = kinds
+        .filter(|it| *it != FailureKind::TimedOut || is_repeated)
+        .collect();
+    all.statuses = Statuses::default();
+    all
+}
+
+/// GET where nothing is said. Names are as they stand: Spring's `HttpMethod.valueOf` knows capital letters alone.
+pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
+    let Some((span, words)) = filter.words("methods") else {
+        return Methods::of(["GET"]);
+    };
+    if words.is_empty() {
+        let sentence = format!("{} refuses empty `methods`", reading.who());
+        reading.find(
+            span,
+            code::REFUSED,
+            sentence,
+            "leave them out, or name some",
+        );
+    }
+    let is_misspelt = words
+        .iter()
+        .any(|(word, _)| word.eq_ignore_ascii_case("GET") || template::is_placeholder(word));
+    let mut names: Vec<String> = Vec::new();
+    for (word, at) in words {
+        if template::is_placeholder(&word) {
+            reading.told_text(Some(&word), at, "a method", |_| None::<()>);
+        } else if word.chars().any(|c| !c.is_ascii_uppercase()) {
+            let sentence =
+                format!("no request has the method `{word}`: methods have capital letters");
+            let remedy = format!("write `{}`", word.to_ascii_uppercase());
+            reading.find(at, code::METHODS_NARROWED, sentence, remedy);
+        } else if !names.contains(&word) {
+            names.push(word);
+        }
+    }
+    if !is_misspelt && !names.iter().any(|it| it == "GET") {
+        let sentence = "`methods` takes the place of the default, so that GET is not repeated";
+        reading.find(span, code::METHODS_NARROWED, sentence, "add GET");
+    }
+    Methods::Listed(names)
+}

@@ -1,0 +1,108 @@
+//! What differs by version or place in the files of Spring Cloud Gateway and Resilience4j?
+
+use becalm_check::{As, Checked, File, Settings, check};
+
+fn of(versions: &[&str], text: &str) -> Checked {
+    let mut settings = Settings::default();
+    settings.versions = versions.iter().map(|it| As::parse(it).unwrap()).collect();
+    check(&[File::new("application.yml", text)], &settings)
+}
+
+fn has(checked: &Checked, code: &str) -> bool {
+    checked.findings.iter().any(|it| it.code == code)
+}
+
+const OLD_PLACE: &str = "
+spring.cloud.gateway:
+  routes:
+  - {id: orders, uri: lb://orders, filters: [Retry=2]}
+";
+
+#[test]
+fn the_old_place_of_routes_is_read_up_to_4_3() {
+    for (version, is_read) in [("5.0", false), ("4.3", true), ("4.2", true)] {
+        let checked = of(&[&format!("spring-cloud-gateway@{version}")], OLD_PLACE);
+        assert_eq!(checked.mappings[0].policy.attempts, 3);
+        assert_eq!(!has(&checked, "key-not-read"), is_read, "{version}");
+    }
+}
+
+#[test]
+fn spring_retry_counts_the_first_try_and_repeats_no_exception() {
+    let text = "
+spring.cloud.gateway.server.webmvc.routes:
+- id: orders
+  uri: http://orders
+  filters:
+  - name: Retry
+    args: {retries: 5, exceptions: java.lang.Throwable}
+";
+    let spring_retry = of(&["spring-cloud-gateway@4.3"], text);
+    assert_eq!(spring_retry.mappings[0].policy.attempts, 5);
+    assert!(has(&spring_retry, "key-not-read"), "{spring_retry:?}");
+    let framework = of(&[], text);
+    assert_eq!(framework.mappings[0].policy.attempts, 4);
+    assert!(has(&framework, "attempts-cut") && has(&framework, "methods-narrowed"));
+}
+
+#[test]
+fn spring_retry_without_its_own_exception_repeats_nothing() {
+    let text = "
+spring.cloud.gateway.server.webmvc.routes:
+- id: orders
+  uri: http://orders
+  filters:
+  - name: Retry
+    args: {exceptions: java.io.IOException}
+";
+    let checked = of(&["spring-cloud-gateway@4.3"], text);
+    assert!(has(&checked, "never-retries"), "{checked:?}");
+    assert_eq!(checked.mappings[0].policy.attempts, 1);
+}
+
+const OLD_KEY: &str = "
+resilience4j.retry:
+  configs.default.waitDuration: 2s
+  instances.orders.maxRetryAttempts: 9
+";
+
+#[test]
+fn the_old_key_and_no_default_config_are_of_1_7() {
+    let told = |version: &str| {
+        let checked = of(&[version], OLD_KEY);
+        let policy = &checked.mappings[0].policy;
+        (
+            policy.attempts,
+            policy.base.as_millis(),
+            has(&checked, "key-not-read"),
+        )
+    };
+    assert_eq!(told("resilience4j@1.7"), (9, 500, false));
+    assert_eq!(told("resilience4j@2.4"), (3, 2000, true));
+}
+
+#[test]
+fn a_time_limiter_outside_the_retry_ends_the_call() {
+    let text = "
+resilience4j:
+  retry:
+    retryAspectOrder: 5
+    instances.orders.maxAttempts: 2
+  timelimiter:
+    timeLimiterAspectOrder: 1
+    instances.orders.cancelRunningFuture: true
+";
+    let policy = &of(&[], text).mappings[0].policy;
+    assert_eq!(policy.deadline.map(|it| it.as_secs()), Some(1));
+    assert_eq!(policy.attempt_timeout, None);
+}
+
+#[test]
+fn configs_that_stand_on_one_another_are_refused() {
+    let text = "
+resilience4j.retry:
+  configs: {a: {baseConfig: b}, b: {baseConfig: a}}
+  instances.orders.baseConfig: a
+";
+    assert!(has(&of(&[], text), "refused"));
+}
