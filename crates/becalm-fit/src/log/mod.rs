@@ -1,6 +1,6 @@
 //! How does a log become requests?
 //!
-//! One file a format; all of them fill in the [parts](parts) of a line, and one place makes a request of those.
+//! One file a format; all of them fill in the parts of a line, and one place makes a request of those.
 
 mod alb;
 mod csv;
