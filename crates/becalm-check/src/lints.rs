@@ -126,4 +126,24 @@ mod tests {
             assert!(lints.contains(lint), "{lint}");
         }
     }
+
+    #[test]
+    fn who_makes_a_single_retry_is_not_told_to() {
+        for (retries, remedy) in [
+            (1, "set a budget where"),
+            (2, "set `attempts: 1`, and a budget"),
+        ] {
+            let text = format!(
+                "{{apiVersion: networking.istio.io/v1, kind: VirtualService, spec: {{http: [{{\
+                 route: [{{destination: {{host: orders}}}}], retries: {{attempts: {retries}}}}}]}}}}\n---\n\
+                 {{apiVersion: networking.istio.io/v1, kind: DestinationRule, spec: {{host: orders, \
+                 trafficPolicy: {{connectionPool: {{http: {{maxRetries: 5}}}}}}}}}}\n"
+            );
+            let file = crate::File::new("orders.yaml", &text);
+            let found = crate::check(&[file], &crate::Settings::default()).findings;
+            let found = found.iter().find(|it| it.code == "concurrency-alone");
+            let told = &found.expect("a budget of its own").remedy;
+            assert!(told.starts_with(remedy), "{told}");
+        }
+    }
 }
