@@ -106,3 +106,22 @@ resilience4j.retry:
 ";
     assert!(has(&of(&[], text), "refused"));
 }
+
+#[test]
+fn several_filters_multiply_on_spring_mvc_alone() {
+    for (server, why) in [
+        ("webflux", "do not multiply"),
+        ("webmvc", "attempts multiply"),
+    ] {
+        let text = format!(
+            "spring.cloud.gateway.server.{server}.routes: [{{id: a, uri: lb://a, filters: [Retry=2, Retry=3]}}]"
+        );
+        let checked = of(&[], &text);
+        assert_eq!(checked.mappings.len(), 2);
+        let told = checked.mappings[0]
+            .lost
+            .iter()
+            .any(|it| it.why.contains(why));
+        assert!(told, "{server}: {checked:?}");
+    }
+}

@@ -31,6 +31,9 @@ pub fn alone(document: &Document<'_>) -> Option<Node> {
     document.tree.map(|tree| tree::merged(&[tree], tree.span))
 }
 
+/// How many documents of a file are read together: each profile is read on top of them.
+const TOGETHER: usize = 1000;
+
 /// The properties that hold where a document does.
 #[derive(Debug)]
 pub struct Properties {
@@ -46,20 +49,15 @@ impl Properties {
     pub fn of(document: &Document<'_>, path: &[&str]) -> Option<Self> {
         let own = document.tree?;
         let profile = profile(own);
-        let for_all = || {
-            document
-                .beside
-                .iter()
-                .filter(|it| self::profile(it).is_none())
-        };
+        let beside = || document.beside.iter().take(TOGETHER);
+        let for_all = || beside().filter(|it| self::profile(it).is_none());
+        let first = for_all().find(|it| tree::found(it, path).next().is_some());
+        if profile.is_none() && first.is_some_and(|first| !std::ptr::eq(first, own)) {
+            return None;
+        }
         let mut read: Vec<_> = for_all().collect();
-        if profile.is_some() {
+        if !read.iter().any(|it| std::ptr::eq(*it, own)) {
             read.push(own);
-        } else {
-            let first = for_all().find(|it| tree::found(it, path).next().is_some())?;
-            if !std::ptr::eq(first, own) {
-                return None;
-            }
         }
         let tree = tree::merged(&read, own.span);
         Some(Self { tree, profile })

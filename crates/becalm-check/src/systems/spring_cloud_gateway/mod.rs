@@ -133,11 +133,7 @@ fn of_server(reading: &mut Reading<'_>, properties: &Properties, server: &Server
                 Kind::WebMvc => webmvc::draft(reading, filter, given),
             };
             if retries.len() > 1 {
-                draft.lose(
-                    "another filter Retry",
-                    "they count in the same place, so that their attempts do not multiply, and the methods and statuses of each are its own",
-                    None,
-                );
+                draft.lose("another filter Retry", server.kind.several(), None);
             }
             for breaker in all.iter().filter(|it| it.name == "CircuitBreaker") {
                 let why = "a breaker and a time-out of its own, around or inside the attempts by the order of the filters";

@@ -14,6 +14,18 @@ pub enum Kind {
     WebMvc,
 }
 
+impl Kind {
+    /// What several filters Retry of a route do to one another.
+    pub const fn several(self) -> &'static str {
+        match self {
+            Self::WebFlux => {
+                "they count in the same attribute of the request, so that their attempts do not multiply; the methods and statuses of each are its own"
+            }
+            Self::WebMvc => "each counts for itself, so that their attempts multiply",
+        }
+    }
+}
+
 /// A place for the properties of a gateway.
 #[derive(Debug)]
 pub struct Server {
