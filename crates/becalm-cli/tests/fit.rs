@@ -211,6 +211,24 @@ fn pools_are_fitted_apart_or_one_of_them_alone() {
 }
 
 #[test]
+fn of_more_pools_than_are_fitted_it_is_said() {
+    let log: String = (0..40)
+        .map(|pool| nginx(1, 30.0, 10, &format!("10.9.8.{pool}:80")))
+        .collect();
+    let place = Place::with(&[("orders.log", &log)]);
+    let text = place.told(&["fit", "orders.log", "--split"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("pool 32:") && !text.contains("pool 33:"),
+        "{text}"
+    );
+    assert!(
+        text.contains("80 requests are of other upstreams than these 32"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_build_can_ask_for_a_knee_and_whole_seconds_or_sampling_never_give_one() {
     let log = nginx(4, 140.0, 8_000, "10.9.8.7:80");
     let mut seconds = String::new();

@@ -41,9 +41,11 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
     }
     let knee = knee_of(workers.as_ref());
     let load = load(&gathered.windows, length, options);
+    #[expect(clippy::cast_precision_loss)] // below 2^52
+    let left = quantile(&gathered.left.sorted(), 0.5).max(gathered.median) as f64;
     let pool = match workers.filter(|it| !it.is_misfit) {
         Some(workers) => Pool::of(&total, &workers, load.most),
-        None => Pool::asked(&total, load.most),
+        None => Pool::asked(&total, load.most, left),
     };
     let drift = drift(gathered.windows.all(), pool.workers.value).filter(|_| knee != Knee::Refused);
     let (pool, times) = pool
@@ -93,7 +95,7 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
         });
     }
     let median = Duration::from_micros(gathered.median);
-    if gathered.step * COARSE > median && gathered.requests > 0 {
+    if gathered.step * COARSE > median && gathered.ends.answered > 0 {
         warnings.push(Warning::CoarseStamps {
             step: gathered.step,
             median,
@@ -317,7 +319,7 @@ fn windows(windows: &Windows, length: Duration, step: Duration, knee: Knee) -> V
         let most = stretch.answers as f64 / seconds;
         let pool = match &workers {
             Some(workers) => Pool::of(&stretch.tally, workers, 0.0),
-            None => Pool::asked(&stretch.tally, most),
+            None => Pool::asked(&stretch.tally, most, 0.0),
         };
         Window {
             from,

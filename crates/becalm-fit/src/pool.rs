@@ -79,9 +79,11 @@ impl Pool {
     }
 
     /// Values that stand in where the log does not show them: hardly more than what the busiest window had.
-    pub fn asked(total: &Tally, most: f64) -> Self {
+    /// Where nobody was answered, the time is that of those who left, in microseconds.
+    pub fn asked(total: &Tally, most: f64, left: f64) -> Self {
         let times = total.times_below(usize::MAX);
-        let mean = (times.mean() / 1e6).max(1e-6);
+        let mean = if times.len() > 0 { times.mean() } else { left };
+        let mean = (mean / 1e6).max(1e-6);
         let capacity = (most / 0.95).max(1e-3);
         let workers = ceil(capacity * mean).max(1);
         Self {

@@ -21,6 +21,34 @@ pub fn poisson(rate: f64, length: Duration, seed: u64) -> Vec<Duration> {
     }
 }
 
+/// As [`poisson`], at two rates in turn: for exponentially distributed times it is `burst_rate`, and `rate` between them, which comes
+/// first. As [`Arrivals::Bursty`](becalm_sim::scenario::Arrivals::Bursty) of a scenario.
+pub fn bursty(
+    [rate, burst_rate]: [f64; 2],
+    [pause, burst]: [Duration; 2],
+    length: Duration,
+    seed: u64,
+) -> Vec<Duration> {
+    let mut random = SplitMix64::new(seed);
+    let (mut from, mut is_burst) = (0.0, false);
+    let mut arrivals = Vec::new();
+    while from < length.as_secs_f64() {
+        let (rate, mean) = if is_burst {
+            (burst_rate, burst)
+        } else {
+            (rate, pause)
+        };
+        // A phase of no length at all would never end.
+        let lasts = (-unit(&mut random).ln() * mean.as_secs_f64()).max(1e-3);
+        let phase = Duration::from_secs_f64((from + lasts).min(length.as_secs_f64()) - from);
+        let begins = Duration::from_secs_f64(from);
+        let within = poisson(rate, phase, random.next_u64());
+        arrivals.extend(within.into_iter().map(|at| begins + at));
+        (from, is_burst) = (from + lasts, !is_burst);
+    }
+    arrivals
+}
+
 /// The times as a CSV file: one a line, in seconds, to the nanosecond. A scenario's `trace` reads it.
 pub fn csv(times: &[Duration]) -> String {
     let mut text = String::from("call_begins_s\n");
@@ -71,6 +99,34 @@ mod tests {
                     arrivals = { trace = \"arrivals.csv\" }\n";
         let read = file::read(text, &|_| Ok(csv(&times))).unwrap();
         assert_eq!(read.populations[0].arrivals, Arrivals::Trace(times.into()));
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss)]
+    fn bursts_come_at_their_rate_and_for_their_share_of_the_time() {
+        let second = Duration::from_secs(1);
+        let length = Duration::from_secs(4_000);
+        let arrivals = bursty([20.0, 200.0], [3 * second, second], length, 7);
+        assert!(arrivals.is_sorted() && arrivals.iter().all(|at| *at < length));
+        // Three quarters of the time at 20, one at 200.
+        let rate = arrivals.len() as f64 / length.as_secs_f64();
+        assert!((60.0..70.0).contains(&rate), "{rate}");
+        let mut seconds = vec![0; 4_000];
+        for at in &arrivals {
+            seconds[usize::try_from(at.as_secs()).unwrap()] += 1;
+        }
+        let within = |from, to| seconds.iter().filter(|it| (from..to).contains(*it)).count();
+        assert!(
+            within(0, 40) > 1_000 && within(150, 400) > 250,
+            "{}",
+            within(150, 400)
+        );
+        let silent = bursty([0.0, 9.0], [second, second], length, 7);
+        assert!(
+            silent.len() > 15_000 && silent.len() < 21_000,
+            "{}",
+            silent.len()
+        );
     }
 
     #[test]

@@ -297,7 +297,10 @@ fn tell(stream: Stream, table: &str, legend: &str, conclusion: &str) {
 }
 
 fn ended_by(signal: usize) -> ExitCode {
-    eprintln!("drill ended by signal {signal} before its time; no report is written");
+    // Where the terminal has gone nobody reads it, and that is no reason to end otherwise.
+    Stream::Stderr.write(&format!(
+        "drill ended by signal {signal} before its time; no report is written\n"
+    ));
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
 

@@ -1,5 +1,6 @@
 //! Which reports does a drill leave, and where?
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use becalm_report::Page;
@@ -77,11 +78,28 @@ impl Reports {
     ///
     /// A sentence that names the file.
     pub fn write(self, page: &Page, document: &str) -> Result<(), String> {
-        if self.stream == Stream::Stderr {
-            Stream::Stdout.write(document);
-        }
+        let printed = if self.stream == Stream::Stderr {
+            print(document)
+        } else {
+            Ok(())
+        };
         put("report", self.html, &page.to_html(), self.stream)?;
-        put("figures", self.json, document, self.stream)
+        put("figures", self.json, document, self.stream)?;
+        printed
+    }
+}
+
+/// A reader that has gone is no reason to fail; a full disk is.
+fn print(document: &str) -> Result<(), String> {
+    let mut out = io::stdout().lock();
+    let written = out
+        .write_all(document.as_bytes())
+        .and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write the figures: {error}"))
+        }
+        _ => Ok(()),
     }
 }
 

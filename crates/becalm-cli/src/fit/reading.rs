@@ -16,13 +16,15 @@ pub struct Read {
     pub whole: Fitted,
     /// Of each upstream apart, by its number.
     pub pools: Vec<(u32, Fitted)>,
+    /// Requests of further upstreams, which were not.
+    pub beyond: u64,
     pub tallies: Vec<Tally>,
     /// As TOML.
     pub scenario: String,
 }
 
 /// Upstreams that are fitted apart: each takes some megabytes.
-const MOST_POOLS: usize = 32;
+pub const MOST_POOLS: usize = 32;
 /// Requests between two looks at the progress.
 const STRIDE: u64 = 65_536;
 
@@ -72,6 +74,7 @@ impl Read {
             .map(|(upstream, fit)| (upstream, fit.finish()));
         Ok(Self {
             scenario: whole.scenario(&args.name),
+            beyond: fits.beyond,
             whole,
             pools: pools.collect(),
             tallies,
@@ -93,6 +96,7 @@ struct Fits {
     only: Option<u32>,
     is_split: bool,
     requests: u64,
+    beyond: u64,
 }
 
 impl Fits {
@@ -107,6 +111,7 @@ impl Fits {
             only,
             is_split: args.split,
             requests: 0,
+            beyond: 0,
         }
     }
 
@@ -117,8 +122,7 @@ impl Fits {
         }
         self.requests += 1;
         self.whole.push(request);
-        let is_known = self.pools.iter().any(|(number, _)| *number == upstream);
-        if self.is_split && upstream != 0 && (is_known || self.pools.len() < MOST_POOLS) {
+        if self.is_split && upstream != 0 {
             self.push_apart(upstream, request);
         }
     }
@@ -128,12 +132,19 @@ impl Fits {
             .pools
             .iter()
             .position(|(number, _)| *number == upstream);
-        let at = known.unwrap_or_else(|| {
-            let mut options = self.options;
-            options.is_one_pool = true;
-            self.pools.push((upstream, Fit::new(options)));
-            self.pools.len() - 1
-        });
+        let at = match known {
+            Some(at) => at,
+            None if self.pools.len() == MOST_POOLS => {
+                self.beyond += 1;
+                return;
+            }
+            None => {
+                let mut options = self.options;
+                options.is_one_pool = true;
+                self.pools.push((upstream, Fit::new(options)));
+                self.pools.len() - 1
+            }
+        };
         self.pools[at].1.push(request);
     }
 }

@@ -11,7 +11,7 @@ use becalm_report::{Cell, Table};
 
 use super::args::Args;
 use super::picture;
-use super::reading::Read;
+use super::reading::{MOST_POOLS, Read};
 use super::values::{conclusion, values};
 use crate::again::quoted;
 use crate::stream::Stream;
@@ -37,12 +37,15 @@ pub fn text(read: &Read, args: &Args, written: &[PathBuf], stream: Stream) -> St
     if read.pools.is_empty() {
         fit(&mut text, &read.whole, stream);
     } else {
-        lines(
-            &mut text,
-            columns,
-            "",
-            "--pool NUMBER reads one of them, and --out writes its scenario.",
-        );
+        let mut next = "--pool NUMBER reads one of them, and --out writes its scenario.".to_owned();
+        if read.beyond > 0 {
+            let _ = write!(
+                next,
+                " {} requests are of other upstreams than these {MOST_POOLS}, the first in the log.",
+                plain_count(read.beyond)
+            );
+        }
+        lines(&mut text, columns, "", &next);
     }
     for path in written {
         let _ = writeln!(text, "written: {}", path.display());

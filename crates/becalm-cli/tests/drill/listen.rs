@@ -174,6 +174,7 @@ fn what_may_not_be_broken_or_is_never_called_is_refused() {
         ("0.0.0.0:0", "http://127.0.0.1:1", "--i-own 0.0.0.0"),
         ("127.0.0.1:0", "http://192.0.2.7", "--i-own 192.0.2.7"),
         ("127.0.0.1:0", "https://127.0.0.1", "TLS"),
+        ("127.0.0.1:9", "http://127.0.0.1:9/", "to itself"),
     ] {
         let mut command = drill(folder.path());
         let output = command

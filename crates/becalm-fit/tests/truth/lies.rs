@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm_fit::{By, Fitted, Knee, Options, Request, Warning};
+use becalm_fit::{By, Ended, Fitted, Knee, Options, Request, Warning};
 use becalm_sim::scenario::Distribution;
 
 use crate::log::{Retries, Truth, fit};
@@ -427,4 +427,19 @@ fn a_delay_above_the_usual_cap_is_a_scenario_all_the_same() {
     );
     let text = fitted.scenario("late");
     becalm_sim::scenario::file::read(&text, &|_| unreachable!()).unwrap();
+}
+
+#[test]
+fn a_service_that_answers_nobody_is_not_taken_for_a_quick_one() {
+    let mut log = exponential(4, 0.7).log();
+    for request in &mut log {
+        (request.duration, request.ended) = (1_000_000, Ended::Abandoned);
+    }
+    let fitted = fit(&log, Options::default());
+    assert_eq!(
+        (fitted.knee, codes(&fitted)[0]),
+        (Knee::Refused, "abandoned")
+    );
+    assert!(fitted.capacity.value < 2.0, "{:?}", fitted.capacity);
+    assert!(fitted.time.value >= 1.0, "{:?}", fitted.time);
 }

@@ -9,9 +9,7 @@ use super::Outcome;
 use crate::drill::judged::back;
 use crate::drill::ledger::Count;
 use crate::drill::statistics::{Phase, count, per_second};
-
-/// From how many calls during the fault on something can be said of them.
-const ENOUGH: u64 = 10;
+use crate::drill::target::ENOUGH;
 
 /// Up to so many attempts per call, in the fault's last second, something other than a number of attempts bounds them: a budget
 /// of 10 % has 1.1, and what it had saved is spent by then.
@@ -30,7 +28,7 @@ pub enum Finding {
     Unwell,
     /// Requests did not say which call they are of.
     Unidentified,
-    /// Too few calls came during the fault to say anything.
+    /// Too few calls came before the fault, during it or after it to say anything.
     Idle,
     /// Calls that began after the fault did not succeed as before it.
     Storm,
@@ -57,14 +55,12 @@ impl Finding {
     }
 
     pub fn of(outcome: &Outcome) -> Self {
-        let recording = &outcome.contender.recording;
         let measured = &outcome.contender.measured;
-        let trigger = Phase::Trigger.time(&outcome.setup);
         if !outcome.was_well {
             Self::Unwell
         } else if unidentified(outcome).is_some_and(|it| it > UNIDENTIFIED) {
             Self::Unidentified
-        } else if recording.within(Count::Call, trigger) < ENOUGH {
+        } else if measured.phases.iter().any(|it| it.calls < ENOUGH) {
             Self::Idle
         } else if outcome.contender.judged.back_after().is_none() {
             Self::Storm
@@ -111,10 +107,14 @@ pub fn conclusion(outcome: &Outcome) -> String {
                 during / before.max(1.0),
             )
         }
-        Finding::Idle => format!(
-            "Too few calls came during {fault} to say anything: {}. Let your client go on calling.",
-            during.calls
-        ),
+        Finding::Idle => {
+            let [before, during, after] =
+                Phase::ALL.map(|it| contender.measured.phases[it as usize].calls);
+            format!(
+                "Too few calls came to say anything: {before} before {fault}, {during} during it and {after} after it, and it \
+                 takes {ENOUGH} of each. Let your client go on calling, or lengthen --before, --trigger and --after."
+            )
+        }
         Finding::Storm => format!(
             "Calls did not succeed again: {} after {fault}, {} of {} calls a second were answered.",
             Human(setup.after),
@@ -293,13 +293,16 @@ mod tests {
         let told = conclusion(&own_ids);
         assert!(told.contains("4.0 times as many calls began"), "{told}");
 
-        let mut idle = outcome(4, 4, 1);
-        for bucket in &mut idle.seen.buckets[100..300] {
-            *bucket = Bucket::default();
+        for silence in [1..100, 100..300, 300..1_000] {
+            let mut idle = outcome(1, 1, 1);
+            for bucket in &mut idle.seen.buckets[silence.clone()] {
+                *bucket = Bucket::default();
+            }
+            let recording = Watched::of(&idle.seen, idle.setup.length()).recording;
+            idle.contender =
+                Contender::new(variant(), recording, &Latencies::default(), &idle.setup);
+            assert_eq!(Finding::of(&idle), Finding::Idle, "{silence:?}");
+            assert!(conclusion(&idle).contains("Too few calls"));
         }
-        let recording = Watched::of(&idle.seen, idle.setup.length()).recording;
-        idle.contender = Contender::new(variant(), recording, &Latencies::default(), &idle.setup);
-        assert_eq!(Finding::of(&idle), Finding::Idle);
-        assert!(conclusion(&idle).contains("Too few calls"));
     }
 }

@@ -107,8 +107,8 @@ pub struct Args {
 
 const AFTER_HELP: &str = "\
 The JSON document: schema, becalm (version), command, setup (upstream, fault, before_ms, trigger_ms, after_ms, bucket_ms), \
-finding (unwell: fewer than 95 % of the calls were good before the fault, and nothing was broken; unidentified: requests did not say which call they are of; idle: too few calls came during the \
-fault; storm: calls did not succeed again; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
+finding (unwell: fewer than 95 % of the calls were good before the fault, and nothing was broken; unidentified: requests did not say which call they are of; idle: too few calls came before, during or after \
+the fault; storm: calls did not succeed again; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
 single: no call was tried twice), conclusion, good_before (share of calls), verdict (by the rule of \"becalm storm\"), \
 recovered_after_ms (from the end of the fault; or null), calls, attempts, succeeded, amplification, quiet (attempts per call in the \
 last second of the fault), calls_by_attempts (calls of one attempt, of two and so on; the last of 32 and more), identified \
@@ -327,6 +327,7 @@ impl Args {
         let listen: SocketAddr = allowed::listen(&self.listen, &self.i_own, &allowed::system)
             .map_err(|why| refused("--listen", &self.listen, &why))?;
         let upstream = Pinned::url(&self.upstream, &self.i_own, &allowed::system)
+            .and_then(|it| it.behind(listen))
             .map_err(|why| refused("--upstream", &self.upstream, &why))?;
         if upstream.tls {
             let why = "attempts are counted by what requests say, which TLS hides; name the port behind what ends TLS, as \

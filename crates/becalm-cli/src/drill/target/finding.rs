@@ -9,7 +9,7 @@ use becalm_sim::study::Verdict;
 
 use super::canary::Calm;
 use super::outcome::Outcome;
-use super::round::Round;
+use super::round::{ENOUGH, Round};
 use crate::drill::judged::{back, tenths};
 use crate::drill::judgement::{BACK_WITHIN, Contender, list};
 use crate::drill::statistics::Phase;
@@ -21,6 +21,8 @@ pub enum Finding {
     Down,
     /// It was unwell before anything was broken.
     Unwell,
+    /// Too few calls began to say anything.
+    Idle,
     /// The generator was late: the figures are those of this machine.
     Void,
     /// The fault became a storm, or did not end with what caused it.
@@ -37,6 +39,7 @@ impl Finding {
         match self {
             Self::Down => "down",
             Self::Unwell => "unwell",
+            Self::Idle => "idle",
             Self::Void => "void",
             Self::Storm => "storm",
             Self::Back => "back",
@@ -52,6 +55,8 @@ impl Finding {
             Self::Down
         } else if rounds().any(|it| !it.was_well()) {
             Self::Unwell
+        } else if rounds().any(Round::is_idle) {
+            Self::Idle
         } else if rounds().any(Round::is_late) {
             Self::Void
         } else if judged().any(|it| it.verdict.is_some()) {
@@ -99,6 +104,12 @@ pub fn conclusion(outcome: &Outcome) -> String {
              target is well from 95% on. Lower --load, or give --client-timeout more time.",
             unwell.good * 100.0
         ));
+    } else if let Some(idle) = outcome.rounds.iter().find(|it| it.is_idle()) {
+        let [before, after] = idle.calls;
+        sentences.push(format!(
+            "Too few calls came to say anything: {before} before the fault and {after} after it, and it takes {ENOUGH} of each. \
+             Raise --load, or lengthen --before and --after."
+        ));
     } else if let Some(late) = late {
         sentences.push(format!(
             "This run is void: the load generator was late by up to {} ms, and one call in a hundred by {} ms or \
@@ -112,12 +123,13 @@ pub fn conclusion(outcome: &Outcome) -> String {
     let finding = outcome.finding();
     if finding == Finding::Harmless {
         sentences.push(format!(
-            "This fault is harmless to you: the target was back at once after {fault} under every \
-             policy, even where nothing bounds the retries."
+            "This fault is harmless to you at {} calls a second: the target was back at once after {fault} under every \
+             policy, even where nothing bounds the retries.",
+            plain(outcome.setup.load)
         ));
     }
     let held = outcome.contenders.iter().zip(&outcome.rounds);
-    for (contender, round) in held.filter(|(_, round)| round.was_well() && !round.is_late()) {
+    for (contender, round) in held.filter(|(_, round)| round.void().is_none()) {
         sentences.push(said(contender, round, &fault));
     }
     sentences.extend(by_retries(outcome));
@@ -215,6 +227,7 @@ pub mod tests {
             lateness: 30 * MS,
             usual_lateness: 2 * MS,
             good: 0.99,
+            calls: [260, 1_820],
             patience: 250 * MS,
         };
         Outcome {
@@ -270,6 +283,17 @@ pub mod tests {
         );
         harmless.contenders.remove(0);
         said(&harmless, Finding::Back, &["back in 0.9 s"]);
+    }
+
+    #[test]
+    fn of_a_few_calls_nothing_is_said() {
+        for calls in [[0, 0], [9, 500], [500, 9]] {
+            let mut idle = outcome(&protected(), &protected());
+            idle.rounds[1].calls = calls;
+            let told = format!("{} before the fault and {} after it", calls[0], calls[1]);
+            said(&idle, Finding::Idle, &["Too few calls", &told, "--load"]);
+            assert!(!idle.is_back());
+        }
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub struct LoadFlags {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration, help_heading = LOAD)]
     pub client_timeout: Duration,
 
-    /// The most first tries that any second may have
+    /// The most first tries per second: on average with --load, and in any second with --arrivals
     #[arg(long, value_name = "PER SECOND", default_value_t = 500, help_heading = LOAD)]
     pub max_rate: u32,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm_sim::scenario::{Arrivals, Scenario, file};
 
-use crate::drill::arrivals::poisson;
+use crate::drill::arrivals::{bursty, poisson};
 
 /// The arrivals of one round.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,10 +94,20 @@ fn of(scenario: &Scenario, most: Duration, seed: u64) -> Result<Load, String> {
                 Err("there are no calls in it; give it one moment a line, in seconds".into())
             }
         }
+        Some(Arrivals::Bursty {
+            rate,
+            burst_rate,
+            burst,
+            pause,
+        }) => {
+            let [pauses, bursts] = [pause, burst].map(Duration::as_secs_f64);
+            Ok(Load {
+                arrivals: bursty([*rate, *burst_rate], [*pause, *burst], most, seed),
+                rate: (rate * pauses + burst_rate * bursts) / (pauses + bursts).max(1e-9),
+            })
+        }
         Some(_) => Err(
-            "its first clients are neither recorded nor a Poisson process; give their \
-                        rate with --load"
-                .into(),
+            "its first clients neither are recorded nor come at random; give their rate with --load".into(),
         ),
         None => Err("nobody calls; add a [[population]] with its arrivals".into()),
     }
@@ -137,6 +147,11 @@ mod tests {
         std::fs::write(&path, text("\"poisson:40\"")).unwrap();
         let read = Load::read(&path, MINUTE, 7).unwrap();
         assert_eq!(read, Load::poisson(40.0, MINUTE, 7));
+        let bursts = "\"bursty:20,burst-rate:200,burst:1s,pause:3s\"";
+        std::fs::write(&path, text(bursts)).unwrap();
+        let read = Load::read(&path, MINUTE, 7).unwrap();
+        assert!((read.rate - 65.0).abs() < 1e-9 && read.reaches(MINUTE));
+        assert!(read.most_per_second() > 150.0);
         std::fs::write(&path, text("{ closed = \"1s\" }")).unwrap();
         let refused = Load::read(&path, MINUTE, 7).unwrap_err();
         assert!(

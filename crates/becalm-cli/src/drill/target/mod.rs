@@ -45,7 +45,7 @@ pub use order::in_order;
 pub use outcome::LEGEND;
 use outcome::Outcome;
 use plan::Plan;
-pub use round::GOOD;
+pub use round::{ENOUGH, GOOD};
 
 const AFTER_HELP: &str = "\
 The policy flags shape your policy. An attempt timeout replaces the client timeout. The seed sets the arrivals, too.
@@ -57,9 +57,9 @@ says.
 The JSON document: schema, becalm (version), command, seed, drill (its name in X-Becalm-Drill), setup (host, request, fault, rate_per_s, capacity_per_s \
 (with --simulate), client_timeout_ms, before_ms, trigger_ms, after_ms, bucket_ms), lateness_ms (of the load generator and of \
 the fault, at worst), finding (down: it did not recover even without load; unwell: it was so before the fault, and \
-nothing was broken; void: the generator was late; storm: under some policy it did not come back; back: it came back \
+nothing was broken; idle: too few calls came to say anything; void: the generator was late; storm: under some policy it did not come back; back: it came back \
 under all; harmless: at once, even where nothing bounds the retries), conclusion, and for each of the variants: name, title, \
-policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, or back; or unwell, or void), good_before \
+policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, or back; or unwell, idle, or void), good_before \
 (share of calls), lateness_ms, after_ms (as long as it was watched), calls, first_tries, attempts, succeeded, gave_up \
 (by stop reason), refused (503), unconnected, most_in_flight, peak_attempts_per_bucket, recovered_after_ms (from the end \
 of the fault; or null), well_without_load_after_ms (from the end of the calls; or null), amplification, \

@@ -6,6 +6,7 @@ use becalm_report::{Colour, Page};
 
 use super::finding::Finding;
 use super::outcome::Outcome;
+use super::round::Round;
 use super::trouble::Trouble;
 use crate::drill::judged::tenths;
 use crate::drill::outcome::Room;
@@ -19,7 +20,7 @@ pub fn page(outcome: &Outcome) -> Page {
     let colour = match outcome.finding() {
         Finding::Back | Finding::Harmless => Colour::Green,
         Finding::Storm | Finding::Down => Colour::Red,
-        Finding::Unwell | Finding::Void => Colour::Orange,
+        Finding::Unwell | Finding::Idle | Finding::Void => Colour::Orange,
     };
     let title = format!(
         "{}: what becomes a storm at {}?",
@@ -27,16 +28,7 @@ pub fn page(outcome: &Outcome) -> Page {
     );
     let page = Page::new(title)
         .conclusion(colour, &outcome.conclusion())
-        .paragraph(&format!(
-            "Measured by becalm drill on {}, which it broke on purpose: {} after {} {}, for {}. The same calls came at the same \
-             moments under every policy, one policy after the other, and in between it was waited until the target was well \
-             without load.",
-            outcome.host,
-            outcome.request,
-            Human(setup.before),
-            outcome.trouble.sentence(),
-            Human(setup.trigger),
-        ))
+        .paragraph(&course(outcome))
         .heading("Who was answered")
         .figure(
             &picture::goodput(&outcome.contenders, setup),
@@ -68,6 +60,24 @@ pub fn page(outcome: &Outcome) -> Page {
         .definitions(parameters(outcome))
         .heading("Hold it again")
         .code(&outcome.command)
+}
+
+/// What was done to the target.
+fn course(outcome: &Outcome) -> String {
+    let Outcome { host, request, .. } = outcome;
+    if !outcome.rounds.iter().any(Round::was_well) {
+        return format!(
+            "Measured by becalm drill on {host}: {request}. It was unwell already, so that nothing was broken."
+        );
+    }
+    format!(
+        "Measured by becalm drill on {host}, which it broke on purpose: {request} after {} {}, for {}. The same calls came at \
+         the same moments under every policy, one policy after the other, and in between it was waited until the target was \
+         well without load.",
+        Human(outcome.setup.before),
+        outcome.trouble.sentence(),
+        Human(outcome.setup.trigger),
+    )
 }
 
 fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
@@ -137,5 +147,16 @@ mod tests {
             assert!(html.contains(words), "{words}");
         }
         assert!(!html.contains("<i>:80"));
+    }
+
+    #[test]
+    fn nobody_reads_that_a_target_was_broken_that_was_not() {
+        let mut outcome = outcome(&stormy(), &protected());
+        assert!(page(&outcome).to_html().contains("broke on purpose"));
+        for round in &mut outcome.rounds {
+            round.good = 0.9;
+        }
+        let html = page(&outcome).to_html();
+        assert!(html.contains("nothing was broken") && !html.contains("broke on purpose"));
     }
 }

@@ -177,13 +177,15 @@ fn place(args: &Args, target: &Pinned, trouble: Trouble) -> Result<(Option<Place
     let (listen, address) = dependency.split_once('=').ok_or_else(|| {
         refused("write where it listens and where it leads, as in :5433=127.0.0.1:5432".into())
     })?;
-    let listen = allowed::listen(listen, &args.i_own, &allowed::system);
+    let listen = allowed::listen(listen, &args.i_own, &allowed::system)
+        .map_err(|it| refused(it.to_string()))?;
     let is_http = address.contains("://");
     let pinned = if is_http {
         Pinned::url(address, &args.i_own, &allowed::system)
     } else {
         Pinned::address(address, &args.i_own, &allowed::system)
     };
+    let pinned = pinned.and_then(|it| it.behind(listen));
     let pinned = pinned.map_err(|it| refused(it.to_string()))?;
     let speaks = if is_http && !pinned.tls {
         Speaks::Http
@@ -191,7 +193,7 @@ fn place(args: &Args, target: &Pinned, trouble: Trouble) -> Result<(Option<Place
         Speaks::Bytes
     };
     let place = Place::Proxy {
-        listen: listen.map_err(|it| refused(it.to_string()))?,
+        listen,
         upstream: Upstream {
             addresses: pinned.addresses,
             speaks,
@@ -223,7 +225,8 @@ fn load(
     trouble: Trouble,
     seed: u64,
 ) -> Result<Load, String> {
-    check(flags, course)?;
+    bounds(flags, course)?;
+    check(course)?;
     let length = course.before + course.trigger + course.after;
     let load = match (&flags.arrivals, flags.load) {
         (Some(path), _) => Load::read(path, course.max_time, seed)?,
@@ -266,27 +269,39 @@ fn load(
     })
 }
 
-/// Whether the flags of load and course can be meant.
+/// Whether what bounds any load can be meant.
 ///
 /// # Errors
 ///
 /// A sentence that names the flag and the remedy.
-pub fn check(load: &LoadFlags, course: &CourseFlags) -> Result<(), String> {
+pub fn bounds(load: &LoadFlags, course: &CourseFlags) -> Result<(), String> {
+    if !(1..=FASTEST).contains(&load.max_rate) {
+        Err(format!("--max-rate must be from 1 to {FASTEST}"))
+    } else if !(BUCKET..=Duration::from_secs(30)).contains(&load.client_timeout) {
+        Err("--client-timeout must be from 10ms to 30s".into())
+    } else if course.max_time > LONGEST || course.settle > LONGEST {
+        Err(format!(
+            "--max-time and --settle may be {} at most",
+            Human(LONGEST)
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether the flags of the course can be meant.
+fn check(course: &CourseFlags) -> Result<(), String> {
     const SECOND: Duration = Duration::from_secs(1);
     let CourseFlags {
         before,
         trigger,
         after,
         max_time,
-        settle,
+        ..
     } = *course;
     let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0 && !time.is_zero();
     let length = before.saturating_add(trigger).saturating_add(after);
-    if !(1..=FASTEST).contains(&load.max_rate) {
-        Err(format!("--max-rate must be from 1 to {FASTEST}"))
-    } else if !(BUCKET..=30 * SECOND).contains(&load.client_timeout) {
-        Err("--client-timeout must be from 10ms to 30s".into())
-    } else if ![before, trigger, after].into_iter().all(whole) {
+    if ![before, trigger, after].into_iter().all(whole) {
         Err("--before, --trigger and --after are counted in steps of 10ms: give each a multiple of \
              that, and at least one"
             .into())
@@ -296,11 +311,6 @@ pub fn check(load: &LoadFlags, course: &CourseFlags) -> Result<(), String> {
              recovery is judged by whole seconds"
                 .into(),
         )
-    } else if max_time > LONGEST || settle > LONGEST {
-        Err(format!(
-            "--max-time and --settle may be {} at most",
-            Human(LONGEST)
-        ))
     } else if length > max_time {
         Err(format!(
             "the drill would last {} under each policy, and --max-time allows {}; shorten --before, \

@@ -17,6 +17,7 @@ use crate::drill::parts::Stage;
 use crate::drill::party::Party;
 use crate::drill::replay::{DRAIN, End, Replay};
 use crate::drill::setup::Setup;
+use crate::drill::statistics::Phase;
 use crate::drill::variant::Variant;
 
 /// How much longer it goes on at a time.
@@ -27,6 +28,9 @@ const AHEAD: Duration = Duration::from_millis(300);
 
 /// Below this share of good calls the target is unwell before anything is broken.
 pub const GOOD: f64 = 0.95;
+
+/// Of fewer calls nothing can be said: of three, all may fail by chance where one in four does.
+pub const ENOUGH: u64 = 10;
 
 /// What came of one policy.
 #[derive(Debug, Clone)]
@@ -41,6 +45,8 @@ pub struct Round {
     pub usual_lateness: Duration,
     /// The share of calls that were good before the fault.
     pub good: f64,
+    /// How many calls began before the fault, and after it.
+    pub calls: [u64; 2],
     /// How long a client waits for an attempt.
     pub patience: Duration,
 }
@@ -51,6 +57,11 @@ impl Round {
         self.good >= GOOD
     }
 
+    /// Whether too few calls began to say anything.
+    pub fn is_idle(&self) -> bool {
+        self.was_well() && self.calls.iter().any(|calls| *calls < ENOUGH)
+    }
+
     /// Whether the generator was so late that the figures are those of this machine: more than one call
     /// in a hundred by a tenth of what a client waits, or any by all of it.
     pub fn is_late(&self) -> bool {
@@ -58,11 +69,13 @@ impl Round {
     }
 
     /// Why there is no verdict on it.
-    fn void(&self) -> Option<&'static str> {
-        match (self.was_well(), self.is_late()) {
-            (false, _) => Some("unwell"),
-            (true, true) => Some("void"),
-            (true, false) => None,
+    pub fn void(&self) -> Option<&'static str> {
+        if !self.was_well() {
+            Some("unwell")
+        } else if self.is_idle() {
+            Some("idle")
+        } else {
+            self.is_late().then_some("void")
         }
     }
 }
@@ -157,6 +170,8 @@ pub fn hold(
         usual_lateness: usual_lateness(&played.began, &plan.load.arrivals),
         began: played.began,
         good: course.good,
+        calls: [Phase::Before, Phase::After]
+            .map(|phase| contender.measured.phases[phase as usize].calls),
         patience: variant
             .policy
             .attempt_timeout

@@ -146,10 +146,15 @@ fn what_may_not_or_cannot_be_broken_is_refused_before_a_call() {
             &["--load", "9", "--dependency", ":1=192.0.2.7:1"],
             "--i-own",
         ),
+        (
+            &["--load", "9", "--dependency", ":9=127.0.0.1:9"],
+            "to itself",
+        ),
         (&["--load", "9", "--compare", "ful"], "did you mean"),
         (&["--load", "9", "--simulate", "no.toml"], "no.toml"),
         (&["--arrivals", "no.csv"], "no.csv"),
         (&["--capacity", "--load", "9"], "--capacity"),
+        (&["--capacity", "--fault", "reset"], "breaks nothing"),
     ] {
         refused(&server.url, flags, words);
     }
@@ -265,6 +270,40 @@ fn what_a_round_left_behind_is_waited_for_and_the_next_one_is_held_again() {
 }
 
 #[test]
+fn a_drill_without_calls_says_nothing_of_the_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    // One in three hours.
+    let flags = [
+        "--load", "0.0001", "--seed", "7", "--strict", "--json", "figures",
+    ];
+    let output = target(folder.path(), &server.url, &flags).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let figures = fs::read_to_string(folder.path().join("figures")).unwrap();
+    let document: Value = serde_json::from_str(&figures).unwrap();
+    assert_eq!(document["finding"], "idle", "{}", document["conclusion"]);
+    assert_eq!(document["variants"][0]["verdict"], "idle");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn figures_that_cannot_be_written_are_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = target(folder.path(), &server.url, &["--load", "0.0001", "--json"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("cannot write the figures"), "{told}");
+}
+
+#[test]
 fn requests_are_marked_and_the_attempts_of_a_call_have_one_key() {
     let folder = tempfile::tempdir().unwrap();
     let request = folder.path().join("order.toml");
@@ -359,7 +398,15 @@ fn a_capacity_is_measured_within_the_rate_that_is_allowed() {
     let document = held(
         folder.path(),
         &server.url,
-        &["--capacity", "--max-rate", "40", "--seed", "7"],
+        &[
+            "--capacity",
+            "--max-rate",
+            "40",
+            "--max-time",
+            "12s",
+            "--seed",
+            "7",
+        ],
     );
     let rungs = document["rungs"].as_array().unwrap();
     assert!(!rungs.is_empty());

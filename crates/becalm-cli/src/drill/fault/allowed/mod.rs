@@ -116,6 +116,21 @@ impl Pinned {
         }
     }
 
+    /// Whether a proxy that listens there may lead here: one that leads to itself opens connections until there are no more.
+    ///
+    /// # Errors
+    ///
+    /// It leads to itself.
+    pub fn behind(self, listen: SocketAddr) -> Result<Self, Refused> {
+        let (ip, port) = (listen.ip().to_canonical(), listen.port());
+        let is_there = |it: IpAddr| ip.is_unspecified() || it.to_canonical() == ip;
+        let is_itself = |it: &SocketAddr| it.port() == port && is_there(it.ip());
+        match self.addresses.iter().find(|it| is_itself(it)) {
+            Some(itself) => Err(Refused::Itself(*itself)),
+            None => Ok(self),
+        }
+    }
+
     /// Whether a redirect (RFC 9110 section 10.2.2) leads to the same scheme, host and port.
     ///
     /// # Errors
@@ -434,6 +449,20 @@ mod tests {
             .redirect(&format!("http://{}", "é".repeat(10_000)))
             .unwrap_err();
         assert!(long.to_string().len() < 1_000);
+    }
+
+    #[test]
+    fn a_proxy_does_not_lead_to_itself() {
+        for (listen, to, expected) in [
+            ("127.0.0.1:9", "127.0.0.1:9", false),
+            ("0.0.0.0:9", "127.0.0.1:9", false),
+            ("127.0.0.1:9", "[::ffff:127.0.0.1]:9", false),
+            ("127.0.0.2:9", "127.0.0.1:9", true),
+        ] {
+            let to = Pinned::address(to, &[], &system).unwrap();
+            let behind = to.behind(listen.parse().unwrap());
+            assert_eq!(behind.is_ok(), expected, "{listen}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why may a drill not break something, and what makes it possible?
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Why a drill may not break something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub enum Refused {
     NoOne { address: IpAddr },
     Changed { host: String, new: IpAddr },
     Redirect(String),
+    Itself(SocketAddr),
 }
 
 impl fmt::Display for Refused {
@@ -47,6 +48,10 @@ impl fmt::Display for Refused {
             Self::Redirect(location) => write!(
                 f,
                 "the service redirects elsewhere, to {location:?}, where a drill does not follow; name the URL that answers"
+            ),
+            Self::Itself(address) => write!(
+                f,
+                "it listens at {address} and leads there, to itself; name another port to listen at"
             ),
         }
     }

@@ -30,7 +30,11 @@ use rung::Pace;
 pub fn measure(args: &Args) -> Result<ExitCode, String> {
     let policy = args.policy.policy()?;
     let (seed, command) = again::seeded(args.policy.seed(), std::env::args().skip(1));
-    plan::check(&args.load, &args.course)?;
+    plan::bounds(&args.load, &args.course)?;
+    let fault = &args.fault;
+    if fault.fault.is_some() || fault.pid.is_some() || fault.dependency.is_some() {
+        return Err("--capacity breaks nothing; leave out --fault, --pid and --dependency".into());
+    }
     let target = plan::target(args)?;
     let ask = plan::ask(args, &target)?.marked(&drill_name());
     let patience = policy.attempt_timeout.unwrap_or(args.load.client_timeout);
