@@ -35,27 +35,36 @@ pub(super) fn repeats_what_may_be_done(case: &Case<'_>) -> Option<String> {
     })
 }
 
+/// CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and DATA_LOSS: codes of gRPC that say nothing of what was done.
+const DOUBTFUL: [i32; 5] = [1, 2, 4, 13, 15];
+
 /// Codes alone: the lists of a gRPC client.
 fn is_of_grpc(lists: &RetryOn) -> bool {
     lists.codes.is_some() && lists.statuses.is_none()
 }
 
-/// Whether anything is repeated without proof that it was not sent: all but 425 (RFC 8470) and what never left.
+/// Whether anything is repeated of which the work may be done: all but what never left, 425 (RFC 8470 section 5.2), and 429, 503
+/// and `UNAVAILABLE`, which are mostly said instead of working.
 fn repeats_what_was_sent(lists: &RetryOn) -> bool {
     let is_sent = |kind: FailureKind| {
         use FailureKind::{Connect, ConnectTimeout, RefusedStream};
         !matches!(kind, Connect | ConnectTimeout | RefusedStream)
     };
-    let of_statuses = |listed: Statuses| listed.iter().any(|status| status != 425);
+    let of_statuses = |listed: Statuses| {
+        listed
+            .iter()
+            .any(|status| ![425, 429, 503].contains(&status))
+    };
     let of_failures = |listed: Failures| listed.iter().any(is_sent);
     lists.statuses.is_none_or(of_statuses)
-        || lists.codes.is_some_and(|listed| !listed.is_empty())
+        || lists
+            .codes
+            .is_some_and(|listed| DOUBTFUL.into_iter().any(|code| listed.contains(code)))
         || lists.failures.is_none_or(of_failures)
 }
 
 /// What is repeated although it says nothing of what was done: a 503 and `UNAVAILABLE` are mostly said instead of working.
 fn doubtful(lists: &RetryOn) -> Vec<String> {
-    const CODES: [i32; 5] = [1, 2, 4, 13, 15];
     const KINDS: [FailureKind; 3] = [
         FailureKind::Reset,
         FailureKind::TimedOut,
@@ -74,7 +83,7 @@ fn doubtful(lists: &RetryOn) -> Vec<String> {
     let statuses = statuses.unwrap_or_default().iter();
     let statuses: Statuses = statuses.filter(|it| *it >= 500 && *it != 503).collect();
     let codes = lists.codes.unwrap_or_default();
-    let codes = CODES.into_iter().filter(|code| codes.contains(*code));
+    let codes = DOUBTFUL.into_iter().filter(|code| codes.contains(*code));
     let failures = failures.unwrap_or_default();
     let failures = KINDS.into_iter().filter(|kind| failures.contains(*kind));
     let mut named = Vec::new();

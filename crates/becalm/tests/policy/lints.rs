@@ -154,7 +154,7 @@ fn specimens() -> Vec<(&'static str, Policy)> {
         ("budget-runs-out", with_budget("tokens:500,clean:0")),
         (
             "repeats-non-idempotent",
-            listed(&["GET", "POST"], "503", &[FailureKind::Connect]),
+            listed(&["GET", "POST"], "408", &[FailureKind::Connect]),
         ),
         (
             "repeats-what-may-be-done",

@@ -33,7 +33,7 @@ fn what_may_be_done_twice_is_named_and_what_cannot_be_is_not() {
         "{named}"
     );
     for harmless in [
-        listed(&["POST"], "425", &[Connect, RefusedStream]),
+        listed(&["POST"], "425, 429, 503", &[Connect, RefusedStream]),
         listed(
             &["GET", "PUT", "DELETE", "PROPFIND"],
             "5xx",
