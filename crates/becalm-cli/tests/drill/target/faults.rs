@@ -6,10 +6,13 @@ use serde_json::Value;
 
 use super::gunicorn::Gunicorn;
 use super::server::Server;
-use super::sharp;
+use super::{held, sharp};
 
 /// How often each is tried; `BECALM_RUNS` says otherwise.
 const RUNS: u32 = 10;
+
+/// How full gunicorn is: by what it serves on this machine, since near the edge every hiccup becomes a storm.
+const FULL: f64 = 0.74;
 
 /// A fault in the syntax of its flag, and whether retries without a budget make it a storm.
 const FAULTS: [(&str, bool); 9] = [
@@ -24,8 +27,23 @@ const FAULTS: [(&str, bool); 9] = [
     ("loss:0.3", false),
 ];
 
+/// The load of a drill, a second.
+fn load(fault: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let depends = Server::start(|_| "200 OK".into());
+    let is_behind = fault == "dependency";
+    let gunicorn = Gunicorn::start(4, "0.010", is_behind.then_some(&*depends.url))?;
+    let climb = ["--capacity", "--max-rate", "2000"];
+    let measured = held(folder.path(), &gunicorn.url, &climb);
+    let capacity = measured["capacity_per_s"].as_f64().unwrap();
+    // A call through a proxy costs Python some of its capacity.
+    let share = if is_behind { FULL - 0.1 } else { FULL };
+    println!("{fault}: it serves {capacity:.0}/s");
+    Some(format!("{:.1}", share * capacity))
+}
+
 /// What came of one drill.
-fn outcome(fault: &str) -> Option<Value> {
+fn outcome(fault: &str, load: &str) -> Option<Value> {
     let folder = tempfile::tempdir().unwrap();
     let depends = Server::start(|_| "200 OK".into());
     let free = TcpListener::bind("127.0.0.1:0")
@@ -38,8 +56,7 @@ fn outcome(fault: &str) -> Option<Value> {
     let id = gunicorn.id().to_string();
     let dependency = format!("{free}={}", depends.url);
     let mut flags = vec!["--client-timeout", "250ms", "--max-rate", "600"];
-    // A call through a proxy costs Python some of its capacity.
-    flags.extend(["--load", if is_behind { "220" } else { "260" }]);
+    flags.extend(["--load", load]);
     flags.extend(match fault {
         "dependency" => ["--dependency", &*dependency, "--fault", "hold"].to_vec(),
         "stop:children" => ["--pid", &*id, "--fault", fault].to_vec(),
@@ -60,9 +77,10 @@ fn drill_target_in_full() {
         if only.as_ref().is_some_and(|only| only != fault) {
             continue;
         }
+        let Some(load) = load(fault) else { return };
         let mut said = Vec::new();
         for _ in 0..runs.unwrap_or(RUNS) {
-            let Some(document) = outcome(fault) else {
+            let Some(document) = outcome(fault, &load) else {
                 return;
             };
             let of = |index: usize| {
