@@ -35,7 +35,7 @@ pub(super) fn repeats_what_may_be_done(case: &Case<'_>) -> Option<String> {
     })
 }
 
-/// CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL and DATA_LOSS: codes of gRPC that say nothing of what was done.
+/// `CANCELLED`, `UNKNOWN`, `DEADLINE_EXCEEDED`, `INTERNAL` and `DATA_LOSS`: codes of gRPC that say nothing of what was done.
 const DOUBTFUL: [i32; 5] = [1, 2, 4, 13, 15];
 
 /// Codes alone: the lists of a gRPC client.
