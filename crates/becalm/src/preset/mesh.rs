@@ -38,8 +38,11 @@ presets! {
         but "There a call earns its share when it ends and is not to be retried, here when it \
              begins.";
 
+    // policy-controller/grpc/src/outbound/http.rs, convert_retry, since the annotations came with 2.16.
     "linkerd-annotation" of "Linkerd retry annotations, as of November 2026":
-        AT_ONCE { attempts: 2 };
+        BARE { attempts: 2, base: ms(50), cap: ms(250), jitter: Jitter::Equal }
+        but "There the fourth wait is 200 to 250 ms, mostly 250 ms, and each later one exactly 250 ms, \
+             since the jitter is cut at the cap.";
 
     "gateway-api" of "Kubernetes Gateway API, GEP-1731 and GEP-3388, as of November 2026":
         BECALM { budget: FINAGLE_BUDGET }

@@ -90,7 +90,7 @@ fn the_numbers_are_those_of_the_systems() {
         ("mongodb", 3, ms(200), 2.0, secs(10)),
         ("envoy", 2, ms(25), 2.0, ms(250)),
         ("istio", 3, ms(25), 2.0, ms(250)),
-        ("linkerd-annotation", 2, secs(0), 2.0, none),
+        ("linkerd-annotation", 2, ms(50), 2.0, ms(250)),
         ("polly", 4, secs(2), 2.0, none),
         ("polly-http-standard", 4, secs(2), 2.0, none),
         ("polly-hedging", 2, secs(0), 2.0, none),

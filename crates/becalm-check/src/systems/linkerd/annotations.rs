@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use becalm::hint::HintMode;
+use becalm::Policy;
+use becalm::preset::Preset;
 use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
-use becalm::{Budget, Jitter, Policy};
 
 use crate::code;
 use crate::document::{Document, Key, Node, Span, Value};
@@ -112,12 +112,8 @@ fn overridden(reading: &mut Reading<'_>, name: Option<&str>, first: &Key) -> boo
 fn draft(reading: &mut Reading<'_>, span: Span) -> Draft {
     let document = reading.document;
     let annotation = |name: &str| document.at(&["metadata", "annotations"])?.get(name);
-    let policy = Policy::exponential(Duration::from_millis(50))
-        .cap(Duration::from_millis(250))
-        .jitter(Jitter::Equal)
-        .hint(HintMode::Ignore)
-        .budget(Budget::None)
-        .attempts(2);
+    let preset = Preset::by_name("linkerd-annotation");
+    let policy = preset.map_or_else(|_| Policy::default(), Preset::policy);
     let mut draft = Draft::of(policy, KEYS);
     let limit = reading.told(annotation(LIMIT), "a number of retries", |it| {
         it.parse::<u16>().ok()
@@ -158,7 +154,7 @@ fn draft(reading: &mut Reading<'_>, span: Span) -> Draft {
     retry_on(reading, &mut draft, span);
     draft.lose(
         "backoff",
-        "the fourth wait is 200 to 250 ms and each later one 250 ms, since Linkerd cuts its jitter at the cap",
+        "the fourth wait is 200 to 250 ms, mostly 250 ms, and each later one exactly 250 ms, since the jitter is cut at the cap",
         None,
     );
     draft.lose("body", "one of more than 64 KiB is not repeated", None);
