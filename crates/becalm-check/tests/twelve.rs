@@ -248,3 +248,70 @@ fn an_old_key_of_resilience4j_is_not_read_and_its_default_stands_in() {
         "methods any; statuses 5xx; failures none"
     );
 }
+
+#[test]
+fn a_service_config_without_throttling_repeats_what_may_be_done() {
+    let checked = of("02-grpc-google.json");
+    assert_eq!(
+        found(&checked),
+        [
+            "4 timeout-ignored",
+            "5 no-budget",
+            "10 repeats-what-may-be-done"
+        ]
+    );
+    let doubtful = &checked.findings[2].sentence;
+    for code in ["UNKNOWN", "INTERNAL", "DEADLINE_EXCEEDED"] {
+        assert!(doubtful.contains(code), "{doubtful}");
+    }
+    assert_eq!(only(&checked).policy.attempts, 5);
+}
+
+#[test]
+fn capital_keys_of_a_service_config_are_none_and_seven_attempts_are_five() {
+    let checked = of("03-grpc-constant.json");
+    let found = found(&checked);
+    for line in ["6 no-such-field", "6 attempts-cut", "5 no-budget"] {
+        assert!(found.iter().any(|it| it == line), "{line}: {found:?}");
+    }
+    assert_eq!(only(&checked).policy.attempts, 5);
+}
+
+#[test]
+fn all_retryable_errors_of_haproxy_repeat_a_post_without_an_end() {
+    let checked = of("09-haproxy-all-retryable.cfg");
+    assert_eq!(
+        found(&checked),
+        [
+            "8 no-total-time",
+            "10 no-budget",
+            "10 retries-at-once",
+            "10 repeats-non-idempotent",
+            "10 repeats-what-may-be-done",
+            "10 hints-ignored",
+        ]
+    );
+    let policy = &only(&checked).policy;
+    assert_eq!(
+        (policy.attempts, policy.attempt_timeout),
+        (4, Some(Duration::from_secs(600)))
+    );
+}
+
+#[test]
+fn one_more_server_of_nginx_is_one_more_attempt_for_a_post() {
+    let checked = of("10-nginx-non-idempotent.conf");
+    assert_eq!(
+        found(&checked),
+        [
+            "7 attempts-grow-with-servers",
+            "7 no-total-time",
+            "7 no-budget",
+            "7 retries-at-once",
+            "7 repeats-non-idempotent",
+            "7 repeats-what-may-be-done",
+            "7 hints-ignored",
+        ]
+    );
+    assert_eq!(only(&checked).policy.attempts, 3);
+}
