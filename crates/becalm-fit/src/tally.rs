@@ -26,7 +26,7 @@ pub struct Row {
     pub numbers: f64,
     /// Their times, in microseconds, added, and their squares.
     pub times: Moments,
-    /// The same without extremes.
+    /// Their times and squares, added, without the extremes.
     pub clipped: Moments,
     /// The times of others who found so many, and left, added.
     pub left: f64,

@@ -55,8 +55,8 @@ impl Ask {
         self
     }
 
-    /// The same for calls of their own: their names are those of no other part of the drill. A service that
-    /// knows a key from another part would answer as it did then.
+    /// This request for calls whose names no other part of the drill has: a service that knows a key from another part
+    /// would answer as it did then.
     pub fn part(&self, number: u32) -> Self {
         let series = format!("{}{number}-", self.series);
         Self {

@@ -2,4 +2,5 @@
 
 mod answers;
 mod calls;
+mod hints;
 mod layers;

@@ -33,6 +33,19 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     read,
 };
 
+/// What a filter Retry says, in the keys of a policy.
+const KEYS: &[&str] = &[
+    "attempts",
+    "backoff",
+    "base",
+    "jitter",
+    "hint",
+    "budget",
+    "deadline",
+    "attempt_timeout",
+    "retry_on",
+];
+
 /// What helps against a lint, by its code.
 const REMEDIES: &[(&str, &str)] = &[
     (

@@ -6,7 +6,7 @@ use super::filter::Filter;
 use super::spring::{Exceptions, series, status};
 use super::timeouts::attempt_timeout;
 use super::waits::waits;
-use super::{bare, retries};
+use super::{KEYS, bare, retries};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};
@@ -37,18 +37,6 @@ const KNOWN: &[&str] = &[
     "jitter",
     "timeout",
     "routeId",
-];
-
-const KEYS: &[&str] = &[
-    "attempts",
-    "backoff",
-    "base",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
 ];
 
 /// The policy of a filter Retry in a route.

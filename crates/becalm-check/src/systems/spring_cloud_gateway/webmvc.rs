@@ -11,7 +11,7 @@ use super::filter::Filter;
 use super::spring::{Exceptions, flag};
 use super::waits::back_off;
 use super::webflux::{methods, series_of};
-use super::{bare, check, entry, get, retries};
+use super::{KEYS, bare, check, entry, get, retries};
 use crate::code;
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
@@ -28,18 +28,6 @@ const KNOWN: &[&str] = &[
     "methods",
     "cacheBody",
     "backoff",
-];
-
-const KEYS: &[&str] = &[
-    "attempts",
-    "backoff",
-    "base",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
 ];
 
 /// The longest wait of either implementation, where `maxBackoff` is not set.

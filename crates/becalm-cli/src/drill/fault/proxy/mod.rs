@@ -36,7 +36,7 @@ pub const NAME: &str = "becalm-drill-proxy";
 /// Without the drill and without a connection, how long it is there for those who may come back: its address was named, so they know it.
 const NAMED: Duration = Duration::from_secs(600);
 
-/// The same on a port that it chose: nobody but the drill knows it.
+/// How long it is there on a port that it chose, which nobody but the drill knows.
 const CHOSEN: Duration = Duration::from_secs(10);
 
 /// How long requests may take to end when the drill is over.
