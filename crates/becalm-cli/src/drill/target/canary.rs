@@ -8,7 +8,7 @@ use crate::drill::client::{Connections, Head};
 use crate::drill::fault::allowed::Pinned;
 
 /// Good answers in a row that say that it is.
-const GOOD: u32 = 5;
+const GOOD: usize = 5;
 
 /// Between the end of one request and the beginning of the next.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -16,8 +16,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What was seen of the target without load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Calm {
-    /// It was well, and this long after the load had ended.
-    Well(Duration),
+    /// It was well.
+    Well {
+        /// How long after the load had ended.
+        after: Duration,
+        /// How long an answer took: half of them took longer.
+        takes: Duration,
+    },
     /// It was not, in all this time; with what it answered last.
     Unwell(Duration, String),
 }
@@ -34,10 +39,11 @@ pub async fn wait(
     is_left: impl Fn() -> bool,
 ) -> Calm {
     let began = Instant::now();
-    let mut good = 0;
+    let mut good = Vec::new();
     let mut call = 0;
     let mut well_since = Duration::ZERO;
     loop {
+        let asked = Instant::now();
         let answer = timeout(patience, connections.answer(call)).await;
         call += 1;
         let at = began.elapsed();
@@ -52,12 +58,20 @@ pub async fn wait(
             Err(_) => Some("it does not answer in time".into()),
         };
         match bad {
-            None if good == 0 => (good, well_since) = (1, at),
-            None => good += 1,
-            Some(_) => good = 0,
+            None => {
+                if good.is_empty() {
+                    well_since = at;
+                }
+                good.push(asked.elapsed());
+            }
+            Some(_) => good.clear(),
         }
-        if good >= GOOD && (at >= most || !is_left()) {
-            return Calm::Well(well_since);
+        if good.len() >= GOOD && (at >= most || !is_left()) {
+            good.sort_unstable();
+            return Calm::Well {
+                after: well_since,
+                takes: good[good.len() / 2],
+            };
         }
         if let (Some(bad), true) = (bad, at >= most) {
             return Calm::Unwell(at, bad);
@@ -78,7 +92,7 @@ impl Calm {
     /// How long after the load the target was well, if it was.
     pub const fn well_after(&self) -> Option<Duration> {
         match self {
-            Self::Well(time) => Some(*time),
+            Self::Well { after, .. } => Some(*after),
             Self::Unwell(..) => None,
         }
     }

@@ -244,7 +244,13 @@ pub mod tests {
             request: "GET /".into(),
             trouble: Trouble::Fault(Fault::Hold),
             rounds: vec![round; 2],
-            calms: vec![Calm::Well(400 * MS); 2],
+            calms: vec![
+                Calm::Well {
+                    after: 400 * MS,
+                    takes: MS
+                };
+                2
+            ],
             twins: Vec::new(),
             seen: None,
             command: "becalm drill --target http://localhost".into(),

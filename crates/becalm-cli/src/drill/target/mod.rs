@@ -181,13 +181,13 @@ fn drill(
         );
         stage.awaited(asked)
     };
-    match calm() {
+    let lead = match calm() {
         None => return Ok(None),
-        Some(Calm::Well(_)) => {}
+        Some(Calm::Well { takes, .. }) => round::lead(plan.setup.before, takes)?,
         Some(Calm::Unwell(_, why)) => {
             return Err(unwell(&why));
         }
-    }
+    };
     let mut outcome = Outcome {
         setup: plan.setup.clone(),
         seed,
@@ -208,7 +208,15 @@ fn drill(
             .map_err(|changed| changed.to_string())?;
         let mut again = AGAIN;
         let (held, calm) = loop {
-            let held = round::hold(stage, plan, &variant, connections(), faults, display())?;
+            let held = round::hold(
+                stage,
+                plan,
+                lead,
+                &variant,
+                connections(),
+                faults,
+                display(),
+            )?;
             let (Some(held), Some(calm)) = (held, calm()) else {
                 return Ok(None);
             };
@@ -222,7 +230,7 @@ fn drill(
         let was_well = round.was_well();
         outcome.contenders.push(contender);
         outcome.rounds.push(round);
-        let is_well = matches!(calm, Calm::Well(_));
+        let is_well = matches!(calm, Calm::Well { .. });
         outcome.calms.push(calm);
         if !was_well || !is_well {
             break;

@@ -84,7 +84,9 @@ impl Outcome {
         calms
             .map(|(contender, calm)| {
                 let after = match calm {
-                    Calm::Well(time) => format!("well {} after the last call", tenths(*time)),
+                    Calm::Well { after, .. } => {
+                        format!("well {} after the last call", tenths(*after))
+                    }
                     Calm::Unwell(time, why) => {
                         format!("not well {} after the last call: {why}", tenths(*time))
                     }

@@ -3,21 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use becalm::duration::Human;
 use tokio::time::Instant;
 
 use super::growth::is_growing;
 use super::plan::Plan;
 use crate::drill::client::Connections;
 use crate::drill::fault::Faults;
-use crate::drill::judged::Judged;
+use crate::drill::judged::{Judged, tenths};
 use crate::drill::judgement::Contender;
-use crate::drill::ledger::{Ledger, Recording};
+use crate::drill::ledger::{Count, Ledger, Recording};
 use crate::drill::live::{Display, View};
 use crate::drill::parts::Stage;
 use crate::drill::party::Party;
 use crate::drill::replay::{DRAIN, End, Replay};
 use crate::drill::setup::Setup;
-use crate::drill::statistics::Phase;
+use crate::drill::statistics::{Phase, count};
 use crate::drill::variant::Variant;
 
 /// How much longer it goes on at a time.
@@ -28,6 +29,9 @@ const AHEAD: Duration = Duration::from_millis(300);
 
 /// Below this share of good calls the target is unwell before anything is broken.
 pub const GOOD: f64 = 0.95;
+
+/// Under load an answer may take so many times what it takes without, and the target is well all the same.
+const BUSY: u32 = 3;
 
 /// Of fewer calls nothing can be said: of three, all may fail by chance where one in four does.
 pub const ENOUGH: u64 = 10;
@@ -80,11 +84,35 @@ impl Round {
     }
 }
 
+/// How long before the fault a call has to begin that says whether the target is well: one that began later may still wait
+/// for its answer, which `takes` so long without load.
+///
+/// # Errors
+///
+/// A sentence: too little of the time before the fault is left.
+pub fn lead(before: Duration, takes: Duration) -> Result<Duration, String> {
+    const SECOND: Duration = Duration::from_secs(1);
+    let least = SECOND.min(before / 2);
+    let lead = least.max(takes * BUSY);
+    if lead + least <= before {
+        return Ok(lead);
+    }
+    let enough = (takes * BUSY + SECOND).as_secs() + 1;
+    Err(format!(
+        "an answer of the target takes {} without load, so that --before {} does not tell whether it is well under load: give it at \
+         least {enough}s",
+        tenths(takes),
+        Human(before),
+    ))
+}
+
 /// A course that goes on while it is worth it.
 struct Course<'a> {
     start: Instant,
     setup: Setup,
     variant: &'a Variant,
+    /// How long before the fault calls have to begin that say whether the target is well.
+    lead: Duration,
     ledger: Arc<Ledger>,
     faults: Option<&'a Faults>,
     end: End,
@@ -113,6 +141,7 @@ enum Step {
 pub fn hold(
     stage: &Stage<'_>,
     plan: &Plan,
+    lead: Duration,
     variant: &Variant,
     connections: Connections,
     faults: Option<&Faults>,
@@ -136,6 +165,7 @@ pub fn hold(
         start,
         setup: plan.setup.clone(),
         variant,
+        lead,
         ledger: ledger.clone(),
         faults,
         end,
@@ -180,6 +210,15 @@ pub fn hold(
     };
     contender.judged.void = round.void();
     Ok(Some((contender, round)))
+}
+
+/// The share of good calls of those that began until then; 1 without calls.
+fn good(recording: &Recording, until: Duration) -> f64 {
+    let of = |what| recording.within(what, Duration::ZERO..until);
+    match of(Count::Call) {
+        0 => 1.0,
+        all => count(of(Count::SucceededOf)) / count(all),
+    }
 }
 
 /// By how much 99 of 100 calls began later than they were due, at most.
@@ -230,7 +269,7 @@ impl Course<'_> {
 
     /// Nothing is broken that is not well.
     fn begin(&mut self, due: Duration) {
-        self.good = self.judged(due).outcome.usual;
+        self.good = good(&self.ledger.recording(), due.saturating_sub(self.lead));
         if self.good < GOOD {
             self.end.set(Duration::ZERO);
             self.step = Step::Over;
@@ -270,5 +309,25 @@ impl Course<'_> {
             recordings,
             elapsed: self.start.elapsed(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn calls_that_may_still_wait_for_their_answer_say_nothing() {
+        assert_eq!(lead(1_000 * MS, MS), Ok(500 * MS));
+        assert_eq!(lead(3_000 * MS, 50 * MS), Ok(1_000 * MS));
+        assert_eq!(lead(3_000 * MS, 600 * MS), Ok(1_800 * MS));
+        let refused = lead(3_000 * MS, 1_500 * MS).unwrap_err();
+        assert!(
+            refused.contains("--before 3s") && refused.ends_with("at least 6s"),
+            "{refused}"
+        );
+        assert_eq!(lead(6_000 * MS, 1_500 * MS), Ok(4_500 * MS));
     }
 }

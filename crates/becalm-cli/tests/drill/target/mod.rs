@@ -195,6 +195,38 @@ fn a_target_that_redirects_or_is_unwell_is_asked_for_nothing() {
 }
 
 #[test]
+fn a_target_that_takes_its_time_is_well_and_the_time_before_the_fault_is_to_be_long_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        "200 OK".into()
+    });
+    let flags = |before| {
+        let mut flags = [
+            &SHORT[..],
+            &["--client-timeout", "20s", "--compare", "attempts=2"],
+        ]
+        .concat();
+        flags[1] = before;
+        flags
+    };
+    let output = target(folder.path(), &server.url, &flags("3s"))
+        .output()
+        .unwrap();
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("--before 3s") && told.contains("at least 6s"),
+        "{told}"
+    );
+    assert!(server.asked().len() < 20, "single requests");
+
+    let document = held(folder.path(), &server.url, &flags("6s"));
+    let variant = &document["variants"][0];
+    assert_eq!(variant["good_before"], 1.0, "{}", document["conclusion"]);
+}
+
+#[test]
 fn a_target_that_fails_under_load_is_not_broken() {
     let folder = tempfile::tempdir().unwrap();
     // What asks whether it is well is answered, and of the load every other call is not.

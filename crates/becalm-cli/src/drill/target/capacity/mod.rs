@@ -67,7 +67,7 @@ pub fn measure(args: &Args) -> Result<ExitCode, String> {
     match calm() {
         None => return ended(),
         Some(Calm::Unwell(_, why)) => return Err(super::unwell(&why)),
-        Some(Calm::Well(_)) => {}
+        Some(Calm::Well { .. }) => {}
     }
     let rate = f64::from(args.load.max_rate);
     let pace = Pace::of(rate);

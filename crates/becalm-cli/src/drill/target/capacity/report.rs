@@ -227,7 +227,10 @@ mod tests {
                 .map(|(clients, good)| Rung::counted(clients, good, 0, second))
                 .into(),
             ended,
-            calm: Calm::Well(Duration::from_millis(3)),
+            calm: Calm::Well {
+                after: Duration::from_millis(3),
+                takes: Duration::from_millis(3),
+            },
             seed: 7,
             command: "becalm drill --target http://b --capacity".into(),
         }
