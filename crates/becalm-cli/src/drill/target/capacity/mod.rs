@@ -64,22 +64,22 @@ pub fn measure(args: &Args) -> Result<ExitCode, String> {
         });
         stage.awaited(asked)
     };
-    match calm() {
+    let counted = match calm() {
         None => return ended(),
         Some(Calm::Unwell(_, why)) => return Err(super::unwell(&why)),
-        Some(Calm::Well { .. }) => {}
-    }
+        Some(Calm::Well { takes, .. }) => rung::counted(takes),
+    };
     let rate = f64::from(args.load.max_rate);
     let pace = Pace::of(rate);
     let began = Instant::now();
     let mut rungs = Vec::new();
     let why = loop {
         let left = args.course.max_time.saturating_sub(began.elapsed());
-        let clients = match ladder::next(&rungs, rate, left, rung::LENGTH) {
+        let clients = match ladder::next(&rungs, rate, left, rung::length(counted)) {
             Ok(clients) => clients,
             Err(why) => break why,
         };
-        let climbed = stage.awaited(rung::climb(clients, &connections, patience, &pace));
+        let climbed = stage.awaited(rung::climb(clients, &connections, patience, &pace, counted));
         let Some(rung) = climbed else { return ended() };
         if !args.quiet {
             stream.write(&report::line(&rung));

@@ -87,7 +87,7 @@ impl Measured {
             return sentences.join(" ");
         };
         let clients = self.at_once().unwrap_or(1);
-        let rate = plain(capacity.round());
+        let rate = plain(capacity);
         sentences.push(match self.ended {
             Ended::Level => format!(
                 "The target serves {rate} a second: from {clients} clients on, more of them bring no more answers."
@@ -117,7 +117,7 @@ impl Measured {
             };
             [
                 Cell::new(rung.clients.to_string()),
-                Cell::new(plain(rung.rate().round())),
+                Cell::new(plain(rung.rate())),
                 Cell::new(format!("{:.0}%", rung.good_share() * 100.0)),
                 quantile(0.5),
                 quantile(0.99),
@@ -180,7 +180,7 @@ impl Measured {
             .series(Series::line("answers", Colour::Blue, points.collect()))
             .without_legend()
             .with_size(940.0, 320.0);
-        let rule = |at: f64| Rule::new(at, format!("capacity {}", plain(at.round())));
+        let rule = |at: f64| Rule::new(at, format!("capacity {}", plain(at)));
         let chart = capacity(&self.rungs)
             .map(rule)
             .into_iter()
@@ -206,7 +206,7 @@ pub fn line(rung: &Rung) -> String {
     format!(
         "{:>4} clients: {} answers/s\n",
         rung.clients,
-        plain(rung.rate().round())
+        plain(rung.rate())
     )
 }
 

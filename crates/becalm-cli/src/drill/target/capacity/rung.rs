@@ -1,5 +1,6 @@
 //! What do so many clients get who ask again as soon as they are answered?
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +15,21 @@ use crate::drill::statistics::{count, per_second};
 /// Before anything is counted: connections are made, and the first answers are out of step.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// How long is counted.
+/// How long is counted at least.
 const COUNTED: Duration = Duration::from_secs(2);
 
-/// How long a rung takes.
-pub const LENGTH: Duration = WARM_UP.saturating_add(COUNTED);
+/// And so many answers of a client who asks alone: those of many may come together, and one more or less is to be little.
+const ANSWERS: u32 = 8;
+
+/// How long is counted of a target that `takes` so long for an answer without load.
+pub fn counted(takes: Duration) -> Duration {
+    COUNTED.max(takes.saturating_mul(ANSWERS))
+}
+
+/// How long a rung takes of which so much is counted.
+pub fn length(counted: Duration) -> Duration {
+    WARM_UP.saturating_add(counted)
+}
 
 /// What so many clients got.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,11 +113,13 @@ pub async fn climb(
     connections: impl Fn() -> Connections,
     patience: Duration,
     pace: &Pace,
+    counted: Duration,
 ) -> Rung {
     let from = Instant::now() + WARM_UP;
+    let during = from..from + counted;
     let mut asking = JoinSet::new();
     for _ in 0..clients {
-        asking.spawn(ask(connections(), patience, pace.clone(), from));
+        asking.spawn(ask(connections(), patience, pace.clone(), during.clone()));
     }
     let mut all = Got::default();
     while let Some(got) = asking.join_next().await {
@@ -119,32 +132,49 @@ pub async fn climb(
         clients,
         good: all.good,
         bad: all.bad,
-        length: COUNTED,
+        length: counted,
         latencies: all.latencies.of(Duration::ZERO..Duration::MAX),
     }
 }
 
-async fn ask(connections: Connections, patience: Duration, pace: Pace, from: Instant) -> Got {
-    let to = from + COUNTED;
+async fn ask(
+    connections: Connections,
+    patience: Duration,
+    pace: Pace,
+    during: Range<Instant>,
+) -> Got {
     let mut got = Got::default();
     let mut call = 0;
     loop {
         pace.turn().await;
         let began = Instant::now();
-        if began >= to {
+        if began >= during.end {
             return got;
         }
         let answer = timeout(patience, connections.send(call)).await;
         call += 1;
         let ended = Instant::now();
-        if !(from..to).contains(&ended) {
+        if !during.contains(&ended) {
             continue;
         }
         if matches!(answer, Ok(Ok(status)) if status.is_success()) {
             got.good += 1;
-            got.latencies.add(ended - from, ended - began);
+            got.latencies.add(ended - during.start, ended - began);
         } else {
             got.bad += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_answer_more_or_less_is_little_however_long_it_takes() {
+        let [quick, slow] = [10, 1_500].map(|it| counted(Duration::from_millis(it)));
+        assert_eq!(quick, Duration::from_secs(2));
+        assert_eq!(slow, Duration::from_secs(12));
+        assert!(length(slow) > slow, "the first answers are not counted");
     }
 }
