@@ -184,7 +184,7 @@ impl Case {
         }
     }
 
-    /// The same row with a remark.
+    /// The row with a remark.
     #[must_use]
     pub fn note(mut self, note: &'static str) -> Self {
         self.note = note;

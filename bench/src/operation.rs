@@ -36,7 +36,7 @@ where
     type Attempt = A;
 }
 
-/// The same without a future.
+/// An operation without a future.
 pub trait BlockingOperation: FnMut() -> Outcome + Copy + 'static {}
 
 impl<F: FnMut() -> Outcome + Copy + 'static> BlockingOperation for F {}

@@ -25,7 +25,7 @@ impl Clock for TokioSleeper {
     }
 }
 
-/// The same, really read only once in 64 times.
+/// A clock that is really read only once in 64 times.
 #[derive(Clone)]
 pub struct Coarse {
     now: Instant,

@@ -65,14 +65,14 @@ macro_rules! rows {
 rows! {
     /// Deadline, retry with a budget, breaker, attempt timeout.
     Stack, "", true, every_protection, TokioSleeper::new();
-    /// The same on a clock whose reading is free.
+    /// Every protection on a clock whose reading is free.
     StackWithoutClock, WITHOUT_CLOCK, true, every_protection, Ticking::default();
     /// A hedge after a fixed delay, and retries with a budget.
     HedgeAfter, "fixed delay", false, hedge_after, TokioSleeper::new();
-    /// The same on a clock whose reading is free.
+    /// A hedge after a fixed delay on a clock whose reading is free.
     HedgeAfterWithoutClock, "fixed delay, besides its clock reads", false, hedge_after, Ticking::default();
     /// A hedge at a quantile, and retries with a budget.
     HedgeAt, "95th percentile", false, hedge_at, TokioSleeper::new();
-    /// The same on a clock whose reading is free.
+    /// A hedge at a quantile on a clock whose reading is free.
     HedgeAtWithoutClock, "95th percentile, besides its clock reads", false, hedge_at, Ticking::default();
 }

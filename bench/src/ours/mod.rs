@@ -18,7 +18,7 @@ use crate::peers::{AsyncPeer, BASE, BlockingPeer, CAP, DEADLINE, RETRIES, WAIT};
 /// The default: full jitter, a shared budget, nested retries detected.
 pub struct Becalm;
 
-/// The same without a budget.
+/// The default without a budget.
 pub struct BecalmWithoutBudget;
 
 /// The default with a deadline.

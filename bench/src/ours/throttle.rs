@@ -36,7 +36,7 @@ pub fn window() -> impl Throttle {
     shared(a_retry_each(), Coarse::UNREAD)
 }
 
-/// The same with the clock that a retrier has by default.
+/// A retry for each first try of ten seconds, by the clock that a retrier has by default.
 pub fn window_and_clock() -> impl Throttle {
     shared(a_retry_each(), TokioSleeper::new())
 }
@@ -62,7 +62,7 @@ pub fn adaptive() -> impl Throttle {
     shedding(Coarse::UNREAD)
 }
 
-/// The same with the clock that a retrier has by default.
+/// The throttle of Google's SRE book, by the clock that a retrier has by default.
 pub fn adaptive_and_clock() -> impl Throttle {
     shedding(TokioSleeper::new())
 }

@@ -33,7 +33,7 @@ pub fn standard() -> impl Throttle {
     strategy(&RetryConfig::standard())
 }
 
-/// The same with the rate limiter, which is idle until the first throttling error.
+/// The strategy with the rate limiter, which is idle until the first throttling error.
 pub fn adaptive() -> impl Throttle {
     strategy(&RetryConfig::adaptive())
 }

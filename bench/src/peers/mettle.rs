@@ -14,7 +14,7 @@ use crate::operation::{AsyncOperation, BlockingOperation};
 /// Exponential backoff with full jitter.
 pub struct Mettle;
 
-/// The same with a bound on the time of the whole call.
+/// mettle with a bound on the time of the whole call.
 pub struct MettleDeadline;
 
 fn exponential() -> Jittered<ExponentialBackoff> {

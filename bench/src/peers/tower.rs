@@ -21,7 +21,7 @@ use crate::peers::Throttle;
 /// Attempts and backoff.
 pub struct Tower;
 
-/// The same with the ratio budget.
+/// tower with the ratio budget.
 pub struct TowerBudget;
 
 /// How a policy waits.

@@ -17,7 +17,7 @@ pub const SHIPPING: &str = "its herd, by the shipping decision";
 /// A million clients, their attempts recorded.
 pub const MILLION: &str = "a herd of a million clients";
 
-/// The same, and the server lets in so many in a second: clients are in each other's way, and
+/// A million clients of whom the server lets in so many in a second: clients are in each other's way, and
 /// attempts are events in order.
 pub const AT_THE_DOOR: &str = "a herd of a million clients, 100 000 let in per second";
 

@@ -24,7 +24,7 @@ const LATE_MS: f64 = 100.0;
 /// How far the simulated amplification may lie from the measured one.
 const AMPLIFICATION: f64 = 0.03;
 
-/// The same of the retries for each first try.
+/// How far the simulated retries for each first try may lie from the measured ones.
 const RETRIES: f64 = 0.25;
 
 /// What makes the drill a quarter of its size, without its second part.
@@ -43,7 +43,7 @@ const FLAGS: [&str; 12] = [
     "65",
 ];
 
-/// The same in the scenario of the documentation.
+/// What makes the scenario of the documentation as small.
 const SMALLER: [[&str; 2]; 4] = [
     ["horizon = \"12s\"", "horizon = \"9s\""],
     ["workers = 4", "workers = 2"],

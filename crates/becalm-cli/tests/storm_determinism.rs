@@ -30,7 +30,7 @@ fn written(scenario: &str, threads: &str, report: &Path) -> (String, String) {
 
 fn is_the_same(scenario: &str) {
     let scratch = tempfile::tempdir().expect("a new directory");
-    // The same path each time: the command that is told is part of the document.
+    // One path for all: the command that is told is part of the document.
     let report = scratch.path().join("report.html");
     let (document, page) = written(scenario, "1", &report);
     assert!(document.len() > 100 && page.len() > 1000, "{scenario}");

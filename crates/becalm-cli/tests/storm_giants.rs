@@ -138,7 +138,7 @@ const GIANTS: &[(&[Change], &str)] = &[
     ),
 ];
 
-/// The same of a call to another service.
+/// What asks for too much of a call to another service, and what the refusal names.
 const FAN_OUTS: &[(&str, &str)] = &[
     ("fan_out = 1000000000", "fan-out"),
     ("fan_out = 50000000\nat_once = true", "fan-out of orders"),

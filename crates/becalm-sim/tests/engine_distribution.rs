@@ -220,7 +220,7 @@ fn digest(mut draw: impl FnMut(&mut Stream) -> u64) -> u64 {
         })
 }
 
-/// The same bytes in every build and on every platform: whoever changes one of these changes every
+/// These bytes are equal in every build and on every platform: a change of one of them changes every
 /// recorded run.
 #[test]
 fn the_first_thousand_draws_are_these() {

@@ -263,7 +263,7 @@ fn one_failure_in_few_calls_is_no_relapse() {
     assert_eq!(lucky.recovery, Recovery::After(Duration::ZERO));
     let lost = of(&|at| at >= 100 && at % 3 > 0);
     assert_eq!(lost.recovery, Recovery::Never);
-    // The same of one call a second: a window is as long as twenty of them take.
+    // With one call a second a window is as long as twenty of them take.
     let mut run = recording((0..40).map(|_| fine(0)));
     let sparse = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
         let calls = (0..400).map(|at| u32::from(at % 10 == 0 && is(at)));

@@ -209,7 +209,7 @@ fn nobody_takes_a_place_past_one_who_waits() {
     });
 }
 
-/// The same with a third call that is willing to wait: it waits behind.
+/// One waits, and a third call that is willing to wait does so behind it.
 #[test]
 fn a_newcomer_to_the_queue_waits_behind_one_who_waits() {
     loom::model(|| {

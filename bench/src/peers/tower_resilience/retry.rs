@@ -18,7 +18,7 @@ pub const PACKAGE: &str = "tower-resilience-retry";
 /// Attempts and backoff.
 pub struct TowerResilience;
 
-/// The same with a shared budget that pays a retry for each first try.
+/// tower-resilience with a shared budget that pays a retry for each first try.
 pub struct TowerResilienceBudget;
 
 type Builder<E> = RetryConfigBuilder<(), u64, E>;

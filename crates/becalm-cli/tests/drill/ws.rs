@@ -165,7 +165,7 @@ fn what_cannot_be_held_is_refused_at_once_with_a_sentence() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The same command where each process may have this many open files.
+/// A command where each process may have this many open files.
 fn limited(files: u32, folder: &Path, command: &Command) -> Command {
     let mut limited = Command::new("/bin/sh");
     limited

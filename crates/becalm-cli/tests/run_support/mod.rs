@@ -34,12 +34,12 @@ pub fn becalm() -> RunCommand {
     RunCommand(command)
 }
 
-/// The same without a wait between the attempts.
+/// The command, without a wait between the attempts.
 pub fn becalm_at_once() -> RunCommand {
     becalm().flags("--base 0")
 }
 
-/// The same as the first process of a container.
+/// The command as the first process of a container.
 pub fn becalm_in_container() -> RunCommand {
     let unshare = unshare(CONTAINER);
     let mut words = unshare.split(' ');

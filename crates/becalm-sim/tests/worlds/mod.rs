@@ -45,7 +45,7 @@ pub fn world(horizon: Duration, service: Service, arrivals: Arrivals, policy: Po
         .population(Population::new("clients", target, arrivals, policy))
 }
 
-/// The same, and its clients give up after this.
+/// One population that calls one service and gives up after this.
 pub fn impatient(
     horizon: Duration,
     service: Service,

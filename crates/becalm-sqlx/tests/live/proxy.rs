@@ -60,7 +60,7 @@ impl Proxy {
         self.state.answers.store(commits, Ordering::SeqCst);
     }
 
-    /// The same, and their connections do not end.
+    /// The answers to the next so many `COMMIT`s do not come through, and their connections stay.
     pub fn stall_answers(&self, commits: u32) {
         self.state.stalls.store(true, Ordering::SeqCst);
         self.lose_answers(commits);

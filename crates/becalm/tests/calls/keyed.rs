@@ -202,7 +202,7 @@ proptest! {
     }
 }
 
-/// The same with four threads, and every key of the same value for all of them.
+/// Four threads churn keys, and every key has one value for all of them.
 #[test]
 fn threads_that_churn_keys_mint_no_bursts() {
     let (bound, burst) = (4, 3);

@@ -70,7 +70,7 @@ fn conformance_06_the_granted_share_is_the_ratio_within_1_percent() {
     }
 }
 
-/// The same through calls that all fail, with the default ratio and the one that a peer rounds to
+/// The bound holds for calls that all fail, with the default ratio and the one that a peer rounds to
 /// 50 %.
 #[test]
 fn conformance_06_so_it_is_for_whole_calls() {

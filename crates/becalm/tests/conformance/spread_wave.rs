@@ -119,7 +119,7 @@ impl Wake for Woken {
     }
 }
 
-/// The same on tokio's clock, with the default sleeper and real entropy.
+/// A wave spreads on tokio's clock, with the default sleeper and real entropy.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn conformance_01_in_tokio_on_its_paused_clock() {

@@ -286,7 +286,7 @@ impl Play {
         self.run(self.retrier.retry(|attempt| self.perform(attempt, fates)))
     }
 
-    /// The same, up to this time.
+    /// A call whose attempts meet these fates, up to this time.
     pub fn until<'p>(
         &'p self,
         millis: u64,
@@ -300,7 +300,7 @@ impl Play {
         call
     }
 
-    /// The same, this long after now.
+    /// A call whose attempts meet these fates, up to this long after now.
     pub fn until_now<'p>(
         &'p self,
         millis: u64,

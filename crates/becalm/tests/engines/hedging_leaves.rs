@@ -301,7 +301,7 @@ fn a_reload_that_measures_takes_no_attempt_for_slow_that_it_has_not_seen_start()
     assert_eq!(play.retrier.breaker_state(), Some(State::Closed));
 }
 
-/// The same for the latencies of which the live delay is made.
+/// Attempts that began before a reload asked for the times add none to the latencies of which the live delay is made.
 #[test]
 fn a_reload_to_a_live_delay_records_no_latency_that_was_not_measured() {
     let fixed_delay = fixed(MS).hedge(Hedge::after(20 * SECOND));

@@ -78,7 +78,7 @@ impl Process {
         result.map_err(|_| answer(scope))
     }
 
-    /// The same for work that awaits.
+    /// Serves a request by work that awaits.
     async fn serve_async(
         &self,
         header: &str,

@@ -32,7 +32,7 @@ fn log_normal(random: &mut SplitMix64) -> f64 {
     (0..12).fold(10.0, |took, _| took * (0.6 + unit(random)))
 }
 
-/// The same, and one in 25 hangs for half a second or more.
+/// In milliseconds, log-normal, and one in 25 hangs for half a second or more.
 fn with_stragglers(random: &mut SplitMix64) -> f64 {
     if unit(random) < 0.04 {
         500.0 + 1000.0 * unit(random)

@@ -162,7 +162,7 @@ fn number_or_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-/// The same file with tables in place of texts, where that is possible.
+/// The file of a policy with tables in place of texts, where that is possible.
 fn with_tables(policy: &Policy) -> Value {
     let mut file = serde_json::to_value(policy).unwrap();
     for key in [

@@ -131,7 +131,7 @@ pub fn any_policy() -> impl Strategy<Value = Policy> {
     })
 }
 
-/// The same with any protection.
+/// Any policy with any protection.
 pub fn any_protected_policy() -> impl Strategy<Value = Policy> {
     (any_policy(), parts::valid_parts()).prop_map(|(mut policy, parts)| {
         parts.set(&mut policy);
