@@ -47,7 +47,10 @@ impl FleetBucket {
         Self {
             // An exchange has a number, by which the script sees that it has come before.
             redis: redis.repeatable(),
-            keys: ["bucket", "known", "silent"].map(|part| format!("becalm:{{{name}}}:{part}")),
+            // In one slot of a cluster: what stands between the braces is hashed, unless it is empty (cluster specification,
+            // "Hash tags").
+            keys: ["bucket", "known", "silent"]
+                .map(|part| format!("becalm:{{fleet:{name}}}:{part}")),
             script: Mutex::new(None),
         }
     }

@@ -125,7 +125,7 @@ async fn an_emptied_server_begins_with_a_tenth_and_without_the_script() {
     );
     let ends = server
         .plain()
-        .pttl::<_, i64>("becalm:{orders}:bucket")
+        .pttl::<_, i64>("becalm:{fleet:orders}:bucket")
         .expect("a time");
     assert!(ends > 3_000_000, "{ends}");
 }
@@ -160,8 +160,24 @@ async fn an_exchange_whose_answer_was_lost_is_sent_again_and_counted_once() {
     assert!((after - expected).abs() < 1e-9, "{after} {expected}");
 }
 
+#[tokio::test]
+async fn the_keys_of_a_bucket_lie_in_one_slot_whatever_its_name() {
+    let server = Server::with_all_slots("5000");
+    let redis = Connection::open(&server.url()).expect("an address");
+    let fleet = quick(100.0);
+    for name in ["orders", "", "}", "a}b", "{"] {
+        let first = Process::new(fleet, 1).next(0, 0);
+        let answer = FleetBucket::new(&redis, name)
+            .exchange(&fleet, &first)
+            .await;
+        assert_eq!(answer.expect(name).instances, 1, "{name}");
+    }
+}
+
 fn tokens(server: &Server) -> RedisResult<f64> {
-    server.plain().hget("becalm:{orders}:bucket", "tokens")
+    server
+        .plain()
+        .hget("becalm:{fleet:orders}:bucket", "tokens")
 }
 
 /// Waits until it is so, for at most half a minute.

@@ -44,6 +44,23 @@ impl Server {
         Self::started(&[&options[..], &["--cluster-node-timeout", node_timeout]].concat())
     }
 
+    /// A node of a cluster of its own, which has all slots.
+    pub fn with_all_slots(node_timeout: &str) -> Self {
+        let server = Self::cluster(node_timeout);
+        let mut plain = server.plain();
+        let slots = ["ADDSLOTSRANGE", "0", "16383"];
+        let own = redis::cmd("CLUSTER").arg(&slots).exec(&mut plain);
+        own.expect("it has them");
+        let is_well = |server: &mut redis::Connection| {
+            let told: redis::RedisResult<String> = redis::cmd("CLUSTER").arg("INFO").query(server);
+            told.expect("it is told").contains("cluster_state:ok")
+        };
+        while !is_well(&mut plain) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        server
+    }
+
     /// Of a node of a cluster: the port of its clients and that of the other nodes.
     pub fn cluster_ports(&self) -> (String, String) {
         (self.port.to_string(), self.options[3].clone())
