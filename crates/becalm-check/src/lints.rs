@@ -7,13 +7,23 @@ use crate::document::Span;
 use crate::finding::{Finding, Severity};
 use crate::mapping::{Mapping, Origin};
 use crate::system::System;
+use crate::template::is_placeholder;
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
 /// the retries are configured. A policy may leave its total time to its caller; a system that does has nobody to ask.
 pub fn of(mapping: &Mapping) -> Vec<Finding> {
-    let lints = mapping.policy.lints();
+    let mut lints = mapping.policy.lints();
+    let mut is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();
+    let is_filled_in = |it: &(&str, Origin)| match it {
+        ("deadline", Origin::Unknown(_, text)) => is_placeholder(text),
+        _ => false,
+    };
+    if mapping.origins.iter().any(is_filled_in) {
+        // Something bounds it, and nobody knows here what.
+        lints.retain(|it| it.code != "no-deadline");
+        is_unbounded = false;
+    }
     let is_told = lints.iter().any(|it| it.code == "no-deadline");
-    let is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();
     let findings = lints.iter().map(|lint| finding(mapping, lint));
     findings
         .chain((is_unbounded && !is_told).then(|| no_total_time(mapping)))

@@ -138,12 +138,44 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// What is said there, as `parse` understands it, where the system has no default.
+    pub fn needed<T>(
+        &mut self,
+        node: &Node,
+        form: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<(T, Span)> {
+        match self.read(
+            node.text(),
+            node.span,
+            form,
+            "nothing stands in for it",
+            parse,
+        ) {
+            Told::Is(value, span) => Some((value, span)),
+            Told::Absent | Told::Unknown(..) => None,
+        }
+    }
+
     /// What this text says, as `parse` understands it; `None` of a list or a mapping.
     pub fn told_text<T>(
         &mut self,
         text: Option<&str>,
         span: Span,
         form: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Told<T> {
+        let instead = format!("the default of {} stands in", self.who());
+        self.read(text, span, form, &instead, parse)
+    }
+
+    /// `instead` says what follows where the value is not known.
+    fn read<T>(
+        &mut self,
+        text: Option<&str>,
+        span: Span,
+        form: &str,
+        instead: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Told<T> {
         let shown = text.unwrap_or(NO_SCALAR);
@@ -154,7 +186,9 @@ impl<'a> Reading<'a> {
             self.find(
                 span,
                 code::UNKNOWN_VALUE,
-                format!("`{shown}` is filled in elsewhere, so that {form} is not known here; the default of {} stands in", self.who()),
+                format!(
+                    "`{shown}` is filled in elsewhere, so that {form} is not known here; {instead}"
+                ),
                 "check the file with its values filled in",
             );
         } else {

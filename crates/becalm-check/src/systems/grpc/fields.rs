@@ -1,5 +1,7 @@
 //! How does a client of gRPC read the fields of a service config?
 
+use std::time::Duration;
+
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
 use crate::reading::{Reading, Told};
@@ -95,26 +97,34 @@ pub fn number(
     name: &str,
     span: Span,
     is_taken: impl FnOnce(f64, &Node) -> bool,
-) -> Option<f64> {
+) -> Option<(f64, Span)> {
     let node = required(reading, of, name, span)?;
     let form = format!("a value that {} takes for `{name}`", reading.who());
-    let told = reading.told(Some(node), &form, |text| {
+    reading.needed(node, &form, |text| {
         let number: f64 = text.parse().ok()?;
         (number.is_finite() && is_taken(number, node)).then_some(number)
-    });
-    told.known()
+    })
 }
 
-/// A duration: a text such as `1.5s`.
-pub fn span(reading: &mut Reading<'_>, node: &Node) -> Told<std::time::Duration> {
-    let form = "a text such as \"1.5s\"";
-    let is_text = !is_number(node);
-    let is_js = Client::of(reading.version) == Client::Js;
-    reading.told(Some(node), form, |text| {
-        let is_whole =
-            !is_js || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(".s");
-        (is_text && is_whole).then(|| crate::reading::proto_duration(text))?
-    })
+/// How durations are written.
+const SPAN: &str = "a text such as \"1.5s\"";
+
+/// A duration.
+pub fn span(reading: &mut Reading<'_>, node: &Node) -> Told<Duration> {
+    let client = Client::of(reading.version);
+    reading.told(Some(node), SPAN, |text| parsed(client, node, text))
+}
+
+/// A duration that has to be there.
+pub fn needed_span(reading: &mut Reading<'_>, node: &Node) -> Option<(Duration, Span)> {
+    let client = Client::of(reading.version);
+    reading.needed(node, SPAN, |text| parsed(client, node, text))
+}
+
+fn parsed(client: Client, node: &Node, text: &str) -> Option<Duration> {
+    let is_whole = client == Client::Core
+        || text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(".s");
+    (!is_number(node) && is_whole).then(|| crate::reading::proto_duration(text))?
 }
 
 /// Whether it is a number of JSON, and no text.

@@ -16,10 +16,11 @@ const KEYS: &[&str] = &[
     "attempts", "hedge", "hint", "budget", "deadline", "retry_on",
 ];
 
-pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Draft {
+/// `None` where nobody knows how many attempts there are.
+pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Option<Draft> {
     let policy = bare().base(Duration::ZERO).backoff(Backoff::Fixed);
     let mut draft = Draft::of(policy.jitter(Jitter::None).attempts(2), KEYS);
-    attempts(reading, &mut draft, hedging, hedging.span);
+    attempts(reading, &mut draft, hedging, hedging.span)?;
     let delay = match field(reading, hedging, "hedgingDelay") {
         Some(node) => span(reading, node),
         None => Told::Is(Duration::ZERO, hedging.span),
@@ -38,5 +39,5 @@ pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Draft {
         "a failure starts the next copy at once, where a policy awaits the copies that run",
         Some(hedging.span),
     );
-    draft
+    Some(draft)
 }

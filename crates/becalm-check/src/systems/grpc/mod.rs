@@ -128,7 +128,10 @@ fn of_methods(
             return;
         }
         (None, Some((key, hedging))) if client == Client::Js => {
-            (key.span, hedging::draft(reading, hedging))
+            let Some(draft) = hedging::draft(reading, hedging) else {
+                return;
+            };
+            (key.span, draft)
         }
         (retry, hedging) => {
             if let Some((key, _)) = hedging {
@@ -246,7 +249,7 @@ fn names_of(
 fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)> {
     let (key, throttling) = spelled(reading, config, "retryThrottling")?;
     let client = Client::of(reading.version);
-    let tokens = number(
+    let (tokens, _) = number(
         reading,
         throttling,
         "maxTokens",
@@ -257,7 +260,7 @@ fn throttling(reading: &mut Reading<'_>, config: &Node) -> Option<(Budget, Span)
         },
     )?;
     // Decimals beyond the third are cut off.
-    let ratio = number(
+    let (ratio, _) = number(
         reading,
         throttling,
         "tokenRatio",

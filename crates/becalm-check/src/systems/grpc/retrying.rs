@@ -5,11 +5,11 @@ use std::time::Duration;
 use becalm::retry_on::{Codes, Methods, RetryOn};
 
 use super::bare;
-use super::fields::{Client, is_number, number, required, span as duration};
+use super::fields::{Client, is_number, needed_span, number, required};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 
 /// More are cut, by all clients (gRFC A6).
 pub const MOST_ATTEMPTS: u32 = 5;
@@ -26,7 +26,7 @@ const KEYS: &[&str] = &[
     "retry_on",
 ];
 
-/// `None` where a field is missing without which nothing is known.
+/// `None` where a field is missing or unknown without which nothing is known.
 pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draft> {
     let mut draft = Draft::of(bare(), KEYS);
     let attempts = attempts(reading, &mut draft, retry, span);
@@ -53,8 +53,8 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
 pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: Span) -> Option<()> {
     let node = required(reading, of, "maxAttempts", span)?;
     let is_js = Client::of(reading.version) == Client::Js;
-    let told = reading.told(
-        Some(node),
+    let (asked, at) = reading.needed(
+        node,
         "a whole number from 2, the first try included",
         |text| {
             let whole = if is_js {
@@ -70,25 +70,20 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: S
             )]
             (whole >= 2.0).then_some(whole as u32)
         },
-    );
-    if let Told::Is(asked, at) = told {
-        draft.policy.attempts = asked.min(MOST_ATTEMPTS);
-        if asked > MOST_ATTEMPTS {
-            let how =
-                format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}");
-            draft.origin("attempts", Origin::Derived(at, how));
-            let sentence = format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}");
-            reading.find(
-                at,
-                code::ATTEMPTS_CUT,
-                sentence,
-                format!("write {MOST_ATTEMPTS} or less"),
-            );
-        } else {
-            draft.origin("attempts", Origin::Line(at));
-        }
+    )?;
+    draft.policy.attempts = asked.min(MOST_ATTEMPTS);
+    if asked > MOST_ATTEMPTS {
+        let how = format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}");
+        draft.origin("attempts", Origin::Derived(at, how));
+        let sentence = format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}");
+        reading.find(
+            at,
+            code::ATTEMPTS_CUT,
+            sentence,
+            format!("write {MOST_ATTEMPTS} or less"),
+        );
     } else {
-        draft.set("attempts", told, |_, _| {});
+        draft.origin("attempts", Origin::Line(at));
     }
     Some(())
 }
@@ -100,67 +95,54 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span)
         let is_js = Client::of(reading.version) == Client::Js;
         move |multiplier, node| multiplier > 0.0 && (!is_js || is_number(node))
     });
-    let (base, cap) = (base?, cap?);
-    if let (Told::Is(first, at), Told::Is(most, _)) = (&base, &cap) {
-        if first > most {
-            let sentence = match Client::of(reading.version) {
-                Client::Core => "the first wait is `maxBackoff`, as `initialBackoff` is longer",
-                Client::Js => {
-                    "the first wait is longer than `maxBackoff`, which bounds the later ones alone"
-                }
-            };
-            reading.find(
-                *at,
-                code::WAIT_IGNORED,
-                sentence,
-                "set `initialBackoff` to less than `maxBackoff`",
-            );
-            draft.lose("initialBackoff", sentence, Some(*at));
-        }
+    let ((base, at), (cap, cap_at), (multiplier, multiplier_at)) = (base?, cap?, multiplier?);
+    if base > cap {
+        let sentence = match Client::of(reading.version) {
+            Client::Core => "the first wait is `maxBackoff`, as `initialBackoff` is longer",
+            Client::Js => {
+                "the first wait is longer than `maxBackoff`, which bounds the later ones alone"
+            }
+        };
+        reading.find(
+            at,
+            code::WAIT_IGNORED,
+            sentence,
+            "set `initialBackoff` to less than `maxBackoff`",
+        );
+        draft.lose("initialBackoff", sentence, Some(at));
     }
-    draft.set("cap", cap, |policy, it| {
-        policy.cap = it.max(Duration::from_nanos(1));
-    });
-    draft.set("base", base, |policy, it| policy.base = it);
-    draft.policy.base = draft.policy.base.min(draft.policy.cap);
-    if let Some(multiplier) = multiplier {
-        draft.policy.multiplier = multiplier.max(1.0);
-        let entries = retry.entries().iter();
-        let at = entries
-            .filter(|(key, _)| key.name.eq_ignore_ascii_case("backoffMultiplier"))
-            .map(|(_, node)| node.span)
-            .next()
-            .unwrap_or(span);
-        draft.origin("multiplier", Origin::Line(at));
-        if multiplier < 1.0 {
-            draft.origin(
-                "multiplier",
-                Origin::NotExpressible("waits that become shorter".into()),
-            );
-            let sentence = format!(
-                "each wait is {multiplier} of the one before: waits become shorter while the server fails"
-            );
-            reading.find(
-                at,
-                code::WAIT_IGNORED,
-                sentence,
-                "set a `backoffMultiplier` of 1.5 or 2",
-            );
-        }
+    draft.policy.cap = cap.max(Duration::from_nanos(1));
+    draft.origin("cap", Origin::Line(cap_at));
+    draft.policy.base = base.min(draft.policy.cap);
+    draft.origin("base", Origin::Line(at));
+    draft.policy.multiplier = multiplier.max(1.0);
+    draft.origin("multiplier", Origin::Line(multiplier_at));
+    if multiplier < 1.0 {
+        draft.origin(
+            "multiplier",
+            Origin::NotExpressible("waits that become shorter".into()),
+        );
+        let sentence = format!(
+            "each wait is {multiplier} of the one before: waits become shorter while the server fails"
+        );
+        reading.find(
+            multiplier_at,
+            code::WAIT_IGNORED,
+            sentence,
+            "set a `backoffMultiplier` of 1.5 or 2",
+        );
     }
     Some(())
 }
 
-fn wait(reading: &mut Reading<'_>, retry: &Node, name: &str, span: Span) -> Option<Told<Duration>> {
-    let node = required(reading, retry, name, span)?;
-    let told = duration(reading, node);
-    if let (Told::Is(wait, at), Client::Core) = (&told, Client::of(reading.version)) {
-        if wait.is_zero() {
-            let sentence = format!("`{name}` is 0, which is refused: all calls fail");
-            reading.find(*at, code::REFUSED, sentence, "set more than 0s");
-        }
+fn wait(reading: &mut Reading<'_>, retry: &Node, name: &str, at: Span) -> Option<(Duration, Span)> {
+    let node = required(reading, retry, name, at)?;
+    let (wait, at) = needed_span(reading, node)?;
+    if wait.is_zero() && Client::of(reading.version) == Client::Core {
+        let sentence = format!("`{name}` is 0, which is refused: all calls fail");
+        reading.find(at, code::REFUSED, sentence, "set more than 0s");
     }
-    Some(told)
+    Some((wait, at))
 }
 
 /// The codes of a list; one that this client does not know is told.

@@ -15,8 +15,10 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
     let Some(node) = field(reading, method, "timeout") else {
         return;
     };
-    let Told::Is(timeout, at) = span(reading, node) else {
-        return;
+    let (timeout, at) = match span(reading, node) {
+        Told::Absent => return,
+        Told::Unknown(at, text) => return draft.origin("deadline", Origin::Unknown(at, text)),
+        Told::Is(timeout, at) => (timeout, at),
     };
     match Client::of(reading.version) {
         Client::Core if timeout.is_zero() => {
