@@ -45,13 +45,13 @@ enum Works {
     Server { _server: Server },
 }
 
-/// A process that ends with SIGQUIT, at once and with its children.
-struct Server(Child);
+/// A process that ends with SIGTERM, at once and with its children.
+pub struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
         let id = Pid::from_raw(i32::try_from(self.0.id()).unwrap());
-        let _ = kill(id, Signal::SIGQUIT);
+        let _ = kill(id, Signal::SIGTERM);
         let began = Instant::now();
         while matches!(self.0.try_wait(), Ok(None)) {
             if began.elapsed() > PATIENCE {
@@ -172,7 +172,7 @@ fn nginx(folder: &Path, log: &Path, port: u16, passes: &str) -> Option<Server> {
 }
 
 /// A server that listens by now; `None` where it is not installed, as `what` says.
-fn started(mut command: Command, port: u16, what: &str) -> Option<Server> {
+pub fn started(mut command: Command, port: u16, what: &str) -> Option<Server> {
     let Ok(process) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
         let missing = format!("there is no {what}");
         assert!(std::env::var_os("CI").is_none(), "{missing}");
@@ -189,7 +189,7 @@ fn started(mut command: Command, port: u16, what: &str) -> Option<Server> {
 }
 
 /// A port on which nobody listens.
-fn free() -> u16 {
+pub fn free() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

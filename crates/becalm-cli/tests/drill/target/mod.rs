@@ -3,7 +3,7 @@
 
 mod circle;
 mod faults;
-mod front;
+pub mod front;
 pub mod gunicorn;
 mod no_verdict;
 mod server;

@@ -14,11 +14,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::faults::{Speaks, Upstream};
@@ -81,22 +84,27 @@ struct Proxy {
 }
 
 /// Passes on, and breaks when it is told, until it is told to stop or is of no use any more.
+///
+/// Two threads serve, each the connections that it has accepted: on its way a request waits for none to wake another.
 pub fn execute(argument: Option<OsString>) -> ExitCode {
     helper::execute(argument, |brief| {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(|error| format!("cannot start a runtime: {error}"))?;
         // Two for each connection.
         descriptors::raise_all();
-        let passed = runtime.block_on(pass(brief));
-        runtime.shutdown_background();
+        let (here, beside) = (serial()?, serial()?);
+        let handle = beside.handle().clone();
+        thread::spawn(move || beside.block_on(std::future::pending::<()>()));
+        let passed = here.block_on(pass(brief, &handle));
+        here.shutdown_background();
         passed
     })
 }
 
-async fn pass(brief: Brief) -> Result<(), String> {
+fn serial() -> Result<Runtime, String> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("cannot start a runtime: {error}"))
+}
+
+async fn pass(brief: Brief, beside: &Handle) -> Result<(), String> {
     let refused = |error: io::Error| {
         let remedy = match error.kind() {
             io::ErrorKind::AddrInUse => {
@@ -107,20 +115,31 @@ async fn pass(brief: Brief) -> Result<(), String> {
         format!("cannot listen on {}: {error}{remedy}", brief.listen)
     };
     let listener = TcpListener::bind(brief.listen).await.map_err(refused)?;
-    helper::tell(Told::Listening(listener.local_addr().map_err(refused)?));
+    let address = listener.local_addr().map_err(refused)?;
+    let listener = listener.into_std().map_err(refused)?;
+    let other = {
+        let _beside = beside.enter();
+        let shared = listener.try_clone().map_err(refused)?;
+        TcpListener::from_std(shared).map_err(refused)?
+    };
+    let listener = TcpListener::from_std(listener).map_err(refused)?;
+    helper::tell(Told::Listening(address));
     let proxy = Arc::new(Proxy {
         gate: Gate::new(brief.fault, brief.seed),
         tally: Tally::default(),
         upstream: brief.upstream,
         link: Link::default(),
     });
-    let accepting = tokio::spawn(accept(listener, Arc::clone(&proxy)));
+    let accepting = [
+        tokio::spawn(accept(listener, Arc::clone(&proxy))),
+        beside.spawn(accept(other, Arc::clone(&proxy))),
+    ];
     let (sender, orders) = unbounded_channel();
     helper::orders(move |order| {
         let _ = sender.send(order);
     });
     if obey(orders, &proxy, brief.at_most).await == Some(Order::Stop) {
-        accepting.abort();
+        accepting.iter().for_each(JoinHandle::abort);
         helper::tell(Told::Done);
         let until = Instant::now() + FAREWELL;
         while proxy.tally.waiting() > 0 && Instant::now() < until {
