@@ -11,8 +11,9 @@ use super::{held, sharp};
 /// How often each is tried; `BECALM_RUNS` says otherwise.
 const RUNS: u32 = 10;
 
-/// How full gunicorn is: by what it serves on this machine, since near the edge every hiccup becomes a storm.
-const FULL: f64 = 0.74;
+/// How full gunicorn is, by what it serves on this machine: far above the loads that come back, and far enough below what it serves
+/// that a hiccup of the machine becomes no storm where the fault makes none.
+const FULL: f64 = 0.66;
 
 /// A fault in the syntax of its flag, and whether retries without a budget make it a storm.
 const FAULTS: [(&str, bool); 9] = [
