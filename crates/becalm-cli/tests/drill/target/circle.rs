@@ -16,7 +16,7 @@ const PATIENCE: &str = "250ms";
 /// How full the service is while it writes its log.
 const LOGGED: f64 = 0.65;
 
-/// How often the log is written at most, until it is one of a service that was the same from its first to its last line.
+/// How often the log is written at most, until it is that of a service that stayed the same.
 const WRITTEN: u32 = 3;
 
 /// How full it is when it is to come back with a budget.
@@ -57,8 +57,8 @@ fn written(folder: &Path, front: &Front, load: f64) {
     held(folder, &front.url, &[&flags[..], &more].concat());
 }
 
-/// The scenario that becalm fits to the log, with what only people know, unless it says that the service was not one and the same: another
-/// service is drilled afterwards than a machine that stood still in between has written down.
+/// The scenario that becalm fits to the log, with what only people know. None where becalm says that the service did not stay the same:
+/// a log that was written while the machine stood still describes a service that no drill meets afterwards.
 fn fitted(folder: &Path, log: &Path) -> Option<String> {
     let scenario = folder.join("fitted.toml");
     let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
@@ -152,7 +152,7 @@ fn closes(behind: Behind) {
             fs::copy(&front.log, &log).unwrap();
             fitted(folder.path(), &log)
         })
-        .expect("a log of a service that is one and the same");
+        .expect("a log of a service that stayed the same");
     let foretold = foretold(&scenario);
     println!("  largest load that survives, simulated: {foretold:.1}/s");
 
