@@ -121,6 +121,12 @@ impl Gathered {
         self.since(start)
     }
 
+    /// How times are measured in this log.
+    #[expect(clippy::cast_precision_loss)] // below 2^52
+    pub fn scale(&self) -> Scale {
+        Scale::of(self.median as f64, self.step.as_secs_f64() * 1e6)
+    }
+
     /// Microseconds since the first start, without holes.
     pub fn since(&self, moment: i64) -> i64 {
         let first = self.first.unwrap_or(moment);
@@ -253,10 +259,8 @@ impl Fit {
         times.sort_unstable();
         let median = quantile(&times, 0.5);
         self.gathered.median = median;
-        let step = self.stamps.step().as_secs_f64() * 1e6;
-        #[expect(clippy::cast_precision_loss)]
-        let scale = Scale::of(median as f64, step);
-        self.scale = Some((scale, median / 4));
+        self.gathered.step = self.stamps.step();
+        self.scale = Some((self.gathered.scale(), median / 4));
     }
 
     fn count(&mut self, request: &Request) {

@@ -3,10 +3,9 @@
 //! With the true number of workers, service times are the same whatever a request found: that is the test of each number.
 //! With fewer, those of requests that waited look shorter than the others, because they began before; with more, longer.
 
-use std::time::Duration;
-
 use crate::number::{group, least};
-use crate::tally::{Moments, Row, Spread, Tally, merge};
+use crate::spread::Spread;
+use crate::tally::{Moments, Row, Scale, Tally};
 
 /// What a log says about the workers.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,10 +33,10 @@ const IN_ORDER: f64 = 0.05;
 /// Of spreads of times, the share that may differ.
 const SAME_SPREAD: f64 = 0.15;
 
-/// The workers that these stretches of a log allow, each with a mean service time of its own, where the log tells moments in
-/// such steps. `None` of fewer than a hundred requests.
-pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
-    let step = step.as_secs_f64() * 1e6;
+/// The workers that these stretches of a log allow, each with a mean service time of its own, where times are measured so. `None` of
+/// fewer than a hundred requests.
+pub fn workers(windows: &[&Tally], scale: Scale) -> Option<Workers> {
+    let step = scale.step;
     let requests: u64 = windows.iter().map(|it| it.requests()).sum();
     if requests < 100 {
         return None;
@@ -47,7 +46,7 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
         .map(|it| differences(windows, it, step))
         .collect();
     let is_in_order: Vec<bool> = (1..=groups)
-        .map(|it| order(windows, it).0 < IN_ORDER)
+        .map(|it| order(windows, it, scale).0 < IN_ORDER)
         .collect();
     let misfits =
         |tolerance: f64| -> Vec<f64> { tested.iter().map(|it| misfit(it, tolerance)).collect() };
@@ -76,7 +75,7 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
     });
     let is_open = last == Some(groups);
     let at = if is_open { first.unwrap_or(best) } else { best };
-    let (early, differing) = order(windows, at);
+    let (early, differing) = order(windows, at, scale);
     Some(Workers {
         low: number(first.unwrap_or(best)),
         value: number(at),
@@ -208,30 +207,28 @@ fn differences(windows: &[&Tally], workers: usize, step: f64) -> Vec<Difference>
     differences
 }
 
-/// Of those that waited for one of so many workers: the share that ended before their turn, and by how much more than chance the
-/// spread of their service times differs from the others'.
+/// Of those that waited for one of so many workers: the share that ended before their turn, and by how much more than chance and the
+/// clock the spread of their service times differs from the others'.
 #[expect(clippy::cast_precision_loss)]
-fn order(windows: &[&Tally], workers: usize) -> (f64, f64) {
+fn order(windows: &[&Tally], workers: usize, scale: Scale) -> (f64, f64) {
     let (mut waited, mut others, mut early) = (Spread::default(), Spread::default(), 0.0);
     for tally in windows {
         for row in tally.rows.iter().take(workers) {
-            merge(&mut others, &row.spread);
+            others.merge(&row.spread);
         }
         if let Some(of_waiting) = tally.waited.get(workers) {
-            merge(&mut waited, &of_waiting.spread);
+            waited.merge(&of_waiting.spread);
             early += of_waiting.early as f64;
         }
     }
-    let total = |spread: &Spread| spread.iter().map(|it| u64::from(*it)).sum::<u64>() as f64;
-    let (waiting, free) = (total(&waited), total(&others));
+    let (waiting, free) = (waited.total(), others.total());
     if waiting < 50.0 {
         return (0.0, 0.0);
     }
     if free < 50.0 {
         return (early / waiting, 0.0);
     }
-    let differing = waited.iter().zip(&others);
-    let differing = differing.map(|(a, b)| (f64::from(*a) / waiting - f64::from(*b) / free).abs());
     let by_chance = 1.5 / waiting.min(free).sqrt();
-    (early / waiting, differing.sum::<f64>() / 2.0 - by_chance)
+    let differing = waited.apart(&others, scale.blur()) - by_chance;
+    (early / waiting, differing)
 }

@@ -20,6 +20,7 @@ mod repeats;
 mod request;
 mod sample;
 mod scenario;
+mod spread;
 mod stamps;
 mod tally;
 mod timeout;

@@ -4,6 +4,7 @@
 //! over, or at once. The ends of those n are in the log: so for each W that may be, the log says how long its service took.
 
 use crate::number::{group, least};
+use crate::spread::Spread;
 use crate::times::Times;
 
 /// What is kept; two can be added.
@@ -65,9 +66,6 @@ pub struct Moments {
     pub squares: f64,
 }
 
-/// Times below zero to the left, in eight parts of what is no extreme, and above to the right.
-pub type Spread = [u32; 16];
-
 /// Times beyond this many medians count as this many: a few of them would decide about all.
 const EXTREME: f64 = 3.0;
 
@@ -75,7 +73,8 @@ const EXTREME: f64 = 3.0;
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     extreme: f64,
-    step: f64,
+    /// Of the clock, in microseconds.
+    pub step: f64,
 }
 
 impl Scale {
@@ -92,10 +91,15 @@ impl Scale {
         micros.clamp(-self.extreme, self.extreme)
     }
 
+    /// What share of the longest that is told apart a time is.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn part(self, clipped: f64) -> usize {
-        (((clipped / self.extreme + 1.0) * 8.0) as usize).min(15)
+    fn share(self, clipped: f64) -> f64 {
+        clipped / self.extreme
+    }
+
+    /// How far apart the clock may tell equal times of which both ends are cut to its steps, as such a share.
+    pub fn blur(self) -> f64 {
+        2.0 * self.step / self.extreme
     }
 }
 
@@ -129,7 +133,7 @@ impl Tally {
         row.numbers += found.len() as f64;
         row.times.add(time);
         row.clipped.add(scale.clip(time));
-        row.spread[scale.part(scale.clip(time))] += 1;
+        row.spread.add(scale.share(scale.clip(time)));
         row.all.add(duration);
         for workers in 1..=own {
             let Some(begun) = found
@@ -145,7 +149,7 @@ impl Tally {
             served.sum += time;
             served.clipped.add(clipped);
             let waited = &mut self.waited[workers];
-            waited.spread[scale.part(clipped)] += 1;
+            waited.spread.add(scale.share(clipped));
             // Both ends of the time are cut to steps.
             waited.early += u64::from(time < -2.0 - scale.step);
         }
@@ -169,7 +173,7 @@ impl Tally {
             row.merge(more);
         }
         for (waited, more) in self.waited.iter_mut().zip(&other.waited) {
-            merge(&mut waited.spread, &more.spread);
+            waited.spread.merge(&more.spread);
             waited.early += more.early;
         }
         self.unknown += other.unknown;
@@ -198,7 +202,7 @@ impl Row {
         self.times.merge(other.times);
         self.clipped.merge(other.clipped);
         self.left += other.left;
-        merge(&mut self.spread, &other.spread);
+        self.spread.merge(&other.spread);
         self.all.merge(&other.all);
         if other.served.len() > self.served.len() {
             self.served.resize(other.served.len(), Served::default());
@@ -207,13 +211,6 @@ impl Row {
             served.sum += more.sum;
             served.clipped.merge(more.clipped);
         }
-    }
-}
-
-/// Adds all of another spread.
-pub fn merge(spread: &mut Spread, other: &Spread) {
-    for (count, more) in spread.iter_mut().zip(other) {
-        *count = count.saturating_add(*more);
     }
 }
 

@@ -76,6 +76,35 @@ fn milliseconds_are_fine_enough() {
     assert!((*low..=*high).contains(&12), "{:?}", fitted.workers);
 }
 
+/// As nginx writes it: moments and times are those of a clock that stands still for a millisecond.
+fn by_a_clock_of_milliseconds(truth: &Truth) -> Vec<Request> {
+    let mut log = truth.log();
+    for request in &mut log {
+        let [start, end] = [request.start, request.end()].map(|it| it / 1000 * 1000);
+        request.start = start;
+        request.duration = (end - start).unsigned_abs();
+    }
+    log.sort_by_key(Request::end);
+    log
+}
+
+#[test]
+fn steps_of_the_clock_tear_no_constant_times_apart() {
+    for micros in (8_000..16_000).step_by(310) {
+        let time = Distribution::Constant(Duration::from_micros(micros));
+        let mut truth = Truth::new("", 4, time, 0.7);
+        truth.seconds = 20.0;
+        for log in [rounded(&truth, 1000), by_a_clock_of_milliseconds(&truth)] {
+            let fitted = fit(&log, Options::default());
+            assert_eq!(fitted.knee, Knee::Seen, "{micros}: {:?}", codes(&fitted));
+            let (low, high) = fitted.workers.interval().unwrap();
+            assert!((*low..=*high).contains(&4), "{:?}", fitted.workers);
+            let capacity = fitted.capacity.value / truth.capacity();
+            assert!((capacity - 1.0).abs() < 0.08, "{micros}: {capacity}");
+        }
+    }
+}
+
 #[test]
 fn three_pools_are_no_pool_of_three_times_the_workers() {
     for load in [0.6, 0.7, 0.85] {
