@@ -8,7 +8,7 @@ use crate::knee::{self, Workers};
 use crate::pool::{LEAST, Pool, WITHIN, drift};
 use crate::repeats::Repeats;
 use crate::sample::{Sample, quantile};
-use crate::tally::{Scale, Tally};
+use crate::tally::Tally;
 use crate::timeout::timeout;
 use crate::windows::Windows;
 use crate::{Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
@@ -29,8 +29,7 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
     }
     let mut warnings = unreadable(&gathered, &total, options);
     let tallies: Vec<&Tally> = gathered.windows.all().iter().map(|it| &it.tally).collect();
-    let scale = gathered.scale();
-    let workers = knee::workers(&tallies, scale).filter(|_| warnings.is_empty());
+    let workers = knee::workers(&tallies, gathered.step).filter(|_| warnings.is_empty());
     if let Some(workers) = workers.as_ref().filter(|it| it.is_misfit) {
         warnings.push(if workers.early > EARLY {
             Warning::NotInOrder {
@@ -77,7 +76,7 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
         }),
         retries: repeats.retries(),
         curve: curve(&total, &pool, knee),
-        windows: windows(&gathered.windows, length, scale, knee),
+        windows: windows(&gathered.windows, length, gathered.step, knee),
         workers: pool.workers,
         capacity: pool.capacity,
         time: pool.time,
@@ -308,14 +307,14 @@ fn curve(total: &Tally, pool: &Pool, knee: Knee) -> Vec<Found> {
 
 /// Each window, fitted apart.
 #[expect(clippy::cast_precision_loss)]
-fn windows(windows: &Windows, length: Duration, scale: Scale, knee: Knee) -> Vec<Window> {
+fn windows(windows: &Windows, length: Duration, step: Duration, knee: Knee) -> Vec<Window> {
     let width = windows.width();
     let each = windows.all().iter().zip(0_u32..);
     each.map(|(stretch, at)| {
         let from = width * at;
         let length = width.min(length.saturating_sub(from));
         let seconds = length.as_secs_f64().max(1e-6);
-        let workers = knee::workers(&[&stretch.tally], scale).filter(|_| knee != Knee::Refused);
+        let workers = knee::workers(&[&stretch.tally], step).filter(|_| knee != Knee::Refused);
         let workers = workers.filter(|it| !it.is_misfit);
         let most = stretch.answers as f64 / seconds;
         let pool = match &workers {

@@ -121,12 +121,6 @@ impl Gathered {
         self.since(start)
     }
 
-    /// How times are measured in this log.
-    #[expect(clippy::cast_precision_loss)] // below 2^52
-    pub fn scale(&self) -> Scale {
-        Scale::of(self.median as f64, self.step.as_secs_f64() * 1e6)
-    }
-
     /// Microseconds since the first start, without holes.
     pub fn since(&self, moment: i64) -> i64 {
         let first = self.first.unwrap_or(moment);
@@ -259,8 +253,10 @@ impl Fit {
         times.sort_unstable();
         let median = quantile(&times, 0.5);
         self.gathered.median = median;
-        self.gathered.step = self.stamps.step();
-        self.scale = Some((self.gathered.scale(), median / 4));
+        #[expect(clippy::cast_precision_loss)] // below 2^52
+        let longest = extreme(&times, median) as f64;
+        let scale = Scale::of(longest, self.stamps.step().as_secs_f64() * 1e6);
+        self.scale = Some((scale, median / 4));
     }
 
     fn count(&mut self, request: &Request) {
@@ -328,4 +324,19 @@ impl Fit {
             }
         }
     }
+}
+
+/// From what time on, in microseconds, the longer ones of these, in order, would decide about all.
+///
+/// Three medians; or, where most requests are short and a few do nearly all of the work, as behind files and redirects,
+/// a quarter more than what half of the work is done within.
+fn extreme(times: &[u64], median: u64) -> u64 {
+    let work: u64 = times.iter().sum();
+    let mut so_far = 0;
+    let half = times.iter().find(|it| {
+        so_far += **it;
+        so_far * 2 >= work
+    });
+    let half = half.copied().unwrap_or(0);
+    median.saturating_mul(3).max(half.saturating_add(half / 4))
 }

@@ -3,9 +3,11 @@
 //! With the true number of workers, service times are the same whatever a request found: that is the test of each number.
 //! With fewer, those of requests that waited look shorter than the others, because they began before; with more, longer.
 
+use std::time::Duration;
+
 use crate::number::{group, least};
-use crate::spread::Spread;
-use crate::tally::{Moments, Row, Scale, Tally};
+use crate::sharing;
+use crate::tally::{Moments, Row, Tally};
 
 /// What a log says about the workers.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,14 +31,14 @@ const USUAL: f64 = 3.3;
 /// request, caches, locks. The first of these that allows any number of workers; of what differs by more nothing is said.
 const TOLERANCES: [f64; 7] = [0.004, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04];
 /// Of those that waited, the share that may end before their turn, as the steps of the log's clock have it.
-const IN_ORDER: f64 = 0.05;
-/// Of spreads of times, the share that may differ.
-const SAME_SPREAD: f64 = 0.15;
+const IN_ORDER: f64 = 0.03;
+/// So many requests have to have waited in order: of fewer nobody knows whether there is a queue at all.
+const TESTED: u64 = 100;
 
-/// The workers that these stretches of a log allow, each with a mean service time of its own, where times are measured so. `None` of
-/// fewer than a hundred requests.
-pub fn workers(windows: &[&Tally], scale: Scale) -> Option<Workers> {
-    let step = scale.step;
+/// The workers that these stretches of a log allow, each with a mean service time of its own, where the log tells moments in
+/// such steps. `None` of fewer than a hundred requests.
+pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
+    let step = step.as_secs_f64() * 1e6;
     let requests: u64 = windows.iter().map(|it| it.requests()).sum();
     if requests < 100 {
         return None;
@@ -46,7 +48,7 @@ pub fn workers(windows: &[&Tally], scale: Scale) -> Option<Workers> {
         .map(|it| differences(windows, it, step))
         .collect();
     let is_in_order: Vec<bool> = (1..=groups)
-        .map(|it| order(windows, it, scale).0 < IN_ORDER)
+        .map(|it| early(windows, it) < IN_ORDER)
         .collect();
     let misfits =
         |tolerance: f64| -> Vec<f64> { tested.iter().map(|it| misfit(it, tolerance)).collect() };
@@ -73,16 +75,21 @@ pub fn workers(windows: &[&Tally], scale: Scale) -> Option<Workers> {
         let each = misfits(TOLERANCES[0]).into_iter().zip(1..);
         each.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |it| it.1)
     });
-    let is_open = last == Some(groups);
-    let at = if is_open { first.unwrap_or(best) } else { best };
-    let (early, differing) = order(windows, at, scale);
+    let is_open = last == Some(groups) || waited(windows, best) < TESTED;
+    let low = number(first.unwrap_or(best));
+    let low = if is_open { shared(windows, low) } else { low };
+    let at = if is_open { group(low as usize) } else { best };
     Some(Workers {
-        low: number(first.unwrap_or(best)),
+        low,
         value: number(at),
         high: (!is_open).then(|| number(last.unwrap_or(best))),
-        is_misfit: first.is_none() || (!is_open && differing > SAME_SPREAD),
-        early,
+        is_misfit: first.is_none(),
+        early: early(windows, at),
     })
+}
+
+fn shared(windows: &[&Tally], low: u32) -> u32 {
+    u32::try_from(sharing::fewest(windows, low as usize)).unwrap_or(low)
 }
 
 fn number(group: usize) -> u32 {
@@ -160,10 +167,11 @@ struct Difference {
     mean: f64,
 }
 
-/// By how many standard errors service times differ at the number at which they differ most, if this share of them is tolerated.
+/// By how many standard errors service times differ at the number at which they differ most, beyond the share of them that is
+/// tolerated.
 fn misfit(differences: &[Difference], tolerance: f64) -> f64 {
     let each = differences.iter();
-    let each = each.map(|it| it.by.abs() / it.error.hypot(tolerance * it.mean).max(1e-9));
+    let each = each.map(|it| (it.by.abs() - tolerance * it.mean) / it.error.max(1e-9));
     each.fold(0.0, f64::max)
 }
 
@@ -207,28 +215,20 @@ fn differences(windows: &[&Tally], workers: usize, step: f64) -> Vec<Difference>
     differences
 }
 
-/// Of those that waited for one of so many workers: the share that ended before their turn, and by how much more than chance and the
-/// clock the spread of their service times differs from the others'.
+/// How many waited for one of so many workers.
+fn waited(windows: &[&Tally], workers: usize) -> u64 {
+    let each = windows.iter().filter_map(|it| it.waited.get(workers));
+    each.map(|it| it.requests).sum()
+}
+
+/// Of those that waited for one of so many workers: the share that ended before their turn.
 #[expect(clippy::cast_precision_loss)]
-fn order(windows: &[&Tally], workers: usize, scale: Scale) -> (f64, f64) {
-    let (mut waited, mut others, mut early) = (Spread::default(), Spread::default(), 0.0);
-    for tally in windows {
-        for row in tally.rows.iter().take(workers) {
-            others.merge(&row.spread);
-        }
-        if let Some(of_waiting) = tally.waited.get(workers) {
-            waited.merge(&of_waiting.spread);
-            early += of_waiting.early as f64;
-        }
+fn early(windows: &[&Tally], workers: usize) -> f64 {
+    let each = windows.iter().filter_map(|it| it.waited.get(workers));
+    let early: u64 = each.map(|it| it.early).sum();
+    match waited(windows, workers) {
+        // Of so few, one is much.
+        0..50 => 0.0,
+        waited => early as f64 / waited as f64,
     }
-    let (waiting, free) = (waited.total(), others.total());
-    if waiting < 50.0 {
-        return (0.0, 0.0);
-    }
-    if free < 50.0 {
-        return (early / waiting, 0.0);
-    }
-    let by_chance = 1.5 / waiting.min(free).sqrt();
-    let differing = waited.apart(&others, scale.blur()) - by_chance;
-    (early / waiting, differing)
 }

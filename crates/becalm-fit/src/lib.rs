@@ -20,7 +20,7 @@ mod repeats;
 mod request;
 mod sample;
 mod scenario;
-mod spread;
+mod sharing;
 mod stamps;
 mod tally;
 mod timeout;

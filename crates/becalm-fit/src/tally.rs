@@ -4,7 +4,6 @@
 //! over, or at once. The ends of those n are in the log: so for each W that may be, the log says how long its service took.
 
 use crate::number::{group, least};
-use crate::spread::Spread;
 use crate::times::Times;
 
 /// What is kept; two can be added.
@@ -31,8 +30,6 @@ pub struct Row {
     pub clipped: Moments,
     /// The times of others who found so many, and left, added.
     pub left: f64,
-    /// The spread of their times.
-    pub spread: Spread,
     /// Their times.
     pub all: Times,
     /// By the group of the workers, up to their own: their service times if there are so many workers.
@@ -42,8 +39,8 @@ pub struct Row {
 /// Requests that waited.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Waited {
-    /// The spread of their service times.
-    pub spread: Spread,
+    /// How many.
+    pub requests: u64,
     /// How many ended before their turn, by more than the clock's step.
     pub early: u64,
 }
@@ -66,9 +63,6 @@ pub struct Moments {
     pub squares: f64,
 }
 
-/// Times beyond this many medians count as this many: a few of them would decide about all.
-const EXTREME: f64 = 3.0;
-
 /// How times are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
@@ -78,10 +72,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Of this median and with this step of the clock, in microseconds.
-    pub fn of(median: f64, step: f64) -> Self {
+    /// Times beyond such an extreme count as this: a few of them would decide about all. With this step of the clock, in microseconds.
+    pub fn of(extreme: f64, step: f64) -> Self {
         Self {
-            extreme: (median * EXTREME).max(1.0),
+            extreme: extreme.max(1.0),
             step,
         }
     }
@@ -89,17 +83,6 @@ impl Scale {
     #[inline]
     fn clip(self, micros: f64) -> f64 {
         micros.clamp(-self.extreme, self.extreme)
-    }
-
-    /// What share of the longest that is told apart a time is.
-    #[inline]
-    fn share(self, clipped: f64) -> f64 {
-        clipped / self.extreme
-    }
-
-    /// How far apart the clock may tell equal times of which both ends are cut to its steps, as such a share.
-    pub fn blur(self) -> f64 {
-        2.0 * self.step / self.extreme
     }
 }
 
@@ -133,7 +116,6 @@ impl Tally {
         row.numbers += found.len() as f64;
         row.times.add(time);
         row.clipped.add(scale.clip(time));
-        row.spread.add(scale.share(scale.clip(time)));
         row.all.add(duration);
         for workers in 1..=own {
             let Some(begun) = found
@@ -149,7 +131,7 @@ impl Tally {
             served.sum += time;
             served.clipped.add(clipped);
             let waited = &mut self.waited[workers];
-            waited.spread.add(scale.share(clipped));
+            waited.requests += 1;
             // Both ends of the time are cut to steps.
             waited.early += u64::from(time < -2.0 - scale.step);
         }
@@ -173,7 +155,7 @@ impl Tally {
             row.merge(more);
         }
         for (waited, more) in self.waited.iter_mut().zip(&other.waited) {
-            waited.spread.merge(&more.spread);
+            waited.requests += more.requests;
             waited.early += more.early;
         }
         self.unknown += other.unknown;
@@ -202,7 +184,6 @@ impl Row {
         self.times.merge(other.times);
         self.clipped.merge(other.clipped);
         self.left += other.left;
-        self.spread.merge(&other.spread);
         self.all.merge(&other.all);
         if other.served.len() > self.served.len() {
             self.served.resize(other.served.len(), Served::default());
@@ -222,7 +203,7 @@ mod tests {
     fn a_request_is_served_when_enough_of_those_before_it_are_over() {
         let mut tally = Tally::default();
         // It began at 0, found three that end at 10, 20 and 30, and ended at 45.
-        tally.add(45, 45, &[10, 20, 30], Scale::of(100.0, 1.0));
+        tally.add(45, 45, &[10, 20, 30], Scale::of(300.0, 1.0));
         let served: Vec<f64> = tally.rows[3].served.iter().map(|it| it.sum).collect();
         // With one worker it waited for all three, with three for one, with more for none.
         assert_eq!(served, [0.0, 15.0, 25.0, 35.0]);
@@ -231,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_added_apart_is_the_same_as_together() {
-        let scale = Scale::of(10.0, 1.0);
+        let scale = Scale::of(30.0, 1.0);
         let (mut one, mut other, mut both) = (Tally::default(), Tally::default(), Tally::default());
         one.add(45, 45, &[10, 20, 30], scale);
         both.add(45, 45, &[10, 20, 30], scale);

@@ -86,7 +86,7 @@ pub fn fit(log: &[Request], options: Options) -> Fitted {
 }
 
 /// A moment of a day, in microseconds since 1970, which is no whole second.
-const BEGIN: i64 = 1_790_000_000_123_457;
+pub const BEGIN: i64 = 1_790_000_000_123_457;
 
 struct Simulation<'a> {
     truth: &'a Truth,
@@ -266,7 +266,7 @@ impl<'a> Simulation<'a> {
 }
 
 /// A service time, in seconds.
-fn draw(time: &Distribution, random: &mut SplitMix64) -> f64 {
+pub fn draw(time: &Distribution, random: &mut SplitMix64) -> f64 {
     let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
     match time {
         Distribution::Constant(time) => time.as_secs_f64(),

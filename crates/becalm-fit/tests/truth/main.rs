@@ -11,5 +11,6 @@
 mod lies;
 mod log;
 mod long;
+mod shared;
 mod sixty;
 mod verdicts;
