@@ -59,7 +59,7 @@ fn written(folder: &Path, front: &Front, load: f64) {
 
 /// The scenario that becalm fits to the log, with what only people know. None where becalm says that the service did not stay the same:
 /// a log that was written while the machine stood still describes a service that no drill meets afterwards.
-fn fitted(folder: &Path, log: &Path) -> Option<String> {
+fn fitted(folder: &Path, log: &Path, behind: Behind) -> Option<String> {
     let scenario = folder.join("fitted.toml");
     let output = Command::new(env!("CARGO_BIN_EXE_becalm"))
         .arg("fit")
@@ -83,7 +83,7 @@ fn fitted(folder: &Path, log: &Path) -> Option<String> {
     let text = fs::read_to_string(&scenario).unwrap();
     let known = text.lines().map(|line| match line.split(" = ").next() {
         Some("timeout") => format!("timeout = \"{PATIENCE}\""),
-        Some("queue") => "queue = 400".into(),
+        Some("queue") => format!("queue = {}", behind.queue()),
         // The clients of a drill share one budget.
         Some("clients") => "clients = 1".into(),
         _ => line.to_owned(),
@@ -150,7 +150,7 @@ fn closes(behind: Behind) {
             written(folder.path(), &front, LOGGED * capacity);
             let log = folder.path().join("written.log");
             fs::copy(&front.log, &log).unwrap();
-            fitted(folder.path(), &log)
+            fitted(folder.path(), &log, behind)
         })
         .expect("a log of a service that stayed the same");
     let foretold = foretold(&scenario);

@@ -28,6 +28,17 @@ pub enum Behind {
     Uvicorn,
 }
 
+impl Behind {
+    /// How many requests wait, as a scenario has it: the first two take a connection when a worker is free, and the others
+    /// are the backlog's; uvicorn takes all.
+    pub const fn queue(self) -> &'static str {
+        match self {
+            Self::Gunicorn | Self::PhpFpm => "400",
+            Self::Uvicorn => "\"unlimited\"",
+        }
+    }
+}
+
 /// A service with its nginx. Dropped, both are gone.
 pub struct Front {
     _nginx: Server,
