@@ -1,0 +1,220 @@
+//! What stands in the files that a file includes, where they are named beside it?
+//!
+//! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
+
+use super::directives::{Directive, directives};
+use super::is_nginx;
+use crate::document::{DEEPEST, Document, Together};
+use crate::template;
+
+/// The files of nginx that are read together.
+pub struct Files<'a> {
+    files: Vec<File<'a>>,
+}
+
+struct File<'a> {
+    name: &'a str,
+    directives: Vec<Directive<'a>>,
+}
+
+/// Includes within includes grow without bound; no configuration has as many directives.
+const MOST: usize = 200_000;
+
+impl<'a> Files<'a> {
+    pub fn of(document: Document<'a>) -> Self {
+        let mut left: Vec<_> = document.together.iter().collect();
+        let mut all = Self { files: Vec::new() };
+        loop {
+            let is_readable = |it: &&Together<'_>| {
+                (is_nginx(it.text) || all.includes(it.file)) && template::first(it.text).is_none()
+            };
+            let (found, others): (Vec<&Together<'a>>, Vec<_>) =
+                left.into_iter().partition(is_readable);
+            let is_done = found.is_empty();
+            all.files.extend(found.into_iter().map(|it| File {
+                name: it.file,
+                directives: directives(it.text, it.file).unwrap_or_default(),
+            }));
+            left = others;
+            if is_done {
+                return all;
+            }
+        }
+    }
+
+    fn includes(&self, name: &str) -> bool {
+        self.files.iter().any(|it| {
+            let patterns = patterns(&it.directives);
+            it.name != name && patterns.into_iter().any(|it| matches(it, name))
+        })
+    }
+
+    /// Whether another file has it in place of an `include`.
+    pub fn is_included(&self, name: &str) -> bool {
+        let Some(own) = self.files.iter().position(|it| it.name == name) else {
+            return self.includes(name);
+        };
+        let reached = self.reached_from(own);
+        (0..self.files.len()).any(|it| !reached[it] && self.targets_of(it).contains(&own))
+    }
+
+    fn reached_from(&self, start: usize) -> Vec<bool> {
+        let mut reached = vec![false; self.files.len()];
+        let mut next = vec![start];
+        while let Some(at) = next.pop() {
+            if !std::mem::replace(&mut reached[at], true) {
+                next.extend(self.targets_of(at));
+            }
+        }
+        reached
+    }
+
+    fn targets_of(&self, at: usize) -> Vec<usize> {
+        let patterns = patterns(&self.files[at].directives);
+        let targets = patterns.into_iter().flat_map(|it| self.targets(at, it));
+        targets.collect()
+    }
+
+    /// The files that this one takes by a pattern: all of a `*`, otherwise the one whose path is most like it.
+    fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
+        let found = (0..self.files.len())
+            .filter(|it| *it != from && matches(pattern, self.files[*it].name));
+        if is_glob(pattern) {
+            return found.collect();
+        }
+        let alike = |it: &usize| {
+            let name = self.files[*it].name;
+            let beside = directory(name) == directory(self.files[from].name);
+            (in_common(pattern, name), beside)
+        };
+        found.max_by_key(alike).into_iter().collect()
+    }
+
+    /// The directives of a file, with those that it includes in place of the `include`. One of what is not named stays.
+    pub fn expanded(&self, name: &str, own: &[Directive<'a>]) -> Vec<Directive<'a>> {
+        let mut left = MOST;
+        let Some(at) = self.files.iter().position(|it| it.name == name) else {
+            return own.to_vec();
+        };
+        self.expand(own, &mut vec![at], 0, &mut left)
+    }
+
+    fn expand(
+        &self,
+        directives: &[Directive<'a>],
+        open: &mut Vec<usize>,
+        depth: usize,
+        left: &mut usize,
+    ) -> Vec<Directive<'a>> {
+        let mut all = Vec::new();
+        for directive in directives {
+            *left = left.saturating_sub(1);
+            let targets = match (directive.name(), directive.args(), open.last()) {
+                ("include", [pattern], Some(from)) if *left > 0 && depth < DEEPEST => {
+                    self.targets(*from, &pattern.text)
+                }
+                _ => Vec::new(),
+            };
+            if targets.is_empty() {
+                let inner = |it: &Vec<_>| self.expand(it, open, depth + 1, left);
+                all.push(Directive {
+                    block: directive.block.as_ref().map(inner),
+                    ..directive.clone()
+                });
+            }
+            for target in targets {
+                if !open.contains(&target) {
+                    open.push(target);
+                    let inner = &self.files[target].directives;
+                    all.extend(self.expand(inner, open, depth + 1, left));
+                    open.pop();
+                }
+            }
+        }
+        all
+    }
+
+    /// All directives of all files.
+    pub fn all(&self) -> impl Iterator<Item = &[Directive<'a>]> {
+        self.files.iter().map(|it| &*it.directives)
+    }
+}
+
+/// What these directives include.
+fn patterns<'d>(directives: &'d [Directive<'_>]) -> Vec<&'d str> {
+    let mut found = Vec::new();
+    for directive in directives {
+        match (directive.name(), directive.args()) {
+            ("include", [pattern]) => found.push(&*pattern.text),
+            _ => found.extend(patterns(directive.inner())),
+        }
+    }
+    found
+}
+
+fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '['])
+}
+
+fn directory(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(directory, _)| directory)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Parts of two paths that are the same, from their ends.
+fn in_common(one: &str, other: &str) -> usize {
+    let parts = one.rsplit('/').zip(other.rsplit('/'));
+    parts.take_while(|(one, other)| one == other).count()
+}
+
+/// Whether this is the file of this name: nobody knows here where nginx finds its files. A `*` is of one folder.
+fn matches(pattern: &str, name: &str) -> bool {
+    if !is_glob(pattern) {
+        return last(pattern) == last(name);
+    }
+    let folder = |path| directory(path).map(last);
+    let is_there = folder(pattern).is_none() || folder(pattern) == folder(name);
+    is_there && fits(last(pattern).as_bytes(), last(name).as_bytes())
+}
+
+/// As `glob` reads `*` and `?`.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((b'*', rest)), _) => (0..=name.len()).any(|skipped| fits(rest, &name[skipped..])),
+        (Some((b'?', rest)), Some((_, left))) => fits(rest, left),
+        (Some((one, rest)), Some((other, left))) => one == other && fits(rest, left),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_of_files_of_its_name_and_folder() {
+        for (pattern, name) in [
+            ("proxy_params", "etc/proxy_params"),
+            ("/etc/nginx/proxy_params", "proxy_params"),
+            ("conf.d/*.conf", "etc/nginx/conf.d/app.conf"),
+            ("/etc/nginx/sites-enabled/*", "sites-enabled/shop"),
+            ("*.inc", "a/b.inc"),
+            ("conf.d/a?.conf", "conf.d/ab.conf"),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("proxy_params", "proxy_params.bak"),
+            ("conf.d/*.conf", "other/app.conf"),
+            ("conf.d/*.conf", "app.conf"),
+            ("conf.d/*.conf", "conf.d/app"),
+            ("sites-enabled/*", "nginx.conf"),
+        ] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}
