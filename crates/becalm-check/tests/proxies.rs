@@ -77,7 +77,7 @@ fn an_upstream_of_another_file_is_found_or_missed() {
     let upstream = format!("# first\nupstream app {{ {TWO} }}\n");
     let files = [
         File::new("site.conf", site),
-        File::new("app.conf", &upstream),
+        File::new("conf.d/app.conf", &upstream),
     ];
     let both = check(&files, &Settings::default());
     assert_eq!((attempts(&both), has(&both, "not-seen")), (vec![2], false));
@@ -215,8 +215,8 @@ fn rules_of_the_frontends_hold_for_their_backends() {
     let front = |name: &str, rule: &str| {
         format!("frontend {name}\n  bind :80\n  {rule}\n  use_backend app if TRUE\n")
     };
-    let rule = "http-request disable-l7-retry if METH_POST";
-    let app = "backend app\n  retry-on 503\n  server a 10.0.0.1:80\n";
+    let rule = "http-request disable-l7-retry if METH_POST or { method PATCH }";
+    let app = "backend app\n  retry-on 503 empty-response\n  server a 10.0.0.1:80\n";
     let defaults = "defaults\n  mode http\n";
     let twice = |text: &str| {
         has(
@@ -244,7 +244,7 @@ fn rules_of_the_frontends_hold_for_their_backends() {
 fn a_condition_that_asks_for_more_than_the_method_is_told() {
     let of = |condition: &str| {
         backend(
-            "  retry-on 503",
+            "  retry-on 503 empty-response",
             &format!("  http-request disable-l7-retry {condition}"),
         )
     };

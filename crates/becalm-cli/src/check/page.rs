@@ -54,7 +54,8 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
         }
         None => page,
     };
-    page.heading("Run it again").code(&again::line(arguments))
+    page.heading("Run it again")
+        .code(&printable(&again::line(arguments)))
 }
 
 fn conclusion(findings: &[Finding]) -> String {

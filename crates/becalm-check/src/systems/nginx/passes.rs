@@ -318,14 +318,14 @@ fn told_elsewhere<'a>(reading: &mut Reading<'a>, pass: &Pass<'_, 'a>) {
     for include in pass.unseen {
         let file = std::mem::replace(&mut reading.document.file, include.file);
         let sentence = format!(
-            "`include {}` is not among these files; what it may say about the next server is not known here, and is taken for nothing",
+            "`include {}` is of no file that is named, as far as names tell: what it may say about the next server is not known here, and is taken for nothing",
             include.text
         );
         reading.find(
             include.span,
             code::NOT_SEEN,
             sentence,
-            "name the file as well",
+            "name the file as well, with its folder",
         );
         reading.document.file = file;
     }
