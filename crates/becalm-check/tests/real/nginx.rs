@@ -134,6 +134,11 @@ const CASES: &[Case] = &[
         "S S",
         &[(GET, Fails::HangsUp)],
     ),
+    (
+        "proxy_pass http://$mapped; proxy_next_upstream http_503;",
+        "S S S",
+        &[(GET, Fails::Status(503))],
+    ),
     // Refused.
     ("proxy_pass http://orders:80;", "S S", &[]),
     ("proxy_pass orders;", "S S", &[]),
@@ -177,6 +182,7 @@ http {{
     upstream orders {{
         {servers}
     }}
+    map $request_method $mapped {{ default orders; }}
     server {{
         listen 127.0.0.1:{port};
         location / {{

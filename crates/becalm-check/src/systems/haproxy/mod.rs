@@ -231,36 +231,37 @@ fn no_total_time<'a>(
     at: Span,
 ) {
     let listed = proxy.listed();
-    let (bound, what, remedy) = if listed.repeats_silence() {
+    let (bound, what, when, remedy) = if listed.repeats_silence() {
         (
             &proxy.server,
-            ("attempts", "where a server hangs"),
+            "attempts",
+            "where a server hangs",
             "set a shorter `timeout server`, or leave `response-timeout` out of `retry-on`",
         )
     } else if listed.is_of_connections() {
         (
             &proxy.connect,
-            ("attempts to connect", "where a server is not reached"),
+            "attempts to connect",
+            "where a server is not reached",
             "set a shorter `timeout connect`",
         )
     } else {
         (
             &proxy.server,
-            ("attempts", "where a server fails as late as it may"),
+            "attempts",
+            "where a server fails as late as it may",
             "set a shorter `timeout server`",
         )
     };
-    let Some((bound, time)) = bound.as_ref().and_then(|it| Some((it, it.value?))) else {
+    let bound = bound.as_ref().filter(|it| !is_zero(it));
+    let Some((bound, time)) = bound.and_then(|it| Some((it, it.value?))) else {
         return;
     };
-    if time.is_zero() {
-        return;
-    }
     let attempts = most.saturating_add(1);
-    let ((attempts_of, when), all) = (what, Human(time.saturating_mul(attempts)));
     let sentence = format!(
-        "nothing bounds a whole request: {attempts} {attempts_of} of {} take {all} {when}",
-        Human(time)
+        "nothing bounds a whole request: {attempts} {what} of {} take up to {} {when}",
+        Human(time),
+        Human(time.saturating_mul(attempts))
     );
     bound.tell(reading, draft, at, |reading, _| {
         reading.find(bound.span, code::NO_TOTAL_TIME, sentence, remedy);

@@ -15,6 +15,8 @@ pub struct Files<'a> {
 struct File<'a> {
     name: &'a str,
     directives: Vec<Directive<'a>>,
+    /// What it includes.
+    patterns: Vec<String>,
 }
 
 /// Includes within includes grow without bound; no configuration has as many directives.
@@ -31,10 +33,7 @@ impl<'a> Files<'a> {
             let (found, others): (Vec<&Together<'a>>, Vec<_>) =
                 left.into_iter().partition(is_readable);
             let is_done = found.is_empty();
-            all.files.extend(found.into_iter().map(|it| File {
-                name: it.file,
-                directives: directives(it.text, it.file).unwrap_or_default(),
-            }));
+            all.files.extend(found.into_iter().map(File::of));
             left = others;
             if is_done {
                 return all;
@@ -43,10 +42,8 @@ impl<'a> Files<'a> {
     }
 
     fn includes(&self, name: &str) -> bool {
-        self.files.iter().any(|it| {
-            let patterns = patterns(&it.directives);
-            it.name != name && patterns.into_iter().any(|it| matches(it, name))
-        })
+        let mut others = self.files.iter().filter(|it| it.name != name);
+        others.any(|it| it.patterns.iter().any(|it| matches(it, name)))
     }
 
     /// Whether another file has it in place of an `include`.
@@ -70,9 +67,8 @@ impl<'a> Files<'a> {
     }
 
     fn targets_of(&self, at: usize) -> Vec<usize> {
-        let patterns = patterns(&self.files[at].directives);
-        let targets = patterns.into_iter().flat_map(|it| self.targets(at, it));
-        targets.collect()
+        let patterns = self.files[at].patterns.iter();
+        patterns.flat_map(|it| self.targets(at, it)).collect()
     }
 
     /// The files that this one takes by a pattern: all of a `*`, otherwise the one whose path is most like it.
@@ -140,12 +136,22 @@ impl<'a> Files<'a> {
     }
 }
 
-/// What these directives include.
-fn patterns<'d>(directives: &'d [Directive<'_>]) -> Vec<&'d str> {
+impl<'a> File<'a> {
+    fn of(file: &Together<'a>) -> Self {
+        let directives = directives(file.text, file.file).unwrap_or_default();
+        Self {
+            name: file.file,
+            patterns: patterns(&directives),
+            directives,
+        }
+    }
+}
+
+fn patterns(directives: &[Directive<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for directive in directives {
         match (directive.name(), directive.args()) {
-            ("include", [pattern]) => found.push(&*pattern.text),
+            ("include", [pattern]) => found.push(pattern.text.clone()),
             _ => found.extend(patterns(directive.inner())),
         }
     }
@@ -182,13 +188,32 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// As `glob` reads `*` and `?`.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) => (0..=name.len()).any(|skipped| fits(rest, &name[skipped..])),
-        (Some((b'?', rest)), Some((_, left))) => fits(rest, left),
-        (Some((one, rest)), Some((other, left))) => one == other && fits(rest, left),
-        _ => false,
+    let (mut at, mut read) = (0, 0);
+    // The last `*`, and how much of the name stands before what follows it.
+    let mut star = None;
+    while let Some(c) = name.get(read) {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            (Some(it), _) if it == c || *it == b'?' => {
+                at += 1;
+                read += 1;
+            }
+            (_, Some((before, skipped))) => {
+                star = Some((before, skipped + 1));
+                at = before + 1;
+                read = skipped + 1;
+            }
+            (_, None) => return false,
+        }
     }
+    pattern
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .all(|it| *it == b'*')
 }
 
 #[cfg(test)]
@@ -204,6 +229,11 @@ mod tests {
             ("/etc/nginx/sites-enabled/*", "sites-enabled/shop"),
             ("*.inc", "a/b.inc"),
             ("conf.d/a?.conf", "conf.d/ab.conf"),
+            ("a*b*c", "aXbbXbc"),
+            (
+                "********************b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+            ),
         ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
@@ -213,6 +243,10 @@ mod tests {
             ("conf.d/*.conf", "app.conf"),
             ("conf.d/*.conf", "conf.d/app"),
             ("sites-enabled/*", "nginx.conf"),
+            (
+                "*a*a*a*a*a*a*a*a*a*a*a*a*b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            ),
         ] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }

@@ -106,7 +106,7 @@ fn block<'a>(
             pass_to(reading, known, &pass, &to.text);
         }
         // Of connections, not of requests.
-        let is_other = ["stream", "mail", "upstream"].contains(&directive.name());
+        let is_other = ["stream", "upstream"].contains(&directive.name());
         if directive.block.is_some() && !is_other {
             let words: Vec<_> = directive.words.iter().map(|it| &*it.text).collect();
             let inner = match directive.name() {
