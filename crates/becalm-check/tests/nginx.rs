@@ -267,3 +267,23 @@ fn what_nginx_does_with_bodies_is_told_as_lost() {
     let timeouts = location("proxy_pass http://app; proxy_next_upstream timeout;");
     assert!(!is_lost(&timeouts, "error"), "{timeouts:?}");
 }
+
+/// Run with 1.22.1, which refuses them.
+#[test]
+fn what_nginx_refuses_is_told() {
+    for (directives, refused) in [
+        (
+            "proxy_pass http://app:80;",
+            "the upstream app of these files may not have a port",
+        ),
+        (
+            "proxy_next_upstream_retries 5; proxy_pass http://app;",
+            "no directive `proxy_next_upstream_retries`",
+        ),
+    ] {
+        let sentence = sentence(&location(directives), "refused");
+        assert!(sentence.contains(refused), "{sentence}");
+    }
+    let host = location("proxy_pass http://other:80;");
+    assert!(!has(&host, "refused"), "{host:?}");
+}
