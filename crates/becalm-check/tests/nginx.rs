@@ -132,6 +132,26 @@ fn files_that_are_named_are_read_where_they_are_included() {
 }
 
 #[test]
+fn what_is_included_is_of_the_same_tree_of_folders() {
+    let slow = NEXT.replace("tries 2", "tries 3");
+    let checked = of(&[
+        ("live/nginx.conf", MAIN),
+        ("live/conf.d/site.conf", SITE),
+        ("live/snippets/next.conf", NEXT),
+        ("test/nginx.conf", MAIN),
+        ("test/conf.d/site.conf", SITE),
+        ("test/snippets/next.conf", &slow),
+    ]);
+    let found: Vec<_> = checked
+        .mappings
+        .iter()
+        .map(|it| (&*it.file, it.policy.attempts))
+        .collect();
+    let expected = [("live/conf.d/site.conf", 2), ("test/conf.d/site.conf", 3)];
+    assert_eq!(found, expected, "{checked:?}");
+}
+
+#[test]
 fn files_that_include_each_other_are_read_once() {
     let one = "include b.conf;\nupstream app { server 10.0.0.1; server 10.0.0.2; }\n";
     let other =

@@ -71,19 +71,22 @@ impl<'a> Files<'a> {
         patterns.flat_map(|it| self.targets(at, it)).collect()
     }
 
-    /// The files that this one takes by a pattern: all of a `*`, otherwise the one whose path is most like it.
+    /// The files that this one takes by a pattern, of its own tree of folders where there are several: all of a `*`,
+    /// otherwise the one whose path is most like it.
     fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
-        let found = (0..self.files.len())
-            .filter(|it| *it != from && matches(pattern, self.files[*it].name));
-        if is_glob(pattern) {
-            return found.collect();
+        let name = |at: &usize| self.files[*at].name;
+        let near = |at: &usize| shared(name(at), name(&from));
+        let is_one = |at: &usize| *at != from && matches(pattern, name(at));
+        let mut found: Vec<_> = (0..self.files.len()).filter(is_one).collect();
+        let nearest = found.iter().map(near).max();
+        found.retain(|it| Some(near(it)) == nearest);
+        if !is_glob(pattern) {
+            let best = found
+                .into_iter()
+                .max_by_key(|it| in_common(pattern, name(it)));
+            return best.into_iter().collect();
         }
-        let alike = |it: &usize| {
-            let name = self.files[*it].name;
-            let beside = directory(name) == directory(self.files[from].name);
-            (in_common(pattern, name), beside)
-        };
-        found.max_by_key(alike).into_iter().collect()
+        found
     }
 
     /// The directives of a file, with those that it includes in place of the `include`. One of what is not named stays.
@@ -168,6 +171,13 @@ fn directory(path: &str) -> Option<&str> {
 
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Folders that two paths begin with.
+fn shared(one: &str, other: &str) -> usize {
+    let parts = |path| directory(path).unwrap_or_default().split('/');
+    let both = parts(one).zip(parts(other));
+    both.take_while(|(one, other)| one == other).count()
 }
 
 /// Parts of two paths that are the same, from their ends.
