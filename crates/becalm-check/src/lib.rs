@@ -35,6 +35,7 @@ pub mod layers;
 mod lints;
 mod mapping;
 mod reading;
+mod said;
 pub mod shown;
 mod system;
 mod systems;

@@ -2,7 +2,7 @@
 
 use crate::document::Span;
 
-/// Where a template begins that a tool such as Helm or Jinja is to fill in: `{{` or `{%` outside of
+/// Where a template begins that a tool such as Helm, Jinja or Chef is to fill in: `{{`, `{%` or `<%` outside of
 /// quotes, comments and blocks of text. YAML reads `{{ x }}` as a mapping of a mapping, so it is looked
 /// for before anything is parsed. In quotes it is a text, of which [`is_placeholder`] is true.
 pub fn first(text: &str) -> Option<Span> {
@@ -71,11 +71,24 @@ fn in_line(line: &str) -> Option<(usize, usize)> {
                     .position(|it| matches!(it, ['}' | '%', '}']));
                 return Some((at, close.map_or(2, |close| close + 2)));
             }
+            (None, '<') if next == Some('%') => {
+                let length = embedded(&chars[at + 2..]);
+                if let Some(length) = length {
+                    return Some((at, length + 2));
+                }
+            }
             _ => {}
         }
         before = if before == '\\' && c == '\\' { ' ' } else { c };
     }
     None
+}
+
+/// How long a tag of Ruby is from after its `<%` on; `None` of what is none, such as `<%ci>` in a log format of HAProxy.
+fn embedded(rest: &[char]) -> Option<usize> {
+    let begins = rest.first().is_none_or(|c| "=-# \t".contains(*c));
+    let close = rest.windows(2).position(|it| it == ['%', '>'])?;
+    begins.then_some(close + 2)
 }
 
 /// Whether what follows `{{` is an action, and not one mapping within another: JSON's `{{"a": 1}: 2}`, Lua's `{{1, 2}}` and
@@ -107,6 +120,11 @@ mod tests {
             ("a: 1\n{{- if .x }}\nb: 2", Some(2)),
             ("a: x-{{ .x }}-y", Some(1)),
             ("{% if x %}\na: 1", Some(1)),
+            ("a: <%= x %>", Some(1)),
+            ("a {\n<% x.each do |y| -%>\n}", Some(2)),
+            ("log <%ci> <% x", None),
+            ("log \"<%= x %>\"", None),
+            ("# <%= x %>", None),
             ("a: \"{{ .x }}\"", None),
             ("a: '{{ .x }}' # {{ y }}", None),
             ("# {{ .x }}\na: 1", None),

@@ -1,5 +1,6 @@
 //! What do single lines of nginx and HAProxy make of the attempts of a request?
 
+use becalm_check::shown::policy_file;
 use becalm_check::{Checked, File, Settings, check};
 
 fn of(name: &str, text: &str) -> Checked {
@@ -76,7 +77,7 @@ fn an_upstream_of_another_file_is_found_or_missed() {
     let upstream = format!("# first\nupstream app {{ {TWO} }}\n");
     let files = [
         File::new("site.conf", site),
-        File::new("app.conf", &upstream),
+        File::new("conf.d/app.conf", &upstream),
     ];
     let both = check(&files, &Settings::default());
     assert_eq!((attempts(&both), has(&both, "not-seen")), (vec![2], false));
@@ -141,4 +142,188 @@ fn a_status_that_later_versions_of_haproxy_repeat_is_no_slip() {
         .find(|it| it.code == "refused")
         .expect("told");
     assert!(found.sentence.contains("3.1 and later"), "{found:?}");
+}
+
+fn haproxy(text: &str) -> Checked {
+    of("h.cfg", text)
+}
+
+fn backend(defaults: &str, backend: &str) -> Checked {
+    haproxy(&format!(
+        "defaults\n  mode http\n{defaults}\nbackend app\n{backend}\n  server a 10.0.0.1:80\n"
+    ))
+}
+
+fn together(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn policy(checked: &Checked) -> String {
+    policy_file(&checked.mappings[0]).expect("a policy")
+}
+
+fn assert_line(written: &str, line: &str) {
+    assert!(written.lines().any(|it| it == line), "{line}: {written}");
+}
+
+/// Run with 2.6.12: seven attempts.
+#[test]
+fn defaults_of_haproxy_hold_in_the_files_after_them() {
+    let defaults = "defaults\n  mode http\n  retries 6\n  retry-on 503 response-timeout\n  timeout server 30s\n  option redispatch\n";
+    let app = "frontend www\n  bind :80\nbackend app\n  server a 10.0.0.1:80\n";
+    let both = together(&[("00.cfg", defaults), ("10.cfg", app)]);
+    assert_eq!(attempts(&both), [7], "{both:?}");
+    let mapping = &both.mappings[0];
+    assert_eq!((&*mapping.file, mapping.span.line), ("10.cfg", 3));
+    let written = policy(&both);
+    for line in [
+        "attempts = 7 # line 3: 6 retries and the first try (line 3 of 00.cfg)",
+        "attempt_timeout = \"30s\" # line 3: line 5 of 00.cfg",
+        "[retry_on] # line 3: line 4 of 00.cfg",
+        "# - redispatch: a repeated request goes to another server (line 6 of 00.cfg)",
+    ] {
+        assert_line(&written, line);
+    }
+    let time = both.findings.iter().find(|it| it.code == "no-total-time");
+    let time = time.expect("told");
+    assert_eq!((&*time.file, time.span.line), ("00.cfg", 5));
+    // Those of a file after it are not its own, and a file with its own has these alone.
+    let after = together(&[("10.cfg", app), ("00.cfg", defaults)]);
+    assert_eq!(attempts(&after), [4]);
+    let own = format!("defaults\n  mode http\n{app}");
+    let own = together(&[("00.cfg", defaults), ("10.cfg", &own)]);
+    assert_eq!(attempts(&own), [4]);
+}
+
+#[test]
+fn defaults_that_are_named_stand_before_in_these_files() {
+    let app = "backend app from web\n  server a 10.0.0.1:80\n";
+    let alone = haproxy(app);
+    assert!(has(&alone, "refused"), "{alone:?}");
+    let defaults = "defaults web\n  retries 8\ndefaults\n  retries 1\n";
+    let both = together(&[("00.cfg", defaults), ("10.cfg", app)]);
+    assert_eq!((attempts(&both), has(&both, "refused")), (vec![9], false));
+}
+
+/// Run with 2.6.12: a POST once, a GET four times.
+#[test]
+fn rules_of_the_frontends_hold_for_their_backends() {
+    let front = |name: &str, rule: &str| {
+        format!("frontend {name}\n  bind :80\n  {rule}\n  use_backend app if TRUE\n")
+    };
+    let rule = "http-request disable-l7-retry if METH_POST or { method PATCH }";
+    let app = "backend app\n  retry-on 503 empty-response\n  server a 10.0.0.1:80\n";
+    let defaults = "defaults\n  mode http\n";
+    let twice = |text: &str| {
+        has(
+            &haproxy(&format!("{defaults}{text}{app}")),
+            "repeats-non-idempotent",
+        )
+    };
+    assert!(twice("") && twice(&front("a", "")));
+    assert!(!twice(&front("a", rule)));
+    assert!(twice(&format!("{}{}", front("a", rule), front("b", ""))));
+    assert!(twice(
+        &front("a", rule).replace("use_backend app", "use_backend other")
+    ));
+    assert!(!twice(
+        &front("a", rule).replace("use_backend app", "use_backend %[path]")
+    ));
+    let files = [
+        ("app.cfg", &*format!("{defaults}{app}")),
+        ("front.cfg", &front("a", rule)),
+    ];
+    assert!(!has(&together(&files), "repeats-non-idempotent"));
+}
+
+#[test]
+fn a_condition_that_asks_for_more_than_the_method_is_told() {
+    let of = |condition: &str| {
+        backend(
+            "  retry-on 503 empty-response",
+            &format!("  http-request disable-l7-retry {condition}"),
+        )
+    };
+    for (condition, twice, told) in [
+        ("unless METH_GET or METH_HEAD", false, false),
+        ("if METH_POST METH_PUT", true, false),
+        ("if METH_POST or { method PATCH }", false, false),
+        ("if METH_POST or { path_beg /pay }", false, true),
+        ("if { path_beg /pay }", false, true),
+        ("if METH_GET { path_beg /pay }", true, true),
+    ] {
+        let checked = of(condition);
+        assert_eq!(
+            has(&checked, "repeats-non-idempotent"),
+            twice,
+            "{condition}: {checked:?}"
+        );
+        assert_eq!(
+            has(&checked, "unknown-value"),
+            told,
+            "{condition}: {checked:?}"
+        );
+        let lost = checked.mappings[0].lost.iter();
+        let lost = lost.filter(|it| it.what == format!("disable-l7-retry {condition}"));
+        assert_eq!(lost.count(), usize::from(told), "{condition}");
+    }
+}
+
+/// Run with 2.6.12: a server that hangs is asked once, and a port that refuses is tried for three seconds.
+#[test]
+fn what_haproxy_says_of_time_is_of_what_it_repeats() {
+    let times = "  timeout connect 10s\n  timeout server 1m";
+    let told = |retry_on: &str| {
+        let checked = backend(times, retry_on);
+        let found = checked
+            .findings
+            .iter()
+            .find(|it| it.code == "no-total-time");
+        assert!(!has(&checked, "no-deadline"), "{checked:?}");
+        found.expect("told").sentence.clone()
+    };
+    assert!(told("").contains("4 attempts to connect of 10s take up to 40s"));
+    assert!(
+        told("  retry-on response-timeout")
+            .contains("4 attempts of 1m take up to 4m where a server hangs")
+    );
+    assert!(
+        told("  retry-on 503")
+            .contains("4 attempts of 1m take up to 4m where a server fails as late")
+    );
+}
+
+#[test]
+fn placeholders_of_haproxy_are_unknown() {
+    let checked = backend(
+        "  retries \"${N}\"\n  timeout server \"${T}\"",
+        "  retry-on \"${ON}\"",
+    );
+    assert!(!has(&checked, "refused"), "{checked:?}");
+    let written = policy(&checked);
+    for line in [
+        "attempts = 4 # line 3 says `${N}`, which is unknown; default of haproxy 2.6",
+        "# attempt_timeout: none; line 4 says `${T}`, which is unknown; default of haproxy 2.6",
+        "[retry_on] # line 6 says `${ON}`, which is unknown; default of haproxy 2.6",
+    ] {
+        assert_line(&written, line);
+    }
+}
+
+#[test]
+fn templates_of_chef_and_puppet_are_templates() {
+    for text in [
+        "upstream app {\n<% @servers.each do |it| %>\n  server <%= it %>;\n<% end %>\n}\n",
+        "defaults\n  mode http\n  retries <%= @retries -%>\nbackend a\n  server a 10.0.0.1:80\n",
+    ] {
+        let checked = of("it.erb", text);
+        let codes: Vec<_> = checked.findings.iter().map(|it| it.code).collect();
+        assert_eq!(codes, ["template"], "{text}");
+    }
+    let logs = "defaults\n  mode http\n  log-format \"<%ci> %{+Q}r <% %ST>\"\nbackend a\n  server a 10.0.0.1:80\n";
+    assert_eq!(attempts(&haproxy(logs)), [4]);
 }

@@ -119,7 +119,7 @@ fn code_review_and_a_build_read_them_too() {
 fn what_a_file_says_is_escaped_wherever_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let text = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nspec:\n  hosts: [\"\\e[31m<script>x\"]\n  http:\n  \
-                - route: [{destination: {host: \"\\e[31m<script>x\"}}]\n    retries: {attempts: 2, \"\\e]0;x\\a<b>\": 1} # \u{1b}[31m\n";
+                - route: [{destination: {host: \"\\e[31m<script>x\\u202e\"}}]\n    retries: {attempts: 2, \"\\e]0;x\\a<b>\\u202e\\L\": 1} # \u{1b}[31m\n";
     let path = folder.path().join("hostile.yaml");
     // YAML itself forbids the raw control character, of which the snippet must be safe nevertheless.
     fs::write(&path, text.replace(" # \u{1b}[31m", "")).unwrap();
@@ -139,7 +139,8 @@ fn what_a_file_says_is_escaped_wherever_it_is_shown() {
         "--report", "r.html", "--sarif", "s.sarif", "--out", "policies",
     ]);
     let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
-    assert!(!page.contains("<script>x") && !page.contains("<b>") && !page.contains('\u{1b}'));
+    assert!(!page.contains("<script>x") && !page.contains("<b>"));
+    assert!(!page.contains(['\u{1b}', '\u{202e}', '\u{2028}']), "{page}");
     for file in ["s.sarif", "policies/hostile.toml"] {
         let written = fs::read_to_string(folder.path().join(file)).unwrap();
         assert!(!written.contains('\u{1b}'), "{file}: {written}");

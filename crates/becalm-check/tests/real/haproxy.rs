@@ -10,7 +10,7 @@ use crate::http::ask;
 use crate::predicted::{Fails, assert_timed_out, assert_waits, attempts, is_refused, read};
 use crate::processes::{end, free_port, is_there, starts};
 
-/// Lines of `defaults`, lines of the backend, and requests.
+/// Lines of `defaults`, lines of the backend, or of the frontend where they begin so, and requests.
 type Case = (&'static str, &'static str, &'static [(&'static str, Fails)]);
 
 const GET: &str = "GET";
@@ -100,6 +100,46 @@ const CASES: &[Case] = &[
             (POST, Fails::Status(503)),
         ],
     ),
+    (
+        "retry-on 503",
+        "http-request disable-l7-retry unless METH_GET or METH_HEAD",
+        &[
+            (GET, Fails::Status(503)),
+            ("HEAD", Fails::Status(503)),
+            (POST, Fails::Status(503)),
+        ],
+    ),
+    (
+        "retry-on 503",
+        "http-request disable-l7-retry if METH_POST METH_PUT",
+        &[(POST, Fails::Status(503)), ("PUT", Fails::Status(503))],
+    ),
+    (
+        "retry-on 503",
+        "acl writes method POST PUT\nhttp-request disable-l7-retry if writes or !{ method GET POST PUT DELETE }",
+        &[
+            (GET, Fails::Status(503)),
+            (POST, Fails::Status(503)),
+            ("PUT", Fails::Status(503)),
+            ("DELETE", Fails::Status(503)),
+            ("PATCH", Fails::Status(503)),
+        ],
+    ),
+    (
+        "retry-on 503",
+        "frontend http-request disable-l7-retry if METH_POST",
+        &[(GET, Fails::Status(503)), (POST, Fails::Status(503))],
+    ),
+    (
+        "retry-on conn-failure 503\ntimeout connect 100ms\nretries 1",
+        "http-request disable-l7-retry",
+        &[(GET, Fails::Refuses), (GET, Fails::Status(503))],
+    ),
+    (
+        "timeout server 150ms\nretries 2",
+        "",
+        &[(GET, Fails::Stalls)],
+    ),
     // The waits between connections are those of the mapping.
     (
         "timeout connect 100ms\nretries 2",
@@ -123,7 +163,11 @@ const CASES: &[Case] = &[
 ];
 
 fn configuration(case: &Case, to: u16, port: u16) -> String {
-    let (defaults, backend) = (case.0.replace('\n', "\n    "), case.1);
+    let defaults = case.0.replace('\n', "\n    ");
+    let (front, backend) = case
+        .1
+        .strip_prefix("frontend ")
+        .map_or(("", case.1), |front| (front, ""));
     format!(
         "global
     maxconn 100
@@ -135,6 +179,7 @@ defaults
     {defaults}
 frontend all
     bind 127.0.0.1:{port}
+    {front}
     default_backend orders
 backend orders
     server one 127.0.0.1:{to}

@@ -124,7 +124,26 @@ const CASES: &[Case] = &[
         "D D",
         &[(GET, Fails::Refuses)],
     ),
+    (
+        "set $to orders; proxy_pass http://$to; proxy_next_upstream http_503;",
+        "S S S",
+        &[(GET, Fails::Status(503)), (POST, Fails::Status(503))],
+    ),
+    (
+        "set $to http://orders; proxy_pass $to;",
+        "S S",
+        &[(GET, Fails::HangsUp)],
+    ),
+    (
+        "proxy_pass http://$mapped; proxy_next_upstream http_503;",
+        "S S S",
+        &[(GET, Fails::Status(503))],
+    ),
     // Refused.
+    ("proxy_pass http://orders:80;", "S S", &[]),
+    ("proxy_pass orders;", "S S", &[]),
+    ("proxy_next_upstream_retries 5;", "S S", &[]),
+    ("proxy_request_buffering no;", "S S", &[]),
     ("proxy_next_upstream http_501;", "S S", &[]),
     ("proxy_next_upstream;", "S S", &[]),
     (
@@ -163,10 +182,11 @@ http {{
     upstream orders {{
         {servers}
     }}
+    map $request_method $mapped {{ default orders; }}
     server {{
         listen 127.0.0.1:{port};
         location / {{
-            proxy_pass http://orders;
+            {pass}
             {said}
         }}
     }}
@@ -174,6 +194,11 @@ http {{
 ",
         place = directory.path().display(),
         servers = servers.collect::<String>(),
+        pass = if case.0.contains("proxy_pass") {
+            ""
+        } else {
+            "proxy_pass http://orders;"
+        },
         said = case.0
     )
 }

@@ -82,8 +82,10 @@ const REPORTS: &str = "Reports";
 
 const LONG_HELP: &str = "\
 Nothing is asked of any server, and nothing is guessed: a value such as ${X} is
-unknown, a file with {{ .Values.x }} is a template (check what \"helm template\"
-prints), and what is configured in code is not seen. Without --service there is
+unknown, a file with {{ .Values.x }} or <%= x %> is a template (check what
+\"helm template\" prints), and what is configured in code is not seen. Files
+that include or depend on each other are named together: those of HAProxy in
+the order of its -f. Without --service there is
 no verdict, because it depends on the service; \"becalm fit\" makes a scenario of
 its log.
 

@@ -1,6 +1,6 @@
 //! What does the report say to someone who was not there?
 
-use becalm_check::shown::policy_file;
+use becalm_check::shown::{policy_file, printable};
 use becalm_check::{Finding, Severity};
 use becalm_report::{Cell, Colour, Page, Table};
 use becalm_sim::study::Verdict;
@@ -28,8 +28,8 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
             mapping.file, mapping.span.line, mapping.name
         );
         let page = page
-            .heading(&title)
-            .paragraph(&mapping.policy.to_string())
+            .heading(&printable(&title))
+            .paragraph(&printable(&mapping.policy.to_string()))
             .paragraph(&amplification(&mapping.policy));
         let page = match told.judged.as_ref().and_then(|all| all.get(at)) {
             Some(judged) => {
@@ -54,7 +54,8 @@ pub fn page(told: &Told<'_>, arguments: impl Iterator<Item = String>) -> Page {
         }
         None => page,
     };
-    page.heading("Run it again").code(&again::line(arguments))
+    page.heading("Run it again")
+        .code(&printable(&again::line(arguments)))
 }
 
 fn conclusion(findings: &[Finding]) -> String {
@@ -69,7 +70,7 @@ fn table(findings: &[Finding]) -> Table {
     let table = Table::new(["Where", "What", "How bad"]);
     findings.iter().fold(table, |table, it| {
         table.row([
-            Cell::new(format!("{}:{}", it.file, it.span.line)),
+            Cell::new(format!("{}:{}", printable(&it.file), it.span.line)),
             Cell::new(it.code),
             Cell::new(it.severity.as_str()).colour(colour(it.severity)),
         ])
@@ -83,7 +84,7 @@ fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
         "{}:{}: {}: {}",
         finding.file, finding.span.line, finding.code, finding.sentence
     );
-    let page = page.paragraph(&head);
+    let page = page.paragraph(&printable(&head));
     let page = match shown {
         Some(shown) => page.code(&format!(
             "{}\n{}{}",
@@ -95,6 +96,6 @@ fn finding(page: Page, finding: &Finding, told: &Told<'_>) -> Page {
     };
     match &*finding.remedy {
         "" => page,
-        remedy => page.paragraph(remedy),
+        remedy => page.paragraph(&printable(remedy)),
     }
 }

@@ -3,6 +3,8 @@
 //! `retries`, `retry-on` and `option redispatch` of 2.6 (`doc/configuration.txt`, sections 4.2; `src/backend.c`,
 //! `src/http_ana.c`); run with 2.6.12.
 
+mod conditions;
+mod configuration;
 mod lines;
 mod proxies;
 mod retry_on;
@@ -14,13 +16,13 @@ use becalm::hint::HintMode;
 use becalm::{Budget, Jitter, Policy};
 
 use crate::code;
-use crate::document::Document;
+use crate::document::{Document, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
+use crate::said::Said;
 use crate::system::{Evidence, Form, System};
 use lines::{Section, sections};
 use proxies::Proxy;
-use retry_on::Listed;
 
 pub(super) const HAPROXY: System = System {
     name: "haproxy",
@@ -34,6 +36,10 @@ pub(super) const HAPROXY: System = System {
 };
 
 fn recognises(document: &Document<'_>) -> bool {
+    is_haproxy(document.text)
+}
+
+fn is_haproxy(text: &str) -> bool {
     let is_head = |line: &&str| {
         let first = line.split_whitespace().next().unwrap_or_default();
         matches!(
@@ -56,7 +62,7 @@ fn recognises(document: &Document<'_>) -> bool {
         "use_backend ",
     ];
     let is_said = |line: &&str| says.iter().any(|it| line.trim_start().starts_with(it));
-    let mut lines = document.text.lines();
+    let mut lines = text.lines();
     lines.any(|it| is_head(&it)) && lines.take(200).any(|it| is_said(&it))
 }
 
@@ -70,7 +76,7 @@ const KEYS: &[&str] = &[
 ];
 
 fn read(reading: &mut Reading<'_>) {
-    let (sections, conditions) = sections(reading.document.text);
+    let (own, conditions) = sections(reading.document.text);
     for line in conditions.iter().filter(|it| it.word(0) == ".if") {
         let sentence = format!(
             "whether `{}` holds is not known here, and what stands below it is read as if it did",
@@ -79,70 +85,32 @@ fn read(reading: &mut Reading<'_>) {
         let remedy = "check the file without its conditions";
         reading.find(line.span(), code::UNKNOWN_VALUE, sentence, remedy);
     }
-    let mut defaults: Vec<(String, Proxy)> = vec![(String::new(), Proxy::default())];
-    for section in &sections {
-        let head = &section.head;
-        let from = from(section);
-        let inherited = defaults
-            .iter()
-            .rev()
-            .find(|(name, _)| from.is_none_or(|it| it == name));
-        let inherited = inherited.map(|(_, it)| it.clone()).unwrap_or_default();
-        match head.word(0) {
-            // Each begins anew, but for `from`.
-            "defaults" => {
-                let base = if from.is_some() {
-                    inherited
-                } else {
-                    Proxy::default()
-                };
-                let own = base.with(reading, section);
-                defaults.push((head.word(1).to_owned(), own));
-            }
-            "backend" | "listen" => {
-                let proxy = inherited.with(reading, section);
-                if proxy.has_servers {
-                    backend(reading, section, &proxy);
-                }
-            }
-            "frontend" => proxies::frontend(reading, section),
-            _ => {}
-        }
+    for (section, proxy) in configuration::backends(reading, &own) {
+        backend(reading, section, &proxy);
     }
 }
 
-fn from(section: &Section) -> Option<&str> {
-    let at = section.head.words.iter().position(|it| it.text == "from")?;
-    Some(section.head.word(at + 1))
-}
-
-fn backend(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy) {
+fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) {
+    let file = reading.document.file;
     let name = section.head.word(1).to_owned();
     let retries = proxy.retries.as_ref();
-    let most = retries.map_or(3, |it| it.value);
-    let mut listed = proxy.listed();
-    let span = [
-        proxy.retry_on.as_ref().map(|it| it.span),
-        retries.map(|it| it.span),
-    ]
-    .into_iter()
-    .flatten()
-    .next()
-    .unwrap_or_else(|| section.head.span());
-    if !proxy.is_http {
-        if let Some(list) = &proxy.retry_on {
-            let sentence = "`retry-on` is of `mode http`: in `mode tcp` a connection that cannot be made is tried again, and nothing else";
-            reading.find(
-                list.span,
-                code::KEY_NOT_READ,
-                sentence,
-                "set `mode http`, or leave it out",
-            );
-        }
-        listed = Listed::connections_alone();
-    }
-    if proxy.is_http && proxy.l7_is_off {
-        listed = Listed::connections_alone();
+    let most = retries.and_then(|it| it.value).unwrap_or(3);
+    let listed = proxy.listed();
+    let places = [
+        proxy.retry_on.as_ref().and_then(|it| it.span_in(file)),
+        retries.and_then(|it| it.span_in(file)),
+    ];
+    let span = places.into_iter().flatten().next();
+    let span = span.unwrap_or_else(|| section.head.span());
+    if let Some(list) = proxy.retry_on.as_ref().filter(|_| !proxy.is_http) {
+        let sentence = "`retry-on` is of `mode http`: in `mode tcp` a connection that cannot be made is tried again, and nothing else";
+        let place = list.span_in(file).unwrap_or(span);
+        reading.find(
+            place,
+            code::KEY_NOT_READ,
+            sentence,
+            "set `mode http`, or leave it out",
+        );
     }
     if most == 0 || listed.is_nothing() {
         if most > 0 && proxy.retries.is_some() || most == 0 && proxy.retry_on.is_some() {
@@ -156,32 +124,35 @@ fn backend(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy) {
         return;
     }
     let connects_alone = listed.is_of_connections();
-    let wait = proxy.connect.as_ref().map_or(Duration::from_secs(1), |it| {
-        it.value.min(Duration::from_secs(1))
-    });
+    let connect = proxy.connect.as_ref().and_then(|it| it.value);
+    let wait = connect.map_or(LONGEST_WAIT, |it| it.min(LONGEST_WAIT));
     let mut draft = Draft::of(policy(most), KEYS);
     if let Some(retries) = retries {
-        let how = format!("{most} retries and the first try");
-        draft.origin("attempts", Origin::Derived(retries.span, how));
+        retries.tell(reading, &mut draft, span, |_, draft| {
+            let origin = match retries.origin() {
+                Origin::Line(span) => {
+                    Origin::Derived(span, format!("{most} retries and the first try"))
+                }
+                unknown => unknown,
+            };
+            draft.origin("attempts", origin);
+        });
     }
     if connects_alone {
         draft.policy.base = wait;
         draft.policy.cap = draft.policy.cap.max(wait);
     }
-    tell_what_is_lost(&mut draft, proxy, wait);
-    if let Some(server) = proxy.server.as_ref().filter(|it| !it.value.is_zero()) {
-        silence(reading, &mut draft, server, most, listed.repeats_silence());
+    tell_what_is_lost(reading, &mut draft, proxy, wait, span);
+    if let Some(server) = proxy.server.as_ref().filter(|it| !is_zero(it)) {
+        server.tell(reading, &mut draft, span, |_, draft| silence(draft, server));
     }
-    let methods = proxy.methods();
-    draft.policy.retry_on = listed.retry_on(methods).into();
-    draft.origin(
-        "retry_on",
-        proxy
-            .retry_on
-            .as_ref()
-            .filter(|_| proxy.is_http)
-            .map_or(Origin::Default, |it| Origin::Line(it.span)),
-    );
+    no_total_time(reading, &mut draft, proxy, most, span);
+    draft.policy.retry_on = listed.retry_on(proxy.methods()).into();
+    if let Some(list) = proxy.retry_on.as_ref().filter(|_| proxy.is_http) {
+        list.tell(reading, &mut draft, span, |_, draft| {
+            draft.origin("retry_on", list.origin());
+        });
+    }
     if !connects_alone {
         draft.lose(
             "retry-on",
@@ -189,12 +160,11 @@ fn backend(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy) {
             Some(span),
         );
     }
-    for (what, span) in &proxy.conditions {
-        draft.lose(
-            what.clone(),
-            "which requests it is for is not known here",
-            Some(*span),
-        );
+    for rule in &proxy.conditions {
+        rule.tell(reading, &mut draft, span, |_, draft| {
+            let why = "which requests it is for is not known here";
+            draft.lose(rule.text.clone(), why, Some(rule.span));
+        });
     }
     if listed.early_data {
         draft.lose(
@@ -206,18 +176,33 @@ fn backend(reading: &mut Reading<'_>, section: &Section, proxy: &Proxy) {
     reading.map(draft, format!("backend {name}"), vec![name], span);
 }
 
-fn tell_what_is_lost(draft: &mut Draft, proxy: &Proxy, wait: Duration) {
+/// Before the same server is connected to again.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+fn is_zero(time: &Said<'_, Duration>) -> bool {
+    time.value.is_some_and(|it| it.is_zero())
+}
+
+fn tell_what_is_lost<'a>(
+    reading: &mut Reading<'a>,
+    draft: &mut Draft,
+    proxy: &Proxy<'a>,
+    wait: Duration,
+    at: Span,
+) {
     draft.lose(
         "conn-failure",
         format!("the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once", Human(wait)),
         None,
     );
-    if let Some(span) = proxy.redispatch {
-        draft.lose(
-            "redispatch",
-            "a repeated request goes to another server",
-            Some(span),
-        );
+    if let Some(said) = &proxy.redispatch {
+        said.tell(reading, draft, at, |_, draft| {
+            draft.lose(
+                "redispatch",
+                "a repeated request goes to another server",
+                Some(said.span),
+            );
+        });
     } else {
         draft.lose(
             "redispatch",
@@ -227,35 +212,60 @@ fn tell_what_is_lost(draft: &mut Draft, proxy: &Proxy, wait: Duration) {
     }
 }
 
-fn silence(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    server: &proxies::Said<Duration>,
-    most: u32,
-    is_repeated: bool,
-) {
-    draft.policy.attempt_timeout = Some(server.value);
-    draft.origin("attempt_timeout", Origin::Line(server.span));
+fn silence(draft: &mut Draft, server: &Said<'_, Duration>) {
+    draft.policy.attempt_timeout = server.value;
+    draft.origin("attempt_timeout", server.origin());
     draft.lose(
         "timeout server",
         "it is the longest silence of a server, not the longest attempt",
         Some(server.span),
     );
-    if is_repeated {
-        let all = server.value.saturating_mul(most.saturating_add(1));
-        let sentence = format!(
-            "nothing bounds a whole request: {} attempts of {} take {} where a server hangs",
-            most.saturating_add(1),
-            Human(server.value),
-            Human(all)
-        );
-        reading.find(
-            server.span,
-            code::NO_TOTAL_TIME,
-            sentence,
+}
+
+/// How long all attempts take, by what ends those that are repeated: silence alone where it is on the list.
+fn no_total_time<'a>(
+    reading: &mut Reading<'a>,
+    draft: &mut Draft,
+    proxy: &Proxy<'a>,
+    most: u32,
+    at: Span,
+) {
+    let listed = proxy.listed();
+    let (bound, what, when, remedy) = if listed.repeats_silence() {
+        (
+            &proxy.server,
+            "attempts",
+            "where a server hangs",
             "set a shorter `timeout server`, or leave `response-timeout` out of `retry-on`",
-        );
-    }
+        )
+    } else if listed.is_of_connections() {
+        (
+            &proxy.connect,
+            "attempts to connect",
+            "where a server is not reached",
+            "set a shorter `timeout connect`",
+        )
+    } else {
+        (
+            &proxy.server,
+            "attempts",
+            "where a server fails as late as it may",
+            "set a shorter `timeout server`",
+        )
+    };
+    let bound = bound.as_ref().filter(|it| !is_zero(it));
+    let Some((bound, time)) = bound.and_then(|it| Some((it, it.value?))) else {
+        return;
+    };
+    let attempts = most.saturating_add(1);
+    let sentence = format!(
+        "nothing bounds a whole request: {attempts} {what} of {} take up to {} {when}",
+        Human(time),
+        Human(time.saturating_mul(attempts))
+    );
+    bound.tell(reading, draft, at, |reading, _| {
+        reading.find(bound.span, code::NO_TOTAL_TIME, sentence, remedy);
+    });
 }
 
 fn policy(retries: u32) -> Policy {

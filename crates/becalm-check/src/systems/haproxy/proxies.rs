@@ -4,129 +4,136 @@ use std::time::Duration;
 
 use becalm::retry_on::Methods;
 
+use super::conditions::{Acls, Holds, METHODS, OfMethods, either};
 use super::lines::{Line, Section};
 use super::retry_on::{self, Listed};
 use crate::code;
-use crate::document::Span;
 use crate::reading::{Reading, Told};
-
-/// A value with its place.
-#[derive(Debug, Clone)]
-pub struct Said<T> {
-    pub value: T,
-    pub span: Span,
-}
+use crate::said::Said;
+use crate::template::is_placeholder;
 
 /// What a section says about retrying, its defaults included.
 #[derive(Debug, Clone, Default)]
-pub struct Proxy {
+pub struct Proxy<'a> {
     pub is_http: bool,
-    pub retries: Option<Said<u32>>,
-    pub retry_on: Option<Said<Listed>>,
-    pub redispatch: Option<Span>,
-    pub connect: Option<Said<Duration>>,
-    pub server: Option<Said<Duration>>,
-    /// `http-request disable-l7-retry` without a condition.
-    pub l7_is_off: bool,
-    /// Of such rules, the conditions that are no methods.
-    pub conditions: Vec<(String, Span)>,
+    pub retries: Option<Said<'a, u32>>,
+    pub retry_on: Option<Said<'a, Listed>>,
+    pub redispatch: Option<Said<'a, ()>>,
+    pub connect: Option<Said<'a, Duration>>,
+    pub server: Option<Said<'a, Duration>>,
+    /// For which methods a rule `disable-l7-retry` holds.
+    pub unrepeated: OfMethods,
+    /// Of such rules, those that ask for more than the method.
+    pub conditions: Vec<Said<'a, ()>>,
     /// Whether it has servers to repeat to.
     pub has_servers: bool,
-    unrepeated: Vec<&'static str>,
-    repeated: Option<Vec<&'static str>>,
+    acls: Acls,
+    default_backend: Option<String>,
+    use_backends: Vec<String>,
 }
 
-/// The methods that HAProxy knows and that people use.
-const METHODS: [&str; 8] = [
-    "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST", "PATCH",
-];
-
-impl Proxy {
+impl<'a> Proxy<'a> {
     /// What holds in this section, of which self is the defaults.
-    pub fn with(mut self, reading: &mut Reading<'_>, section: &Section) -> Self {
+    pub fn with(mut self, reading: &mut Reading<'a>, section: &Section) -> Self {
         for line in &section.lines {
             self.take(reading, line);
+            self.take_rule(reading, line);
         }
         self
     }
 
-    fn take(&mut self, reading: &mut Reading<'_>, line: &Line) {
+    /// What holds in this frontend, of which self is the defaults: it does not retry.
+    pub fn in_front(mut self, reading: &mut Reading<'a>, section: &Section) -> Self {
+        frontend(reading, section);
+        for line in &section.lines {
+            self.take_rule(reading, line);
+        }
+        self
+    }
+
+    fn take(&mut self, reading: &mut Reading<'a>, line: &Line) {
         match (line.word(0), line.word(1)) {
             ("mode", mode) => self.is_http = mode == "http",
             ("retries", _) => self.retries = retries(reading, line).or(self.retries.take()),
-            ("retry-on", _) => {
-                // The last one holds.
-                let value = retry_on::read(reading, line);
-                self.retry_on = Some(Said {
-                    value,
-                    span: line.span(),
-                });
-            }
+            // The last one holds.
+            ("retry-on", _) => self.retry_on = Some(retry_on::read(reading, line)),
             ("server" | "server-template", _) => self.has_servers = true,
-            ("option", "redispatch") => self.redispatch = Some(line.span()),
+            ("option", "redispatch") => self.redispatch = Some(said(reading, line)),
             ("no", "option") if line.word(2) == "redispatch" => self.redispatch = None,
-            ("timeout", "connect") => self.connect = time(reading, line).or(self.connect.take()),
-            ("timeout", "server") => self.server = time(reading, line).or(self.server.take()),
-            ("http-request", "disable-l7-retry") => self.disable(line),
+            ("timeout", "connect") => self.connect = Some(time(reading, line)),
+            ("timeout", "server") => self.server = Some(time(reading, line)),
             _ => {}
         }
     }
 
-    fn disable(&mut self, line: &Line) {
-        let condition = line.rest(2);
-        match (line.word(2), line.word(3), line.word(4)) {
-            ("", ..) => self.l7_is_off = true,
-            ("if", method, "") if named(method).is_some() => {
-                self.unrepeated.extend(named(method).unwrap_or_default());
-            }
-            ("unless", method, "") if named(method).is_some() => {
-                self.repeated = named(method).map(<[_]>::to_vec);
-            }
-            _ => self
-                .conditions
-                .push((format!("disable-l7-retry {condition}"), line.span())),
+    fn take_rule(&mut self, reading: &mut Reading<'a>, line: &Line) {
+        match (line.word(0), line.word(1)) {
+            ("acl", _) => self.acls.take(line),
+            ("default_backend", name) => self.default_backend = Some(name.to_owned()),
+            ("use_backend", name) => self.use_backends.push(name.to_owned()),
+            ("http-request", "disable-l7-retry") => self.disable(reading, line),
+            _ => {}
         }
+    }
+
+    fn disable(&mut self, reading: &mut Reading<'a>, line: &Line) {
+        let condition = self.acls.condition(line.words.get(2..).unwrap_or_default());
+        self.unrepeated = either(self.unrepeated, condition);
+        if condition.contains(&Holds::Unknown) {
+            let rule = said(reading, line);
+            let sentence = format!(
+                "whether `{}` holds for a request is not known here; where it may, methods that are idempotent are taken for repeated, and others for not",
+                rule.text
+            );
+            reading.find(line.span(), code::UNKNOWN_VALUE, sentence, "");
+            self.conditions.push(rule);
+        }
+    }
+
+    /// Whether requests go from here to this backend.
+    pub fn leads_to(&self, backend: &str) -> bool {
+        let mut all = self.use_backends.iter().chain(&self.default_backend);
+        all.any(|it| it == backend || it.contains("%[") || is_placeholder(it))
     }
 
     /// Which methods are repeated: all, but for those that a rule takes out.
     pub fn methods(&self) -> Methods {
-        match &self.repeated {
-            None if self.unrepeated.is_empty() => Methods::Any,
-            None => Methods::of(
-                METHODS
-                    .into_iter()
-                    .filter(|it| !self.unrepeated.contains(it)),
-            ),
-            Some(repeated) => {
-                let left = repeated.iter().copied();
-                Methods::of(left.filter(|it| !self.unrepeated.contains(it)))
-            }
+        if self.unrepeated == OfMethods::default() {
+            return Methods::Any;
         }
+        let is_repeated = |(method, holds): &(&'static str, Holds)| match holds {
+            Holds::No => true,
+            Holds::Unknown => !["POST", "PATCH"].contains(method),
+            Holds::Yes => false,
+        };
+        let all = METHODS.into_iter().zip(self.unrepeated);
+        Methods::of(all.filter(is_repeated).map(|(method, _)| method))
     }
 
+    /// What is repeated of a request.
     pub fn listed(&self) -> Listed {
-        self.retry_on
-            .as_ref()
-            .map_or_else(Listed::connections_alone, |it| it.value)
+        let said = self.retry_on.as_ref().filter(|_| self.is_http);
+        let listed = said.and_then(|it| it.value).unwrap_or_default();
+        if self.unrepeated == [Holds::Yes; METHODS.len()] {
+            listed.of_connections()
+        } else {
+            listed
+        }
     }
 }
 
-/// HAProxy's own names for methods (doc/configuration.txt 7.4).
-fn named(acl: &str) -> Option<&'static [&'static str]> {
-    Some(match acl {
-        "METH_POST" => &["POST"],
-        "METH_PUT" => &["PUT"],
-        "METH_DELETE" => &["DELETE"],
-        "METH_OPTIONS" => &["OPTIONS"],
-        "METH_TRACE" => &["TRACE"],
-        "METH_GET" => &["GET", "HEAD"],
-        "METH_HEAD" => &["HEAD"],
-        _ => return None,
-    })
+/// A line as a whole.
+fn said<'a>(reading: &Reading<'a>, line: &Line) -> Said<'a, ()> {
+    Said {
+        value: Some(()),
+        text: line.rest(1),
+        span: line.span(),
+        file: reading.document.file,
+    }
 }
 
 /// A frontend does not retry.
-pub fn frontend(reading: &mut Reading<'_>, section: &Section) {
+fn frontend(reading: &mut Reading<'_>, section: &Section) {
     for line in &section.lines {
         let (code, does) = match line.word(0) {
             "retries" => (code::KEY_NOT_READ, "ignores"),
@@ -144,29 +151,33 @@ pub fn frontend(reading: &mut Reading<'_>, section: &Section) {
 }
 
 /// As `atol` reads it into an `int`: what is no number is 0, and what is too large keeps its lower 32 bits.
-fn retries(reading: &mut Reading<'_>, line: &Line) -> Option<Said<u32>> {
-    let span = line.span();
-    if line.words.len() != 2 {
+fn retries<'a>(reading: &mut Reading<'a>, line: &Line) -> Option<Said<'a, u32>> {
+    let [_, word] = &*line.words else {
         reading.find(
-            span,
+            line.span(),
             code::REFUSED,
             "HAProxy refuses `retries` without one number",
             "write `retries 3`",
         );
         return None;
-    }
-    let (text, at) = (line.word(1), line.words[1].span);
-    let told = reading.told_text(Some(text), at, "a number of retries", |text| {
+    };
+    let text = &*word.text;
+    let told = reading.told_text(Some(text), word.span, "a number of retries", |text| {
         text.bytes()
             .all(|it| it.is_ascii_digit())
             .then(|| text.parse().ok().filter(|it| i32::try_from(*it).is_ok()))?
     });
     let value = match told {
-        Told::Is(value, _) => value,
-        _ if crate::template::is_placeholder(text) => return None,
-        _ => as_int(text),
+        Told::Is(value, _) => Some(value),
+        _ if is_placeholder(text) => None,
+        _ => Some(as_int(text)),
     };
-    Some(Said { value, span })
+    Some(Said {
+        value,
+        text: text.to_owned(),
+        span: line.span(),
+        file: reading.document.file,
+    })
 }
 
 /// Below 0 nothing is repeated.
@@ -183,7 +194,7 @@ fn as_int(text: &str) -> u32 {
     }
 }
 
-fn time(reading: &mut Reading<'_>, line: &Line) -> Option<Said<Duration>> {
+fn time<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Duration> {
     let before = std::mem::replace(&mut reading.misread, code::REFUSED);
     let text = Some(line.word(2)).filter(|it| !it.is_empty());
     let told = reading.told_text(
@@ -193,10 +204,12 @@ fn time(reading: &mut Reading<'_>, line: &Line) -> Option<Said<Duration>> {
         millis,
     );
     reading.misread = before;
-    told.known().map(|value| Said {
-        value,
+    Said {
+        value: told.known(),
+        text: line.word(2).to_owned(),
         span: line.span(),
-    })
+        file: reading.document.file,
+    }
 }
 
 /// Milliseconds, or with a unit; a part of a millisecond is one more.

@@ -6,13 +6,24 @@ use becalm::suggest;
 use super::lines::{Line, Word};
 use crate::code;
 use crate::reading::Reading;
+use crate::said::Said;
+use crate::template::is_placeholder;
 
 /// What is repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     pub statuses: Statuses,
     pub failures: Failures,
     pub early_data: bool,
+}
+
+/// What is repeated where nothing is said.
+impl Default for Listed {
+    fn default() -> Self {
+        let mut listed = Listed::nothing();
+        listed.take("conn-failure");
+        listed
+    }
 }
 
 const WORDS: [&str; 17] = [
@@ -38,9 +49,10 @@ const WORDS: [&str; 17] = [
 /// Words of later versions: `proxy_parse_retry_on` in `src/proxy.c`.
 const LATER: [(&str, &str); 2] = [("421", "3.2"), ("429", "3.1")];
 
-/// The words of a line; those that HAProxy refuses become findings.
-pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
-    let mut listed = Listed::default();
+/// The words of a line; those that HAProxy refuses become findings. Of placeholders alone nothing is known.
+pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
+    let mut listed = Listed::nothing();
+    let mut is_known = false;
     if line.words.len() < 2 {
         reading.find(
             line.span(),
@@ -50,7 +62,15 @@ pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
         );
     }
     for word in line.words.iter().skip(1) {
+        is_known |= !is_placeholder(&word.text);
         match &*word.text {
+            text if is_placeholder(text) => {
+                let sentence = format!(
+                    "`{text}` is filled in elsewhere, so that it is not known here what is repeated"
+                );
+                let remedy = "check the file with its values filled in";
+                reading.find(word.span, code::UNKNOWN_VALUE, sentence, remedy);
+            }
             "none" if line.words.len() > 2 => {
                 reading.find(
                     word.span,
@@ -75,7 +95,12 @@ pub fn read(reading: &mut Reading<'_>, line: &Line) -> Listed {
             }
         }
     }
-    listed
+    Said {
+        value: (is_known || line.words.len() < 2).then_some(listed),
+        text: line.rest(1),
+        span: line.span(),
+        file: reading.document.file,
+    }
 }
 
 fn later(reading: &mut Reading<'_>, word: &Word, listed: &mut Listed) {
@@ -95,11 +120,12 @@ fn later(reading: &mut Reading<'_>, word: &Word, listed: &mut Listed) {
 }
 
 impl Listed {
-    /// What is repeated where nothing is said.
-    pub fn connections_alone() -> Self {
-        let mut listed = Self::default();
-        listed.take("conn-failure");
-        listed
+    fn nothing() -> Self {
+        Self {
+            statuses: Statuses::default(),
+            failures: Failures::default(),
+            early_data: false,
+        }
     }
 
     fn take(&mut self, word: &str) {
@@ -136,12 +162,26 @@ impl Listed {
     }
 
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        *self == Self::nothing()
+    }
+
+    /// Of this, what is of connecting.
+    pub fn of_connections(self) -> Self {
+        if self.repeats_connecting() {
+            Self::default()
+        } else {
+            Self::nothing()
+        }
     }
 
     /// Whether connecting alone is repeated.
     pub fn is_of_connections(&self) -> bool {
-        *self == Self::connections_alone()
+        *self == Self::default()
+    }
+
+    /// Whether connecting is repeated, among others.
+    pub fn repeats_connecting(&self) -> bool {
+        self.failures.contains(FailureKind::Connect)
     }
 
     pub fn repeats_silence(&self) -> bool {

@@ -9,11 +9,13 @@ use crate::document::{DEEPEST, LONGEST, Span};
 
 /// A directive with its block, if it has one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Directive {
+pub struct Directive<'a> {
     /// Its name and its arguments: never empty.
     pub words: Vec<Word>,
     /// What stands in its braces; of Lua nothing.
-    pub block: Option<Vec<Directive>>,
+    pub block: Option<Vec<Directive<'a>>>,
+    /// The name of the file in which it stands.
+    pub file: &'a str,
 }
 
 /// A word, without its quotes.
@@ -23,7 +25,7 @@ pub struct Word {
     pub span: Span,
 }
 
-impl Directive {
+impl Directive<'_> {
     pub fn name(&self) -> &str {
         self.words.first().map_or("", |it| &it.text)
     }
@@ -49,7 +51,7 @@ pub struct Unreadable {
 }
 
 /// All directives of a file, with the block of each.
-pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
+pub fn directives<'a>(text: &str, file: &'a str) -> Result<Vec<Directive<'a>>, Unreadable> {
     if text.len() > LONGEST {
         return Err(Unreadable {
             span: Span::new(1, 1, 0),
@@ -62,7 +64,7 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
         column: 1,
     };
     // The directives of each block that is open, the file first, and whose it is.
-    let mut open: Vec<(Vec<Word>, Vec<Directive>)> = vec![(Vec::new(), Vec::new())];
+    let mut open: Vec<Open<'a>> = vec![(Vec::new(), Vec::new())];
     let mut words = Vec::new();
     loop {
         reader.skip_blanks();
@@ -73,7 +75,7 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
             Token::End if words.is_empty() => return fail("a `;` without a directive"),
             Token::End => {
                 let words = std::mem::take(&mut words);
-                put(&mut open, Directive { words, block: None });
+                put(&mut open, (words, None), file);
             }
             Token::Open if words.is_empty() => return fail("a `{` without a directive"),
             Token::Open if open.len() >= DEEPEST => {
@@ -86,8 +88,7 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
                     .is_some_and(|it| it.text.ends_with("_by_lua_block"))
                 {
                     reader.skip_lua(at)?;
-                    let block = Some(Vec::new());
-                    put(&mut open, Directive { words, block });
+                    put(&mut open, (words, Some(Vec::new())), file);
                 } else {
                     open.push((words, Vec::new()));
                 }
@@ -96,8 +97,7 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
             Token::Close if open.len() == 1 => return fail("a `}` that closes nothing"),
             Token::Close => {
                 if let Some((words, block)) = open.pop() {
-                    let block = Some(block);
-                    put(&mut open, Directive { words, block });
+                    put(&mut open, (words, Some(block)), file);
                 }
             }
             Token::Nothing if open.len() > 1 => return fail("a `}` is missing"),
@@ -107,9 +107,15 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, Unreadable> {
     }
 }
 
-fn put(open: &mut [(Vec<Word>, Vec<Directive>)], directive: Directive) {
-    if let Some((_, block)) = open.last_mut() {
-        block.push(directive);
+type Open<'a> = (Vec<Word>, Vec<Directive<'a>>);
+
+fn put<'a>(
+    open: &mut [Open<'a>],
+    (words, block): (Vec<Word>, Option<Vec<Directive<'a>>>),
+    file: &'a str,
+) {
+    if let Some((_, all)) = open.last_mut() {
+        all.push(Directive { words, block, file });
     }
 }
 
@@ -237,23 +243,16 @@ impl Reader<'_> {
         Span::new(start.line, start.column, length)
     }
 
-    /// To the brace that ends it. A brace in a text of Lua ends it too early, as in lua-nginx-module's own
-    /// reader of 2015; the rest is then refused rather than guessed.
+    /// To the brace that ends it, past texts and comments of Lua (`src/ngx_http_lua_lex.rl` of lua-nginx-module).
     fn skip_lua(&mut self, start: Span) -> Result<(), Unreadable> {
         let mut depth = 1_usize;
-        let mut quote = None;
         while let Some(next) = self.next() {
-            match (quote, next) {
-                (Some(open), _) if next == open || next == '\n' => quote = None,
-                (Some(_), '\\') => drop(self.next()),
-                (None, '"' | '\'') => quote = Some(next),
-                (None, '-') if self.left.peek() == Some(&'-') => {
-                    while self.left.peek().is_some_and(|it| *it != '\n') {
-                        self.next();
-                    }
-                }
-                (None, '{') => depth += 1,
-                (None, '}') => {
+            match next {
+                '"' | '\'' => self.skip_lua_text(next),
+                '[' => drop(self.skip_long_bracket()),
+                '-' if self.left.peek() == Some(&'-') => self.skip_lua_comment(),
+                '{' => depth += 1,
+                '}' => {
                     depth -= 1;
                     if depth == 0 {
                         return Ok(());
@@ -268,13 +267,59 @@ impl Reader<'_> {
             sentence,
         })
     }
+
+    fn skip_lua_text(&mut self, quote: char) {
+        while let Some(next) = self.next() {
+            match next {
+                '\\' => drop(self.next()),
+                _ if next == quote || next == '\n' => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn skip_lua_comment(&mut self) {
+        self.next();
+        if self.left.peek() == Some(&'[') {
+            self.next();
+            if self.skip_long_bracket() {
+                return;
+            }
+        }
+        while self.left.peek().is_some_and(|it| *it != '\n') {
+            self.next();
+        }
+    }
+
+    /// What stands between `[[` and `]]` or `[=[` and `]=]`, after the first bracket; whether there is a second.
+    fn skip_long_bracket(&mut self) -> bool {
+        let mut level = 0_usize;
+        while self.left.peek() == Some(&'=') {
+            self.next();
+            level += 1;
+        }
+        if self.left.peek() != Some(&'[') {
+            return false;
+        }
+        // The signs since a bracket that may end it.
+        let mut signs = None;
+        while let Some(next) = self.next() {
+            signs = match (signs, next) {
+                (Some(signs), ']') if signs == level => return true,
+                (_, ']') => Some(0),
+                (Some(signs), '=') => Some(signs + 1),
+                _ => None,
+            };
+        }
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(directives: &[Directive]) -> String {
+    fn shown(directives: &[Directive<'_>]) -> String {
         let mut text = String::new();
         for it in directives {
             let words: Vec<_> = it.words.iter().map(|it| &*it.text).collect();
@@ -302,11 +347,19 @@ mod tests {
                 "access_by_lua_block { if x then y = {1, '}'} end -- }\n } a;",
                 "access_by_lua_block{}a;",
             ),
+            (
+                "a_by_lua_block { x = [[ {\"a\": { ]] y = [=[ ]] } ]==] ]=] z[w[1]] = {} --[[ it's\n { ]] } a;",
+                "a_by_lua_block{}a;",
+            ),
+            (
+                "a_by_lua_block { -- it's [[ {\n --[ {\n x = '\\'}' } a;",
+                "a_by_lua_block{}a;",
+            ),
             ("", ""),
         ] {
-            assert_eq!(shown(&directives(text).expect(text)), read, "{text}");
+            assert_eq!(shown(&directives(text, "f").expect(text)), read, "{text}");
         }
-        let read = directives("a b;\n  'cd' {\n\te;\n}").expect("valid");
+        let read = directives("a b;\n  'cd' {\n\te;\n}", "f").expect("valid");
         assert_eq!(read[1].span(), Span::new(2, 3, 4));
         assert_eq!(read[1].inner()[0].span(), Span::new(3, 2, 1));
     }
@@ -323,9 +376,9 @@ mod tests {
             ("a 'b;\n\n", 1),
             ("a 'b'c;", 1),
         ] {
-            let refused = directives(text).expect_err(text);
+            let refused = directives(text, "f").expect_err(text);
             assert_eq!(refused.span.line, line, "{text}: {refused:?}");
         }
-        assert!(directives(&"a {".repeat(DEEPEST + 1)).is_err());
+        assert!(directives(&"a {".repeat(DEEPEST + 1), "f").is_err());
     }
 }

@@ -4,23 +4,21 @@
 //! 1.22.1.
 
 mod directives;
+mod includes;
+mod passes;
 mod settings;
 mod upstreams;
+mod variables;
 mod words;
 
-use std::time::Duration;
-
-use becalm::hint::HintMode;
-use becalm::{Budget, Jitter, Policy};
-
 use crate::code;
-use crate::document::{Document, Span};
-use crate::mapping::{Draft, Origin};
+use crate::document::Document;
 use crate::reading::Reading;
 use crate::system::{Evidence, Form, System};
 use directives::{Directive, directives};
-use settings::{FAMILIES, Family, Settings};
-use upstreams::{Servers, Upstreams};
+use includes::Files;
+use passes::{Known, Pass, pass_to};
+use settings::{FAMILIES, Settings};
 
 pub(super) const NGINX: System = System {
     name: "nginx",
@@ -33,9 +31,9 @@ pub(super) const NGINX: System = System {
     read,
 };
 
-/// By a line as no other of the formats has it.
+/// By a line as no other of the formats has it, or since a file beside it includes it.
 fn recognises(document: &Document<'_>) -> bool {
-    is_nginx(document.text)
+    is_nginx(document.text) || Files::of(*document).is_included(document.file)
 }
 
 fn is_nginx(text: &str) -> bool {
@@ -54,20 +52,11 @@ fn is_nginx(text: &str) -> bool {
     })
 }
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "jitter",
-    "budget",
-    "attempt_timeout",
-    "deadline",
-    "retry_on",
-];
-
 fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
-    let all = match directives(reading.document.text) {
-        Ok(all) => all,
+    let document = reading.document;
+    let own = match directives(document.text, document.file) {
+        Ok(own) => own,
         Err(error) => {
             reading.find(
                 error.span,
@@ -78,242 +67,89 @@ fn read(reading: &mut Reading<'_>) {
             return;
         }
     };
-    let mut upstreams = Upstreams::default();
-    upstreams.gather(&all, true);
-    gather_elsewhere(reading.document, &mut upstreams);
-    let settings = Settings::default();
-    block(reading, &upstreams, &settings, &all, "");
-}
-
-/// What a file includes may be named beside it.
-fn gather_elsewhere(document: Document<'_>, upstreams: &mut Upstreams) {
-    let others = document
-        .together
-        .iter()
-        .filter(|it| it.file != document.file);
-    for other in others.filter(|it| is_nginx(it.text)) {
-        let read = directives(other.text).unwrap_or_default();
-        upstreams.gather(&read, false);
+    let files = Files::of(document);
+    if files.is_included(document.file) {
+        return; // read in its place
+    }
+    let all = files.expanded(document.file, &own);
+    let mut known = Known::default();
+    for directives in std::iter::once(&*all).chain(files.all()) {
+        known.upstreams.gather(directives);
+        known.variables.gather(directives);
+    }
+    let settings = Settings::default().inside(reading, &all);
+    block(reading, &known, &settings, &all, "");
+    if !passes_on(&all) {
+        applies_to_nothing(reading, &all);
     }
 }
 
-/// The deepest blocks come first off this stack of calls: no deeper than the reader allows.
-fn block(
-    reading: &mut Reading<'_>,
-    upstreams: &Upstreams,
-    outer: &Settings,
-    directives: &[Directive],
+/// The deepest blocks come first off this stack of calls: no deeper than the reader and the includes allow.
+fn block<'a>(
+    reading: &mut Reading<'a>,
+    known: &Known<'a>,
+    settings: &Settings<'a>,
+    directives: &[Directive<'a>],
     place: &str,
 ) {
-    let settings = outer.inside(reading, directives);
     for directive in directives {
+        let file = std::mem::replace(&mut reading.document.file, directive.file);
         let pass = FAMILIES.iter().find(|it| it.passes(directive.name()));
         if let (Some(family), Some(to)) = (pass, directive.args().first()) {
-            pass_to(
-                reading,
-                upstreams,
-                &settings,
+            let pass = Pass {
                 family,
-                (directive, &to.text),
+                directive,
+                own: settings.of(family),
+                unseen: &settings.unseen,
                 place,
-            );
+            };
+            pass_to(reading, known, &pass, &to.text);
         }
-        if directive.name() == "stream" || directive.name() == "upstream" {
-            continue; // of connections, not of requests
-        }
-        if directive.block.is_some() {
+        // Of connections, not of requests.
+        let is_other = ["stream", "upstream"].contains(&directive.name());
+        if directive.block.is_some() && !is_other {
             let words: Vec<_> = directive.words.iter().map(|it| &*it.text).collect();
             let inner = match directive.name() {
                 "http" => String::new(),
                 "if" | "limit_except" => format!("{place} {}", words.join(" ")),
                 _ => words.join(" "),
             };
-            block(reading, upstreams, &settings, directive.inner(), &inner);
+            let settings = settings.inside(reading, directive.inner());
+            block(reading, known, &settings, directive.inner(), &inner);
         }
+        reading.document.file = file;
     }
 }
 
-fn pass_to(
-    reading: &mut Reading<'_>,
-    upstreams: &Upstreams,
-    settings: &Settings,
-    family: &Family,
-    (pass, to): (&Directive, &str),
-    place: &str,
-) {
-    let own = settings.of(family);
-    let span = own.next.as_ref().map_or_else(|| pass.span(), |it| it.span);
-    let name = upstreams::host(to);
-    let Some(words) = words::read(reading, own.next.as_ref(), family) else {
-        return; // off
-    };
-    let tries = own.tries.as_ref().filter(|it| it.value > 0);
-    let servers = match upstreams.servers(name) {
-        Some(servers) => servers,
-        // Without a word about retrying an address is one server and one attempt.
-        None if own.next.is_none() && own.tries.is_none() && !upstreams::is_bare(name) => return,
-        None => unknown(reading, pass, to, tries.map_or(1, |it| it.value)),
-    };
-    let attempts = match tries {
-        Some(tries) if servers.is_known => tries.value.min(servers.count),
-        Some(tries) => tries.value,
-        None => servers.count,
-    };
-    let upstream = servers.span.unwrap_or_else(|| pass.span());
-    if attempts <= 1 {
-        let asks_for_more = tries.is_none_or(|it| it.value > 1);
-        if own.next.is_some() && servers.count == 1 && asks_for_more {
-            alone(reading, family, servers, name, span);
-        }
-        return;
-    }
-    let mut draft = Draft::of(at_once(attempts), KEYS);
-    match tries {
-        Some(tries) if !servers.is_known || tries.value <= servers.count => {
-            draft.origin("attempts", Origin::Line(tries.span));
-        }
-        Some(tries) => {
-            let how = format!(
-                "cut from {}: each server is tried once, and there are {}",
-                tries.value, servers.count
-            );
-            draft.origin("attempts", Origin::Derived(tries.span, how));
+/// Whether a directive passes requests or connections on.
+fn passes_on(directives: &[Directive<'_>]) -> bool {
+    directives.iter().any(|it| {
+        let is_pass = FAMILIES.iter().any(|family| family.passes(it.name()));
+        is_pass || passes_on(it.inner())
+    })
+}
+
+/// Of a file that others include, and that is not named with them.
+fn applies_to_nothing<'a>(reading: &mut Reading<'a>, directives: &[Directive<'a>]) {
+    for directive in directives {
+        let name = directive.name();
+        let is_next = |prefix| {
+            let rest = name.strip_prefix(prefix);
+            rest.is_some_and(|rest| rest.starts_with("_next_upstream"))
+        };
+        if let Some(family) = FAMILIES.iter().find(|it| is_next(it.prefix)) {
             let sentence = format!(
-                "{name} has {} servers, each of which is tried once: {} attempts, and not {}",
-                servers.count, servers.count, tries.value
+                "no file that is named passes requests on with `{}_pass` where this holds: how often they are repeated is not known here",
+                family.prefix
             );
-            reading.find(tries.span, code::ATTEMPTS_CUT, sentence, "");
-        }
-        None => {
-            let how = format!("as many as {name} has servers");
-            draft.origin("attempts", Origin::Derived(upstream, how));
-            let sentence = format!(
-                "a request makes as many attempts as {name} has servers, {attempts} today: one more server is one more attempt"
-            );
-            reading.find(
-                span,
-                code::ATTEMPTS_GROW,
-                sentence,
-                format!("set `{}_next_upstream_tries 2;`", family.prefix),
-            );
+            let remedy = "name the file that includes this one as well";
+            let file = std::mem::replace(&mut reading.document.file, directive.file);
+            reading.find(directive.span(), code::NOT_SEEN, sentence, remedy);
+            reading.document.file = file;
+            return;
         }
     }
-    times(reading, &mut draft, settings, family, span);
-    draft.policy.retry_on = words.retry_on().into();
-    draft.origin(
-        "retry_on",
-        own.next
-            .as_ref()
-            .map_or(Origin::Default, |it| Origin::Line(it.span)),
-    );
-    words.lose(&mut draft, span);
-    draft.lose(
-        "upstream",
-        "each attempt goes to another server of the upstream",
-        Some(upstream),
-    );
-    if !servers.is_known {
-        let why = "one with a name is one server for each of its addresses, and counts as one here";
-        draft.lose("server", why, Some(upstream));
+    for directive in directives {
+        applies_to_nothing(reading, directive.inner());
     }
-    draft.lose("max_fails", "a server that failed so often (once by default) within fail_timeout (10 s) is left out for that long, and with it an attempt; without any left, requests fail at once", Some(upstream));
-    draft.lose(
-        "keepalive",
-        "a connection that was kept and is closed costs no attempt",
-        None,
-    );
-    let title = if place.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{place} to {name}")
-    };
-    reading.map(draft, title, vec![name.to_owned()], span);
-}
-
-/// The servers of what is no upstream of the files.
-fn unknown(reading: &mut Reading<'_>, pass: &Directive, to: &str, count: u32) -> Servers {
-    let what = if to.contains('$') {
-        "is made of variables"
-    } else {
-        "is no upstream of these files"
-    };
-    let stands_in = match count {
-        1 => "one stands in".to_owned(),
-        most => format!("its {most} tries at most stand in"),
-    };
-    reading.find(
-        pass.span(),
-        code::NOT_SEEN,
-        format!("`{to}` {what}: a request makes as many attempts as it has addresses, which are not known here; {stands_in}"),
-        "name the file with its upstream as well",
-    );
-    Servers {
-        count,
-        span: None,
-        is_known: false,
-    }
-}
-
-/// Of an upstream that has one server.
-fn alone(reading: &mut Reading<'_>, family: &Family, servers: Servers, name: &str, span: Span) {
-    if servers.is_known {
-        let sentence = format!(
-            "{name} has one server, and a server that failed is not tried again: nothing is repeated"
-        );
-        let remedy = "add a server, or leave out the directive";
-        reading.find(span, code::NEVER_RETRIES, sentence, remedy);
-    } else if servers.span.is_some() {
-        let sentence = format!(
-            "{name} has one server by its name: a request makes as many attempts as the name has addresses, which are not known here"
-        );
-        let remedy = format!("set `{}_next_upstream_tries`", family.prefix);
-        reading.find(span, code::NOT_SEEN, sentence, remedy);
-    }
-}
-
-fn times(
-    reading: &mut Reading<'_>,
-    draft: &mut Draft,
-    settings: &Settings,
-    family: &Family,
-    span: Span,
-) {
-    let own = settings.of(family);
-    let read = own.read_timeout.as_ref();
-    draft.policy.attempt_timeout = Some(read.map_or(Duration::from_secs(60), |it| it.value));
-    draft.origin(
-        "attempt_timeout",
-        read.map_or(Origin::Default, |it| Origin::Line(it.span)),
-    );
-    draft.lose(
-        format!("{}_read_timeout", family.prefix),
-        "it is the longest time between two reads of an answer, not of an attempt; connecting and sending have times of their own",
-        read.map(|it| it.span),
-    );
-    match own.timeout.as_ref().filter(|it| !it.value.is_zero()) {
-        Some(total) => {
-            draft.policy.deadline = Some(total.value);
-            draft.origin("deadline", Origin::Line(total.span));
-            draft.lose(
-                format!("{}_next_upstream_timeout", family.prefix),
-                "no attempt begins after it; the one that runs is not cut",
-                Some(total.span),
-            );
-        }
-        None => reading.find(
-            span,
-            code::NO_TOTAL_TIME,
-            format!("there is no `{}_next_upstream_timeout`: a request takes as long as all its attempts", family.prefix),
-            format!("set `{}_next_upstream_timeout 10s;`", family.prefix),
-        ),
-    }
-}
-
-/// The next server is asked at once.
-fn at_once(attempts: u32) -> Policy {
-    Policy::fixed(Duration::ZERO)
-        .jitter(Jitter::None)
-        .attempts(attempts)
-        .hint(HintMode::Ignore)
-        .budget(Budget::None)
 }

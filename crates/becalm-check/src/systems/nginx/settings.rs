@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use becalm::suggest;
+
 use super::directives::{Directive, Word};
 use crate::code;
-use crate::document::Span;
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::said::Said;
 
 /// A module that passes requests on, by what its directives begin with.
 #[derive(Debug)]
@@ -85,67 +87,97 @@ impl Family {
     }
 }
 
-/// A value with its place.
-#[derive(Debug, Clone)]
-pub struct Said<T> {
-    pub value: T,
-    pub span: Span,
-}
-
 /// What holds for one module: the directives of the innermost block that has them.
 #[derive(Debug, Clone, Default)]
-pub struct Of {
-    pub next: Option<Said<Vec<Word>>>,
-    pub tries: Option<Said<u32>>,
-    pub timeout: Option<Said<Duration>>,
-    pub read_timeout: Option<Said<Duration>>,
+pub struct Of<'a> {
+    pub next: Option<Said<'a, Vec<Word>>>,
+    pub tries: Option<Said<'a, u32>>,
+    pub timeout: Option<Said<'a, Duration>>,
+    pub read_timeout: Option<Said<'a, Duration>>,
+    pub request_buffering: Option<Said<'a, bool>>,
 }
 
 /// What holds in a block, for each of [`FAMILIES`].
 #[derive(Debug, Clone)]
-pub struct Settings(Vec<Of>);
+pub struct Settings<'a> {
+    families: Vec<Of<'a>>,
+    /// What is included around it, and is not among the files.
+    pub unseen: Vec<Said<'a, ()>>,
+}
 
-impl Default for Settings {
+impl Default for Settings<'_> {
     fn default() -> Self {
-        Self(FAMILIES.iter().map(|_| Of::default()).collect())
+        Self {
+            families: FAMILIES.iter().map(|_| Of::default()).collect(),
+            unseen: Vec::new(),
+        }
     }
 }
 
-impl Settings {
-    pub fn of(&self, family: &Family) -> &Of {
-        static NOTHING: Of = Of {
-            next: None,
-            tries: None,
-            timeout: None,
-            read_timeout: None,
-        };
+impl<'a> Settings<'a> {
+    pub fn of(&self, family: &Family) -> Of<'a> {
         let at = FAMILIES.iter().position(|it| it.prefix == family.prefix);
-        at.and_then(|at| self.0.get(at)).unwrap_or(&NOTHING)
+        at.and_then(|at| self.families.get(at))
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// What holds in a block with these directives.
-    pub fn inside(&self, reading: &mut Reading<'_>, directives: &[Directive]) -> Self {
-        let inner = FAMILIES.iter().zip(&self.0).map(|(family, outer)| {
+    pub fn inside(&self, reading: &mut Reading<'a>, directives: &[Directive<'a>]) -> Self {
+        let inner = FAMILIES.iter().zip(&self.families).map(|(family, outer)| {
             let mut own = Of::default();
             for directive in directives {
                 if let Some(name) = directive.name().strip_prefix(family.prefix) {
+                    let file = std::mem::replace(&mut reading.document.file, directive.file);
                     own.take(reading, name, directive);
+                    reading.document.file = file;
                 }
             }
+            let outer = outer.clone();
             Of {
-                next: own.next.or_else(|| outer.next.clone()),
-                tries: own.tries.or_else(|| outer.tries.clone()),
-                timeout: own.timeout.or_else(|| outer.timeout.clone()),
-                read_timeout: own.read_timeout.or_else(|| outer.read_timeout.clone()),
+                next: own.next.or(outer.next),
+                tries: own.tries.or(outer.tries),
+                timeout: own.timeout.or(outer.timeout),
+                read_timeout: own.read_timeout.or(outer.read_timeout),
+                request_buffering: own.request_buffering.or(outer.request_buffering),
             }
         });
-        Self(inner.collect())
+        let families = inner.collect();
+        let includes = directives.iter().filter(|it| may_set(it));
+        let unseen = self.unseen.iter().cloned().chain(includes.map(said));
+        Self {
+            families,
+            unseen: unseen.collect(),
+        }
     }
 }
 
-impl Of {
-    fn take(&mut self, reading: &mut Reading<'_>, name: &str, directive: &Directive) {
-        let time = |text: &str| time(text);
+/// Whether it includes what may say something of the next server; files that come with nginx do not.
+fn may_set(directive: &Directive<'_>) -> bool {
+    const QUIET: [&str; 5] = [
+        "mime.types",
+        "fastcgi_params",
+        "fastcgi.conf",
+        "uwsgi_params",
+        "scgi_params",
+    ];
+    let file = directive.args().first().map_or("", |it| &*it.text);
+    let name = file.rsplit('/').next().unwrap_or_default();
+    directive.name() == "include" && !QUIET.contains(&name) && !file.contains("modules-enabled")
+}
+
+fn said<'a>(directive: &Directive<'a>) -> Said<'a, ()> {
+    let args: Vec<_> = directive.args().iter().map(|it| &*it.text).collect();
+    Said {
+        value: Some(()),
+        text: args.join(" "),
+        span: directive.span(),
+        file: directive.file,
+    }
+}
+
+impl<'a> Of<'a> {
+    fn take(&mut self, reading: &mut Reading<'a>, name: &str, directive: &Directive<'a>) {
         match name {
             "_next_upstream" => {
                 if directive.args().is_empty() {
@@ -158,13 +190,17 @@ impl Of {
                     return;
                 }
                 // Twice in a block: both lists hold.
-                let before = self.next.take().map(|it| it.value).unwrap_or_default();
+                let before = self.next.take().and_then(|it| it.value);
+                let mut words = before.unwrap_or_default();
+                words.extend(directive.args().iter().cloned());
+                let Said {
+                    text, span, file, ..
+                } = said(directive);
                 self.next = Some(Said {
-                    value: before
-                        .into_iter()
-                        .chain(directive.args().iter().cloned())
-                        .collect(),
-                    span: directive.span(),
+                    value: Some(words),
+                    text,
+                    span,
+                    file,
                 });
             }
             "_next_upstream_tries" => one(
@@ -180,6 +216,28 @@ impl Of {
             ),
             "_next_upstream_timeout" => one(reading, directive, &mut self.timeout, TIME, time),
             "_read_timeout" => one(reading, directive, &mut self.read_timeout, TIME, time),
+            "_request_buffering" => one(
+                reading,
+                directive,
+                &mut self.request_buffering,
+                "`on` or `off`",
+                |it| match it {
+                    "on" => Some(true),
+                    "off" => Some(false),
+                    _ => None,
+                },
+            ),
+            _ if name.starts_with("_next_upstream_") => {
+                let known = ["_next_upstream_tries", "_next_upstream_timeout"];
+                let meant = suggest::nearest(name, known).unwrap_or(known[0]);
+                let family = directive.name().strip_suffix(name).unwrap_or_default();
+                reading.find(
+                    directive.span(),
+                    code::REFUSED,
+                    format!("nginx has no directive `{}`", directive.name()),
+                    format!("did you mean `{family}{meant}`?"),
+                );
+            }
             _ => {}
         }
     }
@@ -187,10 +245,10 @@ impl Of {
 
 const TIME: &str = "a time as nginx writes it, such as 10s or 500ms";
 
-fn one<T>(
-    reading: &mut Reading<'_>,
-    directive: &Directive,
-    slot: &mut Option<Said<T>>,
+fn one<'a, T>(
+    reading: &mut Reading<'a>,
+    directive: &Directive<'a>,
+    slot: &mut Option<Said<'a, T>>,
     form: &str,
     parse: impl FnOnce(&str) -> Option<T>,
 ) {
@@ -205,10 +263,13 @@ fn one<T>(
     if slot.is_some() {
         return refuse(reading, "twice in a block", "keep one of them");
     }
-    if let Told::Is(value, _) = reading.told_text(Some(&arg.text), arg.span, form, parse) {
-        let span = directive.span();
-        *slot = Some(Said { value, span });
-    }
+    let told = reading.told_text(Some(&arg.text), arg.span, form, parse);
+    *slot = Some(Said {
+        value: told.known(),
+        text: arg.text.clone(),
+        span: directive.span(),
+        file: directive.file,
+    });
 }
 
 /// `ngx_parse_time` in milliseconds: units from the longest to the shortest, each once; a number alone is seconds.

@@ -6,48 +6,76 @@ use std::net::{IpAddr, SocketAddr};
 use super::directives::Directive;
 use crate::document::Span;
 
-/// The upstreams of a file by their names.
+/// The upstreams of files by their names.
 #[derive(Debug, Default)]
-pub struct Upstreams(BTreeMap<String, Servers>);
+pub struct Upstreams<'a>(BTreeMap<String, Servers<'a>>);
 
 /// The servers of an upstream that are tried.
 #[derive(Debug, Clone, Copy)]
-pub struct Servers {
+pub struct Servers<'a> {
     /// Those that are not `down`, backups included.
     pub count: u32,
-    /// Where they are named, if it is in this file.
-    pub span: Option<Span>,
+    /// Where they are named.
+    pub place: Option<(&'a str, Span)>,
     /// Whether they are all known: none is a name, which is one server for each of its addresses
-    /// (`ngx_http_upstream_module`, *server*).
+    /// (`ngx_http_upstream_module`, *server*), and all stand here.
     pub is_known: bool,
+    /// The directive that takes servers from a file that is not seen.
+    pub unseen: Option<&'static str>,
 }
 
-impl Upstreams {
+impl<'a> Upstreams<'a> {
     /// Takes those of a file, `http` or not; of `stream` none. Of two of a name the first stays.
-    pub fn gather(&mut self, directives: &[Directive], is_this_file: bool) {
+    pub fn gather(&mut self, directives: &[Directive<'a>]) {
         for directive in directives {
             match (directive.name(), directive.args().first()) {
                 ("upstream", Some(name)) => {
-                    let is_up = |it: &&Directive| {
-                        it.name() == "server" && !it.args().iter().any(|it| it.text == "down")
-                    };
-                    let up = || directive.inner().iter().filter(is_up);
-                    let servers = Servers {
-                        count: u32::try_from(up().count()).unwrap_or(u32::MAX),
-                        span: is_this_file.then(|| directive.span()),
-                        is_known: up()
-                            .all(|it| it.args().first().is_some_and(|it| is_address(&it.text))),
-                    };
+                    let servers = Servers::of(directive);
                     self.0.entry(name.text.to_lowercase()).or_insert(servers);
                 }
-                ("http", _) => self.gather(directive.inner(), is_this_file),
+                ("http", _) => self.gather(directive.inner()),
                 _ => {}
             }
         }
     }
 
-    pub fn servers(&self, name: &str) -> Option<Servers> {
+    pub fn servers(&self, name: &str) -> Option<Servers<'a>> {
         self.0.get(&name.to_lowercase()).copied()
+    }
+}
+
+impl<'a> Servers<'a> {
+    fn of(upstream: &Directive<'a>) -> Self {
+        let is_up = |it: &&Directive<'_>| {
+            it.name() == "server" && !it.args().iter().any(|it| it.text == "down")
+        };
+        let up = || upstream.inner().iter().filter(is_up);
+        let is_there = |name: &&str| upstream.inner().iter().any(|it| it.name() == *name);
+        let unseen = ["include", "state"].into_iter().find(is_there);
+        let are_addresses = up().all(|it| it.args().first().is_some_and(|it| is_address(&it.text)));
+        Self {
+            count: u32::try_from(up().count()).unwrap_or(u32::MAX),
+            place: Some((upstream.file, upstream.span())),
+            is_known: are_addresses && unseen.is_none(),
+            unseen,
+        }
+    }
+
+    /// What is no upstream: as many servers as it has addresses.
+    pub fn of_host(name: &str, stands_in: u32) -> Self {
+        let is_known = is_address(name);
+        Self {
+            count: if is_known { 1 } else { stands_in },
+            place: None,
+            is_known,
+            unseen: None,
+        }
+    }
+
+    /// Where they are named, in this file.
+    pub fn span_in(&self, file: &str) -> Option<Span> {
+        let (own, span) = self.place?;
+        (own == file).then_some(span)
     }
 }
 

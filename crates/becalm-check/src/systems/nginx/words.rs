@@ -4,11 +4,13 @@ use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
 use becalm::suggest;
 
 use super::directives::Word;
-use super::settings::{Family, Said};
+use super::settings::Family;
 use crate::code;
 use crate::document::Span;
 use crate::mapping::Draft;
 use crate::reading::Reading;
+use crate::said::Said;
+use crate::template::is_placeholder;
 
 /// All that nginx knows but for those that it calls not idempotent: POST, LOCK and PATCH.
 const METHODS: [&str; 12] = [
@@ -33,25 +35,38 @@ pub struct Words {
     failures: Failures,
     repeats_all_methods: bool,
     repeats_misses: bool,
+    /// A placeholder among them.
+    pub unknown: Option<String>,
 }
 
 /// The words of a directive, or the default; `None` of `off`.
-pub fn read(
-    reading: &mut Reading<'_>,
-    next: Option<&Said<Vec<Word>>>,
+pub fn read<'a>(
+    reading: &mut Reading<'a>,
+    next: Option<&Said<'a, Vec<Word>>>,
     family: &Family,
 ) -> Option<Words> {
     let mut words = Words::default();
-    let Some(next) = next else {
+    let Some((next, listed)) = next.and_then(|it| Some((it, it.value.as_ref()?))) else {
         words.take("error");
         words.take("timeout");
         return Some(words);
     };
+    let file = std::mem::replace(&mut reading.document.file, next.file);
     let mut is_off = false;
-    for word in &next.value {
+    for word in listed {
         if family.words.contains(&&*word.text) {
             is_off |= word.text == "off";
             words.take(&word.text);
+            continue;
+        }
+        if is_placeholder(&word.text) {
+            let sentence = format!(
+                "`{}` is filled in elsewhere, so that it is not known here what else is repeated",
+                word.text
+            );
+            let remedy = "check the file with its values filled in";
+            reading.find(word.span, code::UNKNOWN_VALUE, sentence, remedy);
+            words.unknown = Some(word.text.clone());
             continue;
         }
         let remedy = suggest::nearest(&word.text, family.words.iter().copied());
@@ -65,6 +80,7 @@ pub fn read(
         );
         reading.find(word.span, code::REFUSED, sentence, remedy);
     }
+    reading.document.file = file;
     (!is_off).then_some(words)
 }
 
@@ -111,6 +127,13 @@ impl Words {
                 "methods",
                 "methods that nginx does not know are repeated as GET is",
                 None,
+            );
+        }
+        if !self.repeats_all_methods && self.failures.contains(FailureKind::Connect) {
+            draft.lose(
+                "error",
+                "POST, LOCK and PATCH, too, go to the next server where no connection was made and nothing was sent",
+                Some(span),
             );
         }
     }

@@ -1,0 +1,264 @@
+//! What stands in the files that a file includes, where they are named beside it?
+//!
+//! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
+
+use super::directives::{Directive, directives};
+use super::is_nginx;
+use crate::document::{DEEPEST, Document, Together};
+use crate::template;
+
+/// The files of nginx that are read together.
+pub struct Files<'a> {
+    files: Vec<File<'a>>,
+}
+
+struct File<'a> {
+    name: &'a str,
+    directives: Vec<Directive<'a>>,
+    /// What it includes.
+    patterns: Vec<String>,
+}
+
+/// Includes within includes grow without bound; no configuration has as many directives.
+const MOST: usize = 200_000;
+
+impl<'a> Files<'a> {
+    pub fn of(document: Document<'a>) -> Self {
+        let mut left: Vec<_> = document.together.iter().collect();
+        let mut all = Self { files: Vec::new() };
+        loop {
+            let is_readable = |it: &&Together<'_>| {
+                (is_nginx(it.text) || all.includes(it.file)) && template::first(it.text).is_none()
+            };
+            let (found, others): (Vec<&Together<'a>>, Vec<_>) =
+                left.into_iter().partition(is_readable);
+            let is_done = found.is_empty();
+            all.files.extend(found.into_iter().map(File::of));
+            left = others;
+            if is_done {
+                return all;
+            }
+        }
+    }
+
+    fn includes(&self, name: &str) -> bool {
+        let mut others = self.files.iter().filter(|it| it.name != name);
+        others.any(|it| it.patterns.iter().any(|it| matches(it, name)))
+    }
+
+    /// Whether another file has it in place of an `include`.
+    pub fn is_included(&self, name: &str) -> bool {
+        let Some(own) = self.files.iter().position(|it| it.name == name) else {
+            return self.includes(name);
+        };
+        let reached = self.reached_from(own);
+        (0..self.files.len()).any(|it| !reached[it] && self.targets_of(it).contains(&own))
+    }
+
+    fn reached_from(&self, start: usize) -> Vec<bool> {
+        let mut reached = vec![false; self.files.len()];
+        let mut next = vec![start];
+        while let Some(at) = next.pop() {
+            if !std::mem::replace(&mut reached[at], true) {
+                next.extend(self.targets_of(at));
+            }
+        }
+        reached
+    }
+
+    fn targets_of(&self, at: usize) -> Vec<usize> {
+        let patterns = self.files[at].patterns.iter();
+        patterns.flat_map(|it| self.targets(at, it)).collect()
+    }
+
+    /// The files that this one takes by a pattern, of its own tree of folders where there are several: all of a `*`,
+    /// otherwise the one whose path is most like it.
+    fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
+        let name = |at: &usize| self.files[*at].name;
+        let near = |at: &usize| shared(name(at), name(&from));
+        let is_one = |at: &usize| *at != from && matches(pattern, name(at));
+        let mut found: Vec<_> = (0..self.files.len()).filter(is_one).collect();
+        let nearest = found.iter().map(near).max();
+        found.retain(|it| Some(near(it)) == nearest);
+        if !is_glob(pattern) {
+            let best = found
+                .into_iter()
+                .max_by_key(|it| in_common(pattern, name(it)));
+            return best.into_iter().collect();
+        }
+        found
+    }
+
+    /// The directives of a file, with those that it includes in place of the `include`. One of what is not named stays.
+    pub fn expanded(&self, name: &str, own: &[Directive<'a>]) -> Vec<Directive<'a>> {
+        let mut left = MOST;
+        let Some(at) = self.files.iter().position(|it| it.name == name) else {
+            return own.to_vec();
+        };
+        self.expand(own, &mut vec![at], 0, &mut left)
+    }
+
+    fn expand(
+        &self,
+        directives: &[Directive<'a>],
+        open: &mut Vec<usize>,
+        depth: usize,
+        left: &mut usize,
+    ) -> Vec<Directive<'a>> {
+        let mut all = Vec::new();
+        for directive in directives {
+            *left = left.saturating_sub(1);
+            let targets = match (directive.name(), directive.args(), open.last()) {
+                ("include", [pattern], Some(from)) if *left > 0 && depth < DEEPEST => {
+                    self.targets(*from, &pattern.text)
+                }
+                _ => Vec::new(),
+            };
+            if targets.is_empty() {
+                let inner = |it: &Vec<_>| self.expand(it, open, depth + 1, left);
+                all.push(Directive {
+                    block: directive.block.as_ref().map(inner),
+                    ..directive.clone()
+                });
+            }
+            for target in targets {
+                if !open.contains(&target) {
+                    open.push(target);
+                    let inner = &self.files[target].directives;
+                    all.extend(self.expand(inner, open, depth + 1, left));
+                    open.pop();
+                }
+            }
+        }
+        all
+    }
+
+    /// All directives of all files.
+    pub fn all(&self) -> impl Iterator<Item = &[Directive<'a>]> {
+        self.files.iter().map(|it| &*it.directives)
+    }
+}
+
+impl<'a> File<'a> {
+    fn of(file: &Together<'a>) -> Self {
+        let directives = directives(file.text, file.file).unwrap_or_default();
+        Self {
+            name: file.file,
+            patterns: patterns(&directives),
+            directives,
+        }
+    }
+}
+
+fn patterns(directives: &[Directive<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    for directive in directives {
+        match (directive.name(), directive.args()) {
+            ("include", [pattern]) => found.push(pattern.text.clone()),
+            _ => found.extend(patterns(directive.inner())),
+        }
+    }
+    found
+}
+
+fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '['])
+}
+
+fn directory(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(directory, _)| directory)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Folders that two paths begin with.
+fn shared(one: &str, other: &str) -> usize {
+    let parts = |path| directory(path).unwrap_or_default().split('/');
+    let both = parts(one).zip(parts(other));
+    both.take_while(|(one, other)| one == other).count()
+}
+
+/// Parts of two paths that are the same, from their ends.
+fn in_common(one: &str, other: &str) -> usize {
+    let parts = one.rsplit('/').zip(other.rsplit('/'));
+    parts.take_while(|(one, other)| one == other).count()
+}
+
+/// Whether this is the file of this name: nobody knows here where nginx finds its files. A `*` is of one folder.
+fn matches(pattern: &str, name: &str) -> bool {
+    if !is_glob(pattern) {
+        return last(pattern) == last(name);
+    }
+    let folder = |path| directory(path).map(last);
+    let is_there = folder(pattern).is_none() || folder(pattern) == folder(name);
+    is_there && fits(last(pattern).as_bytes(), last(name).as_bytes())
+}
+
+/// As `glob` reads `*` and `?`.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    // The last `*`, and how much of the name stands before what follows it.
+    let mut star = None;
+    while let Some(c) = name.get(read) {
+        match (pattern.get(at), star) {
+            (Some(b'*'), _) => {
+                star = Some((at, read));
+                at += 1;
+            }
+            (Some(it), _) if it == c || *it == b'?' => {
+                at += 1;
+                read += 1;
+            }
+            (_, Some((before, skipped))) => {
+                star = Some((before, skipped + 1));
+                at = before + 1;
+                read = skipped + 1;
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .all(|it| *it == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_of_files_of_its_name_and_folder() {
+        for (pattern, name) in [
+            ("proxy_params", "etc/proxy_params"),
+            ("/etc/nginx/proxy_params", "proxy_params"),
+            ("conf.d/*.conf", "etc/nginx/conf.d/app.conf"),
+            ("/etc/nginx/sites-enabled/*", "sites-enabled/shop"),
+            ("*.inc", "a/b.inc"),
+            ("conf.d/a?.conf", "conf.d/ab.conf"),
+            ("a*b*c", "aXbbXbc"),
+            (
+                "********************b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+            ),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("proxy_params", "proxy_params.bak"),
+            ("conf.d/*.conf", "other/app.conf"),
+            ("conf.d/*.conf", "app.conf"),
+            ("conf.d/*.conf", "conf.d/app"),
+            ("sites-enabled/*", "nginx.conf"),
+            (
+                "*a*a*a*a*a*a*a*a*a*a*a*a*b",
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            ),
+        ] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What does nginx make of the attempts of a request, where files include others, names are variables and values are unknown?
+
+use becalm_check::shown::policy_file;
+use becalm_check::{Checked, File, Settings, check};
+
+fn of(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn one(text: &str) -> Checked {
+    of(&[("n.conf", text)])
+}
+
+/// A location in front of an upstream of three.
+fn location(directives: &str) -> Checked {
+    one(&format!(
+        "upstream app {{ server 10.0.0.1; server 10.0.0.2; server 10.0.0.3; }}\nserver {{ location / {{ {directives} }} }}\n"
+    ))
+}
+
+fn attempts(checked: &Checked) -> Vec<(&str, u32)> {
+    checked
+        .mappings
+        .iter()
+        .map(|it| (&*it.name, it.policy.attempts))
+        .collect()
+}
+
+fn has(checked: &Checked, code: &str) -> bool {
+    checked.findings.iter().any(|it| it.code == code)
+}
+
+fn sentence(checked: &Checked, code: &str) -> String {
+    let found = checked.findings.iter().find(|it| it.code == code);
+    found
+        .unwrap_or_else(|| panic!("{code}: {checked:?}"))
+        .sentence
+        .clone()
+}
+
+fn is_lost(checked: &Checked, what: &str) -> bool {
+    checked
+        .mappings
+        .iter()
+        .all(|it| it.lost.iter().any(|it| it.what == what))
+}
+
+const MAIN: &str = "\
+http {
+  proxy_read_timeout 7s;
+  upstream app { server 10.0.0.1; server 10.0.0.2; server 10.0.0.3; }
+  include conf.d/*.conf;
+}
+";
+
+const SITE: &str = "\
+server {
+  location / {
+    include snippets/next.conf;
+    proxy_pass http://app;
+  }
+}
+";
+
+const NEXT: &str = "\
+proxy_next_upstream error http_503 non_idempotent;
+proxy_next_upstream_tries 2;
+proxy_next_upstream_timeout 5s;
+";
+
+#[test]
+fn what_is_included_and_not_named_is_told() {
+    let main =
+        format!("upstream app {{ server 10.0.0.1; server 10.0.0.2; server 10.0.0.3; }}\n{SITE}");
+    let unseen = one(&main);
+    assert_eq!(attempts(&unseen), [("location / to app", 3)], "{unseen:?}");
+    assert!(
+        sentence(&unseen, "not-seen")
+            .contains("`include snippets/next.conf` is of no file that is named")
+    );
+    assert!(
+        sentence(&unseen, "no-total-time").contains("`proxy_next_upstream_timeout` in these files")
+    );
+    let params = one(&main.replace("snippets/next.conf", "/etc/nginx/fastcgi_params"));
+    assert!(!has(&params, "not-seen"), "{params:?}");
+}
+
+#[test]
+fn files_that_are_named_are_read_where_they_are_included() {
+    let files = [
+        ("etc/nginx.conf", MAIN),
+        ("etc/conf.d/site.conf", SITE),
+        ("etc/snippets/next.conf", NEXT),
+    ];
+    let checked = of(&files);
+    assert_eq!(
+        attempts(&checked),
+        [("location / to app", 2)],
+        "{checked:?}"
+    );
+    let mapping = &checked.mappings[0];
+    assert_eq!(
+        (&*mapping.file, mapping.span.line),
+        ("etc/conf.d/site.conf", 4)
+    );
+    for code in ["not-seen", "no-total-time", "attempts-grow-with-servers"] {
+        assert!(!has(&checked, code), "{code}: {checked:?}");
+    }
+    let written = policy_file(mapping).expect("a policy");
+    for line in [
+        "attempts = 2 # line 4: line 2 of etc/snippets/next.conf",
+        "deadline = \"5s\" # line 4: line 3 of etc/snippets/next.conf",
+        "attempt_timeout = \"7s\" # line 4: line 2 of etc/nginx.conf",
+    ] {
+        assert!(written.lines().any(|it| it == line), "{line}: {written}");
+    }
+    let slip = NEXT.replace("http_503", "http_530");
+    let slipped = of(&[files[0], files[1], ("etc/snippets/next.conf", &slip)]);
+    let found = slipped
+        .findings
+        .iter()
+        .find(|it| it.code == "refused")
+        .expect("told");
+    assert_eq!(
+        (&*found.file, found.span.line),
+        ("etc/snippets/next.conf", 1)
+    );
+}
+
+#[test]
+fn what_is_included_is_of_the_same_tree_of_folders() {
+    let slow = NEXT.replace("tries 2", "tries 3");
+    let checked = of(&[
+        ("live/nginx.conf", MAIN),
+        ("live/conf.d/site.conf", SITE),
+        ("live/snippets/next.conf", NEXT),
+        ("test/nginx.conf", MAIN),
+        ("test/conf.d/site.conf", SITE),
+        ("test/snippets/next.conf", &slow),
+    ]);
+    let found: Vec<_> = checked
+        .mappings
+        .iter()
+        .map(|it| (&*it.file, it.policy.attempts))
+        .collect();
+    let expected = [("live/conf.d/site.conf", 2), ("test/conf.d/site.conf", 3)];
+    assert_eq!(found, expected, "{checked:?}");
+}
+
+#[test]
+fn files_that_include_each_other_are_read_once() {
+    let one = "include b.conf;\nupstream app { server 10.0.0.1; server 10.0.0.2; }\n";
+    let other =
+        "include a.conf;\ninclude b.conf;\nserver { location / { proxy_pass http://app; } }\n";
+    let checked = of(&[("a.conf", one), ("b.conf", other)]);
+    assert!(
+        attempts(&checked).contains(&("location / to app", 2)),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn a_file_that_others_include_is_not_silent_by_itself() {
+    let alone = one(NEXT);
+    assert!(sentence(&alone, "not-seen").contains("no file that is named passes requests on"));
+    assert_eq!(alone.findings.len(), 1, "{alone:?}");
+}
+
+/// Run with 1.22.1 and a file of three servers: three attempts.
+#[test]
+fn servers_of_a_file_are_read_where_it_is_named_and_told_where_not() {
+    let text = "upstream app { include servers.inc; }\nserver { location / { proxy_pass http://app; proxy_next_upstream error non_idempotent; } }\n";
+    for text in [
+        text,
+        &text.replace("include servers.inc;", "zone z 64k; state z.conf;"),
+    ] {
+        let unseen = one(text);
+        assert!(sentence(&unseen, "not-seen").contains("servers of a file that is not seen"));
+        assert!(has(&unseen, "repeats-non-idempotent"), "{unseen:?}");
+        assert!(!has(&unseen, "never-retries"), "{unseen:?}");
+    }
+    let servers = "server 10.0.0.1;\nserver 10.0.0.2;\nserver 10.0.0.3;\n";
+    let both = of(&[("site.conf", text), ("servers.inc", servers)]);
+    assert_eq!(attempts(&both), [("location / to app", 3)]);
+    assert!(
+        !has(&both, "not-seen") && !has(&both, "unknown-system"),
+        "{both:?}"
+    );
+}
+
+/// Run with 1.22.1: three attempts of each.
+#[test]
+fn an_upstream_is_found_behind_a_variable() {
+    let text = "\
+upstream blue { server 10.0.0.1; server 10.0.0.2; server 10.0.0.3; }
+upstream green { server 10.0.1.1; server 10.0.1.2; }
+map $cookie_version $backend { default blue; canary green; new blue; }
+server {
+  location /map { proxy_pass http://$backend; }
+  location /braces { proxy_pass http://${backend}$request_uri; }
+  location /set { set $to http://blue/x; proxy_pass $to; }
+}
+";
+    let checked = one(text);
+    let expected = [
+        ("location /map to blue", 3),
+        ("location /map to green", 2),
+        ("location /braces to blue", 3),
+        ("location /braces to green", 2),
+        ("location /set to blue", 3),
+    ];
+    assert_eq!(attempts(&checked), expected, "{checked:?}");
+    assert!(!has(&checked, "not-seen"));
+    let unknown = location("proxy_pass http://$host;");
+    assert!(sentence(&unknown, "not-seen").contains("is made of variables"));
+}
+
+#[test]
+fn placeholders_are_unknown_and_not_left_out() {
+    let checked = location(
+        "proxy_pass http://app;\nproxy_next_upstream error ${MORE};\nproxy_next_upstream_tries ${TRIES};\nproxy_next_upstream_timeout ${T};\nproxy_read_timeout ${R};",
+    );
+    for code in [
+        "refused",
+        "no-total-time",
+        "no-deadline",
+        "attempts-grow-with-servers",
+    ] {
+        assert!(!has(&checked, code), "{code}: {checked:?}");
+    }
+    assert!(sentence(&checked, "unknown-value").contains("`${MORE}` is filled in elsewhere"));
+    let written = policy_file(&checked.mappings[0]).expect("a policy");
+    for line in [
+        "attempts = 3 # line 4 says `${TRIES}`, which is unknown; default of nginx 1.22",
+        "attempt_timeout = \"1m\" # line 6 says `${R}`, which is unknown; default of nginx 1.22",
+        "# deadline: none; line 5 says `${T}`, which is unknown; default of nginx 1.22",
+        "[retry_on] # line 3: without `${MORE}`, which is unknown",
+    ] {
+        assert!(written.lines().any(|it| it == line), "{line}: {written}");
+    }
+}
+
+/// In the module `stream` a `proxy_pass` stands in a server and has no scheme; `http` refuses both.
+#[test]
+fn a_file_of_streams_is_not_read_as_requests() {
+    let dns = "upstream dns { server 10.0.0.1:53; server 10.0.0.2:53; }\nserver { listen 53 udp; proxy_pass dns; }\n";
+    assert_eq!((one(dns).findings, one(dns).mappings), (vec![], vec![]));
+    let refused = location("proxy_pass app;");
+    assert!(sentence(&refused, "refused").contains("nginx refuses `proxy_pass app`"));
+    let gateway = location("fastcgi_pass app;");
+    assert_eq!(attempts(&gateway), [("location / to app", 3)]);
+}
+
+#[test]
+fn an_address_is_one_attempt() {
+    for to in [
+        "http://127.0.0.1:9000",
+        "http://[::1]",
+        "http://unix:/run/a.sock:/x",
+    ] {
+        let checked = location(&format!(
+            "proxy_pass {to}; proxy_next_upstream error http_503;"
+        ));
+        assert!(
+            has(&checked, "never-retries") && !has(&checked, "not-seen"),
+            "{checked:?}"
+        );
+    }
+    let name = location("proxy_pass http://localhost:9000; proxy_next_upstream error;");
+    assert!(has(&name, "not-seen"), "{name:?}");
+}
+
+#[test]
+fn what_nginx_does_with_bodies_is_told_as_lost() {
+    let unbuffered = location("proxy_pass http://app; proxy_request_buffering off;");
+    assert!(
+        is_lost(&unbuffered, "proxy_request_buffering"),
+        "{unbuffered:?}"
+    );
+    let buffered = location("proxy_pass http://app; proxy_request_buffering on;");
+    assert!(!is_lost(&buffered, "proxy_request_buffering"));
+    assert!(is_lost(&buffered, "error"), "{buffered:?}");
+    let timeouts = location("proxy_pass http://app; proxy_next_upstream timeout;");
+    assert!(!is_lost(&timeouts, "error"), "{timeouts:?}");
+}
+
+/// Run with 1.22.1, which refuses them.
+#[test]
+fn what_nginx_refuses_is_told() {
+    for (directives, refused) in [
+        (
+            "proxy_pass http://app:80;",
+            "the upstream app of these files may not have a port",
+        ),
+        (
+            "proxy_next_upstream_retries 5; proxy_pass http://app;",
+            "no directive `proxy_next_upstream_retries`",
+        ),
+    ] {
+        let sentence = sentence(&location(directives), "refused");
+        assert!(sentence.contains(refused), "{sentence}");
+    }
+    let host = location("proxy_pass http://other:80;");
+    assert!(!has(&host, "refused"), "{host:?}");
+}
