@@ -162,39 +162,44 @@ mod tests {
     use super::*;
     use crate::drill::ask::Ask;
     use crate::drill::client::Connections;
+    use crate::drill::ledger::Count;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const MINUTE: Duration = Duration::from_secs(60);
 
-    /// Calls that nobody answers, for clients that wait for a second.
+    /// Calls that nobody answers, for clients that wait for a minute.
     fn replay(start: Instant, end: &End) -> Replay {
         let nobody = Connections::to(([127, 0, 0, 1], 1).into(), Ask::default());
-        let ledger = Arc::new(Ledger::new(start, SECOND));
+        let ledger = Arc::new(Ledger::new(start, MINUTE));
         let mut policy = Policy::default();
         policy.attempts = 1;
         let party = Party::of(nobody, "nobody", policy, 7, ledger).unwrap();
-        Replay::of(start, party, end.clone(), SECOND)
+        Replay::of(start, party, end.clone(), MINUTE)
     }
 
     #[tokio::test]
     async fn calls_that_were_missed_while_the_drill_stood_still_are_not_made_up_for() {
-        let start = Instant::now() - 60 * SECOND;
-        let missed = (0..50).map(|second| second * SECOND).collect();
+        let start = Instant::now() - 60 * MINUTE;
+        let missed = (0..50).map(|minute| minute * MINUTE).collect();
         let played = replay(start, &End::open()).run(missed).await;
         assert_eq!(played.began, []);
-        assert!(played.lateness >= 60 * SECOND, "{played:?}");
+        assert!(played.lateness >= 60 * MINUTE, "{played:?}");
     }
 
     #[tokio::test]
     async fn an_end_does_not_wait_for_the_next_call_but_for_its_own_time() {
         let start = Instant::now();
         let end = End::open();
-        let ends = end.clone();
-        let running = tokio::spawn(replay(start, &end).run(vec![SECOND / 10, 3_600 * SECOND]));
-        end.set(7_200 * SECOND);
-        tokio::task::yield_now().await;
-        ends.set(SECOND / 2);
-        let played = timeout(60 * SECOND, running).await.unwrap().unwrap();
+        let replay = replay(start, &end);
+        let ledger = replay.ledgers().remove(0);
+        end.set(60 * MINUTE);
+        let running = tokio::spawn(replay.run(vec![Duration::ZERO, 30 * MINUTE]));
+        while ledger.recording().total(Count::Call) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let soon = start.elapsed() + MINUTE / 300;
+        end.set(soon);
+        let played = timeout(MINUTE, running).await.unwrap().unwrap();
         assert_eq!(played.began.len(), 1);
-        assert!(start.elapsed() >= SECOND / 2, "it may still be put off");
+        assert!(start.elapsed() >= soon, "until then it may be put off");
     }
 }

@@ -247,19 +247,26 @@ fn what_a_round_left_behind_is_waited_for_and_the_next_one_is_held_again() {
 }
 
 #[test]
-fn a_drill_without_calls_says_nothing_of_the_target() {
+fn a_drill_of_few_calls_breaks_nothing_and_says_nothing_of_the_target() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|_| "200 OK".into());
-    // One in three hours.
-    let flags = [
-        "--load", "0.0001", "--seed", "7", "--strict", "--json", "figures",
-    ];
-    let output = target(folder.path(), &server.url, &flags).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let figures = fs::read_to_string(folder.path().join("figures")).unwrap();
-    let document: Value = serde_json::from_str(&figures).unwrap();
-    assert_eq!(document["finding"], "idle", "{}", document["conclusion"]);
-    let conclusion = document["conclusion"].as_str().unwrap();
-    assert!(conclusion.contains("nothing was broken"), "{conclusion}");
-    assert_eq!(document["variants"][0]["verdict"], "idle");
+    // One in three hours, and one in the time before the fault.
+    for load in ["0.0001", "1"] {
+        let flags = [
+            &SHORT[..6],
+            &[
+                "--load", load, "--seed", "7", "--strict", "--json", "figures",
+            ],
+        ];
+        let output = target(folder.path(), &server.url, &flags.concat())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let figures = fs::read_to_string(folder.path().join("figures")).unwrap();
+        let document: Value = serde_json::from_str(&figures).unwrap();
+        let conclusion = document["conclusion"].as_str().unwrap();
+        assert_eq!(document["finding"], "idle", "{conclusion}");
+        assert_eq!(document["variants"][0]["verdict"], "idle");
+        assert!(conclusion.contains("nothing was broken"), "{conclusion}");
+    }
 }
