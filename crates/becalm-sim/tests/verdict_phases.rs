@@ -5,7 +5,7 @@ mod by_hand;
 use std::time::Duration;
 
 use becalm_sim::scenario::Phases;
-use becalm_sim::verdict::judge;
+use becalm_sim::verdict::{judge, judge_sparing};
 use by_hand::{course, eager, fine, hung, lost, recording, unhung};
 
 #[test]
@@ -24,6 +24,24 @@ fn a_run_falls_into_what_is_before_during_and_after() {
         short.horizon = Duration::from_millis(millis);
         assert_eq!(Phases::of(&short).leave_time(), is_enough, "{millis}");
     }
+}
+
+/// Calls whose answers take longer than a second are hit though they begin before the last one.
+#[test]
+fn what_is_usual_spares_the_calls_that_still_wait_when_the_trigger_comes() {
+    let scenario = hung(500.0, &eager());
+    let phases = Phases::of(&scenario);
+    assert_eq!(phases.hit, 10, "a window");
+    for (millis, hit) in [(0, 10), (900, 10), (2_950, 30), (60_000, 100)] {
+        let lead = Duration::from_millis(millis);
+        let sparing = phases.clone().sparing(lead, scenario.bucket);
+        assert_eq!(sparing.hit, hit, "{millis}");
+    }
+    // The three seconds before the trigger are lost, and all that come after it.
+    let run = course(40, 500, 1, |second| second >= 7);
+    let usual = |lead| judge_sparing(&scenario, &run, Duration::from_secs(lead)).usual;
+    assert!((usual(3) - 1.0).abs() < 1e-9, "{}", usual(3));
+    assert!(usual(0) < 0.8);
 }
 
 #[test]

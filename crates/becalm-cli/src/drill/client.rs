@@ -18,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use nix::errno::Errno;
 use tokio::net::TcpStream;
 
 use super::ask::Ask;
@@ -99,8 +100,8 @@ struct Connection {
 
 impl Connection {
     async fn open(address: SocketAddr) -> Result<Self, Broken> {
-        let stream = TcpStream::connect(address).await.map_err(Broken::Connect)?;
-        stream.set_nodelay(true).map_err(Broken::Connect)?;
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
         let (sender, driver) = http1::handshake(TokioIo::new(stream)).await?;
         Ok(Self {
             sender,
@@ -144,18 +145,42 @@ impl Connection {
     }
 }
 
+/// Whether this machine has no connection to give, so that the service was not asked: it is short of descriptors, of ports, or
+/// of memory for either (Linux, connect(2) and socket(2)).
+fn is_shortage(error: &io::Error) -> bool {
+    let Some(code) = error.raw_os_error() else {
+        return false;
+    };
+    matches!(
+        Errno::from_raw(code),
+        Errno::EMFILE | Errno::ENFILE | Errno::EADDRNOTAVAIL | Errno::ENOBUFS
+    )
+}
+
 /// An attempt without an answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Broken {
     /// No connection.
     Connect(io::Error),
+    /// This machine has none to give.
+    Short(io::Error),
     /// The connection failed in the middle.
     Http(hyper::Error),
     /// The service closed the connection without an answer.
     Closed,
     /// The request could not be built.
     Request(http::Error),
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        if is_shortage(&error) {
+            Self::Short(error)
+        } else {
+            Self::Connect(error)
+        }
+    }
 }
 
 impl From<hyper::Error> for Broken {
@@ -168,6 +193,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(error) => write!(f, "cannot connect: {error}"),
+            Self::Short(error) => write!(f, "this machine has no more connections: {error}"),
             Self::Http(error) => write!(f, "the connection failed: {error}"),
             Self::Closed => f.write_str("the service closed the connection without an answer"),
             Self::Request(error) => write!(f, "the request cannot be built: {error}"),
@@ -180,10 +206,26 @@ impl Error for Broken {}
 impl Classify for Broken {
     fn classify(&self) -> Failure {
         match self {
-            Self::Connect(error) => error.classify(),
+            Self::Connect(error) | Self::Short(error) => error.classify(),
             Self::Http(error) => unanswered(iter::once(error as &(dyn Error + 'static))),
             Self::Closed => Failure::transient().because(Cause::Kind(FailureKind::Reset)),
             Self::Request(_) => Failure::permanent(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_machine_lacks_is_told_from_what_the_service_refuses() {
+        let broken = |errno: Errno| Broken::from(io::Error::from_raw_os_error(errno as i32));
+        for errno in [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL] {
+            assert!(matches!(broken(errno), Broken::Short(_)), "{errno}");
+        }
+        for errno in [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::ETIMEDOUT] {
+            assert!(matches!(broken(errno), Broken::Connect(_)), "{errno}");
         }
     }
 }

@@ -15,7 +15,7 @@ use becalm_sim::scenario::{
     Arrivals, Distribution, Effect, Population, Scenario, Service, Sharing, Trigger,
 };
 use becalm_sim::study::Verdict;
-use becalm_sim::verdict::{self, judge, rule_on_one};
+use becalm_sim::verdict::{self, judge_sparing, rule_on_one};
 
 use super::ledger::{BUCKET, Count, Recording};
 use super::setup::Setup;
@@ -38,14 +38,31 @@ impl Judged {
         policy: &Policy,
         elapsed: Duration,
     ) -> Self {
-        Self::run(&as_a_run(recording), setup, policy, elapsed)
+        Self::sparing(Duration::ZERO, recording, setup, policy, elapsed)
+    }
+
+    /// As [`Judged::measured`], where calls that begin so long before the fault may still wait for their answer when it comes.
+    pub fn sparing(
+        lead: Duration,
+        recording: &Recording,
+        setup: &Setup,
+        policy: &Policy,
+        elapsed: Duration,
+    ) -> Self {
+        Self::run(lead, &as_a_run(recording), setup, policy, elapsed)
     }
 
     /// Judges a run of the drill's scenario until `elapsed`.
-    pub fn run(run: &Run, setup: &Setup, policy: &Policy, elapsed: Duration) -> Self {
+    pub fn run(
+        lead: Duration,
+        run: &Run,
+        setup: &Setup,
+        policy: &Policy,
+        elapsed: Duration,
+    ) -> Self {
         let mut scenario = scenario(setup, policy, Arrivals::Poisson(setup.load));
         scenario.horizon = elapsed.min(setup.length());
-        let outcome = judge(&scenario, run);
+        let outcome = judge_sparing(&scenario, run, lead);
         Self {
             verdict: rule_on_one(&scenario, &outcome),
             outcome,
@@ -186,6 +203,41 @@ mod tests {
         );
         assert_eq!(judged.verdict, Some(Verdict::Overloaded));
         assert!(!judged.is_storm());
+    }
+
+    /// `becalm fit` writes the least that a service serves where its log never filled it.
+    #[test]
+    fn a_service_that_comes_back_is_not_overloaded_whatever_was_said_of_it() {
+        let setup = Setup {
+            load: 500.0,
+            ..usual()
+        };
+        let mut seconds = [(500, 0, 500, 500); 10];
+        (seconds[1], seconds[2]) = ((500, 0, 500, 0), (500, 0, 500, 0));
+        let judged = judged(&recording(seconds), &setup, 10_000);
+        assert_eq!((judged.name(), judged.verdict), ("back", None));
+    }
+
+    /// The last three seconds before the fault are hit: without them all was well, and half of it is not.
+    #[test]
+    fn calls_that_still_wait_when_the_fault_comes_do_not_say_what_is_usual() {
+        let [lead, before] = [3, 6].map(Duration::from_secs);
+        let setup = Setup {
+            load: 40.0,
+            before,
+            after: Duration::from_secs(2),
+            ..usual()
+        };
+        let mut seconds = [(40, 0, 40, 20); 10];
+        seconds[..3].fill((40, 0, 40, 40));
+        let run = |lead| {
+            let length = setup.length();
+            let run = recording(seconds);
+            Judged::sparing(lead, &run, &setup, &Policy::default(), length)
+        };
+        assert_eq!(run(lead).name(), "metastable");
+        assert!((run(lead).outcome.usual - 1.0).abs() < 1e-9);
+        assert_eq!(run(Duration::ZERO).name(), "back", "as it was");
     }
 
     #[test]

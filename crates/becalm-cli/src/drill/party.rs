@@ -141,7 +141,7 @@ impl Party {
         let _in_flight = self.ledger.fly();
         let answer = connections.send(call).await;
         match &answer {
-            Err(Broken::Connect(_)) => self.ledger.add(Count::Unconnected),
+            Err(Broken::Short(_)) => self.ledger.add(Count::Unconnected),
             Ok(status) if !self.is_counted && *status == StatusCode::SERVICE_UNAVAILABLE => {
                 self.ledger.add(Count::Refused);
             }
@@ -151,10 +151,36 @@ impl Party {
     }
 }
 
-/// By the status, as for any request that may be repeated.
+/// By the status, as for any request that may be repeated. A redirect is no answer to who does not follow it: an overloaded
+/// gateway may send all its callers to a page that says sorry.
 fn verdict(answer: Result<&StatusCode, &Broken>, ask: &Ask, attempt: u32) -> Verdict {
     match answer {
+        Ok(status) if status.is_redirection() => status.classify().into(),
         Ok(status) => classify_status(*status, Exchange::new(ask.operation(), attempt)),
         Err(broken) => broken.classify().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use becalm::Class;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_sent_elsewhere_has_failed_for_good() {
+        let of = |status: u16| {
+            let status = StatusCode::from_u16(status).unwrap();
+            verdict(Ok(&status), &Ask::default(), 1)
+        };
+        for status in [200, 204, 299] {
+            assert_eq!(of(status), Verdict::Success, "{status}");
+        }
+        for status in [301, 302, 304, 307, 399] {
+            let Verdict::Failure(failure) = of(status) else {
+                panic!("{status} succeeds");
+            };
+            assert_eq!(failure.class, Class::Permanent, "{status}");
+        }
     }
 }

@@ -17,6 +17,9 @@ pub struct Phases {
     pub after: Range<usize>,
     /// The buckets over which goodput is judged: those of a second, and at least ten.
     pub window: usize,
+    /// The last buckets before the first trigger, whose calls it may hit: they do not say what is usual. A
+    /// window, or half of what is before.
+    pub hit: usize,
     /// The first bucket that is too late to judge: a call that begins there may be running at
     /// the end of the run.
     pub settled: usize,
@@ -37,6 +40,7 @@ impl Phases {
         let window = buckets(Duration::from_secs(1)).max(10);
         let grace = buckets(longest_attempt(scenario)) + window;
         Self {
+            hit: window.min(from / 2),
             before: 0..from,
             during: from..to,
             after: to..all,
@@ -45,20 +49,28 @@ impl Phases {
         }
     }
 
+    /// Where calls that begin so long before the first trigger may still wait for their answer when it comes: they do not say
+    /// what is usual either.
+    #[must_use]
+    pub fn sparing(self, lead: Duration, bucket: Duration) -> Self {
+        let lead = count(lead.as_nanos().div_ceil(bucket.as_nanos().max(1)));
+        let hit = self.hit.max(lead.min(self.before.len()));
+        Self { hit, ..self }
+    }
+
     /// Whether enough time is left after the triggers to see what comes of them: two windows.
     pub fn leave_time(&self) -> bool {
         self.after.len() >= 2 * self.window
     }
 
-    /// The buckets that say what is usual: those before the trigger but the last window, whose calls
-    /// it may hit; without a trigger the first of the run.
+    /// The buckets that say what is usual: those before the trigger but for the last, whose calls it may
+    /// hit; without a trigger the first of the run.
     pub(crate) fn usual(&self) -> Range<usize> {
         if self.before.is_empty() && self.during.is_empty() {
             let first = (2 * self.window).min(self.after.len() / 4);
             return 0..first;
         }
-        let hit = self.window.min(self.before.len() / 2);
-        0..self.before.len() - hit
+        0..self.before.len() - self.hit
     }
 
     /// Where recordings keep latencies apart: at the ends of what is usual, of each phase and of what

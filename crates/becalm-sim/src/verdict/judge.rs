@@ -120,7 +120,13 @@ impl Outcome {
 
 /// Says what happened to a run of this scenario. Pure; counts that the recording lacks are zero.
 pub fn judge(scenario: &Scenario, recording: &Recording) -> Outcome {
-    let phases = Phases::of(scenario);
+    judge_sparing(scenario, recording, Duration::ZERO)
+}
+
+/// As [`judge`], where calls that begin so long before the first trigger may still wait for their answer when it comes: what
+/// is usual is taken from those before them.
+pub fn judge_sparing(scenario: &Scenario, recording: &Recording, lead: Duration) -> Outcome {
+    let phases = Phases::of(scenario).sparing(lead, scenario.bucket);
     let length = phases.after.end;
     let sum = |of: fn(&PopulationRecord) -> &[u32]| sum(recording, length, of);
     let calls = sum(|it| &it.calls);

@@ -37,7 +37,7 @@ pub(crate) use capacity::open_calls;
 pub use capacity::{hidden_capacity, most_attempts};
 pub(crate) use evidence::{list, percent, plain};
 pub use foretold::Foretold;
-pub use judge::{Outcome, Phase, judge};
+pub use judge::{Outcome, Phase, judge, judge_sparing};
 pub use judgeable::{Unjudgeable, judgeable};
 pub use load::{Bottleneck, bottleneck, first_tries, is_bounded};
 pub use map::{Resolution, phase_map};

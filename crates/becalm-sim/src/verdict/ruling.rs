@@ -98,13 +98,16 @@ pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
 /// The verdict on one run by the same rule, such as one that was measured and not simulated: overloaded,
 /// metastable, or none where the service came back, as worse cases alone tell whether it is stable or
 /// vulnerable.
+///
+/// A service that was seen to come back is not overloaded, whatever its scenario says that it can serve: that may be the least
+/// that it serves.
 pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
-    if is_beyond(bottleneck(scenario)) {
-        Some(Verdict::Overloaded)
-    } else if !outcome.holds() {
-        Some(Verdict::Metastable)
-    } else {
+    if outcome.holds() {
         None
+    } else if is_beyond(bottleneck(scenario)) {
+        Some(Verdict::Overloaded)
+    } else {
+        Some(Verdict::Metastable)
     }
 }
 

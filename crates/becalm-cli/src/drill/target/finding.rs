@@ -1,5 +1,6 @@
 //! What does the drill of a target show? Decided by the measured figures alone.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use becalm::Budget;
@@ -9,7 +10,7 @@ use becalm_sim::study::Verdict;
 
 use super::canary::Calm;
 use super::outcome::Outcome;
-use super::round::{ENOUGH, Round};
+use super::round::{ENOUGH, Round, Void};
 use crate::drill::judged::{back, tenths};
 use crate::drill::judgement::{BACK_WITHIN, Contender, list};
 use crate::drill::statistics::Phase;
@@ -23,14 +24,31 @@ pub enum Finding {
     Unwell,
     /// Too few calls began to say anything.
     Idle,
-    /// The generator was late: the figures are those of this machine.
+    /// The generator was late, or this machine had too few connections: the figures are its own.
     Void,
     /// The fault became a storm, or did not end with what caused it.
     Storm,
     /// It came back under every policy, but not at once.
     Back,
-    /// It came back at once, even under a policy whose retries nothing bounds.
+    /// It came back within two seconds, even under a policy whose retries nothing bounds.
     Harmless,
+}
+
+impl Outcome {
+    pub fn finding(&self) -> Finding {
+        Finding::of(self)
+    }
+
+    /// What it came to, in sentences.
+    pub fn conclusion(&self) -> String {
+        conclusion(self)
+    }
+
+    /// Whether the target came back under the last policy.
+    pub fn is_back(&self) -> bool {
+        let last = self.contenders.last();
+        self.finding().is_verdict() && last.is_some_and(|it| it.judged.back_after().is_some())
+    }
 }
 
 impl Finding {
@@ -48,17 +66,13 @@ impl Finding {
     }
 
     /// What was found, from the worst on: what hides the rest comes first.
-    pub fn of(outcome: &Outcome) -> Self {
+    fn of(outcome: &Outcome) -> Self {
         let rounds = || outcome.rounds.iter();
         let judged = || outcome.contenders.iter().map(|it| &it.judged);
         if matches!(outcome.calms.last(), Some(Calm::Unwell(..))) {
             Self::Down
-        } else if rounds().any(|it| !it.was_well()) {
-            Self::Unwell
-        } else if rounds().any(Round::is_idle) {
-            Self::Idle
-        } else if rounds().any(Round::is_late) {
-            Self::Void
+        } else if let Some(void) = rounds().filter_map(Round::void).min() {
+            void.into()
         } else if judged().any(|it| it.verdict.is_some()) {
             Self::Storm
         } else if judged().all(|it| it.back_after().is_some_and(|time| time <= BACK_WITHIN))
@@ -85,8 +99,18 @@ fn is_unbounded(contender: &Contender) -> bool {
         && policy.bulkhead.is_none()
 }
 
+impl From<Void> for Finding {
+    fn from(void: Void) -> Self {
+        match void {
+            Void::Short | Void::Late => Self::Void,
+            Void::Unwell => Self::Unwell,
+            Void::Idle => Self::Idle,
+        }
+    }
+}
+
 /// What it came to, in sentences made of measured figures; what has to be known first comes first.
-pub fn conclusion(outcome: &Outcome) -> String {
+fn conclusion(outcome: &Outcome) -> String {
     let fault = format!("{} of {}", outcome.trouble, Human(outcome.setup.trigger));
     let mut sentences = Vec::new();
     if let Some(Calm::Unwell(time, why)) = outcome.calms.last() {
@@ -96,36 +120,14 @@ pub fn conclusion(outcome: &Outcome) -> String {
             tenths(*time)
         ));
     }
-    let late = outcome.rounds.iter().filter(|it| it.is_late());
-    let late = late.max_by_key(|it| it.lateness);
-    if let Some(unwell) = outcome.rounds.iter().find(|it| !it.was_well()) {
-        sentences.push(format!(
-            "The drill was ended before anything was broken: {:.0}% of the calls were good, and a \
-             target is well from 95% on. Lower --load, or give --client-timeout more time.",
-            unwell.good * 100.0
-        ));
-    } else if let Some(idle) = outcome.rounds.iter().find(|it| it.is_idle()) {
-        let [before, after] = idle.calls;
-        sentences.push(format!(
-            "Too few calls came to say anything: {before} before the fault and {after} after it, and it takes {ENOUGH} of each. \
-             Raise --load, or lengthen --before and --after."
-        ));
-    } else if let Some(late) = late {
-        sentences.push(format!(
-            "This run is void: the load generator was late by up to {} ms, and one call in a hundred by {} ms or \
-             more; a tenth of the {} that a client waits is too much. Hold it again when this machine is less busy, or from \
-             another one.",
-            late.lateness.as_millis(),
-            late.usual_lateness.as_millis(),
-            Human(late.patience)
-        ));
-    }
+    sentences.extend(without_verdict(outcome));
     let finding = outcome.finding();
     if finding == Finding::Harmless {
         sentences.push(format!(
-            "This fault is harmless to you at {} calls a second: the target was back at once after {fault} under every \
+            "This fault is harmless to you at {} calls a second: the target was back within {} after {fault} under every \
              policy, even where nothing bounds the retries.",
-            plain(outcome.setup.load)
+            plain(outcome.setup.load),
+            Human(BACK_WITHIN)
         ));
     }
     let held = outcome.contenders.iter().zip(&outcome.rounds);
@@ -134,6 +136,56 @@ pub fn conclusion(outcome: &Outcome) -> String {
     }
     sentences.extend(by_retries(outcome));
     sentences.join(" ")
+}
+
+/// Why there is no verdict, by the round that has least of one.
+fn without_verdict(outcome: &Outcome) -> Option<String> {
+    let held = outcome.contenders.iter().zip(&outcome.rounds);
+    let voids = held.filter_map(|(contender, round)| Some((round.void()?, contender, round)));
+    let (void, contender, round) =
+        voids.min_by_key(|(void, _, round)| (*void, Reverse(round.lateness)))?;
+    Some(match void {
+        Void::Short => format!(
+            "This run is void: this machine had no connection to give for {:.0}% of the attempts, which never came to the \
+             target. Allow more open files (ulimit -n), lower --load, or hold it from another machine.",
+            round.shortage * 100.0
+        ),
+        Void::Unwell => {
+            let title = &contender.variant.title;
+            let before = "before anything was broken";
+            let ended = match outcome.rounds.len() {
+                1 => format!("The drill was ended {before}"),
+                _ => format!(
+                    "The round under {title} was ended {before} in it, and the drill with it"
+                ),
+            };
+            format!(
+                "{ended}: {:.0}% of the calls were good, and a target is well from 95% on. Lower --load, or give \
+                 --client-timeout more time.",
+                round.good * 100.0
+            )
+        }
+        Void::Late => format!(
+            "This run is void: the load generator was late by up to {} ms, and one call in a hundred by {} ms or more; a tenth \
+             of the {} that a client waits is too much for so many, and all of it for one. Hold it again when this machine is \
+             less busy, or from another one.",
+            round.lateness.as_millis(),
+            round.usual_lateness.as_millis(),
+            Human(round.patience)
+        ),
+        Void::Idle => {
+            let [before, after] = round.calls;
+            format!(
+                "Too few calls came to say anything: {before} before the fault and {after} after it, and it takes {ENOUGH} of \
+                 each{}. Raise --load, or lengthen --before and --after.",
+                if round.was_broken {
+                    ""
+                } else {
+                    "; nothing was broken"
+                }
+            )
+        }
+    })
 }
 
 /// What happened under one policy.
@@ -228,6 +280,9 @@ pub mod tests {
             usual_lateness: 2 * MS,
             good: 0.99,
             calls: [260, 1_820],
+            shortage: 0.01,
+            was_broken: true,
+            lead: 1_000 * MS,
             patience: 250 * MS,
         };
         Outcome {
@@ -285,7 +340,10 @@ pub mod tests {
         said(
             &harmless,
             Finding::Harmless,
-            &["This fault is harmless to you"],
+            &[
+                "This fault is harmless to you",
+                "back within 2s after hold of 2s",
+            ],
         );
         harmless.contenders.remove(0);
         said(&harmless, Finding::Back, &["back in 0.9 s"]);
@@ -303,6 +361,35 @@ pub mod tests {
     }
 
     #[test]
+    fn what_was_broken_under_one_policy_is_not_denied_for_another() {
+        let mut unwell = outcome(&stormy(), &protected());
+        unwell.rounds[1].good = 0.5;
+        let words = [
+            "The round under becalm's default was ended before anything was broken in it",
+            "Under no backoff it stayed down",
+        ];
+        said(&unwell, Finding::Unwell, &words);
+        unwell.contenders.remove(0);
+        unwell.rounds.remove(0);
+        let words = ["The drill was ended before anything was broken: 50%"];
+        said(&unwell, Finding::Unwell, &words);
+    }
+
+    #[test]
+    fn what_this_machine_could_not_send_is_no_failure_of_the_target() {
+        let mut short = outcome(&stormy(), &protected());
+        short.rounds[0].shortage = 0.04;
+        // Unwell, and idle, by that alone.
+        (short.rounds[0].good, short.rounds[1].calls) = (0.5, [9, 9]);
+        said(
+            &short,
+            Finding::Void,
+            &["no connection to give for 4% of the attempts", "ulimit -n"],
+        );
+        assert!(!short.is_back());
+    }
+
+    #[test]
     fn what_hides_the_rest_comes_first_and_is_no_verdict() {
         let mut late = outcome(&stormy(), &protected());
         late.rounds[1].usual_lateness = 26 * MS;
@@ -316,6 +403,9 @@ pub mod tests {
         said(&blip, Finding::Storm, &[]);
         blip.rounds[1].lateness = 251 * MS;
         said(&blip, Finding::Void, &[]);
+        // Calls that a drill which stood still has not made.
+        blip.rounds[1].calls = [260, 0];
+        said(&blip, Finding::Void, &["late by up to 251 ms"]);
         late.rounds[0].good = 0.94;
         said(&late, Finding::Unwell, &["94% of the calls were good"]);
         late.calms[1] = Calm::Unwell(30_000 * MS, "it answers 503".into());

@@ -139,7 +139,7 @@ pub struct CourseFlags {
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = COURSE)]
     pub trigger: Duration,
 
-    /// Time after the fault; it goes on while more and more calls succeed
+    /// Time after the fault; it goes on while more and more calls succeed, or while too little was seen to say that they do not
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration, help_heading = COURSE)]
     pub after: Duration,
 

@@ -30,8 +30,8 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// A sentence that names the file and the remedy.
-    pub fn read(path: &Path, most: Duration, seed: u64) -> Result<Self, String> {
+    /// A sentence that names the file and the remedy: nothing is drawn that is more than `max_rate` a second.
+    pub fn read(path: &Path, most: Duration, max_rate: f64, seed: u64) -> Result<Self, String> {
         let refused = |sentence: String| format!("--arrivals {}: {sentence}", path.display());
         let is_scenario = path.extension().is_some_and(|it| it == "toml");
         let scenario = if is_scenario {
@@ -40,15 +40,18 @@ impl Load {
             let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
             recorded(&text).map_err(refused)?
         };
-        of(&scenario, most, seed).map_err(refused)
+        of(&scenario, most, max_rate, seed).map_err(refused)
     }
 
-    /// How long it goes on: infinitely long where it is drawn.
+    /// Whether it goes on for so long: ten calls less may be chance.
     pub fn reaches(&self, length: Duration) -> bool {
         let slack = Duration::from_secs_f64(10.0 / self.rate.max(0.001));
-        self.arrivals
-            .last()
-            .is_some_and(|last| *last + slack >= length)
+        !self.arrivals.is_empty() && self.ends() + slack >= length
+    }
+
+    /// When its last call begins.
+    pub fn ends(&self) -> Duration {
+        self.arrivals.last().copied().unwrap_or_default()
     }
 
     /// With a Poisson process added while the fault is on, so that the load is `factor` times as much.
@@ -78,10 +81,28 @@ fn recorded(text: &str) -> Result<Scenario, String> {
     file::read(READS, &|_| Ok(text.into())).map_err(|invalid| invalid.to_string())
 }
 
-fn of(scenario: &Scenario, most: Duration, seed: u64) -> Result<Load, String> {
+/// Whether a second with so many calls may be.
+///
+/// # Errors
+///
+/// A sentence that names the remedy.
+pub fn allowed(busiest: f64, max_rate: f64) -> Result<(), String> {
+    if busiest <= max_rate {
+        return Ok(());
+    }
+    Err(format!(
+        "{busiest:.0} first tries in a second are more than --max-rate {max_rate} allows; if the target is to get them, say so \
+         with a higher one"
+    ))
+}
+
+fn of(scenario: &Scenario, most: Duration, max_rate: f64, seed: u64) -> Result<Load, String> {
     let clients = scenario.populations.first();
     match clients.map(|it| &it.arrivals) {
-        Some(Arrivals::Poisson(rate)) => Ok(Load::poisson(*rate, most, seed)),
+        Some(Arrivals::Poisson(rate)) => {
+            allowed(*rate, max_rate)?;
+            Ok(Load::poisson(*rate, most, seed))
+        }
         Some(Arrivals::Trace(times)) => {
             let arrivals: Vec<_> = times.iter().take_while(|at| *at < most).collect();
             let lasts = arrivals.last().copied().unwrap_or_default().as_secs_f64();
@@ -101,9 +122,12 @@ fn of(scenario: &Scenario, most: Duration, seed: u64) -> Result<Load, String> {
             pause,
         }) => {
             let [pauses, bursts] = [pause, burst].map(Duration::as_secs_f64);
+            let mean = (rate * pauses + burst_rate * bursts) / (pauses + bursts).max(1e-9);
+            let calls = [rate * pauses.min(1.0), burst_rate * bursts.min(1.0)];
+            allowed(calls.into_iter().fold(mean, f64::max), max_rate)?;
             Ok(Load {
                 arrivals: bursty([*rate, *burst_rate], [*pause, *burst], most, seed),
-                rate: (rate * pauses + burst_rate * bursts) / (pauses + bursts).max(1e-9),
+                rate: mean,
             })
         }
         Some(_) => Err(
@@ -126,11 +150,11 @@ mod tests {
         let drawn = Load::poisson(50.0, MINUTE, 7);
         let path = folder.path().join("arrivals.csv");
         std::fs::write(&path, csv(&drawn.arrivals)).unwrap();
-        let read = Load::read(&path, MINUTE, 8).unwrap();
+        let read = Load::read(&path, MINUTE, 500.0, 8).unwrap();
         assert_eq!(read.arrivals, drawn.arrivals);
         assert!((read.rate - 50.0).abs() < 5.0, "{}", read.rate);
         assert!(read.reaches(MINUTE) && !read.reaches(2 * MINUTE));
-        let short = Load::read(&path, MINUTE / 2, 8).unwrap();
+        let short = Load::read(&path, MINUTE / 2, 500.0, 8).unwrap();
         assert!(short.arrivals.iter().all(|at| *at < MINUTE / 2));
     }
 
@@ -145,20 +169,29 @@ mod tests {
             )
         };
         std::fs::write(&path, text("\"poisson:40\"")).unwrap();
-        let read = Load::read(&path, MINUTE, 7).unwrap();
+        let read = Load::read(&path, MINUTE, 500.0, 7).unwrap();
         assert_eq!(read, Load::poisson(40.0, MINUTE, 7));
         let bursts = "\"bursty:20,burst-rate:200,burst:1s,pause:3s\"";
         std::fs::write(&path, text(bursts)).unwrap();
-        let read = Load::read(&path, MINUTE, 7).unwrap();
+        let read = Load::read(&path, MINUTE, 500.0, 7).unwrap();
         assert!((read.rate - 65.0).abs() < 1e-9 && read.reaches(MINUTE));
         assert!(read.most_per_second() > 150.0);
+        // Drawn first, they would fill the memory.
+        for crowd in [
+            "\"poisson:1000000000\"",
+            "\"bursty:1,burst-rate:1000000000,burst:1s,pause:100s\"",
+        ] {
+            std::fs::write(&path, text(crowd)).unwrap();
+            let refused = Load::read(&path, MINUTE, 500.0, 7).unwrap_err();
+            assert!(refused.contains("--max-rate 500"), "{crowd}: {refused}");
+        }
         std::fs::write(&path, text("{ closed = \"1s\" }")).unwrap();
-        let refused = Load::read(&path, MINUTE, 7).unwrap_err();
+        let refused = Load::read(&path, MINUTE, 500.0, 7).unwrap_err();
         assert!(
             refused.contains("--load") && refused.contains("orders.toml"),
             "{refused}"
         );
-        let refused = Load::read(&folder.path().join("none.csv"), MINUTE, 7).unwrap_err();
+        let refused = Load::read(&folder.path().join("none.csv"), MINUTE, 500.0, 7).unwrap_err();
         assert!(refused.contains("none.csv"), "{refused}");
     }
 

@@ -56,12 +56,12 @@ says.
 
 The JSON document: schema, becalm (version), command, seed, drill (its name in X-Becalm-Drill), setup (host, request, fault, rate_per_s, capacity_per_s \
 (with --simulate), client_timeout_ms, before_ms, trigger_ms, after_ms, bucket_ms), lateness_ms (of the load generator and of \
-the fault, at worst), finding (down: it did not recover even without load; unwell: it was so before the fault, and \
-nothing was broken; idle: too few calls came to say anything; void: the generator was late; storm: under some policy it did not come back; back: it came back \
-under all; harmless: at once, even where nothing bounds the retries), conclusion, and for each of the variants: name, title, \
+the fault, at worst), finding (down: it did not recover even without load; unwell: it was so before the fault under some policy, and \
+nothing was broken under that one; idle: too few calls came to say anything; void: the generator was late, or this machine had too few connections; \
+storm: under some policy it did not come back; back: it came back under all; harmless: within 2 s, even where nothing bounds the retries), conclusion, and for each of the variants: name, title, \
 policy, verdict (by the rule of \"becalm storm\": metastable, overloaded, or back; or unwell, idle, or void), good_before \
 (share of calls), lateness_ms, after_ms (as long as it was watched), calls, first_tries, attempts, succeeded, gave_up \
-(by stop reason), refused (503), unconnected, most_in_flight, peak_attempts_per_bucket, recovered_after_ms (from the end \
+(by stop reason), refused (503), unconnected (attempts for which this machine had no connection), most_in_flight, peak_attempts_per_bucket, recovered_after_ms (from the end \
 of the fault; or null), well_without_load_after_ms (from the end of the calls; or null), amplification, \
 retries_per_first_try, simulated (null without --simulate), phases (as of \"becalm drill\") and per_bucket (calls, \
 attempts, succeeded); proxy (what went through the proxy of the fault, or null): connections, requests, forwarded, answered, held, broken, \
@@ -121,7 +121,10 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
             .ok()
             .filter(|_| faults.address().is_some())
             .map(|it| it.counts);
-        faults.stop()?;
+        // What was measured stands.
+        if let Err(left) = faults.stop() {
+            eprintln!("note: {left}");
+        }
     }
     let conclusion = outcome.conclusion();
     let table = outcome.table(Room::Terminal).to_terminal(stream.painter());
@@ -131,7 +134,7 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
         .as_ref()
         .filter(|_| outcome.finding().is_verdict())
     {
-        outcome.twins = simulated::all(&outcome, file);
+        outcome.twins = simulated::all(&outcome, &plan, file);
         let table = twin::table(&outcome.contenders, &outcome.twins).to_terminal(stream.painter());
         tell(stream, &table, twin::LEGEND, SIMULATED);
     }
@@ -170,15 +173,14 @@ fn drill(
         let part = parts.fetch_add(1, Ordering::Relaxed);
         Connections::to(address, ask.part(part))
     };
+    // As long as the most patient of its clients.
+    let patience = variants.iter().filter_map(|it| it.policy.attempt_timeout);
+    let patience = patience.max().unwrap_or(plan.setup.client_timeout);
     let calm = || {
         let connections = connections();
-        let asked = canary::wait(
-            &plan.target,
-            &connections,
-            plan.setup.client_timeout,
-            plan.settle,
-            || faults.is_some_and(Faults::is_pouring),
-        );
+        let asked = canary::wait(&plan.target, &connections, patience, plan.settle, || {
+            faults.is_some_and(Faults::is_pouring)
+        });
         stage.awaited(asked)
     };
     let lead = match calm() {
@@ -243,7 +245,7 @@ fn drill(
 fn unwell(why: &str) -> String {
     format!(
         "the target is unwell before any load: {why}; name a URL that answers with a status from 200 to 299 within \
-         --client-timeout"
+         --client-timeout, or the attempt timeout of a policy"
     )
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use becalm_report::Table;
 
 use super::canary::Calm;
-use super::finding::{Finding, conclusion};
 use super::round::Round;
 use super::trouble::Trouble;
 use crate::drill::fault::Counts;
@@ -46,21 +45,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn finding(&self) -> Finding {
-        Finding::of(self)
-    }
-
-    /// What it came to, in sentences.
-    pub fn conclusion(&self) -> String {
-        conclusion(self)
-    }
-
-    /// Whether the target came back under the last policy.
-    pub fn is_back(&self) -> bool {
-        let last = self.contenders.last();
-        self.finding().is_verdict() && last.is_some_and(|it| it.judged.back_after().is_some())
-    }
-
     /// The course of the round that went on for longest.
     pub fn longest(&self) -> &Setup {
         let setups = self.rounds.iter().map(|round| &round.setup);

@@ -6,7 +6,6 @@ use becalm_report::{Colour, Page};
 
 use super::finding::Finding;
 use super::outcome::Outcome;
-use super::round::Round;
 use super::trouble::Trouble;
 use crate::drill::judged::tenths;
 use crate::drill::outcome::Room;
@@ -65,10 +64,8 @@ pub fn page(outcome: &Outcome) -> Page {
 /// What was done to the target.
 fn course(outcome: &Outcome) -> String {
     let Outcome { host, request, .. } = outcome;
-    if !outcome.rounds.iter().any(Round::was_well) {
-        return format!(
-            "Measured by becalm drill on {host}: {request}. It was unwell already, so that nothing was broken."
-        );
+    if !outcome.rounds.iter().any(|round| round.was_broken) {
+        return format!("Measured by becalm drill on {host}: {request}. Nothing was broken.");
     }
     format!(
         "Measured by becalm drill on {host}, which it broke on purpose: {request} after {} {}, for {}. The same calls came at \
@@ -154,9 +151,9 @@ mod tests {
         let mut outcome = outcome(&stormy(), &protected());
         assert!(page(&outcome).to_html().contains("broke on purpose"));
         for round in &mut outcome.rounds {
-            round.good = 0.9;
+            round.was_broken = false;
         }
         let html = page(&outcome).to_html();
-        assert!(html.contains("nothing was broken") && !html.contains("broke on purpose"));
+        assert!(html.contains("Nothing was broken") && !html.contains("broke on purpose"));
     }
 }

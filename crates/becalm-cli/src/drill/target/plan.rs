@@ -9,7 +9,7 @@ use becalm_sim::scenario::{Scenario, Service, file};
 use http::Method;
 
 use super::flags::{Args, CourseFlags, FaultFlags, LoadFlags};
-use super::load::Load;
+use super::load::{Load, allowed as within};
 use super::request;
 use super::trouble::Trouble;
 use crate::drill::ask::Ask;
@@ -60,7 +60,9 @@ impl Plan {
         let target = target(args)?;
         let trouble = trouble(&args.fault)?;
         let (place, is_in_front) = place(args, &target, trouble)?;
-        let simulated = args.simulate.as_deref().map(|path| scenario(path, trouble));
+        let is_behind = is_broken_behind(place.as_ref(), is_in_front);
+        let simulated = args.simulate.as_deref();
+        let simulated = simulated.map(|path| scenario(path, trouble, is_behind));
         let simulated = simulated.transpose()?;
         let load = load(&args.load, &args.course, trouble, seed)?;
         let setup = setup(args, trouble, load.rate, simulated.as_ref());
@@ -76,6 +78,11 @@ impl Plan {
             target,
             trouble,
         })
+    }
+
+    /// Whether what the target calls is broken, and not the target.
+    pub fn is_broken_behind(&self) -> bool {
+        is_broken_behind(self.place.as_ref(), self.is_in_front)
     }
 
     /// Gets the fault ready; nothing is broken yet.
@@ -157,6 +164,11 @@ fn trouble(flags: &FaultFlags) -> Result<Trouble, String> {
     Ok(trouble)
 }
 
+/// A process may be the target as well as what it calls: a hang of either is one of the target.
+fn is_broken_behind(place: Option<&Place>, is_in_front: bool) -> bool {
+    matches!(place, Some(Place::Proxy { .. })) && !is_in_front
+}
+
 /// Where it is broken, and whether the calls go through there.
 fn place(args: &Args, target: &Pinned, trouble: Trouble) -> Result<(Option<Place>, bool), String> {
     if trouble.fault().is_none() {
@@ -203,7 +215,7 @@ fn place(args: &Args, target: &Pinned, trouble: Trouble) -> Result<(Option<Place
 }
 
 /// The service of a scenario, as far as the simulator can do to it what is done here.
-fn scenario(path: &Path, trouble: Trouble) -> Result<Scenario, String> {
+fn scenario(path: &Path, trouble: Trouble, is_behind: bool) -> Result<Scenario, String> {
     let refused = |sentence: String| format!("--simulate {}: {sentence}", path.display());
     let scenario = file::load(path).map_err(|invalid| refused(invalid.to_string()))?;
     let [service] = &scenario.services[..] else {
@@ -211,12 +223,17 @@ fn scenario(path: &Path, trouble: Trouble) -> Result<Scenario, String> {
             "the drill sees one service; give the scenario of that one alone".into(),
         ));
     };
-    if trouble.effect(&service.name, "").is_none() {
-        return Err(refused(format!(
-            "the simulator has nothing like {trouble}; take hold, delay:400ms or another fault"
-        )));
+    if trouble.effect(is_behind, &service.name, "").is_some() {
+        return Ok(scenario);
     }
-    Ok(scenario)
+    Err(refused(if is_behind {
+        format!(
+            "the simulator has the service alone, and does not know what {trouble} of what it calls does to it; take hold, or \
+             leave out --simulate"
+        )
+    } else {
+        format!("the simulator has nothing like {trouble}; take hold, delay:400ms or another fault")
+    }))
 }
 
 fn load(
@@ -228,8 +245,9 @@ fn load(
     bounds(flags, course)?;
     check(course)?;
     let length = course.before + course.trigger + course.after;
+    let most = f64::from(flags.max_rate);
     let load = match (&flags.arrivals, flags.load) {
-        (Some(path), _) => Load::read(path, course.max_time, seed)?,
+        (Some(path), _) => Load::read(path, course.max_time, most, seed)?,
         (None, Some(rate)) if rate > 0.0 && rate <= f64::from(FASTEST) => {
             Load::poisson(rate, course.max_time, seed)
         }
@@ -239,30 +257,19 @@ fn load(
             ));
         }
     };
-    let named = if flags.arrivals.is_some() {
-        "--arrivals"
-    } else {
-        "--load"
-    };
     if flags.arrivals.is_some() && !load.reaches(length) {
         return Err(format!(
             "--arrivals: the calls end after {}, and the drill takes {}; give a longer file, or \
              shorten --before, --trigger or --after",
-            Human(load.arrivals.last().copied().unwrap_or_default()),
+            Human(load.ends()),
             Human(length)
         ));
     }
-    let most = f64::from(flags.max_rate);
-    let busiest = match &flags.arrivals {
-        Some(_) => load.most_per_second(),
-        None => load.rate,
-    } * trouble.load();
-    if busiest > most {
-        return Err(format!(
-            "{named}: {busiest:.0} first tries in a second are more than --max-rate {most} allows; if \
-             the target is to get them, say so with a higher one"
-        ));
-    }
+    let (named, busiest) = match &flags.arrivals {
+        Some(_) => ("--arrivals", load.most_per_second()),
+        None => ("--load", load.rate),
+    };
+    within(busiest * trouble.load(), most).map_err(|it| format!("{named}: {it}"))?;
     Ok(match trouble {
         Trouble::Load(factor) => load.louder(factor, course.before, course.trigger, seed),
         Trouble::Fault(_) => load,

@@ -16,7 +16,7 @@ use crate::drill::ledger::{Count, Ledger, Recording};
 use crate::drill::live::{Display, View};
 use crate::drill::parts::Stage;
 use crate::drill::party::Party;
-use crate::drill::replay::{DRAIN, End, Replay};
+use crate::drill::replay::{End, Replay, drain};
 use crate::drill::setup::Setup;
 use crate::drill::statistics::{Phase, count};
 use crate::drill::variant::Variant;
@@ -36,6 +36,33 @@ const BUSY: u32 = 3;
 /// Of fewer calls nothing can be said: of three, all may fail by chance where one in four does.
 pub const ENOUGH: u64 = 10;
 
+/// Above this share of attempts for which this machine had no connection, the figures are its own.
+const SHORT: f64 = 0.01;
+
+/// Why there is no verdict on a round: what hides the rest comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Void {
+    /// This machine had too few connections.
+    Short,
+    /// The target was unwell before the fault.
+    Unwell,
+    /// The generator was late.
+    Late,
+    /// Too few calls began to say anything.
+    Idle,
+}
+
+impl Void {
+    /// The name in the JSON document: stable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short | Self::Late => "void",
+            Self::Unwell => "unwell",
+            Self::Idle => "idle",
+        }
+    }
+}
+
 /// What came of one policy.
 #[derive(Debug, Clone)]
 pub struct Round {
@@ -51,6 +78,12 @@ pub struct Round {
     pub good: f64,
     /// How many calls began before the fault, and after it.
     pub calls: [u64; 2],
+    /// The share of attempts for which this machine had no connection.
+    pub shortage: f64,
+    /// Whether the fault was begun.
+    pub was_broken: bool,
+    /// How long before the fault calls had to begin that say what is usual.
+    pub lead: Duration,
     /// How long a client waits for an attempt.
     pub patience: Duration,
 }
@@ -62,25 +95,25 @@ impl Round {
     }
 
     /// Whether too few calls began to say anything.
-    pub fn is_idle(&self) -> bool {
-        self.was_well() && self.calls.iter().any(|calls| *calls < ENOUGH)
+    fn is_idle(&self) -> bool {
+        self.calls.iter().any(|calls| *calls < ENOUGH)
     }
 
     /// Whether the generator was so late that the figures are those of this machine: more than one call
     /// in a hundred by a tenth of what a client waits, or any by all of it.
-    pub fn is_late(&self) -> bool {
+    fn is_late(&self) -> bool {
         self.usual_lateness > self.patience / 10 || self.lateness > self.patience
     }
 
     /// Why there is no verdict on it.
-    pub fn void(&self) -> Option<&'static str> {
-        if !self.was_well() {
-            Some("unwell")
-        } else if self.is_idle() {
-            Some("idle")
-        } else {
-            self.is_late().then_some("void")
-        }
+    pub fn void(&self) -> Option<Void> {
+        let reasons = [
+            (self.shortage > SHORT, Void::Short),
+            (!self.was_well(), Void::Unwell),
+            (self.is_late(), Void::Late),
+            (self.is_idle(), Void::Idle),
+        ];
+        reasons.into_iter().find_map(|(is, why)| is.then_some(why))
     }
 }
 
@@ -113,6 +146,8 @@ struct Course<'a> {
     variant: &'a Variant,
     /// How long before the fault calls have to begin that say whether the target is well.
     lead: Duration,
+    /// How long a client waits for an attempt.
+    patience: Duration,
     ledger: Arc<Ledger>,
     faults: Option<&'a Faults>,
     end: End,
@@ -121,6 +156,7 @@ struct Course<'a> {
     /// By how much the fault was late at worst.
     lateness: Duration,
     good: f64,
+    was_broken: bool,
     failed: Option<String>,
 }
 
@@ -148,7 +184,9 @@ pub fn hold(
     mut display: Display,
 ) -> Result<Option<(Contender, Round)>, String> {
     let start = stage.start();
-    let ledger = Arc::new(Ledger::new(start, plan.most + DRAIN));
+    let patience = variant.policy.attempt_timeout;
+    let patience = patience.unwrap_or(plan.setup.client_timeout);
+    let ledger = Arc::new(Ledger::new(start, plan.most + drain(patience)));
     let policy = variant.policy.clone();
     let party = Party::of(
         connections,
@@ -160,19 +198,21 @@ pub fn hold(
     let party = party.map_err(|unready| unready.to_string())?;
     let end = End::open();
     end.set(plan.setup.length());
-    let replay = Replay::of(start, party, end.clone());
+    let replay = Replay::of(start, party, end.clone(), patience);
     let mut course = Course {
         start,
         setup: plan.setup.clone(),
         variant,
         lead,
+        patience,
         ledger: ledger.clone(),
         faults,
         end,
-        most: plan.most,
+        most: plan.most.min(plan.load.ends()),
         step: Step::Before,
         lateness: Duration::ZERO,
         good: 1.0,
+        was_broken: false,
         failed: None,
     };
     let played = stage.play(replay, plan.load.arrivals.clone(), || {
@@ -191,10 +231,15 @@ pub fn hold(
         return Err(failed);
     }
     let length = course.setup.length();
-    let recording = ledger.recording().until(length + DRAIN);
+    let recording = ledger.recording().until(length + drain(patience));
     display.finish(&course.view(std::slice::from_ref(&recording)));
     let latencies = ledger.latencies();
     let mut contender = Contender::new(variant.clone(), recording, &latencies, &course.setup);
+    contender.judged = course.judged(length);
+    let attempts = contender
+        .recording
+        .attempts_within(Duration::ZERO..Duration::MAX);
+    let unconnected = contender.recording.total(Count::Unconnected);
     let round = Round {
         lateness: played.lateness.max(course.lateness),
         usual_lateness: usual_lateness(&played.began, &plan.load.arrivals),
@@ -202,13 +247,13 @@ pub fn hold(
         good: course.good,
         calls: [Phase::Before, Phase::After]
             .map(|phase| contender.measured.phases[phase as usize].calls),
-        patience: variant
-            .policy
-            .attempt_timeout
-            .unwrap_or(plan.setup.client_timeout),
+        shortage: count(unconnected) / count(attempts.max(1)),
+        was_broken: course.was_broken,
+        lead,
+        patience,
         setup: course.setup,
     };
-    contender.judged.void = round.void();
+    contender.judged.void = round.void().map(Void::name);
     Ok(Some((contender, round)))
 }
 
@@ -267,14 +312,22 @@ impl Course<'_> {
         }
     }
 
-    /// Nothing is broken that is not well.
+    /// Nothing is broken that is not well, or where there will be no verdict: nobody calls, or this process stood still.
     fn begin(&mut self, due: Duration) {
-        self.good = good(&self.ledger.recording(), due.saturating_sub(self.lead));
-        if self.good < GOOD {
+        let recording = self.ledger.recording();
+        self.good = good(&recording, due.saturating_sub(self.lead));
+        let late = self.start.elapsed().saturating_sub(due);
+        let stood_still = self.faults.is_some() && late > self.patience;
+        if stood_still {
+            self.lateness = late;
+        }
+        let calls = recording.within(Count::Call, Duration::ZERO..due);
+        if self.good < GOOD || calls < ENOUGH || stood_still {
             self.end.set(Duration::ZERO);
             self.step = Step::Over;
             return;
         }
+        self.was_broken = true;
         self.broken(Faults::begin, due);
         self.step = Step::Fault;
     }
@@ -294,12 +347,13 @@ impl Course<'_> {
         let recording = self.ledger.recording();
         self.setup.length() + MORE <= self.most
             && self.judged(elapsed).back_after().is_none()
-            && is_growing(&recording, &self.setup, elapsed)
+            && is_growing(&recording, &self.setup, self.patience, elapsed)
     }
 
     fn judged(&self, elapsed: Duration) -> Judged {
         let recording = self.ledger.recording();
-        Judged::measured(&recording, &self.setup, &self.variant.policy, elapsed)
+        let policy = &self.variant.policy;
+        Judged::sparing(self.lead, &recording, &self.setup, policy, elapsed)
     }
 
     fn view<'a>(&'a self, recordings: &'a [Recording]) -> View<'a> {

@@ -34,14 +34,17 @@ impl Trouble {
     }
 
     /// What comes nearest to it in the simulator, for the service and the clients of these names; nothing
-    /// comes near to a slow network.
-    pub fn effect(self, service: &str, population: &str) -> Option<Effect> {
+    /// comes near to a slow network. Where what the service calls `is_broken_behind` it, the simulator, which has the service
+    /// alone, knows what a hang of that does: nothing gets done.
+    pub fn effect(self, is_broken_behind: bool, service: &str, population: &str) -> Option<Effect> {
         let service = service.to_owned();
         Some(match self {
+            Self::Fault(Fault::Hold) if is_broken_behind => Effect::Hang { service },
+            Self::Fault(Fault::Pour | Fault::Stop(_)) => Effect::Hang { service },
+            Self::Fault(_) if is_broken_behind => return None,
             // What the client has given up never arrives.
             Self::Fault(Fault::Hold) => Effect::Loss { share: 1.0 },
             Self::Fault(Fault::Loss(share)) => Effect::Loss { share },
-            Self::Fault(Fault::Pour | Fault::Stop(_)) => Effect::Hang { service },
             Self::Fault(Fault::Delay(added)) => Effect::Latency { service, added },
             Self::Fault(Fault::Reset | Fault::Status(_)) => Effect::Down { service },
             Self::Fault(Fault::Slow(_) | Fault::Bandwidth(_)) => return None,
@@ -91,6 +94,26 @@ impl FromStr for Trouble {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_broken_behind_a_service_does_to_it_what_it_is_known_to_do() {
+        let effect = |text: &str, is_behind| {
+            let trouble: Trouble = text.parse().unwrap();
+            trouble.effect(is_behind, "a", "b")
+        };
+        let hang = Effect::Hang {
+            service: "a".into(),
+        };
+        let loss = Effect::Loss { share: 1.0 };
+        assert_eq!(effect("hold", true), Some(hang.clone()));
+        assert_eq!(effect("hold:forward", true), Some(hang.clone()));
+        assert_eq!(effect("hold", false), Some(loss));
+        assert_eq!(effect("stop", false), Some(hang));
+        for text in ["loss:0.3", "delay:400ms", "reset", "status:503"] {
+            assert_eq!(effect(text, true), None, "{text}");
+            assert!(effect(text, false).is_some(), "{text}");
+        }
+    }
 
     #[test]
     fn troubles_are_read_as_they_are_written() {

@@ -43,17 +43,23 @@ pub fn all(setup: &Setup, contenders: &[Contender], began: &[Duration], seed: u6
         let policy = &contender.variant.policy;
         let mut scenario = scenario(setup, policy, began.clone());
         scenario.horizon = scenario.horizon.saturating_add(DRAIN);
-        Twin::of(&scenario, setup, policy, seed)
+        Twin::of(&scenario, setup, Duration::ZERO, policy, seed)
     });
     twins.collect()
 }
 
 impl Twin {
-    /// One run of this scenario, judged as the drill is.
-    pub fn of(scenario: &Scenario, setup: &Setup, policy: &Policy, seed: u64) -> Self {
+    /// One run of this scenario, judged as the drill is: by calls that began so long before the fault.
+    pub fn of(
+        scenario: &Scenario,
+        setup: &Setup,
+        lead: Duration,
+        policy: &Policy,
+        seed: u64,
+    ) -> Self {
         let run = world::run(scenario, seed);
         Self {
-            judged: Judged::run(&run, setup, policy, setup.length()),
+            judged: Judged::run(lead, &run, setup, policy, setup.length()),
             recording: counted(&run),
         }
     }

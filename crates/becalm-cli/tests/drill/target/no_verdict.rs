@@ -13,6 +13,14 @@ fn what_may_not_or_cannot_be_broken_is_refused_before_a_call() {
     let request = folder.path().join("post.toml");
     fs::write(&request, "method = \"POST\"\n").unwrap();
     let request = request.to_str().unwrap();
+    let scenario = folder.path().join("orders.toml");
+    fs::write(
+        &scenario,
+        "name = \"a\"\nhorizon = \"1s\"\n[[service]]\nname = \"a\"\n[[population]]\nname = \"b\"\ntarget = \"a\"\n\
+         arrivals = \"poisson:40\"\n",
+    )
+    .unwrap();
+    let scenario = scenario.to_str().unwrap();
     let server = Server::start(|_| "200 OK".into());
     let refused = |url: &str, flags: &[&str], words: &str| {
         let output = target(folder.path(), url, flags).output().unwrap();
@@ -45,6 +53,19 @@ fn what_may_not_or_cannot_be_broken_is_refused_before_a_call() {
         ),
         (&["--load", "9", "--compare", "ful"], "did you mean"),
         (&["--load", "9", "--simulate", "no.toml"], "no.toml"),
+        (
+            &[
+                "--load",
+                "9",
+                "--simulate",
+                scenario,
+                "--fault",
+                "reset",
+                "--dependency",
+                ":0=127.0.0.1:9",
+            ],
+            "does not know what reset of what it calls",
+        ),
         (&["--arrivals", "no.csv"], "no.csv"),
         (&["--capacity", "--load", "9"], "--capacity"),
         (&["--capacity", "--fault", "reset"], "breaks nothing"),
@@ -54,7 +75,7 @@ fn what_may_not_or_cannot_be_broken_is_refused_before_a_call() {
     assert!(server.asked().is_empty());
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
-        1,
+        2,
         "nothing is left behind"
     );
 }
@@ -119,18 +140,49 @@ fn a_target_that_takes_its_time_is_well_and_the_time_before_the_fault_is_to_be_l
     assert_eq!(variant["good_before"], 1.0, "{}", document["conclusion"]);
 }
 
+/// A client waits as long as its policy says, and so does what asks whether the target is well.
+#[test]
+fn the_attempt_timeout_of_a_policy_is_the_time_that_an_answer_may_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        "200 OK".into()
+    });
+    let flags = [
+        &SHORT[..],
+        &[
+            "--client-timeout",
+            "50ms",
+            "--attempt-timeout",
+            "10s",
+            "--compare",
+            "yours",
+            "--fault",
+            "load:1.1",
+        ],
+    ];
+    let document = held(folder.path(), &server.url, &flags.concat());
+    let variant = &document["variants"][0];
+    assert_eq!(variant["good_before"], 1.0, "{}", document["conclusion"]);
+}
+
 #[test]
 fn a_target_that_fails_under_load_is_not_broken() {
+    fails_under_load("500 Internal Server Error");
+}
+
+/// As a gateway may that has too much to do.
+#[test]
+fn a_target_that_redirects_under_load_is_not_broken() {
+    fails_under_load("302 Found\r\nLocation: /sorry");
+}
+
+fn fails_under_load(failure: &'static str) {
     let folder = tempfile::tempdir().unwrap();
     // What asks whether it is well is answered, and of the load every other call is not.
-    let server = Server::start(|number| {
+    let server = Server::start(move |number| {
         let fails = (10..150).contains(&number) && number % 2 == 0;
-        if fails {
-            "500 Internal Server Error"
-        } else {
-            "200 OK"
-        }
-        .into()
+        if fails { failure } else { "200 OK" }.into()
     });
     let flags = [&SHORT[..], &["--compare", "attempts=1,default", "--strict"]].concat();
     let output = target(folder.path(), &server.url, &flags)
@@ -195,17 +247,26 @@ fn what_a_round_left_behind_is_waited_for_and_the_next_one_is_held_again() {
 }
 
 #[test]
-fn a_drill_without_calls_says_nothing_of_the_target() {
+fn a_drill_of_few_calls_breaks_nothing_and_says_nothing_of_the_target() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|_| "200 OK".into());
-    // One in three hours.
-    let flags = [
-        "--load", "0.0001", "--seed", "7", "--strict", "--json", "figures",
-    ];
-    let output = target(folder.path(), &server.url, &flags).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let figures = fs::read_to_string(folder.path().join("figures")).unwrap();
-    let document: Value = serde_json::from_str(&figures).unwrap();
-    assert_eq!(document["finding"], "idle", "{}", document["conclusion"]);
-    assert_eq!(document["variants"][0]["verdict"], "idle");
+    // One in three hours, and one in the time before the fault.
+    for load in ["0.0001", "1"] {
+        let flags = [
+            &SHORT[..6],
+            &[
+                "--load", load, "--seed", "7", "--strict", "--json", "figures",
+            ],
+        ];
+        let output = target(folder.path(), &server.url, &flags.concat())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let figures = fs::read_to_string(folder.path().join("figures")).unwrap();
+        let document: Value = serde_json::from_str(&figures).unwrap();
+        let conclusion = document["conclusion"].as_str().unwrap();
+        assert_eq!(document["finding"], "idle", "{conclusion}");
+        assert_eq!(document["variants"][0]["verdict"], "idle");
+        assert!(conclusion.contains("nothing was broken"), "{conclusion}");
+    }
 }

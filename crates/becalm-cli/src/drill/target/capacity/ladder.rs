@@ -65,7 +65,7 @@ pub fn next(rungs: &[Rung], most_rate: f64, left: Duration, each: Duration) -> R
     let Some(last) = rungs.last() else {
         return Ok(1);
     };
-    if last.good_share() < GOOD {
+    if is_failing(last) {
         Err(Ended::Failing)
     } else if is_level(rungs) {
         Err(Ended::Level)
@@ -89,17 +89,25 @@ fn is_level(rungs: &[Rung]) -> bool {
     last.iter().all(|rung| rung.rate() < MORE * best)
 }
 
+/// Those on which the target was not overloaded: what it gives otherwise is not what it can serve.
+fn served(rungs: &[Rung]) -> impl Iterator<Item = &Rung> {
+    rungs.iter().filter(|rung| !is_failing(rung))
+}
+
+/// Whether the target was overloaded.
+pub fn is_failing(rung: &Rung) -> bool {
+    rung.good_share() < GOOD
+}
+
 fn best(rungs: &[Rung]) -> f64 {
-    rungs.iter().map(Rung::rate).fold(0.0, f64::max)
+    served(rungs).map(Rung::rate).fold(0.0, f64::max)
 }
 
 /// The rungs that are as good as the best: their mean is what the target can serve, as the best of several
 /// is so by chance, too.
 pub fn plateau(rungs: &[Rung]) -> impl Iterator<Item = &Rung> {
     let least = best(rungs) / MORE;
-    rungs
-        .iter()
-        .filter(move |rung| rung.rate() >= least && rung.rate() > 0.0)
+    served(rungs).filter(move |rung| rung.rate() >= least && rung.rate() > 0.0)
 }
 
 /// Answers per second that the target can serve; none where it gave none.
@@ -158,6 +166,8 @@ mod tests {
             |clients: u32| (u64::from(clients) * 100, 100 * u64::from(clients / 8));
         let (rungs, ended) = climb(failing_from_8, 5_000.0);
         assert_eq!((rungs.len(), ended), (4, Ended::Failing));
+        let clients: Vec<_> = plateau(&rungs).map(|it| it.clients).collect();
+        assert_eq!((clients, capacity(&rungs)), (vec![4], Some(400.0)));
         let (rungs, ended) = climb(|_| (0, 10), 500.0);
         assert_eq!((capacity(&rungs), ended), (None, Ended::Failing));
     }

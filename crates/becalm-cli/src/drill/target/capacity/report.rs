@@ -7,7 +7,7 @@ use becalm_report::format::plain;
 use becalm_report::{Cell, Colour, LineChart, Page, Rule, Series, Table};
 use serde::Serialize;
 
-use super::ladder::{Ended, capacity, plateau};
+use super::ladder::{Ended, capacity, is_failing, plateau};
 use super::rung::Rung;
 use crate::drill::judged::tenths;
 use crate::drill::origin::{Origin, text};
@@ -83,7 +83,7 @@ impl Measured {
             ));
         }
         let Some(capacity) = capacity(&self.rungs) else {
-            sentences.push("The target gave no good answer.".into());
+            sentences.push(self.without());
             return sentences.join(" ");
         };
         let clients = self.at_once().unwrap_or(1);
@@ -93,7 +93,8 @@ impl Measured {
                 "The target serves {rate} a second: from {clients} clients on, more of them bring no more answers."
             ),
             Ended::Failing => format!(
-                "The target serves {rate} a second at {clients} clients; with more of them answers failed."
+                "The target serves {rate} a second at {clients} clients; {}.",
+                self.failing()
             ),
             Ended::Rate => format!(
                 "The target serves at least {rate} a second: --max-rate {} ended the climb. Allow more if it may get more.",
@@ -107,6 +108,31 @@ impl Measured {
             ),
         });
         sentences.join(" ")
+    }
+
+    /// Why it is not known what the target serves.
+    fn without(&self) -> String {
+        if self.rungs.iter().all(|rung| rung.good == 0) {
+            return "The target gave no good answer.".into();
+        }
+        format!(
+            "It is not known what the target serves: {}, and a target is measured where at least 95% are good. Give \
+             --client-timeout more time, or mend what fails.",
+            self.failing()
+        )
+    }
+
+    /// With how many clients answers failed.
+    fn failing(&self) -> String {
+        let failing = self.rungs.iter().find(|rung| is_failing(rung));
+        failing.map_or("with more of them answers failed".into(), |rung| {
+            let good = rung.good_share() * 100.0;
+            let clients = match rung.clients {
+                1 => "one client".into(),
+                clients => format!("{clients} clients"),
+            };
+            format!("with {clients} only {good:.0}% of the answers were good")
+        })
     }
 
     pub fn table(&self) -> Table {
@@ -258,6 +284,28 @@ mod tests {
         assert_eq!(document["rungs"][2]["answers_per_s"], 340.0);
         let html = level.page().to_html();
         assert!(html.contains("&lt;b&gt;:80") && !html.contains("<b>:80"));
+    }
+
+    #[test]
+    fn a_rung_on_which_answers_failed_is_no_capacity() {
+        let mut failing = measured(Ended::Failing);
+        let second = Duration::from_secs(1);
+        failing.rungs = [(4, 400, 0), (8, 800, 100)]
+            .map(|(clients, good, bad)| Rung::counted(clients, good, bad, second))
+            .into();
+        let told = failing.conclusion();
+        assert!(
+            told.contains("serves 400 a second at 4 clients; with 8 clients only 89%"),
+            "{told}"
+        );
+        failing.rungs = vec![Rung::counted(1, 80, 20, second)];
+        let told = failing.conclusion();
+        assert!(
+            told.contains("not known") && told.contains("with one client only 80%"),
+            "{told}"
+        );
+        failing.rungs = vec![Rung::counted(1, 0, 20, second)];
+        assert!(failing.conclusion().contains("no good answer"));
     }
 
     #[test]
