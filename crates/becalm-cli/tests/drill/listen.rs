@@ -143,9 +143,10 @@ fn held_once(
     let service = Service::start();
     let drill = Listening::start(folder.path(), service.address, flags);
     let (address, is_over, called) = (drill.address, AtomicBool::new(false), AtomicUsize::new(0));
+    let (is_over, called) = (&is_over, &called);
     let id = drill.child.id();
     let output = thread::scope(|scope| {
-        scope.spawn(|| {
+        scope.spawn(move || {
             for call in 0.. {
                 scope.spawn(move || client.call(address, call));
                 called.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +156,7 @@ fn held_once(
                 thread::sleep(Duration::from_millis(25));
             }
         });
-        meanwhile(id, &called);
+        meanwhile(id, called);
         let output = wait(drill.child);
         is_over.store(true, Ordering::Relaxed);
         output

@@ -63,16 +63,18 @@ impl Finding {
     pub fn of(outcome: &Outcome) -> Self {
         let calls = |phase: Phase| outcome.contender.measured.phases[phase as usize].calls;
         let shown = shown(outcome);
-        let is_few = matches!(shown, Shown::Nothing(_)) && calls(Phase::Trigger) < ENOUGH;
+        let is_nothing = matches!(shown, Shown::Nothing(_));
         if !outcome.before.is_enough() {
             Self::Idle
         } else if !outcome.before.is_well() {
             Self::Unwell
         } else if outcome.is_late() {
             Self::Void
+        } else if calls(Phase::Before) < ENOUGH {
+            Self::Idle
         } else if doubt(outcome).is_some() {
             Self::Unidentified
-        } else if is_few || calls(Phase::Before) < ENOUGH || calls(Phase::After) < ENOUGH {
+        } else if calls(Phase::After) < ENOUGH || is_nothing && calls(Phase::Trigger) < ENOUGH {
             Self::Idle
         } else if outcome.contender.judged.back_after().is_none() {
             Self::Storm

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::drill::fault::{Bucket, Seen};
+use crate::drill::statistics::count;
 use crate::drill::target::ENOUGH;
 
 /// What was seen until a moment, or between two.
@@ -146,7 +147,6 @@ impl Retried {
     /// Whether the client ceased to call, as behind a breaker: calls failed, then hardly any came, few were waiting, and few are tried
     /// again later. Hardly and few: up to a tenth, for probes.
     fn is_silent(&self, usual: f64) -> bool {
-        use crate::drill::statistics::count;
         self.fault.failed > 0
             && 10.0 * count(self.second_half.attempts) <= usual
             && 10 * self.running <= self.fault.failed

@@ -83,7 +83,7 @@ mod tests {
             ("0.0.0.0:9", "192.0.2.7:9", true),
             ("[::]:9", "[2001:db8::7]:9", true),
         ] {
-            let owned = ["192.0.2.7".into(), "2001:db8::7".into()];
+            let owned: [String; 2] = ["192.0.2.7".into(), "2001:db8::7".into()];
             let to = Pinned::address(to, &owned, &system).unwrap();
             let behind = to.behind(listen.parse().unwrap());
             assert_eq!(behind.is_ok(), expected, "{listen} {behind:?}");
