@@ -1,5 +1,7 @@
 //! Was the service well before the fault? Calls that still wait for their answer say nothing of it.
 
+use std::time::Duration;
+
 use super::retried::Tries;
 use crate::drill::fault::{Bucket, Seen};
 use crate::drill::statistics::count;
@@ -31,6 +33,12 @@ impl Before {
 
     pub fn is_well(&self) -> bool {
         self.share() >= GOOD
+    }
+
+    /// Twice what an answer takes in the mean, as seen in this time: of calls that come, those that wait (Little's law).
+    pub fn grace(&self, time: Duration) -> Duration {
+        let waiting = count(self.calls.saturating_sub(self.known));
+        time.mul_f64(2.0 * waiting / count(self.calls.max(1)))
     }
 
     /// The share of good calls.
@@ -70,6 +78,9 @@ pub mod tests {
             (slow.known, slow.is_enough(), slow.is_well()),
             (100, true, true)
         );
+        // 100 calls a second, and 200 that wait: 2 s each.
+        assert_eq!(slow.grace(Duration::from_secs(3)), Duration::from_secs(4));
+        assert_eq!(seen(0, 0, 0).grace(Duration::MAX), Duration::ZERO);
         let unwell = seen(300, 90, 10);
         assert!(unwell.is_enough() && !unwell.is_well());
         assert!((unwell.share() - 0.9).abs() < 1e-9);

@@ -247,19 +247,20 @@ fn watch(
     let mut display = display();
     let variants = [variant()];
     let mut course = Course::default();
-    let mut part = Part::Before;
+    let (mut part, mut grace) = (Part::Before, Duration::ZERO);
     loop {
         if ended() {
             return Ok(None);
         }
         let elapsed = began.elapsed();
         course.seen = faults.seen()?;
-        if elapsed >= part.until(setup) {
+        if elapsed >= part.until(setup, grace) {
             let tries = Tries::of(&course.seen);
             let late = |due: Duration| began.elapsed().saturating_sub(due);
             part = match part {
                 Part::Before => {
                     course.before = Before::of(&course.seen);
+                    grace = course.before.grace(setup.before);
                     if course.before.is_enough() && course.before.is_well() {
                         faults.begin()?;
                         course.lateness = late(setup.before);
@@ -298,7 +299,7 @@ fn watch(
             return Ok(Some(course));
         }
         display.show(&view);
-        let due = part.until(setup).saturating_sub(began.elapsed());
+        let due = part.until(setup, grace).saturating_sub(began.elapsed());
         std::thread::sleep(due.min(FRAME));
     }
 }
@@ -314,12 +315,13 @@ enum Part {
 }
 
 impl Part {
-    fn until(self, setup: &Setup) -> Duration {
+    /// The calls of the end have the `grace` of being answered.
+    fn until(self, setup: &Setup, grace: Duration) -> Duration {
         match self {
             Self::Before => setup.before,
             Self::FirstHalf => setup.before + setup.trigger / 2,
             Self::SecondHalf => setup.trigger_end(),
-            Self::After | Self::Over => setup.length(),
+            Self::After | Self::Over => setup.length() + grace,
         }
     }
 }
