@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn command(folder: &Path, service: SocketAddr, flags: &[&str]) -> Command {
         "--quiet",
     ]);
     command
-        .args(["--before", "1s", "--trigger", "1s", "--after", "3s"])
+        .args(["--before", "1s", "--trigger", "2s", "--after", "3s"])
         .args(flags);
     command
 }
@@ -77,27 +77,86 @@ fn is_answered(address: SocketAddr, id: &str) -> bool {
     asked().unwrap_or(false)
 }
 
-/// The document of a drill of a client that makes so many attempts of each call, and names them or not.
-fn held(attempts: usize, names: bool, flags: &[&str]) -> (Option<i32>, Value) {
+/// What a client says of each attempt.
+#[derive(Clone, Copy, PartialEq)]
+enum Says {
+    Call,
+    Attempt,
+    Nothing,
+}
+
+/// A client that calls 40 times a second, or as often as it is answered if that is less.
+struct Client {
+    attempts: usize,
+    says: Says,
+    /// Between a failed attempt and the next.
+    backoff: Duration,
+    /// One call in so many may be tried again; all if there is none.
+    budget: Option<usize>,
+}
+
+const NAIVE: Client = Client {
+    attempts: 4,
+    says: Says::Call,
+    backoff: Duration::ZERO,
+    budget: None,
+};
+
+impl Client {
+    fn call(&self, address: SocketAddr, call: usize) {
+        let is_retried = self.budget.is_none_or(|it| call % it == 0);
+        for attempt in 0..if is_retried { self.attempts } else { 1 } {
+            if attempt > 0 {
+                thread::sleep(self.backoff);
+            }
+            let id = match self.says {
+                Says::Call => format!("call-{call}"),
+                Says::Attempt => format!("call-{call}-{attempt}"),
+                Says::Nothing => String::new(),
+            };
+            if is_answered(address, &id) {
+                return;
+            }
+        }
+    }
+}
+
+/// The document of a drill of this client. A drill that this machine was too busy for is held again.
+fn held(client: &Client, flags: &[&str]) -> (Option<i32>, Value) {
+    let mut last = held_once(client, flags, |_, _| ());
+    for _ in 0..4 {
+        if last.1["finding"] != "void" {
+            break;
+        }
+        last = held_once(client, flags, |_, _| ());
+    }
+    last
+}
+
+/// Each call has a thread of its own; `meanwhile` is told the drill's process, and how many calls have failed.
+fn held_once(
+    client: &Client,
+    flags: &[&str],
+    meanwhile: impl FnOnce(u32, &AtomicUsize),
+) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start();
     let drill = Listening::start(folder.path(), service.address, flags);
-    let (address, is_over) = (drill.address, AtomicBool::new(false));
+    let (address, is_over, called) = (drill.address, AtomicBool::new(false), AtomicUsize::new(0));
+    let (is_over, called) = (&is_over, &called);
+    let id = drill.child.id();
     let output = thread::scope(|scope| {
-        scope.spawn(|| {
+        scope.spawn(move || {
             for call in 0.. {
-                let id = if names {
-                    format!("call-{call}")
-                } else {
-                    String::new()
-                };
-                let _ = (0..attempts).find(|_| is_answered(address, &id));
+                scope.spawn(move || client.call(address, call));
+                called.fetch_add(1, Ordering::Relaxed);
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                thread::sleep(Duration::from_millis(10));
+                thread::sleep(Duration::from_millis(25));
             }
         });
+        meanwhile(id, called);
         let output = wait(drill.child);
         is_over.store(true, Ordering::Relaxed);
         output
@@ -114,7 +173,7 @@ fn held(attempts: usize, names: bool, flags: &[&str]) -> (Option<i32>, Value) {
 
 #[test]
 fn a_client_whose_retries_nothing_bounds_is_told_so() {
-    let (code, document) = held(4, true, &["--fault", "status:503", "--strict"]);
+    let (code, document) = held(&NAIVE, &["--fault", "status:503", "--strict"]);
     let conclusion = &document["conclusion"];
     assert_eq!(document["finding"], "unbounded", "{conclusion}");
     assert_eq!(code, Some(1));
@@ -132,17 +191,91 @@ fn a_client_whose_retries_nothing_bounds_is_told_so() {
 }
 
 #[test]
-fn a_client_that_does_not_retry_or_says_no_ids_is_told_so() {
-    let (code, document) = held(1, true, &["--fault", "reset", "--strict"]);
+fn a_client_that_does_not_retry_is_told_so() {
+    let once = Client {
+        attempts: 1,
+        ..NAIVE
+    };
+    let (code, document) = held(&once, &["--fault", "reset", "--strict"]);
     assert_eq!(document["finding"], "single", "{}", document["conclusion"]);
     assert_eq!(code, Some(0));
     assert_eq!(document["attempts"], document["calls"]);
+}
 
-    let (code, document) = held(3, false, &["--fault", "status:503", "--strict"]);
+#[test]
+fn a_client_with_a_budget_is_bounded_though_some_calls_are_tried_four_times() {
+    let budget = Client {
+        budget: Some(20),
+        ..NAIVE
+    };
+    let (code, document) = held(&budget, &["--fault", "status:503", "--strict"]);
+    assert_eq!(document["finding"], "bounded", "{}", document["conclusion"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(document["calls_by_attempts"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn retries_that_come_when_the_fault_is_over_bound_nothing() {
+    let patient = Client {
+        attempts: 2,
+        backoff: Duration::from_millis(2_100),
+        ..NAIVE
+    };
+    let (code, document) = held(&patient, &["--fault", "status:503", "--strict"]);
+    let conclusion = &document["conclusion"];
+    assert_eq!(document["finding"], "unbounded", "{conclusion}");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn a_client_that_waits_longer_than_the_fault_has_shown_nothing() {
+    let (code, document) = held(&NAIVE, &["--strict"]);
     let conclusion = document["conclusion"].as_str().unwrap();
-    assert_eq!(document["finding"], "unidentified", "{conclusion}");
+    assert_eq!(document["finding"], "unseen", "{conclusion}");
+    assert!(conclusion.contains("Lengthen --trigger"), "{conclusion}");
     assert_eq!(code, Some(1), "no verdict");
-    assert_eq!(document["identified"]["request_id"], 0);
+    assert_eq!(document["retried"]["fault"]["failed"], 0);
+}
+
+#[test]
+fn a_client_of_whose_attempts_nobody_can_say_which_call_they_are_of_is_told_so() {
+    for (says, words) in [
+        (Says::Nothing, "said neither by X-Request-Id"),
+        (Says::Attempt, "an id of its own"),
+    ] {
+        let client = Client { says, ..NAIVE };
+        let (code, document) = held(&client, &["--fault", "status:503", "--strict"]);
+        let conclusion = document["conclusion"].as_str().unwrap();
+        assert_eq!(document["finding"], "unidentified", "{conclusion}");
+        assert!(conclusion.contains(words), "{conclusion}");
+        assert_eq!(code, Some(1), "no verdict");
+    }
+}
+
+/// The proxy lifts the fault itself then, two seconds late.
+#[test]
+fn a_drill_that_stood_still_while_it_should_have_lifted_the_fault_gives_no_verdict() {
+    let signal = |name: &str, id: u32| {
+        let status = Command::new("kill").args([name, &id.to_string()]).status();
+        assert!(status.unwrap().success());
+    };
+    let (code, document) = held_once(
+        &NAIVE,
+        &["--fault", "status:503", "--strict"],
+        |id, called| {
+            // 1.25 s, and more on a busy machine: any time before the lift, at 3 s, will do.
+            while called.load(Ordering::Relaxed) < 50 {
+                thread::sleep(Duration::from_millis(5));
+            }
+            signal("-STOP", id);
+            thread::sleep(Duration::from_secs(4));
+            signal("-CONT", id);
+        },
+    );
+    let conclusion = &document["conclusion"];
+    assert_eq!(document["finding"], "void", "{conclusion}");
+    assert_eq!(code, Some(1), "no verdict");
+    assert!(document["lateness_ms"].as_f64().unwrap() > 200.0);
 }
 
 #[test]

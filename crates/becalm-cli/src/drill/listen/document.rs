@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::finding::{self, Finding};
+use super::retried::Retried;
 use crate::drill::document::{PhaseRecord, phases};
 use crate::drill::fault::Counts;
 use crate::drill::ledger::{BUCKET, Count};
@@ -20,6 +21,7 @@ struct Document<'a> {
     setup: SetupRecord<'a>,
     finding: &'static str,
     conclusion: &'a str,
+    lateness_ms: f64,
     good_before: f64,
     verdict: &'static str,
     recovered_after_ms: Option<f64>,
@@ -28,6 +30,7 @@ struct Document<'a> {
     succeeded: u64,
     amplification: Option<f64>,
     quiet: Option<f64>,
+    retried: Retried,
     calls_by_attempts: &'a [u64],
     identified: Identified,
     phases: Vec<PhaseRecord>,
@@ -84,7 +87,8 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
         },
         finding: finding.name(),
         conclusion: &finding::conclusion(outcome),
-        good_before: contender.judged.outcome.usual,
+        lateness_ms: milliseconds(outcome.lateness),
+        good_before: outcome.before.share(),
         verdict: contender.judged.name(),
         recovered_after_ms: contender.judged.back_after().map(milliseconds),
         calls: recording.total(Count::Call),
@@ -92,6 +96,7 @@ pub fn document(outcome: &Outcome) -> Result<String, String> {
         succeeded: recording.total(Count::Succeeded),
         amplification: finding::amplification(outcome),
         quiet: contender.measured.quiet,
+        retried: outcome.retried,
         calls_by_attempts: &seen.calls_by_attempts,
         identified: Identified {
             request_id,

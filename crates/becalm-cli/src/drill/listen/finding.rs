@@ -6,14 +6,14 @@ use becalm::duration::Human;
 use becalm_report::format::plain;
 
 use super::Outcome;
+use super::retried::{Shown, Unseen};
 use crate::drill::judged::back;
 use crate::drill::ledger::Count;
 use crate::drill::statistics::{Phase, count, per_second};
 use crate::drill::target::ENOUGH;
 
-/// Up to so many attempts per call, in the fault's last second, something other than a number of attempts bounds them: a budget
-/// of 10 % has 1.1, and what it had saved is spent by then.
-const BOUNDED: f64 = 1.25;
+/// So many attempts per call, in the fault's last second, are worth a sentence of their own.
+const MANY: f64 = 1.25;
 
 /// Above this share of requests that say no id, attempts are not told from calls.
 const UNIDENTIFIED: f64 = 0.05;
@@ -26,12 +26,16 @@ const TOO_MANY: f64 = 1.5;
 pub enum Finding {
     /// Calls failed before anything was broken.
     Unwell,
+    /// The fault was begun or lifted too late.
+    Void,
     /// Requests did not say which call they are of.
     Unidentified,
     /// Too few calls came before the fault, during it or after it to say anything.
     Idle,
     /// Calls that began after the fault did not succeed as before it.
     Storm,
+    /// They did, and too little failed during the fault to see what the client does then.
+    Unseen,
     /// They did, and every call is tried as often as a number says.
     Unbounded,
     /// They did, and something bounds the retries of all calls together.
@@ -45,9 +49,11 @@ impl Finding {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unwell => "unwell",
+            Self::Void => "void",
             Self::Unidentified => "unidentified",
             Self::Idle => "idle",
             Self::Storm => "storm",
+            Self::Unseen => "unseen",
             Self::Unbounded => "unbounded",
             Self::Bounded => "bounded",
             Self::Single => "single",
@@ -55,21 +61,30 @@ impl Finding {
     }
 
     pub fn of(outcome: &Outcome) -> Self {
-        let measured = &outcome.contender.measured;
-        if !outcome.was_well {
+        let calls = |phase: Phase| outcome.contender.measured.phases[phase as usize].calls;
+        let shown = shown(outcome);
+        let is_nothing = matches!(shown, Shown::Nothing(_));
+        if !outcome.before.is_enough() {
+            Self::Idle
+        } else if !outcome.before.is_well() {
             Self::Unwell
-        } else if unidentified(outcome).is_some_and(|it| it > UNIDENTIFIED) {
+        } else if outcome.is_late() {
+            Self::Void
+        } else if calls(Phase::Before) < ENOUGH {
+            Self::Idle
+        } else if doubt(outcome).is_some() {
             Self::Unidentified
-        } else if measured.phases.iter().any(|it| it.calls < ENOUGH) {
+        } else if calls(Phase::After) < ENOUGH || is_nothing && calls(Phase::Trigger) < ENOUGH {
             Self::Idle
         } else if outcome.contender.judged.back_after().is_none() {
             Self::Storm
-        } else if outcome.seen.calls_by_attempts.len() <= 1 {
-            Self::Single
-        } else if measured.quiet.is_some_and(|it| it <= BOUNDED) {
-            Self::Bounded
         } else {
-            Self::Unbounded
+            match shown {
+                Shown::Nothing(_) => Self::Unseen,
+                Shown::Single => Self::Single,
+                Shown::Bounded => Self::Bounded,
+                Shown::Unbounded => Self::Unbounded,
+            }
         }
     }
 
@@ -89,24 +104,22 @@ pub fn conclusion(outcome: &Outcome) -> String {
     let mut text = match finding {
         Finding::Unwell => format!(
             "Nothing was broken: {:.0}% of the calls were good before, and a service is well from 95% on.",
-            contender.judged.outcome.usual * 100.0
+            outcome.before.share() * 100.0
         ),
-        Finding::Unidentified => {
-            let rate = |phase: Phase| {
-                let figures = &contender.measured.phases[phase as usize];
-                per_second(figures.arrived, figures.length)
-            };
-            let (before, during) = (rate(Phase::Before), rate(Phase::Trigger));
-            format!(
-                "Attempts cannot be told from calls: {:.0}% of the requests said neither by X-Request-Id nor by traceparent which call \
-                 they are of. {} of them came in a second before, and {} during {fault}: if calls came as before, {:.1} attempts \
-                 of each. Let the attempts of a call have the same X-Request-Id.",
-                unidentified(outcome).unwrap_or(1.0) * 100.0,
-                plain(before.round()),
-                plain(during.round()),
-                during / before.max(1.0),
-            )
-        }
+        Finding::Void => format!(
+            "This drill is void: {fault} was begun or lifted {} ms too late, because this machine was busy or the drill stood still. \
+             Hold it again.",
+            outcome.lateness.as_millis()
+        ),
+        Finding::Unidentified => format!(
+            "Attempts cannot be told from calls: {} Let the attempts of a call have the same X-Request-Id.",
+            doubt(outcome).unwrap_or_default()
+        ),
+        Finding::Idle if !outcome.before.is_enough() => format!(
+            "Nothing was broken: {} of {} calls had their answer before {fault}, and it takes {ENOUGH} to say that the service is well. \
+             Let your client call more often, or lengthen --before beyond what an answer takes.",
+            outcome.before.known, outcome.before.calls
+        ),
         Finding::Idle => {
             let [before, during, after] =
                 Phase::ALL.map(|it| contender.measured.phases[it as usize].calls);
@@ -121,11 +134,16 @@ pub fn conclusion(outcome: &Outcome) -> String {
             plain(contender.judged.outcome.tail.goodput().round()),
             plain(contender.judged.outcome.before.goodput().round()),
         ),
+        Finding::Unseen => format!("{} {}", recovered(outcome, &fault), unseen(outcome)),
         Finding::Unbounded => format!(
-            "{} Nothing but a number of attempts bounds the retries: a service that serves less than {:.1} times its usual load \
-             is kept down by them. Give the client a budget.",
+            "{} Nothing but a number of attempts bounds the retries: a service {} is kept down by them. Give the client a budget; \
+             if it has one, what it had saved was not spent yet: lengthen --trigger.",
             recovered(outcome, &fault),
-            contender.measured.quiet.unwrap_or(1.0)
+            match contender.measured.quiet.filter(|it| *it > MANY) {
+                Some(attempts) =>
+                    format!("that serves less than {attempts:.1} times its usual load"),
+                None => "with less room".into(),
+            }
         ),
         Finding::Bounded => format!(
             "{} Something bounds the retries of all calls together.",
@@ -133,17 +151,43 @@ pub fn conclusion(outcome: &Outcome) -> String {
         ),
         Finding::Single => format!("{} No call was tried twice.", recovered(outcome, &fault)),
     };
-    if !matches!(finding, Finding::Unwell | Finding::Unidentified) && during.calls > 0 {
+    let is_told = matches!(
+        finding,
+        Finding::Unwell | Finding::Void | Finding::Unidentified
+    );
+    if let Some(attempts) = during.amplification().filter(|_| !is_told) {
         let most = outcome.seen.calls_by_attempts.len();
+        let quiet = contender.measured.quiet;
+        let quiet = quiet.map_or_else(|| "none".into(), |it| format!("{it:.2}"));
         let _ = write!(
             text,
-            " During the fault the client made {:.2} attempts per call, in its last second {:.2}, and at most {most} of one call.",
-            during.amplification().unwrap_or(1.0),
-            contender.measured.quiet.unwrap_or(1.0),
+            " During the fault the client made {attempts:.2} attempts per call, in its last second {quiet}, and at most {most} of one call.",
         );
     }
-    text.extend(doubt(outcome));
     text
+}
+
+/// Why the retries cannot be judged, and what helps.
+fn unseen(outcome: &Outcome) -> String {
+    match shown(outcome) {
+        Shown::Nothing(Unseen::Share(share)) => format!(
+            "No verdict on its retries: {share}% of the attempts failed, so few that a budget would let all be tried again. \
+             Take --fault status:503."
+        ),
+        Shown::Nothing(Unseen::Few(failed)) => format!(
+            "No verdict on its retries: {failed} attempts failed in the second half of the fault, and it takes {ENOUGH} to see whether \
+             they are tried again. Lengthen --trigger to several times what your client waits, or take --fault status:503."
+        ),
+        _ => "No verdict on its retries: in the second half of the fault they were not as in the whole. Lengthen --trigger.".into(),
+    }
+}
+
+/// What its retries show.
+fn shown(outcome: &Outcome) -> Shown {
+    let before = &outcome.contender.measured.phases[Phase::Before as usize];
+    let usual = per_second(before.calls, before.length) * outcome.setup.trigger.as_secs_f64() / 2.0;
+    let is_tried_twice = outcome.seen.calls_by_attempts.len() > 1;
+    outcome.retried.shows(is_tried_twice, usual)
 }
 
 fn recovered(outcome: &Outcome, fault: &str) -> String {
@@ -151,25 +195,30 @@ fn recovered(outcome: &Outcome, fault: &str) -> String {
     format!("After {fault} it was {}.", back(time))
 }
 
-/// The share of requests that said nothing of their call; none without a request.
-fn unidentified(outcome: &Outcome) -> Option<f64> {
-    let [ids, traces, none] = outcome.seen.identified;
-    let all = ids + traces + none;
-    (all > 0).then(|| count(none) / count(all))
-}
-
-/// Why the counts may not be those of calls.
+/// Why the counts may not be those of calls, in sentences.
 fn doubt(outcome: &Outcome) -> Option<String> {
     let rate = |phase: Phase| {
         let figures = &outcome.contender.measured.phases[phase as usize];
-        per_second(figures.calls, figures.length)
+        per_second(figures.arrived, figures.length)
     };
     let (before, during) = (rate(Phase::Before), rate(Phase::Trigger));
-    let is_retried = outcome.seen.calls_by_attempts.len() > 1;
-    (!is_retried && before > 0.0 && during > TOO_MANY * before).then(|| {
+    let [ids, traces, none] = outcome.seen.identified;
+    let share = count(none) / count((ids + traces + none).max(1));
+    if share > UNIDENTIFIED {
+        return Some(format!(
+            "{:.0}% of the requests said neither by X-Request-Id nor by traceparent which call they are of. {} came in a second before, \
+             and {} during the fault: if calls came as before, {:.1} attempts of each.",
+            share * 100.0,
+            plain(before.round()),
+            plain(during.round()),
+            during / before.max(1.0),
+        ));
+    }
+    let is_tried_twice = outcome.seen.calls_by_attempts.len() > 1;
+    (!is_tried_twice && before > 0.0 && during > TOO_MANY * before).then(|| {
         format!(
-            " But {:.1} times as many calls began during the fault as before: if each attempt has an id of its own, these were \
-             retries. Let the attempts of a call have the same X-Request-Id.",
+            "no call was tried twice, but {:.1} times as many began during the fault as before. If each attempt has an id of its own, \
+             these were retries; if your client calls again as soon as a call has failed, take --fault hold.",
             during / before
         )
     })
@@ -186,8 +235,10 @@ pub fn amplification(outcome: &Outcome) -> Option<f64> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::retried::tests::every;
+    use super::super::retried::{Moments, Retried, Tries};
     use super::super::watched::Watched;
-    use super::super::{Outcome, variant};
+    use super::super::{Outcome, before, variant};
     use super::*;
     use crate::drill::fault::{Bucket, Fault, Seen};
     use crate::drill::judgement::Contender;
@@ -233,7 +284,9 @@ mod tests {
             fault: Fault::Hold,
             upstream: "http://localhost".into(),
             seen,
-            was_well: true,
+            before: before::tests::seen(100, 100, 0),
+            retried: every(200, attempts.into()),
+            lateness: Duration::ZERO,
             command: String::new(),
         }
     }
@@ -242,7 +295,6 @@ mod tests {
     fn a_client_is_judged_by_its_attempts_and_by_what_follows() {
         for (attempts, rows, good_after, finding, words) in [
             (1, 1, 1, Finding::Single, "No call was tried twice"),
-            (1, 4, 1, Finding::Bounded, "Something bounds"),
             (
                 4,
                 4,
@@ -270,9 +322,27 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_said() {
         let mut unwell = outcome(4, 4, 0);
-        unwell.was_well = false;
+        unwell.before = before::tests::seen(100, 94, 6);
         assert_eq!(Finding::of(&unwell), Finding::Unwell);
-        assert!(conclusion(&unwell).contains("Nothing was broken"));
+        assert!(conclusion(&unwell).contains("94% of the calls were good before"));
+        unwell.before = before::tests::seen(100, 9, 0);
+        assert_eq!(Finding::of(&unwell), Finding::Idle);
+        let told = conclusion(&unwell);
+        assert!(told.contains("Nothing was broken: 9 of 100"), "{told}");
+
+        let mut late = outcome(4, 4, 1);
+        late.lateness = Duration::from_millis(200);
+        assert_eq!(Finding::of(&late), Finding::Unbounded);
+        late.lateness = Duration::from_millis(201);
+        assert_eq!(Finding::of(&late), Finding::Void);
+        let told = conclusion(&late);
+        assert!(told.contains("201 ms too late"), "{told}");
+
+        let mut unseen = outcome(1, 4, 1);
+        unseen.retried = Retried::default();
+        assert_eq!(Finding::of(&unseen), Finding::Unseen);
+        let told = conclusion(&unseen);
+        assert!(told.contains("take --fault status:503"), "{told}");
 
         let mut anonymous = outcome(4, 4, 1);
         anonymous.seen.identified = [0, 900, 100];
@@ -290,8 +360,9 @@ mod tests {
         let recording = Watched::of(&own_ids.seen, own_ids.setup.length()).recording;
         own_ids.contender =
             Contender::new(variant(), recording, &Latencies::default(), &own_ids.setup);
+        assert_eq!(Finding::of(&own_ids), Finding::Unidentified);
         let told = conclusion(&own_ids);
-        assert!(told.contains("4.0 times as many calls began"), "{told}");
+        assert!(told.contains("4.0 times as many began"), "{told}");
 
         for silence in [1..100, 100..300, 300..1_000] {
             let mut idle = outcome(1, 1, 1);
@@ -301,8 +372,37 @@ mod tests {
             let recording = Watched::of(&idle.seen, idle.setup.length()).recording;
             idle.contender =
                 Contender::new(variant(), recording, &Latencies::default(), &idle.setup);
+            idle.retried = Retried::default();
             assert_eq!(Finding::of(&idle), Finding::Idle, "{silence:?}");
             assert!(conclusion(&idle).contains("Too few calls"));
         }
+    }
+
+    #[test]
+    fn a_client_that_ceases_to_call_is_bounded_and_not_idle() {
+        let mut breaker = outcome(1, 3, 1);
+        for bucket in &mut breaker.seen.buckets[103..300] {
+            *bucket = Bucket::default();
+        }
+        let recording = Watched::of(&breaker.seen, breaker.setup.length()).recording;
+        breaker.contender =
+            Contender::new(variant(), recording, &Latencies::default(), &breaker.setup);
+        let begun = Tries::default();
+        let lifted = Tries {
+            attempts: 5,
+            retries: 2,
+            ended: 5,
+            failed: 5,
+        };
+        breaker.retried = Moments {
+            begun,
+            middle: lifted,
+            lifted,
+            over: lifted,
+        }
+        .into();
+        assert_eq!(Finding::of(&breaker), Finding::Bounded);
+        let told = conclusion(&breaker);
+        assert!(told.contains("in its last second none"), "{told}");
     }
 }

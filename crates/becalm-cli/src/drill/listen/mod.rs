@@ -1,8 +1,10 @@
 //! Do the retries of a user's own client make a storm? The client calls through the drill, which breaks what it calls.
 
+mod before;
 mod document;
 mod finding;
 mod page;
+mod retried;
 mod watched;
 
 use std::net::SocketAddr;
@@ -18,7 +20,6 @@ use becalm_sim::scenario::Service;
 
 use super::fault::allowed::{self, Pinned};
 use super::fault::{Fault, Faults, Place, Plan, Seen, Speaks, Upstream};
-use super::judged::Judged;
 use super::judgement::Contender;
 use super::latencies::Latencies;
 use super::ledger::BUCKET;
@@ -26,12 +27,13 @@ use super::live::{Display, View};
 use super::parts::FRAME;
 use super::reports::{REPORTS, ReportFlags, Reports};
 use super::setup::Setup;
-use super::target::GOOD;
 use super::variant::{Role, Variant};
 use super::wire::Wire;
 use super::{ended_by, outcome, tell, watch_for_signals};
 use crate::again;
+use before::Before;
 use finding::Finding;
+use retried::{Moments, Retried, Tries};
 use watched::Watched;
 
 const PLACE: &str = "The place";
@@ -40,6 +42,9 @@ const COURSE: &str = "The course";
 
 /// How much longer than it should the fault may last, if nobody can lift it.
 const SLACK: Duration = Duration::from_secs(2);
+
+/// From this share of the fault's time on, a fault that was begun or lifted too late was another one.
+const LATE: u32 = 10;
 
 /// The longest course: what the proxy tells of it is read again and again.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -54,7 +59,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// neither the drill tells how many more requests it makes during the fault, and gives no verdict.
 ///
 /// It breaks nothing but this machine, unless --i-own repeats the name of another host. If it is killed, a process of its own goes on
-/// listening and passes everything on, for as long as anybody is connected and ten minutes more.
+/// listening and passes everything on, for as long as anybody is connected and ten minutes more (ten seconds on a port that it chose: --listen :0).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
@@ -107,11 +112,14 @@ pub struct Args {
 
 const AFTER_HELP: &str = "\
 The JSON document: schema, becalm (version), command, setup (upstream, fault, before_ms, trigger_ms, after_ms, bucket_ms), \
-finding (unwell: fewer than 95 % of the calls were good before the fault, and nothing was broken; unidentified: requests did not say which call they are of; idle: too few calls came before, during or after \
-the fault; storm: calls did not succeed again; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
-single: no call was tried twice), conclusion, good_before (share of calls), verdict (by the rule of \"becalm storm\"), \
+finding (unwell: fewer than 95 % of the calls were good before the fault, and nothing was broken; void: the fault was begun or lifted too late; \
+unidentified: attempts cannot be told from calls; idle: too few calls came before, during or after the fault; storm: calls did not succeed again; \
+unseen: they did, and too little failed for retries to be judged; unbounded: they did, and nothing but a number of attempts bounds the retries; bounded; \
+single: no call was tried twice), conclusion, lateness_ms (of the fault, at worst), good_before (share of calls), verdict (by the rule of \"becalm storm\"), \
 recovered_after_ms (from the end of the fault; or null), calls, attempts, succeeded, amplification, quiet (attempts per call in the \
-last second of the fault), calls_by_attempts (calls of one attempt, of two and so on; the last of 32 and more), identified \
+last second of the fault), retried (fault and second_half: attempts that came, retries among them, attempts that ended, and those of them that failed; late: \
+retries after the fault beyond the attempts that failed there; running: attempts of which nothing had come at its end), \
+calls_by_attempts (calls of one attempt, of two and so on; the last of 32 and more), identified \
 (requests that said by request_id, by traceparent, by nothing which call they are of), phases (as of \"becalm drill\"), per_bucket \
 (calls, attempts, succeeded), and proxy (connections, requests, forwarded, answered, held, broken, left, unreachable, \
 pouring, open). Names and units are stable; new ones may be added.
@@ -127,9 +135,26 @@ struct Outcome {
     contender: Contender,
     /// What the proxy saw, from its own beginning.
     seen: Seen,
-    /// Whether anything was broken: the service was well before.
-    was_well: bool,
+    before: Before,
+    retried: Retried,
+    /// By how much the fault was begun or lifted too late, at worst.
+    lateness: Duration,
     command: String,
+}
+
+impl Outcome {
+    fn is_late(&self) -> bool {
+        self.lateness > self.setup.trigger / LATE
+    }
+}
+
+/// What was seen of a course that has come to its end.
+#[derive(Default)]
+struct Course {
+    seen: Seen,
+    before: Before,
+    moments: Moments,
+    lateness: Duration,
 }
 
 /// Holds the drill.
@@ -156,19 +181,24 @@ pub fn hold(args: &Args) -> Result<ExitCode, String> {
     let watched = watch(args, &setup, &faults, &signal, display);
     // Whatever happened, before anything else.
     let lifted = faults.lift();
-    let Some((seen, watched, was_well)) = watched? else {
+    let Some(course) = watched? else {
         drop(faults);
         return Ok(ended_by(signal.load(Ordering::Relaxed)));
     };
-    lifted?;
-    faults.stop()?;
+    // Nothing is broken any more, and what was measured stands.
+    if let Err(why) = lifted.and_then(|()| faults.stop()) {
+        eprintln!("note: {why}");
+    }
+    let recording = Watched::of(&course.seen, setup.length()).recording;
     let outcome = Outcome {
-        contender: Contender::new(variant(), watched.recording, &Latencies::default(), &setup),
+        contender: Contender::new(variant(), recording, &Latencies::default(), &setup),
         setup,
         fault: args.fault,
         upstream: args.upstream.clone(),
-        seen,
-        was_well,
+        seen: course.seen,
+        before: course.before,
+        retried: course.moments.into(),
+        lateness: course.lateness,
         command: again::line(std::env::args().skip(1)),
     };
     let finding = Finding::of(&outcome);
@@ -189,7 +219,7 @@ fn watch(
     faults: &Faults,
     signal: &AtomicUsize,
     display: impl FnOnce() -> Display,
-) -> Result<Option<(Seen, Watched, bool)>, String> {
+) -> Result<Option<Course>, String> {
     let ended = || signal.load(Ordering::Relaxed) != 0;
     let since = Instant::now();
     let began = loop {
@@ -216,50 +246,83 @@ fn watch(
     };
     let mut display = display();
     let variants = [variant()];
-    let (mut is_broken, mut was_well) = (None, true);
+    let mut course = Course::default();
+    let (mut part, mut grace) = (Part::Before, Duration::ZERO);
     loop {
         if ended() {
             return Ok(None);
         }
         let elapsed = began.elapsed();
-        match is_broken {
-            None if elapsed >= setup.before => {
-                let watched = Watched::of(&faults.seen()?, setup.length());
-                let policy = Policy::default();
-                let usual = Judged::measured(&watched.recording, setup, &policy, setup.before);
-                was_well = usual.outcome.usual >= GOOD;
-                if was_well {
-                    faults.begin()?;
+        course.seen = faults.seen()?;
+        if elapsed >= part.until(setup, grace) {
+            let tries = Tries::of(&course.seen);
+            let late = |due: Duration| began.elapsed().saturating_sub(due);
+            part = match part {
+                Part::Before => {
+                    course.before = Before::of(&course.seen);
+                    grace = course.before.grace(setup.before);
+                    if course.before.is_enough() && course.before.is_well() {
+                        faults.begin()?;
+                        course.lateness = late(setup.before);
+                        course.moments.begun = tries;
+                        Part::FirstHalf
+                    } else {
+                        Part::Over
+                    }
                 }
-                is_broken = Some(was_well);
-            }
-            Some(true) if elapsed >= setup.trigger_end() => {
-                faults.lift()?;
-                is_broken = Some(false);
-            }
-            _ => {}
+                Part::FirstHalf => {
+                    course.moments.middle = tries;
+                    Part::SecondHalf
+                }
+                Part::SecondHalf => {
+                    faults.lift()?;
+                    course.lateness = course.lateness.max(late(setup.trigger_end()));
+                    course.moments.lifted = tries;
+                    Part::After
+                }
+                Part::After => {
+                    course.moments.over = tries;
+                    Part::Over
+                }
+                Part::Over => Part::Over,
+            };
         }
-        let seen = faults.seen()?;
-        let is_over = !was_well || elapsed >= setup.length();
-        let watched = Watched::of(&seen, setup.length());
+        let watched = Watched::of(&course.seen, setup.length());
         let view = View {
             setup,
             variants: &variants,
             recordings: std::slice::from_ref(&watched.recording),
             elapsed: elapsed.min(setup.length()),
         };
-        if is_over {
+        if part == Part::Over {
             display.finish(&view);
-            return Ok(Some((seen, watched, was_well)));
+            return Ok(Some(course));
         }
         display.show(&view);
-        let due = match is_broken {
-            None => setup.before,
-            Some(true) => setup.trigger_end(),
-            Some(false) => setup.length(),
-        };
-        let due = due.saturating_sub(began.elapsed());
+        let due = part.until(setup, grace).saturating_sub(began.elapsed());
         std::thread::sleep(due.min(FRAME));
+    }
+}
+
+/// How far a course has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Before,
+    FirstHalf,
+    SecondHalf,
+    After,
+    Over,
+}
+
+impl Part {
+    /// The calls of the end have the `grace` of being answered.
+    fn until(self, setup: &Setup, grace: Duration) -> Duration {
+        match self {
+            Self::Before => setup.before,
+            Self::FirstHalf => setup.before + setup.trigger / 2,
+            Self::SecondHalf => setup.trigger_end(),
+            Self::After | Self::Over => setup.length() + grace,
+        }
     }
 }
 

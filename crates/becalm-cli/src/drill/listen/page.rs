@@ -16,7 +16,11 @@ pub fn page(outcome: &Outcome) -> Page {
     let colour = match Finding::of(outcome) {
         Finding::Bounded | Finding::Single => Colour::Green,
         Finding::Storm | Finding::Unbounded => Colour::Red,
-        Finding::Unwell | Finding::Unidentified | Finding::Idle => Colour::Orange,
+        Finding::Unwell
+        | Finding::Void
+        | Finding::Unidentified
+        | Finding::Idle
+        | Finding::Unseen => Colour::Orange,
     };
     let header = vec!["attempts of a call", "calls"];
     let attempts = (1..).zip(&outcome.seen.calls_by_attempts);

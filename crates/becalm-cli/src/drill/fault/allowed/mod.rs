@@ -3,6 +3,7 @@
 //! A name is resolved once, and what it meant then is what is broken: a name that means something else later, or a redirect
 //! to somewhere else, does not lead the drill there.
 
+mod listen;
 mod refused;
 
 use std::io;
@@ -11,6 +12,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use http::Uri;
 use http::uri::Scheme;
 
+pub use listen::listen;
 pub use refused::Refused;
 
 /// What a name means: its addresses. Tests have their own.
@@ -116,21 +118,6 @@ impl Pinned {
         }
     }
 
-    /// Whether a proxy that listens there may lead here: one that leads to itself opens connections until there are no more.
-    ///
-    /// # Errors
-    ///
-    /// It leads to itself.
-    pub fn behind(self, listen: SocketAddr) -> Result<Self, Refused> {
-        let (ip, port) = (listen.ip().to_canonical(), listen.port());
-        let is_there = |it: IpAddr| ip.is_unspecified() || it.to_canonical() == ip;
-        let is_itself = |it: &SocketAddr| it.port() == port && is_there(it.ip());
-        match self.addresses.iter().find(|it| is_itself(it)) {
-            Some(itself) => Err(Refused::Itself(*itself)),
-            None => Ok(self),
-        }
-    }
-
     /// Whether a redirect (RFC 9110 section 10.2.2) leads to the same scheme, host and port.
     ///
     /// # Errors
@@ -166,39 +153,6 @@ impl Pinned {
             && !authority.as_str().contains('@');
         if same { Ok(()) } else { Err(elsewhere()) }
     }
-}
-
-/// Where a proxy may listen: as where it may lead, since who listens in public lets the public in.
-///
-/// # Errors
-///
-/// It is no address of this machine alone, and nobody has said that it is theirs.
-pub fn listen(text: &str, owned: &[String], resolve: Resolve<'_>) -> Result<SocketAddr, Refused> {
-    // ":8081" is this machine, and nobody else.
-    let text = if text.starts_with(':') {
-        format!("127.0.0.1{text}")
-    } else {
-        text.into()
-    };
-    let Some((host, port)) = text.rsplit_once(':') else {
-        return Err(Refused::NoAddress);
-    };
-    let everywhere = text
-        .parse::<SocketAddr>()
-        .ok()
-        .filter(|it| it.ip().is_unspecified());
-    if let Some(everywhere) = everywhere {
-        return if owned.iter().any(|it| it == bare(host)) {
-            Ok(everywhere)
-        } else {
-            Err(Refused::NotOwned {
-                host: bare(host).into(),
-                address: everywhere.ip(),
-            })
-        };
-    }
-    let pinned = Pinned::address(&format!("{host}:{port}"), owned, resolve)?;
-    pinned.addresses.first().copied().ok_or(Refused::NoAddress)
 }
 
 fn bare(host: &str) -> &str {
@@ -449,51 +403,5 @@ mod tests {
             .redirect(&format!("http://{}", "é".repeat(10_000)))
             .unwrap_err();
         assert!(long.to_string().len() < 1_000);
-    }
-
-    #[test]
-    fn a_proxy_does_not_lead_to_itself() {
-        for (listen, to, expected) in [
-            ("127.0.0.1:9", "127.0.0.1:9", false),
-            ("0.0.0.0:9", "127.0.0.1:9", false),
-            ("127.0.0.1:9", "[::ffff:127.0.0.1]:9", false),
-            ("127.0.0.2:9", "127.0.0.1:9", true),
-        ] {
-            let to = Pinned::address(to, &[], &system).unwrap();
-            let behind = to.behind(listen.parse().unwrap());
-            assert_eq!(behind.is_ok(), expected, "{listen}");
-        }
-    }
-
-    #[test]
-    fn a_proxy_listens_to_this_machine_alone() {
-        for (text, address) in [
-            (":8081", "127.0.0.1:8081"),
-            ("127.0.0.1:0", "127.0.0.1:0"),
-            ("[::1]:8081", "[::1]:8081"),
-        ] {
-            assert_eq!(
-                listen(text, &[], &system),
-                Ok(address.parse().unwrap()),
-                "{text}"
-            );
-        }
-        for text in ["0.0.0.0:8081", "[::]:8081", "192.0.2.7:8081"] {
-            assert!(
-                matches!(listen(text, &[], &system), Err(Refused::NotOwned { .. })),
-                "{text}"
-            );
-        }
-        for (text, owned) in [
-            ("0.0.0.0:8081", "0.0.0.0"),
-            ("[::]:8081", "::"),
-            ("192.0.2.7:1", "192.0.2.7"),
-        ] {
-            assert_eq!(
-                listen(text, &own(owned), &system),
-                Ok(text.parse().unwrap())
-            );
-        }
-        assert_eq!(listen("8081", &[], &system), Err(Refused::NoAddress));
     }
 }
