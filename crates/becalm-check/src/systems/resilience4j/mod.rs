@@ -119,6 +119,9 @@ fn read(reading: &mut Reading<'_>) {
         "configs",
         "retryAspectOrder",
         "tags",
+        // `RetryMetricsAutoConfiguration`, and what Micronaut asks for.
+        "metrics",
+        "enabled",
     ];
     check(reading, Some(retry), "`resilience4j.retry`", &known);
     let configs = get(retry, "configs").map_or(&[][..], Node::entries);
