@@ -36,7 +36,7 @@ impl<'a> Below<'a> {
                 });
                 Value::Table(entries.collect())
             }
-            other => other.clone(),
+            scalar @ Value::Scalar { .. } => scalar.clone(),
         };
         let mut span = node.span;
         span.line += self.lines;

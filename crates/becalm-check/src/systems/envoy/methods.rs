@@ -12,9 +12,9 @@ use crate::mapping::Draft;
 /// Of which requests are repeated: those with the method that the route matches, where one of
 /// `retriable_request_headers` is enough. `None` where they name other methods.
 pub fn methods(draft: &mut Draft, route: &Node, retry: &Node) -> Option<Methods> {
-    let mut named: Option<BTreeSet<String>> = None;
+    let mut limit: Option<BTreeSet<String>> = None;
     let mut narrow = |names: BTreeSet<String>| {
-        named = Some(match named.take() {
+        limit = Some(match limit.take() {
             Some(before) => before.intersection(&names).cloned().collect(),
             None => names,
         });
@@ -37,10 +37,10 @@ pub fn methods(draft: &mut Draft, route: &Node, retry: &Node) -> Option<Methods>
     if let Some(repeated) = repeated.filter(|it| !it.is_empty()) {
         narrow(repeated.into_iter().flatten().collect());
     }
-    match named {
+    match limit {
         None => Some(Methods::Any),
-        Some(named) if named.is_empty() => None,
-        Some(named) => Some(listed(named)),
+        Some(limit) if limit.is_empty() => None,
+        Some(limit) => Some(listed(limit)),
     }
 }
 
@@ -62,9 +62,9 @@ fn of_header(header: &Node) -> Header {
     let exact = says(&["exact_match"]).or_else(|| says(&["string_match", "exact"]));
     let regex = says(&["safe_regex_match", "regex"])
         .or_else(|| says(&["string_match", "safe_regex", "regex"]));
-    let named = exact.map(|it| BTreeSet::from([it.to_owned()]));
-    let named = named.or_else(|| alternatives(regex?));
-    match named.filter(|_| !is_true(&["string_match", "ignore_case"])) {
+    let limit = exact.map(|it| BTreeSet::from([it.to_owned()]));
+    let limit = limit.or_else(|| alternatives(regex?));
+    match limit.filter(|_| !is_true(&["string_match", "ignore_case"])) {
         Some(names) if is_true(&["invert_match"]) => Header::Methods(others(&names)),
         Some(names) => Header::Methods(names),
         None => Header::Unknown(header.span),
