@@ -267,6 +267,7 @@ fn read_as(
         let version = named.map_or_else(|| system.newest(), |it| it.version);
         let mut reading = Reading::new(document, system, version);
         (system.read)(&mut reading);
+        reading.end();
         found.findings.append(&mut reading.findings);
         found.mappings.append(&mut reading.mappings);
     }

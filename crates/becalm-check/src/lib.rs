@@ -27,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+mod below;
 mod check;
 pub mod code;
 pub mod document;

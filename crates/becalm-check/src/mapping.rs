@@ -61,6 +61,27 @@ pub struct NotExpressible {
     pub span: Option<Span>,
 }
 
+impl Origin {
+    /// The same where its place is in another file than the retries, which are configured at `at`.
+    pub(crate) fn of_file(self, file: &str, span: Span, at: Span) -> Self {
+        let line = span.line;
+        match self {
+            Self::Line(_) => Self::Derived(at, format!("line {line} of {file}")),
+            Self::Derived(_, how) => Self::Derived(at, format!("{how} (line {line} of {file})")),
+            Self::Unknown(_, text) => Self::Unknown(at, text),
+            other => other,
+        }
+    }
+}
+
+impl NotExpressible {
+    /// Names the place where that is in another file.
+    pub(crate) fn is_of_file(&mut self, file: &str, span: Span) {
+        self.span = None;
+        self.why = format!("{} (line {} of {file})", self.why, span.line);
+    }
+}
+
 /// A mapping in the making: the system's defaults, and what the file says on top.
 #[derive(Debug, Clone)]
 pub struct Draft {
@@ -124,18 +145,15 @@ impl Draft {
             {
                 continue;
             }
-            *origin = match &mut *origin {
-                Origin::Line(span) => Origin::Derived(at, format!("line {} of {file}", span.line)),
-                Origin::Derived(span, how) => {
-                    Origin::Derived(at, format!("{how} (line {} of {file})", span.line))
-                }
-                Origin::Unknown(_, text) => Origin::Unknown(at, std::mem::take(text)),
-                other => other.clone(),
-            };
+            if let Origin::Line(span) | Origin::Derived(span, _) | Origin::Unknown(span, _) = origin
+            {
+                let span = *span;
+                *origin = std::mem::replace(origin, Origin::Default).of_file(file, span, at);
+            }
         }
         for lost in self.lost.iter_mut().skip(before.lost.len()) {
-            if let Some(span) = lost.span.take() {
-                lost.why = format!("{} (line {} of {file})", lost.why, span.line);
+            if let Some(span) = lost.span {
+                lost.is_of_file(file, span);
             }
         }
     }

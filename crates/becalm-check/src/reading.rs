@@ -1,10 +1,11 @@
 //! How does a system read a document?
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use becalm::duration;
 
+use crate::below::Below;
 use crate::code::{self, Code};
 use crate::document::{Document, Node, Span};
 use crate::finding::Finding;
@@ -23,6 +24,10 @@ pub struct Reading<'a> {
     pub version: &'static str,
     /// What a value that is not understood is: where the system refuses a file for it, [`code::REFUSED`].
     pub misread: Code,
+    /// Of values that a placeholder names a default for, which stands in the tree: the text of the file, by its place.
+    pub defaults: HashMap<Span, String>,
+    /// The file that the document is read on top of, as part of one tree.
+    pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
     pub(crate) findings: Vec<Finding>,
     told: HashSet<(Span, &'static str)>,
@@ -80,6 +85,8 @@ impl<'a> Reading<'a> {
             document,
             version,
             misread: code::NOT_UNDERSTOOD,
+            defaults: HashMap::new(),
+            below: None,
             system,
             findings: Vec::new(),
             told: HashSet::new(),
@@ -169,6 +176,16 @@ impl<'a> Reading<'a> {
         self.read(text, span, form, &instead, parse)
     }
 
+    /// Tells of a value that stands in for what is filled in elsewhere, if it does.
+    pub fn is_default(&mut self, span: Span) {
+        if let Some(text) = self.defaults.get(&span) {
+            let sentence =
+                format!("`{text}` is filled in elsewhere; the default that it names stands in");
+            let remedy = "check the file with its values filled in";
+            self.find(span, code::UNKNOWN_VALUE, sentence, remedy);
+        }
+    }
+
     /// `instead` says what follows where the value is not known.
     fn read<T>(
         &mut self,
@@ -180,6 +197,7 @@ impl<'a> Reading<'a> {
     ) -> Told<T> {
         let shown = text.unwrap_or(NO_SCALAR);
         if let Some(value) = text.and_then(|it| parse(it.trim())) {
+            self.is_default(span);
             return Told::Is(value, span);
         }
         if template::is_placeholder(shown) {
@@ -231,6 +249,16 @@ impl<'a> Reading<'a> {
     /// A duration as protobuf's JSON writes it: `0.5s`.
     pub fn proto_duration(&mut self, node: Option<&Node>, form: &str) -> Told<Duration> {
         self.told(node, form, proto_duration)
+    }
+
+    /// Ends the reading: what stands in the file below is told of that one.
+    pub(crate) fn end(&mut self) {
+        if let Some(below) = self.below {
+            below.settle(&mut self.findings);
+            for mapping in &mut self.mappings {
+                below.name(mapping, self.document.start());
+            }
+        }
     }
 
     /// Ends a draft: a mapping with its lints, or a finding of why it is none. `name` says to people which part of the file

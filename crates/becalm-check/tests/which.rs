@@ -97,3 +97,59 @@ fn a_policy_file_that_is_no_toml_cannot_be_read() {
     }
     assert_eq!(codes(&of("other.toml", "[package]\n")), ["unknown-system"]);
 }
+
+/// `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json`.
+#[test]
+fn what_istioctl_prints_is_of_envoy() {
+    let routes = r#"[{"name": "8080", "virtualHosts": [{"name": "a", "routes": [{"match": {"prefix": "/"}, "route":
+        {"cluster": "s", "retryPolicy": {"retryOn": "5xx", "numRetries": 9}}}]}]}]"#;
+    let clusters = r#"[{"name": "s", "connectTimeout": "10s", "circuitBreakers": {"thresholds": [{"maxRetries": 7}]}}]"#;
+    let files = [File::new("r.json", routes), File::new("c.json", clusters)];
+    let checked = check(&files, &Settings::default());
+    let mapping = &checked.mappings[0];
+    assert_eq!((mapping.system, mapping.policy.attempts), ("envoy", 10));
+    assert_eq!(mapping.policy.budget.to_string(), "concurrency:0,floor:7");
+    assert!(!codes(&checked).contains(&"unknown-system"), "{checked:?}");
+}
+
+#[test]
+fn annotations_of_linkerd_count_where_it_reads_them() {
+    let of_kind = |kind: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: shop\n  annotations: {{retry.linkerd.io/http: 5xx, retry.linkerd.io/limit: \"9\"}}\n"
+        );
+        of("a.yaml", &text)
+    };
+    for kind in ["Service", "EgressNetwork", "HTTPRoute", "GRPCRoute"] {
+        assert_eq!(of_kind(kind).mappings[0].policy.attempts, 10, "{kind}");
+    }
+    for kind in ["Namespace", "Deployment"] {
+        let checked = of_kind(kind);
+        assert_eq!(
+            (codes(&checked), checked.mappings.len()),
+            (vec!["key-not-read"], 0)
+        );
+    }
+}
+
+#[test]
+fn a_section_of_the_application_is_none_of_the_handler() {
+    let retry = |fields: &str| {
+        of(
+            "appsettings.json",
+            &format!("{{\"Polly\": {{\"Retry\": {{{fields}}}}}}}"),
+        )
+    };
+    let own = retry("\"MaxRetryAttempts\": 3, \"DelaySeconds\": 2");
+    assert_eq!(
+        (codes(&own), own.mappings.len()),
+        (vec!["unknown-system"], 0)
+    );
+    for fields in [
+        "\"MaxRetryAttempts\": 3",
+        "\"maxRetryAttempts\": 3, \"Delay\": \"00:00:02\"",
+        "\"MaxRetryAttempts\": 3, \"UseJitter\": true, \"DelaySeconds\": 2",
+    ] {
+        assert_eq!(retry(fields).mappings.len(), 1, "{fields}");
+    }
+}

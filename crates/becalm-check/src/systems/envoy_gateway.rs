@@ -150,8 +150,9 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, spec: &Node, per_retry: O
     let timeout = read(http.and_then(|it| it.get("requestTimeout")));
     let stream = read(http.and_then(|it| it.get("maxStreamDuration")));
     let each = read(per_retry.and_then(|it| it.get("timeout")));
-    timeouts::of_request(draft, timeout, &stream);
-    timeouts::of_attempt(reading, draft, "perRetry.timeout", each);
+    let is_by_stream = stream != Told::Absent;
+    let whole = timeouts::of_request(reading, draft, timeout, &stream, is_by_stream);
+    timeouts::of_attempt(reading, draft, "perRetry.timeout", each, whole);
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {

@@ -11,7 +11,8 @@ use becalm::hint::HintMode;
 use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
 use becalm::{Budget, Jitter, Policy};
 
-use super::kubernetes::{check, is_of, is_same, methods};
+use super::kubernetes::{check, is_of, is_same};
+use super::methods;
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
 use crate::mapping::{Draft, Origin};
@@ -202,7 +203,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node, retry: &N
     use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
     let failures = [Connect, ConnectTimeout, RefusedStream, Reset, TimedOut];
     let mut listed = RetryOn::new()
-        .methods(methods(rule.list(&["matches"]), &["method"]))
+        .methods(methods::named(rule.list(&["matches"]), &["method"]))
         .codes(Codes::default())
         .failures(failures.into_iter().collect::<Failures>());
     let codes = retry.get("codes");

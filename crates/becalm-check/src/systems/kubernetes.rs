@@ -1,10 +1,5 @@
 //! How do Kubernetes' resources name what they are, and whom they are about?
 
-use std::collections::BTreeSet;
-
-use becalm::Policy;
-use becalm::retry_on::{Methods, RetryOn};
-
 use crate::code;
 use crate::document::{Document, Node, Value};
 use crate::reading::Reading;
@@ -44,24 +39,9 @@ pub fn is_same(one: &str, other: &str) -> bool {
     begins(one, other) || begins(other, one)
 }
 
-/// The methods that a route is limited to: those of its matches, where each names one at this path.
-pub fn methods(matches: &[Node], path: &[&str]) -> Methods {
-    let named = matches.iter().map(|it| it.at(path).and_then(Node::text));
-    let named: Option<BTreeSet<_>> = named.collect();
-    named.map_or(Methods::Any, listed)
-}
-
-/// These methods, but for those that a policy takes for a slip, such as `get`; all where none is left.
-pub fn listed(names: BTreeSet<&str>) -> Methods {
-    let is_method = |name: &&str| {
-        let alone = RetryOn::new().methods(Methods::of([*name]));
-        Policy::default().retry_on(alone).validate().is_ok()
-    };
-    let mut names = names.into_iter().filter(is_method).peekable();
-    if names.peek().is_none() {
-        return Methods::Any;
-    }
-    Methods::of(names)
+/// Whether YAML reads it as a number, and not as a text.
+pub fn is_number(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar { text, quoted: false } if text.parse::<f64>().is_ok())
 }
 
 /// Finds keys that the schema of a resource does not have.
@@ -95,12 +75,5 @@ mod tests {
         assert!(is_same("orders", "orders"));
         assert!(!is_same("orders", "orders-2"));
         assert!(!is_same("example.com", "example.com.evil.org"));
-    }
-
-    #[test]
-    fn what_is_no_method_for_a_policy_limits_nothing() {
-        assert_eq!(listed(BTreeSet::from(["get"])), Methods::Any);
-        let both = listed(BTreeSet::from(["get", "PUT"]));
-        assert_eq!(both, Methods::of(["PUT"]));
     }
 }

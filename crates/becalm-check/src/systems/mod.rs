@@ -11,6 +11,7 @@ mod haproxy;
 mod istio;
 pub(crate) mod kubernetes;
 mod linkerd;
+mod methods;
 mod nginx;
 mod resilience4j;
 mod spring;

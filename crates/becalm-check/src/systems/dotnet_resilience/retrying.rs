@@ -13,7 +13,8 @@ use super::options::Options;
 use super::{Draft, Origin, Reading};
 use crate::reading::Told;
 
-const KNOWN: &[&str] = &[
+/// The keys of `Retry`, that of the number first.
+pub const KNOWN: &[&str] = &[
     "MaxRetryAttempts",
     "BackoffType",
     "UseJitter",

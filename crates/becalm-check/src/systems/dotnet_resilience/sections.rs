@@ -1,6 +1,7 @@
 //! Which sections of a file are those of a resilience handler?
 
 use super::options::get;
+use super::retrying::KNOWN as RETRY;
 use crate::document::{Node, Span};
 
 /// Whose options a section holds.
@@ -63,12 +64,18 @@ fn kind(given: &Node) -> Option<Kind> {
     if has("Hedging", &["MaxHedgedAttempts", "Delay"]) || has_total && table("Endpoint").is_some() {
         return Some(Kind::Hedging);
     }
-    let retry = [
-        "MaxRetryAttempts",
-        "BackoffType",
-        "UseJitter",
-        "ShouldRetryAfterHeader",
-    ];
-    let is_standard = has_total || has("AttemptTimeout", &["Timeout"]) || has("Retry", &retry);
+    let marks = ["BackoffType", "UseJitter", "ShouldRetryAfterHeader"];
+    // An application's own section may have a `MaxRetryAttempts` beside keys of its own.
+    let is_retry = table("Retry").is_some_and(|it| {
+        let is_known = |name: &str| {
+            RETRY
+                .iter()
+                .chain(&["Name"])
+                .any(|known| known.eq_ignore_ascii_case(name))
+        };
+        get(it, RETRY[0]).is_some() && it.entries().iter().all(|(key, _)| is_known(&key.name))
+    });
+    let is_standard =
+        has_total || has("AttemptTimeout", &["Timeout"]) || has("Retry", &marks) || is_retry;
     is_standard.then_some(Kind::Standard)
 }

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod fields;
+mod methods;
 mod numbers;
 mod retry_policy;
 pub(super) mod timeouts;
@@ -16,7 +17,8 @@ use crate::code;
 use crate::document::{Document, Node};
 use crate::reading::Reading;
 use crate::system::{Evidence, Form, System};
-use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, field, items};
+use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
+use retry_policy::Place;
 
 pub(super) use cluster::{at_most, at_most_share};
 pub(super) use retry_policy::KEYS;
@@ -80,8 +82,12 @@ fn recognises(document: &Document<'_>) -> bool {
         let url = node.get("@type").and_then(Node::text);
         url.is_some_and(|it| it.starts_with("type.googleapis.com/envoy."))
     };
-    tops.iter().any(|top| field(tree, top).is_some())
-        || is_envoy(tree)
+    let is_one = |node: &Node| tops.iter().any(|top| field(node, top).is_some()) || is_envoy(node);
+    // `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print lists.
+    let listed = tree.items();
+    is_one(tree)
+        || listed.iter().any(is_one)
+        || !listed.is_empty() && listed.iter().all(is_cluster)
         || ["resources", "configs"]
             .iter()
             .any(|list| items(tree, list).iter().any(is_envoy))
@@ -108,16 +114,52 @@ fn read(reading: &mut Reading<'_>) {
         cluster::check(reading, cluster);
     }
     let clusters = clusters(reading.document);
-    let tables = tree.walk().filter(|it| it.is_table());
-    for host in tables.flat_map(|it| items(it, "virtual_hosts")) {
-        fields::check(reading, host, &VIRTUAL_HOST);
-        for route in items(host, "routes") {
-            fields::check(reading, route, &ROUTE);
-            if let Some(action) = field(route, "route") {
-                fields::check(reading, action, &ROUTE_ACTION);
-                retry_policy::of_route(reading, &clusters, host, route, action);
+    // The longest time of a stream where the route says none, of connection managers with their own table.
+    let managers: Vec<_> = (tree.walk())
+        .filter_map(|it| Some((field(it, "route_config")?, at(it, STREAM)?)))
+        .collect();
+    for table in tree.walk().filter(|it| it.is_table()) {
+        let of_table = managers.iter().find(|(it, _)| std::ptr::eq(*it, table));
+        let stream = of_table.map(|(_, stream)| *stream);
+        for host in items(table, "virtual_hosts") {
+            fields::check(reading, host, &VIRTUAL_HOST);
+            of_extension(reading, host);
+            for route in items(host, "routes").iter().chain(matched(host)) {
+                fields::check(reading, route, &ROUTE);
+                if let Some(action) = field(route, "route") {
+                    fields::check(reading, action, &ROUTE_ACTION);
+                    of_extension(reading, action);
+                    let place = Place {
+                        host,
+                        route,
+                        action,
+                        stream,
+                    };
+                    retry_policy::of_route(reading, &clusters, place);
+                }
             }
         }
+    }
+}
+
+const STREAM: &[&str] = &["common_http_protocol_options", "max_stream_duration"];
+
+/// The routes of a host that finds them by a tree of matchers.
+fn matched(host: &Node) -> impl Iterator<Item = &Node> {
+    let actions = field(host, "matcher").into_iter().flat_map(Node::walk);
+    actions.flat_map(
+        |it| match it.get("@type").and_then(Node::text).unwrap_or_default() {
+            "type.googleapis.com/envoy.config.route.v3.Route" => std::slice::from_ref(it),
+            "type.googleapis.com/envoy.config.route.v3.RouteList" => items(it, "routes"),
+            _ => &[],
+        },
+    )
+}
+
+fn of_extension(reading: &mut Reading<'_>, node: &Node) {
+    if let Some((key, _)) = entry(node, "retry_policy_typed_config") {
+        let sentence = "what an extension of Envoy repeats is said in its code";
+        reading.find(key.span, code::NOT_SEEN, sentence, "");
     }
 }
 

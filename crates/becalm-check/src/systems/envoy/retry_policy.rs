@@ -1,6 +1,6 @@
 //! What does a route of Envoy do when a request fails?
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use becalm::Policy;
@@ -8,12 +8,12 @@ use becalm::hint::HintMode;
 use becalm::preset::Preset;
 use becalm::retry_on::Methods;
 
-use super::super::kubernetes::listed;
 use super::cluster;
 use super::fields::{
     self, HEDGE_POLICY, RATE_LIMITED_BACK_OFF, RETRY_BACK_OFF, RETRY_POLICY, at, entry, field,
     items,
 };
+use super::methods::methods;
 use super::numbers::{is_number, whole};
 use super::timeouts;
 use super::words::Words;
@@ -36,15 +36,29 @@ pub const KEYS: &[&str] = &[
     "retry_on",
 ];
 
+/// A route with what stands around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'n> {
+    pub host: &'n Node,
+    pub route: &'n Node,
+    pub action: &'n Node,
+    /// The longest time of a stream where the route says none.
+    pub stream: Option<&'n Node>,
+}
+
 /// Maps the retries of a route: the policy of its cluster, which overrides its own, which overrides that of its
 /// virtual host (run: a route with 1 retry to a cluster with 4 makes 5 attempts).
 pub fn of_route<'a>(
     reading: &mut Reading<'a>,
     clusters: &HashMap<&'a str, (&'a str, &'a Node)>,
-    host: &Node,
-    route: &Node,
-    action: &Node,
+    place: Place<'_>,
 ) {
+    let Place {
+        host,
+        route,
+        action,
+        ..
+    } = place;
     let names = clusters_of(action);
     let found = |name: &String| clusters.get(&**name).copied();
     let cluster = names.iter().find_map(found);
@@ -67,7 +81,7 @@ pub fn of_route<'a>(
         key,
         retry,
     };
-    let Some(mut draft) = retry_policy.draft(route, action) else {
+    let Some(mut draft) = retry_policy.draft(place) else {
         return;
     };
     if cluster.is_none() {
@@ -104,7 +118,7 @@ struct Retries<'r, 'a, 'n> {
 
 impl Retries<'_, '_, '_> {
     /// `None` where nothing is repeated.
-    fn draft(self, route: &Node, action: &Node) -> Option<Draft> {
+    fn draft(self, place: Place<'_>) -> Option<Draft> {
         let Self {
             reading,
             key,
@@ -119,22 +133,27 @@ impl Retries<'_, '_, '_> {
             let how = format!("{retries} retries and the first try");
             draft.origin("attempts", Origin::Derived(span, how));
         }
-        times(reading, &mut draft, action, retry);
+        times(reading, &mut draft, place, retry);
         back_off(reading, &mut draft, retry);
         hint(reading, &mut draft, retry);
-        let methods = methods(route, retry);
+        let methods = methods(&mut draft, place.route, retry);
         retry_on(reading, &mut draft, key, retry, methods).then_some(draft)
     }
 }
 
-fn times(reading: &mut Reading<'_>, draft: &mut Draft, action: &Node, retry: &Node) {
+fn times(reading: &mut Reading<'_>, draft: &mut Draft, place: Place<'_>, retry: &Node) {
     let form = "a duration such as 15s";
-    let timeout = reading.proto_duration(field(action, "timeout"), form);
-    let stream = at(action, &["max_stream_duration", "max_stream_duration"]);
-    let stream = reading.proto_duration(stream, form);
-    timeouts::of_request(draft, timeout, &stream);
+    let timeout = reading.proto_duration(field(place.action, "timeout"), form);
+    let by_stream = entry(place.action, "max_stream_duration");
+    let stream = by_stream.and_then(|(_, it)| field(it, "max_stream_duration"));
+    let stream = reading.proto_duration(stream.or(place.stream), form);
+    let whole = timeouts::of_request(reading, draft, timeout, &stream, by_stream.is_some());
     let each = reading.proto_duration(field(retry, "per_try_timeout"), "a duration such as 5s");
-    timeouts::of_attempt(reading, draft, "per_try_timeout", each);
+    timeouts::of_attempt(reading, draft, "per_try_timeout", each, whole);
+    if let Some((key, _)) = by_stream.and_then(|(_, it)| entry(it, "grpc_timeout_header_max")) {
+        let why = "a call of gRPC brings its own deadline, up to this";
+        draft.lose("grpc_timeout_header_max", why, Some(key.span));
+    }
 }
 
 fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
@@ -299,33 +318,6 @@ fn statuses(reading: &mut Reading<'_>, words: &mut Words, retry: &Node) {
         let status = whole(reading, Some(item), "a status such as 503").known();
         words.and_statuses(status.and_then(|it| u16::try_from(it).ok()));
     }
-}
-
-/// Of which requests are repeated: those with the method that the route matches, where one of
-/// `retriable_request_headers` is enough. `None` where they name other methods.
-fn methods(route: &Node, retry: &Node) -> Option<Methods> {
-    let matched = field(route, "match").map_or(&[][..], |it| items(it, "headers"));
-    let matched = matched.iter().find_map(exact_method);
-    let repeated = items(retry, "retriable_request_headers").iter();
-    // One that is about something else may hold for every method.
-    let repeated: Option<BTreeSet<_>> = repeated.map(exact_method).collect();
-    let named = match (matched, repeated.filter(|it| !it.is_empty())) {
-        (None, None) => return Some(Methods::Any),
-        (Some(matched), None) => BTreeSet::from([matched]),
-        (None, Some(repeated)) => repeated,
-        (Some(matched), Some(repeated)) => {
-            repeated.into_iter().filter(|it| *it == matched).collect()
-        }
-    };
-    (!named.is_empty()).then(|| listed(named))
-}
-
-/// The method that a header has to have.
-fn exact_method(header: &Node) -> Option<&str> {
-    let is_method = field(header, "name")?.text()? == ":method";
-    let is_inverted = field(header, "invert_match").and_then(Node::text) == Some("true");
-    let exact = field(header, "exact_match").or_else(|| at(header, &["string_match", "exact"]))?;
-    exact.text().filter(|_| is_method && !is_inverted)
 }
 
 /// What a policy cannot hold.

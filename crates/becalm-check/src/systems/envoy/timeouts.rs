@@ -11,17 +11,42 @@ use crate::reading::{Reading, Told};
 /// Of a route that says nothing.
 pub const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The time-out of a whole request, and the longest time of its stream, of which the shorter ends it. 0 is none.
-pub fn of_request(draft: &mut Draft, timeout: Told<Duration>, stream: &Told<Duration>) {
-    draft.set("deadline", timeout, |policy, it| {
-        policy.deadline = Some(it).filter(|it| !it.is_zero());
-    });
-    if let Told::Is(most, span) = stream {
-        if !most.is_zero() && draft.policy.deadline.is_none_or(|it| *most < it) {
+/// The time-out of a whole request, and the longest time of its stream. 0 is none. Beside a `max_stream_duration` of the
+/// route, Envoy asks neither for the route's time-out nor for its own default (`usingNewTimeouts` in `finalTimeout` of
+/// `source/common/router/router.cc`). Returns the time-out below which that of an attempt has to be.
+pub fn of_request(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    timeout: Told<Duration>,
+    stream: &Told<Duration>,
+    is_by_stream: bool,
+) -> Option<Duration> {
+    if is_by_stream {
+        draft.policy.deadline = None;
+        if let Told::Is(_, span) | Told::Unknown(span, _) = timeout {
+            let sentence =
+                "Envoy ignores the route's timeout beside a maximum duration of its stream";
+            let remedy =
+                "leave out one of them: the maximum of the stream bounds all attempts as well";
+            reading.find(span, code::TIMEOUT_IGNORED, sentence, remedy);
+        }
+    } else {
+        draft.set("deadline", timeout, |policy, it| {
+            policy.deadline = Some(it).filter(|it| !it.is_zero());
+        });
+    }
+    let timeout = draft.policy.deadline;
+    match stream {
+        Told::Is(most, span) if !most.is_zero() && timeout.is_none_or(|it| *most < it) => {
             draft.policy.deadline = Some(*most);
             draft.origin("deadline", Origin::Line(*span));
         }
+        Told::Unknown(span, text) if timeout.is_none() => {
+            draft.origin("deadline", Origin::Unknown(*span, text.clone()));
+        }
+        _ => {}
     }
+    timeout
 }
 
 /// The time-out of an attempt, by its name in the file. Envoy ignores one that is not below that of the request.
@@ -30,8 +55,9 @@ pub fn of_attempt(
     draft: &mut Draft,
     name: &str,
     timeout: Told<Duration>,
+    whole: Option<Duration>,
 ) {
-    match (&timeout, draft.policy.deadline) {
+    match (&timeout, whole) {
         (Told::Is(each, span), Some(all)) if *each >= all => {
             let sentence = format!(
                 "Envoy ignores a {name} of {} that is not below the route's timeout of {}",

@@ -11,10 +11,15 @@ use becalm::preset::Preset;
 use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
 
 use crate::code;
-use crate::document::{Document, Key, Node, Span, Value};
+use crate::document::{Document, Key, Node, Span};
 use crate::mapping::{Draft, Origin};
 use crate::reading::{Reading, Told};
-use crate::systems::kubernetes::{is_same, methods};
+use crate::systems::kubernetes::{is_number, is_same};
+use crate::systems::methods;
+
+/// Of what the policy controller reads annotations (`index.rs`, `index/http.rs` and `index/grpc.rs` of
+/// `policy-controller/k8s/index/src/outbound`).
+const KINDS: [&str; 4] = ["Service", "EgressNetwork", "HTTPRoute", "GRPCRoute"];
 
 const PREFIXES: [&str; 2] = ["retry.linkerd.io/", "timeout.linkerd.io/"];
 const HTTP: &str = "retry.linkerd.io/http";
@@ -58,6 +63,13 @@ pub fn read(reading: &mut Reading<'_>) {
     let Some((first, _)) = first else {
         return;
     };
+    if !KINDS.iter().any(|it| document.says(&["kind"], it)) {
+        let kind = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
+        let sentence = format!("Linkerd does not read `{}` of a {kind}", first.name);
+        let remedy = "annotate the Service, or its HTTPRoute or GRPCRoute";
+        reading.find(first.span, code::KEY_NOT_READ, sentence, remedy);
+        return;
+    }
     let name = document.at(&["metadata", "name"]).and_then(Node::text);
     if overridden(reading, name, first) {
         return;
@@ -83,13 +95,6 @@ pub fn read(reading: &mut Reading<'_>) {
     let shown = document.at(&["kind"]).and_then(Node::text).unwrap_or("?");
     let shown = format!("{shown} {}", name.unwrap_or("?"));
     reading.map(draft, shown, names, first.span);
-}
-
-fn is_number(node: &Node) -> bool {
-    match &node.value {
-        Value::Scalar { text, quoted } => !quoted && text.parse::<f64>().is_ok(),
-        _ => false,
-    }
 }
 
 /// Whether a profile in the same file overrides the annotations.
@@ -207,7 +212,7 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, span: Span) {
         .cloned()
         .collect();
     let lists = RetryOn::new()
-        .methods(methods(&matches, &["method"]))
+        .methods(methods::named(&matches, &["method"]))
         .statuses(statuses)
         .codes(grpc.known().unwrap_or_default())
         .failures(failures);
@@ -268,7 +273,7 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// The service, or those to which a route leads.
 fn names(document: &Document<'_>, name: Option<&str>) -> Vec<String> {
-    if document.says(&["kind"], "Service") {
+    if KINDS[..2].iter().any(|it| document.says(&["kind"], it)) {
         return name.map(ToOwned::to_owned).into_iter().collect();
     }
     let spec = document.at(&["spec"]);

@@ -1,5 +1,6 @@
 //! From which shared configurations does an instance take what it does not say itself?
 
+use super::super::spring::lacks_base;
 use super::{Key, Node, get};
 use crate::code;
 use crate::reading::Reading;
@@ -28,6 +29,14 @@ impl<'n> Levels<'n> {
                     let found = of_name(said);
                     let is_again = found
                         .is_some_and(|(_, it)| levels.iter().any(|level| std::ptr::eq(*level, it)));
+                    if found.is_none() && lacks_base(&reading.document) {
+                        let sentence = format!(
+                            "the config `{said}` is not here: a file of a profile is read on top of the one without"
+                        );
+                        let remedy = "name that file as well, such as application.yml";
+                        reading.find(base.span, code::NOT_SEEN, sentence, remedy);
+                        return Self(levels);
+                    }
                     if found.is_none() || is_again {
                         let why = if is_again {
                             "stands on itself"

@@ -103,7 +103,7 @@ const OLD_ATTEMPTS: &str = "maxRetryAttempts";
 
 fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
-    let Some(properties) = Properties::of(&reading.document, ROOT) else {
+    let Some(properties) = Properties::read(reading, ROOT) else {
         return;
     };
     let Some(all) = get(&properties.tree, "resilience4j") else {
@@ -119,6 +119,9 @@ fn read(reading: &mut Reading<'_>) {
         "configs",
         "retryAspectOrder",
         "tags",
+        // `RetryMetricsAutoConfiguration`, and what Micronaut asks for.
+        "metrics",
+        "enabled",
     ];
     check(reading, Some(retry), "`resilience4j.retry`", &known);
     let configs = get(retry, "configs").map_or(&[][..], Node::entries);
@@ -148,7 +151,7 @@ fn read(reading: &mut Reading<'_>) {
 }
 
 /// The instances that a profile says something of; `None` where it says something of all, or is none.
-fn changed(reading: &Reading<'_>, properties: &Properties) -> Option<Vec<String>> {
+fn changed(reading: &Reading<'_>, properties: &Properties<'_>) -> Option<Vec<String>> {
     properties.profile.as_ref()?;
     let own = spring::alone(&reading.document)?;
     let modules = get(&own, "resilience4j").map_or(&[][..], Node::entries);
@@ -190,7 +193,7 @@ fn reads_old_attempts(reading: &Reading<'_>) -> bool {
 
 fn of_instance(
     reading: &mut Reading<'_>,
-    properties: &Properties,
+    properties: &Properties<'_>,
     all: &Node,
     configs: &[(Key, Node)],
     key: &Key,
@@ -201,6 +204,11 @@ fn of_instance(
     let mut draft = Draft::of(bare(), KEYS);
     attempts(reading, &mut draft, &levels);
     waits::waits(reading, &mut draft, &levels);
+    for name in ["retryExceptions", "ignoreExceptions"] {
+        if let Some(node) = levels.value(name) {
+            reading.is_default(node.span);
+        }
+    }
     retry_on::retry_on(&mut draft, &levels);
     siblings::siblings(reading, &mut draft, all, name);
     let told = properties.named(&format!("retry {name}"));

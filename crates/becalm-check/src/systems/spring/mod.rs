@@ -3,20 +3,25 @@
 //! `YamlPropertySourceLoader`, `ConfigurationPropertyName` and the binders of spring-projects/spring-boot, and *Externalized
 //! Configuration* of its reference: dots in a key are levels, keys are the same in kebab, camel and snake case, and of what
 //! several documents say the last is read. A document with `spring.config.activate.on-profile` is read on top of those
-//! without.
+//! without, and so is a file such as `application-prod.yml` (*Profile Specific Files*).
 
 mod exceptions;
+mod profile_files;
 mod statuses;
 mod tree;
 mod values;
 
 pub use exceptions::Exceptions;
+pub use profile_files::lacks_base;
 pub use statuses::{series, status};
 pub use tree::{at, entry, get, is_called};
 pub use values::{duration, flag, words};
 
+use std::collections::HashMap;
+
+use crate::below::Below;
 use crate::code;
-use crate::document::{Document, Node};
+use crate::document::{Document, Node, Span};
 use crate::reading::Reading;
 
 /// Whether a document has a property at this path or below it.
@@ -36,31 +41,62 @@ const TOGETHER: usize = 1000;
 
 /// The properties that hold where a document does.
 #[derive(Debug)]
-pub struct Properties {
-    /// As one tree: no key has a dot, and none stands twice.
+pub struct Properties<'a> {
+    /// As one tree: no key has a dot, none stands twice, and placeholders are the defaults that they name.
     pub tree: Node,
     /// The profile that the document is for.
     pub profile: Option<String>,
+    /// The texts of placeholders by their places.
+    defaults: HashMap<Span, String>,
+    below: Option<Below<'a>>,
 }
 
-impl Properties {
+impl<'a> Properties<'a> {
+    /// As [`Properties::of`], where findings tell of defaults, and of the file below.
+    pub fn read(reading: &mut Reading<'a>, path: &[&str]) -> Option<Self> {
+        let mut properties = Self::of(&reading.document, path)?;
+        reading.defaults = std::mem::take(&mut properties.defaults);
+        reading.below = properties.below;
+        Some(properties)
+    }
+
     /// Of a document that has properties at this path; `None` where an earlier one, without a profile as it is, was read together
-    /// with it.
-    pub fn of(document: &Document<'_>, path: &[&str]) -> Option<Self> {
+    /// with it. A file of a profile lies on top of the one without.
+    pub fn of(document: &Document<'a>, path: &[&str]) -> Option<Self> {
         let own = document.tree?;
-        let profile = profile(own);
+        let own_profile = profile(own);
         let beside = || document.beside.iter().take(TOGETHER);
-        let for_all = || beside().filter(|it| self::profile(it).is_none());
+        let for_all = || beside().filter(|it| profile(it).is_none());
         let first = for_all().find(|it| tree::found(it, path).next().is_some());
-        if profile.is_none() && first.is_some_and(|first| !std::ptr::eq(first, own)) {
+        if own_profile.is_none() && first.is_some_and(|first| !std::ptr::eq(first, own)) {
             return None;
         }
-        let mut read: Vec<_> = for_all().collect();
+        let base = profile_files::base(document);
+        let below = base.map(|(base, _)| Below::new(base.file, document.text));
+        let of_base = base.map_or_else(Vec::new, |(base, name)| {
+            let trees = || base.trees.iter().take(TOGETHER);
+            let is_for =
+                |it: &&Node| profile(it).is_some_and(|it| it.split(", ").any(|it| it == name));
+            let both = trees()
+                .filter(|it| profile(it).is_none())
+                .chain(trees().filter(is_for));
+            both.filter_map(|it| Some(below?.tree(it))).collect()
+        });
+        let mut read: Vec<&Node> = of_base.iter().chain(for_all()).collect();
         if !read.iter().any(|it| std::ptr::eq(*it, own)) {
             read.push(own);
         }
-        let tree = tree::merged(&read, own.span);
-        Some(Self { tree, profile })
+        let mut tree = tree::merged(&read, own.span);
+        let mut defaults = HashMap::new();
+        values::fill_in(&mut tree, &mut defaults);
+        let of_file = base.map(|(_, name)| name.to_owned());
+        let profiles: Vec<String> = of_file.into_iter().chain(own_profile).collect();
+        Some(Self {
+            tree,
+            profile: Some(profiles.join(", ")).filter(|it| !it.is_empty()),
+            defaults,
+            below,
+        })
     }
 
     /// A name of a part of the file, with the profile that it is for.
@@ -110,8 +146,9 @@ mod tests {
     use super::*;
     use crate::document::documents;
 
-    fn of(text: &str, at: usize) -> Option<Properties> {
-        let read = documents(text);
+    fn of(text: &str, at: usize) -> Option<Properties<'static>> {
+        let text: &'static str = text.to_owned().leak();
+        let read = Box::leak(Box::new(documents(text)));
         let document = Document {
             file: "application.yml",
             text,

@@ -39,7 +39,9 @@ pub fn at<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
 pub fn found<'n>(node: &'n Node, path: &[&str]) -> Box<dyn Iterator<Item = &'n Node> + 'n> {
     let path: Vec<String> = path.iter().map(|it| uniform(it)).collect();
     let entries = node.entries().iter().flat_map(move |(key, value)| {
-        let names: Vec<String> = segments(&key.name).map(|(name, _)| uniform(name)).collect();
+        let names: Vec<String> = (segments(&key.name).iter())
+            .map(|(name, _)| uniform(name))
+            .collect();
         let both = names.len().min(path.len());
         let rest: Vec<&str> = path[both..].iter().map(String::as_str).collect();
         if names[..both] != path[..both] {
@@ -53,21 +55,31 @@ pub fn found<'n>(node: &'n Node, path: &[&str]) -> Box<dyn Iterator<Item = &'n N
     Box::new(entries)
 }
 
-/// The names between the dots of a key, and where each begins; `[a.b]` is one name.
-fn segments(key: &str) -> impl Iterator<Item = (&str, usize)> {
+/// The names between the dots of a key, and where each begins. What stands in brackets is one name, dots and all: `[a.b]`, or the
+/// place of an item in a list: `a[0]`.
+fn segments(key: &str) -> Vec<(&str, usize)> {
+    let mut all = Vec::new();
     let mut start = 0;
-    let mut inside = false;
-    let ends = key.char_indices().map(move |(at, c)| {
-        inside = c == '[' || inside && c != ']';
-        (c == '.' && !inside).then_some(at)
-    });
-    let ends = ends.flatten().chain(std::iter::once(key.len()));
-    let names = ends.map(move |end| {
-        let name = (&key[start..end], start);
-        start = end + 1;
-        name
-    });
-    names.filter(|(name, _)| !name.is_empty())
+    let mut is_inside = false;
+    for (at, c) in key.char_indices() {
+        let (end, next) = match c {
+            '.' if !is_inside => (at, at + 1),
+            '[' if !is_inside => (at, at),
+            ']' if is_inside => (at + 1, at + 1),
+            _ => continue,
+        };
+        is_inside = c == '[';
+        all.push((&key[start..end], start));
+        start = next;
+    }
+    all.push((&key[start..], start));
+    all.retain(|(name, _)| !name.is_empty());
+    all
+}
+
+/// The place in a list that a name is: 0 of `[0]`.
+fn index(name: &str) -> Option<usize> {
+    name.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
 /// These documents as one: a later one wins, key by key; a list is taken as a whole.
@@ -96,7 +108,7 @@ struct Part {
 impl Branch {
     fn take(&mut self, table: &Node, depth: usize) {
         for (key, value) in table.entries() {
-            let names: Vec<_> = segments(&key.name).collect();
+            let names = segments(&key.name);
             let is_path = names.len() > 1 && depth + names.len() <= DEEPEST;
             let (outer, (last, start)) = match names.split_last() {
                 Some((last, outer)) if is_path => (outer, *last),
@@ -146,6 +158,7 @@ impl Branch {
         &mut self.entries[at].1
     }
 
+    /// A list where all keys are places in one.
     fn into_node(self, span: Span) -> Node {
         let entries = self.entries.into_iter().map(|(key, part)| {
             let node = part
@@ -153,10 +166,16 @@ impl Branch {
                 .unwrap_or_else(|| part.below.into_node(part.span));
             (key, node)
         });
-        Node {
-            span,
-            value: Value::Table(entries.collect()),
-        }
+        let mut entries: Vec<_> = entries.collect();
+        let is_list =
+            !entries.is_empty() && entries.iter().all(|(key, _)| index(&key.name).is_some());
+        let value = if is_list {
+            entries.sort_by_key(|(key, _)| index(&key.name));
+            Value::List(entries.into_iter().map(|(_, node)| node).collect())
+        } else {
+            Value::Table(entries)
+        };
+        Node { span, value }
     }
 }
 
@@ -183,7 +202,10 @@ fn plain(node: &Node, depth: usize) -> Node {
 
 fn named(key: &Key, name: &str, start: usize) -> Key {
     let mut span = key.span;
-    let name = name.trim_start_matches('[').trim_end_matches(']');
+    let name = match index(name) {
+        Some(_) => name,
+        None => name.trim_start_matches('[').trim_end_matches(']'),
+    };
     if name.len() < key.name.len() {
         let before = key.name.get(..start).map_or(0, |it| it.chars().count());
         span.column += before;
@@ -218,6 +240,21 @@ mod tests {
         assert_eq!(said(&items[0], &["p", "q"]), Some("4"));
         assert_eq!(tree.entries().len(), 1);
         assert_eq!(at(&tree, &["a"]).unwrap().entries().len(), 3);
+    }
+
+    #[test]
+    fn what_stands_in_brackets_is_a_place_in_a_list_or_one_name() {
+        let tree = tree("a[1]: {\"b[0]\": x}\n\"a[0].b\": [y]\n\"a[0].c[d.e]\": z\n\"[f.g]\": 1");
+        let items = at(&tree, &["a"]).unwrap().items();
+        let first = |it: &Node| get(it, "b").unwrap().items()[0].text().map(str::to_owned);
+        assert_eq!(
+            items.iter().filter_map(first).collect::<Vec<_>>(),
+            ["y", "x"]
+        );
+        assert_eq!(said(&items[0], &["c", "d.e"]), Some("z"));
+        assert_eq!(said(&tree, &["f.g"]), Some("1"));
+        let read = documents("\"a.b[0].c\": 1").documents;
+        assert_eq!(found(&read[0], &["a", "b"]).count(), 1);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! How does Spring Boot read values?
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::document::{Node, Span};
+use crate::document::{Node, Span, Value};
 
 /// A duration by `DurationStyle`: a whole number with `ns`, `us`, `ms`, `s`, `m`, `h` or `d`, milliseconds without; or one of
 /// ISO 8601, such as `PT1.5S`. One below zero is none that anything here takes.
@@ -64,6 +65,52 @@ pub fn flag(text: &str) -> Option<bool> {
     }
 }
 
+/// The longest text with placeholders that is looked at.
+const LONGEST: usize = 1000;
+
+/// A text with the defaults that its placeholders name: `7` of `${RETRIES:7}`. `None` where none does.
+pub fn with_defaults(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once("${").filter(|_| text.len() <= LONGEST)?;
+    let end = closing(rest)?;
+    let (inside, after) = (&rest[..end], &rest[end + 1..]);
+    let default = inside.split_once(':').map(|(_, it)| it);
+    let default = default.filter(|it| !it.is_empty());
+    let filled = default.map(|it| with_defaults(it).unwrap_or_else(|| it.to_owned()));
+    let later = with_defaults(after);
+    if filled.is_none() && later.is_none() {
+        return None;
+    }
+    let filled = filled.unwrap_or_else(|| format!("${{{inside}}}"));
+    let later = later.as_deref().unwrap_or(after);
+    Some(format!("{before}{filled}{later}"))
+}
+
+/// Where the brace that is open closes.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1_usize;
+    text.find(|c| {
+        match c {
+            '{' => open += 1,
+            '}' => open -= 1,
+            _ => {}
+        }
+        open == 0
+    })
+}
+
+/// Fills in the defaults of all texts; those of the file are kept by their places.
+pub fn fill_in(node: &mut Node, kept: &mut HashMap<Span, String>) {
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(|it| fill_in(it, kept)),
+        Value::Table(entries) => entries.iter_mut().for_each(|(_, it)| fill_in(it, kept)),
+        Value::Scalar { text, .. } => {
+            if let Some(filled) = with_defaults(text) {
+                kept.insert(node.span, std::mem::replace(text, filled));
+            }
+        }
+    }
+}
+
 /// The words of a list, or of a text with commas; of nothing none.
 pub fn words(node: &Node) -> Vec<(String, Span)> {
     let apart = |it: &Node| -> Vec<(String, Span)> {
@@ -104,6 +151,25 @@ mod tests {
         ] {
             assert_eq!(duration(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_placeholder_may_name_a_default() {
+        for (text, filled) in [
+            ("${N:7}", Some("7")),
+            ("${METHODS:GET,POST}", Some("GET,POST")),
+            ("Retry=${N:7},${S},GET", Some("Retry=7,${S},GET")),
+            ("${A:${B:x}}y", Some("xy")),
+            ("${A:${B}}", Some("${B}")),
+            ("${URI:http://x}/v1", Some("http://x/v1")),
+            ("${N}", None),
+            ("${N:}", None),
+            ("${N:7", None),
+            ("#{1 + 2}", None),
+        ] {
+            assert_eq!(with_defaults(text).as_deref(), filled, "{text}");
+        }
+        assert_eq!(with_defaults(&"${A:".repeat(100_000)), None);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::spring::words;
 use super::{check, get};
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
+use crate::mapping::Origin;
 use crate::reading::Reading;
+use crate::template::is_placeholder;
 
 /// A filter with its arguments.
 #[derive(Debug)]
@@ -95,6 +97,17 @@ impl Filter {
         let (key, node) = super::entry(&self.args, name)?;
         let span = if node.is_null() { key.span } else { node.span };
         Some((span, words(node)))
+    }
+}
+
+/// Where the lists of these arguments come from: the first of them, or what of them is not known.
+pub fn origin(filter: &Filter, names: &[&str]) -> Option<Origin> {
+    let lists: Vec<_> = names.iter().filter_map(|it| filter.words(it)).collect();
+    let words = lists.iter().flat_map(|(_, words)| words);
+    let mut unknown = words.filter(|(word, _)| is_placeholder(word));
+    match unknown.next() {
+        Some((word, span)) => Some(Origin::Unknown(*span, word.clone())),
+        None => lists.iter().map(|(span, _)| *span).min().map(Origin::Line),
     }
 }
 

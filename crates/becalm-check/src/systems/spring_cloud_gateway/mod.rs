@@ -98,7 +98,7 @@ fn recognises(document: &Document<'_>) -> bool {
 
 fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
-    let Some(properties) = Properties::of(&reading.document, ROOT) else {
+    let Some(properties) = Properties::read(reading, ROOT) else {
         return;
     };
     let document = reading.document;
@@ -119,7 +119,12 @@ struct Route<'n> {
     given: &'n Node,
 }
 
-fn of_server(reading: &mut Reading<'_>, properties: &Properties, server: &Server, given: &Node) {
+fn of_server(
+    reading: &mut Reading<'_>,
+    properties: &Properties<'_>,
+    server: &Server,
+    given: &Node,
+) {
     let defaults = match server.kind {
         Kind::WebFlux => Filter::all(get(given, "default-filters")),
         Kind::WebMvc => Vec::new(),

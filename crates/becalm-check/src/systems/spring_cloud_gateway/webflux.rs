@@ -2,7 +2,7 @@
 
 use becalm::retry_on::{Codes, FailureKind, Methods, RetryOn, Statuses};
 
-use super::filter::Filter;
+use super::filter::{Filter, origin};
 use super::spring::{Exceptions, series, status};
 use super::timeouts::attempt_timeout;
 use super::waits::waits;
@@ -86,13 +86,8 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) {
     }
     draft.policy.retry_on = listed.into();
     let own = ["statuses", "series", "methods", "exceptions"];
-    let first = own
-        .iter()
-        .filter_map(|it| filter.words(it))
-        .map(|(span, _)| span)
-        .min();
-    if let Some(span) = first {
-        draft.origin("retry_on", Origin::Line(span));
+    if let Some(origin) = origin(filter, &own) {
+        draft.origin("retry_on", origin);
     }
 }
 
@@ -106,7 +101,7 @@ fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> St
         listed.extend(told.known());
     }
     let series = match filter.words("series") {
-        None => vec![5],
+        None => vec![SERVER_ERROR],
         Some((_, words)) => series_of(reading, &words),
     };
     let of_series: Statuses = series
@@ -137,13 +132,20 @@ fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> St
     named.iter().chain(of_series.iter()).collect()
 }
 
+/// The series that is repeated where none is named.
+pub const SERVER_ERROR: u16 = 5;
+
 pub fn series_of(reading: &mut Reading<'_>, words: &[(String, Span)]) -> Vec<u16> {
     let form = "a name of HttpStatus.Series, such as SERVER_ERROR";
-    let read = words.iter().filter_map(|(word, span)| {
-        let told = reading.told_text(Some(word), *span, form, series);
-        told.known()
-    });
-    read.collect()
+    let is_unknown = |(word, _): &(String, Span)| template::is_placeholder(word);
+    let mut read = Vec::new();
+    for (word, span) in words {
+        read.extend(reading.told_text(Some(word), *span, form, series).known());
+    }
+    if read.is_empty() && words.iter().any(is_unknown) {
+        read.push(SERVER_ERROR);
+    }
+    read
 }
 
 /// `IOException` and the gateway's own `TimeoutException`, where nothing else is said; the class or that of its cause.
@@ -153,9 +155,11 @@ fn exceptions(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> 
         "java.io.IOException",
         "org.springframework.cloud.gateway.support.TimeoutException",
     ];
-    let classes: Vec<&str> = match &own {
-        Some((_, words)) => words.iter().map(|(word, _)| &**word).collect(),
-        None => default.to_vec(),
+    let named = own.as_ref().map(|(_, words)| known_classes(reading, words));
+    let classes = match &named {
+        // Where one is unknown and nothing else is named, the default stands in.
+        Some((classes, is_unknown)) if !is_unknown || !classes.is_empty() => classes.clone(),
+        _ => default.to_vec(),
     };
     if let Some((span, _)) = &own {
         let is_juc = classes.contains(&"java.util.concurrent.TimeoutException");
@@ -198,11 +202,29 @@ fn exceptions(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> 
     all
 }
 
+/// The classes of these words, and whether there are others that are filled in elsewhere.
+pub fn known_classes<'w>(
+    reading: &mut Reading<'_>,
+    words: &'w [(String, Span)],
+) -> (Vec<&'w str>, bool) {
+    let mut classes = Vec::new();
+    for (word, span) in words {
+        let is_known = !template::is_placeholder(word);
+        let told = reading.told_text(Some(word), *span, "a class", |_| {
+            is_known.then_some(&**word)
+        });
+        classes.extend(told.known());
+    }
+    let is_unknown = classes.len() < words.len();
+    (classes, is_unknown)
+}
+
 /// GET where nothing is said. Names are as they stand: Spring's `HttpMethod.valueOf` knows capital letters alone.
 pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
     let Some((span, words)) = filter.words("methods") else {
         return Methods::of(["GET"]);
     };
+    reading.is_default(span);
     if words.is_empty() {
         let sentence = format!("{} refuses empty `methods`", reading.who());
         reading.find(
@@ -212,9 +234,10 @@ pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
             "leave them out, or name some",
         );
     }
+    let is_unknown = words.iter().any(|(word, _)| template::is_placeholder(word));
     let is_misspelt = words
         .iter()
-        .any(|(word, _)| word.eq_ignore_ascii_case("GET") || template::is_placeholder(word));
+        .any(|(word, _)| word.eq_ignore_ascii_case("GET"));
     let mut names: Vec<String> = Vec::new();
     for (word, at) in words {
         if template::is_placeholder(&word) {
@@ -228,7 +251,10 @@ pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
             names.push(word);
         }
     }
-    if !is_misspelt && !names.iter().any(|it| it == "GET") {
+    if is_unknown && names.is_empty() {
+        return Methods::of(["GET"]);
+    }
+    if !is_misspelt && !is_unknown && !names.iter().any(|it| it == "GET") {
         let sentence = "`methods` takes the place of the default, so that GET is not repeated";
         reading.find(span, code::METHODS_NARROWED, sentence, "add GET");
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use becalm::retry_on::{Codes, Failures, Methods, RetryOn, Statuses};
 
-use super::filter::Filter;
+use super::filter::{Filter, origin};
 use super::spring::{Exceptions, flag};
 use super::waits::back_off;
-use super::webflux::{methods, series_of};
+use super::webflux::{SERVER_ERROR, known_classes, methods, series_of};
 use super::{KEYS, bare, check, entry, get, retries};
 use crate::code;
 use crate::document::Node;
@@ -116,7 +116,7 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter, is_frame
 
 fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter, is_framework: bool) {
     let series = match filter.words("series") {
-        None => vec![5],
+        None => vec![SERVER_ERROR],
         Some((_, words)) => series_of(reading, &words),
     };
     let mut statuses: Statuses = series
@@ -151,10 +151,8 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter, is_fr
         .codes(Codes::default())
         .failures(failures);
     draft.policy.retry_on = listed.into();
-    let own = ["series", "methods", "exceptions"];
-    let own = own.iter().filter_map(|it| filter.words(it));
-    if let Some(span) = own.map(|(span, _)| span).min() {
-        draft.origin("retry_on", Origin::Line(span));
+    if let Some(origin) = origin(filter, &["series", "methods", "exceptions"]) {
+        draft.origin("retry_on", origin);
     }
 }
 
@@ -177,8 +175,8 @@ fn of_framework(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -
     let Some((span, words)) = filter.words("exceptions") else {
         return Failures::default();
     };
-    let classes = words.iter().map(|(word, _)| &**word);
-    let classes: Vec<&str> = classes.filter(|it| !is_of_status(it)).collect();
+    let (mut classes, _) = known_classes(reading, &words);
+    classes.retain(|it| !is_of_status(it));
     let wraps = |it: &&str| {
         ABOVE.contains(it)
             || it.ends_with("RestClientException")

@@ -1,0 +1,128 @@
+//! What does a route take from elsewhere, where it says nothing itself?
+//!
+//! `mergeHTTPRoute` of `pilot/pkg/model/virtualservice.go`: a delegate's route takes `timeout` and `retries` of the root's.
+//! `translateRoute` of `pilot/pkg/networking/core/route/route.go`: a route without `retries` takes those of the mesh.
+
+use super::rule::namespace;
+use crate::code;
+use crate::document::{Document, Key, Node};
+use crate::reading::Reading;
+
+/// Something that is said, and in which file.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a, 'n> {
+    pub file: &'a str,
+    pub key: &'n Key,
+    pub node: &'n Node,
+}
+
+impl<'a, 'n> Given<'a, 'n> {
+    /// What stands under this key, if anything.
+    pub fn of(file: &'a str, node: &'n Node, name: &str) -> Option<Self> {
+        let (key, node) = node.entry(name).filter(|(_, it)| !it.is_null())?;
+        Some(Self { file, key, node })
+    }
+}
+
+/// A route that delegates, and its `VirtualService`.
+#[derive(Debug, Clone, Copy)]
+pub struct Root<'a> {
+    pub file: &'a str,
+    pub service: &'a Node,
+    pub route: &'a Node,
+}
+
+impl<'a> Root<'a> {
+    pub fn given(&self, name: &str) -> Option<Given<'a, 'a>> {
+        Given::of(self.file, self.route, name)
+    }
+}
+
+/// The routes of the files that delegate to this document.
+pub fn roots<'a>(document: &Document<'a>) -> Vec<Root<'a>> {
+    let Some(own) = document.tree else {
+        return Vec::new();
+    };
+    let services = document.all().filter(|(_, it)| is_service(it));
+    let roots = services.flat_map(|(file, service)| {
+        let routes = service.list(&["spec", "http"]).iter();
+        routes.map(move |route| Root {
+            file,
+            service,
+            route,
+        })
+    });
+    let delegates = |it: &Root<'_>| {
+        let delegate = it.route.get("delegate");
+        delegate.is_some_and(|delegate| is_named(own, delegate, it.service))
+    };
+    roots.filter(delegates).collect()
+}
+
+/// Tells of a route that delegates to what is in none of the files.
+pub fn to_unseen(reading: &mut Reading<'_>, route: &Node) {
+    let Some((key, delegate)) = route.entry("delegate") else {
+        return;
+    };
+    let document = reading.document;
+    let Some(own) = document.tree else {
+        return;
+    };
+    let is_meant = |it: &Node| {
+        is_service(it) && it.list(&["spec", "hosts"]).is_empty() && is_named(it, delegate, own)
+    };
+    if document.all().any(|(_, it)| is_meant(it)) {
+        return;
+    }
+    let attempts = route.at(&["retries", "attempts"]).and_then(Node::text);
+    let timeout = route.get("timeout").and_then(Node::text);
+    let handed = match (attempts, timeout) {
+        (None, None) => return,
+        (Some(attempts), None) => format!("`attempts: {attempts}`"),
+        (None, Some(timeout)) => format!("`timeout: {timeout}`"),
+        (Some(attempts), Some(timeout)) => {
+            format!("`attempts: {attempts}` and `timeout: {timeout}`")
+        }
+    };
+    let name = delegate.get("name").and_then(Node::text).unwrap_or("?");
+    let sentence = format!(
+        "the delegate {name} is in none of the files; its routes take {handed} from here where they say nothing themselves"
+    );
+    let remedy = "name the file of the delegate as well";
+    reading.find(key.span, code::NOT_SEEN, sentence, remedy);
+}
+
+fn is_service(resource: &Node) -> bool {
+    resource.get("kind").and_then(Node::text) == Some("VirtualService")
+}
+
+/// Whether a `delegate` of this root is this resource. Without a namespace it is one of the root's.
+fn is_named(resource: &Node, delegate: &Node, root: &Node) -> bool {
+    let name = delegate.get("name").and_then(Node::text);
+    let within = delegate.get("namespace").and_then(Node::text);
+    let within = within.or_else(|| namespace(root));
+    let differ = matches!((within, namespace(resource)), (Some(a), Some(b)) if a != b);
+    let own = resource.at(&["metadata", "name"]).and_then(Node::text);
+    name.is_some() && name == own && !differ
+}
+
+/// The retries of routes that have none, in the configuration of the mesh: of an `IstioOperator`, of the operator's
+/// `Istio`, or of the chart's values.
+pub fn of_mesh(tree: &Node) -> Option<(&Key, &Node)> {
+    let places: [&[&str]; 3] = [
+        &["meshConfig"],
+        &["spec", "meshConfig"],
+        &["spec", "values", "meshConfig"],
+    ];
+    let mut found = places.iter().filter_map(|it| tree.at(it));
+    let found = found.find_map(|it| it.entry("defaultHttpRetryPolicy"));
+    found.filter(|(_, it)| it.is_table())
+}
+
+/// Those of the files.
+pub fn mesh<'a>(document: &Document<'a>) -> Option<Given<'a, 'a>> {
+    document.all().find_map(|(file, tree)| {
+        let (key, node) = of_mesh(tree)?;
+        Some(Given { file, key, node })
+    })
+}

@@ -1,0 +1,325 @@
+//! What does Istio say about retrying, in a `VirtualService`, a `DestinationRule` and the configuration of the mesh?
+//!
+//! `pilot/pkg/networking/core/route/retry/retry.go`, `pilot/pkg/model/virtualservice.go` and `cluster_traffic_policy.go` of
+//! istio/istio, and
+//! `virtual_service.proto` and `destination_rule.proto` of istio/api, as of August 2026 (1.32 to come).
+//! What is written there is Envoy's: its time-outs and its draws of delays.
+
+mod handed;
+mod retries;
+mod rule;
+
+use becalm::preset::Preset;
+use becalm::retry_on::Methods;
+use becalm::{Budget, Policy};
+
+use super::envoy::{KEYS, Words, timeouts};
+use super::kubernetes::{check, is_of};
+use super::methods;
+use crate::code;
+use crate::document::{Document, Node, Span, Value};
+use crate::mapping::Draft;
+use crate::reading::{Reading, Told};
+use crate::system::{Evidence, Form, System};
+use handed::{Given, Root};
+
+pub(super) const ISTIO: System = System {
+    name: "istio",
+    title: "Istio",
+    versions: &["1.31", "1.23"],
+    evidence: Evidence::Read,
+    form: Form::Tree,
+    remedies: REMEDIES,
+    recognises,
+    read,
+};
+
+/// What helps against a lint, by its code.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "no-budget",
+        "set `trafficPolicy.retryBudget` in a DestinationRule",
+    ),
+    (
+        "concurrency-alone",
+        "set `attempts: 1`, and a budget where the clients are: Istio has none that looks at past traffic",
+    ),
+    ("no-deadline", "set the route's `timeout`"),
+    (
+        "hints-ignored",
+        "lower `attempts`: Istio heeds no Retry-After",
+    ),
+    (
+        "attempt-timeout-fills-deadline",
+        "lower `perTryTimeout` or `attempts`, or raise the route's `timeout`",
+    ),
+    (
+        "waits-exceed-deadline",
+        "lower `attempts` or `backoff`, or raise the route's `timeout`",
+    ),
+    (
+        "repeats-non-idempotent",
+        "match POST and PATCH in a route of their own, whose `retryOn` is \"connect-failure,refused-stream\"",
+    ),
+    (
+        "repeats-what-may-be-done",
+        "set `retryOn` to \"connect-failure,refused-stream,unavailable,503\"",
+    ),
+];
+
+fn recognises(document: &Document<'_>) -> bool {
+    is_of(document, GROUP) || document.tree.and_then(handed::of_mesh).is_some()
+}
+
+const GROUP: &str = "networking.istio.io";
+
+/// `message HTTPRetry`.
+const RETRIES: &[&str] = &[
+    "attempts",
+    "perTryTimeout",
+    "retryOn",
+    "retryRemoteLocalities",
+    "retryIgnorePreviousHosts",
+    "backoff",
+];
+
+/// `message HTTPRoute`.
+const ROUTE: &[&str] = &[
+    "name",
+    "match",
+    "route",
+    "redirect",
+    "directResponse",
+    "delegate",
+    "rewrite",
+    "timeout",
+    "retries",
+    "fault",
+    "mirror",
+    "mirrors",
+    "mirrorPercent",
+    "mirror_percent",
+    "mirrorPercentage",
+    "corsPolicy",
+    "headers",
+];
+
+/// `defaultRetryOn`, with 503 up to 1.23 (istio/istio#50506).
+const RETRY_ON: &str =
+    "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+
+fn read(reading: &mut Reading<'_>) {
+    // What the schemas of the resources or Istio's validation do not take, the API server refuses.
+    reading.misread = code::REFUSED;
+    let document = reading.document;
+    let Some(tree) = document.tree else {
+        return;
+    };
+    if let Some((key, policy)) = handed::of_mesh(tree) {
+        check(reading, Some(policy), "`defaultHttpRetryPolicy`", RETRIES);
+        let name = "routes without `retries`".to_owned();
+        of_route(
+            reading,
+            &nothing(key.span),
+            None,
+            name,
+            Vec::new(),
+            |_, draft, _| {
+                draft.policy.budget = Budget::None;
+            },
+        );
+    }
+    let Some(spec) = tree.get("spec") else {
+        return;
+    };
+    match document.at(&["kind"]).and_then(Node::text) {
+        Some("EnvoyFilter") => patched(reading, spec),
+        Some("DestinationRule") => rule::alone(reading, spec),
+        Some("VirtualService") => service(reading, spec),
+        _ => {}
+    }
+}
+
+fn service(reading: &mut Reading<'_>, spec: &Node) {
+    let roots = handed::roots(&reading.document);
+    let is_delegate = spec.list(&["hosts"]).is_empty();
+    for route in spec.list(&["http"]) {
+        check(reading, Some(route), "an HTTPRoute", ROUTE);
+        check(reading, route.get("retries"), "`retries`", RETRIES);
+        retries::types(reading, route);
+        handed::to_unseen(reading, route);
+        if route.list(&["route"]).is_empty() {
+            continue;
+        }
+        let of_roots = roots.iter().filter(|_| is_delegate).map(Some);
+        let roots = of_roots.chain(roots.is_empty().then_some(None));
+        for root in roots {
+            let names = names(route, spec, root);
+            let name = format!("route to {}", names.first().map_or("?", |it| &**it));
+            let host = names.first().cloned();
+            of_route(reading, route, root, name, names, |reading, draft, at| {
+                rule::budget(reading, draft, route, host.as_deref(), at);
+            });
+        }
+    }
+}
+
+/// A route that says nothing.
+const fn nothing(span: Span) -> Node {
+    Node {
+        span,
+        value: Value::Table(Vec::new()),
+    }
+}
+
+/// What it patches is Envoy's configuration, which Istio makes.
+fn patched(reading: &mut Reading<'_>, spec: &Node) {
+    let is_one = |it: &str| {
+        let name = it.replace('_', "").to_ascii_lowercase();
+        ["retrypolicy", "hedgepolicy", "retrybudget", "maxretries"].contains(&&*name)
+    };
+    let tables = spec.walk().flat_map(Node::entries);
+    let spans: Vec<_> = tables
+        .filter(|(key, _)| is_one(&key.name))
+        .map(|(key, _)| key.span)
+        .collect();
+    for span in spans {
+        let sentence = "an EnvoyFilter changes the retries, or their bounds, in what Istio makes and no file has";
+        let remedy = "check what `istioctl proxy-config routes -o json` and `istioctl proxy-config clusters -o json` print";
+        reading.find(span, code::NOT_SEEN, sentence, remedy);
+    }
+}
+
+/// Maps the retries of a route: its own, or else those of the root that delegates to it, or else those of the mesh.
+fn of_route<'a>(
+    reading: &mut Reading<'a>,
+    route: &Node,
+    root: Option<&Root<'a>>,
+    name: String,
+    names: Vec<String>,
+    bounded: impl FnOnce(&mut Reading<'a>, &mut Draft, Span),
+) {
+    let policy = Preset::by_name("istio").map_or_else(|_| Policy::default(), Preset::policy);
+    let mut draft = Draft::of(policy, KEYS);
+    let own = reading.document.file;
+    let given = |name| Given::of(own, route, name).or_else(|| root?.given(name));
+    let of_route = given("retries").filter(|it| it.node.is_table());
+    let here = of_route.filter(|it| it.file == own);
+    let span = here.map_or(route.span, |it| it.key.span);
+    let retries = of_route.or_else(|| handed::mesh(&reading.document));
+    let mut words = Words::read(RETRY_ON);
+    if reading.version == "1.23" {
+        words.and_statuses([503]);
+    }
+    if let Some(it) = retries {
+        reading.in_file(it.file, &mut draft, span, |reading, draft| {
+            retries::attempts(reading, draft, it.key, it.node);
+            if let Some(told) = retries::retry_on(reading, draft, it.node) {
+                words = told;
+            }
+            retries::back_off(reading, draft, it.node);
+        });
+    }
+    times(reading, &mut draft, given("timeout"), retries, span);
+    for (word, why) in &words.lost {
+        draft.lose(*word, *why, None);
+    }
+    let methods = limited(&mut draft, route, root);
+    if draft.policy.attempts > 1 && !words.repeats_anything() {
+        let sentence = "`retryOn` names nothing that Envoy repeats, so that nothing is repeated";
+        reading.find(span, code::NEVER_RETRIES, sentence, "");
+        draft.policy.attempts = 1;
+    }
+    draft.policy.retry_on = words.retry_on(methods).into();
+    bounded(reading, &mut draft, span);
+    lose(&mut draft, retries);
+    reading.map(draft, name, names, span);
+}
+
+/// By its own matches, or else by those of its root, which a delegate's can only narrow.
+fn limited(draft: &mut Draft, route: &Node, root: Option<&Root<'_>>) -> Methods {
+    let of_root = root.map_or(&[][..], |it| it.route.list(&["match"]));
+    match methods::matched(route.list(&["match"])) {
+        Ok(Methods::Any) => methods::matched(of_root).unwrap_or_else(|_| {
+            draft.lose("method", methods::NOT_READ, None);
+            Methods::Any
+        }),
+        Ok(methods) => methods,
+        Err(span) => {
+            draft.lose("method", methods::NOT_READ, Some(span));
+            Methods::Any
+        }
+    }
+}
+
+fn times<'a>(
+    reading: &mut Reading<'a>,
+    draft: &mut Draft,
+    timeout: Option<Given<'a, '_>>,
+    retries: Option<Given<'a, '_>>,
+    at: Span,
+) {
+    let form = "a duration such as 1s";
+    let mut whole = None;
+    if let Some(it) = timeout {
+        reading.in_file(it.file, draft, at, |reading, draft| {
+            let told = reading.go_duration(Some(it.node), form);
+            whole = timeouts::of_request(reading, draft, told, &Told::Absent, false);
+        });
+    }
+    if let Some(it) = retries {
+        reading.in_file(it.file, draft, at, |reading, draft| {
+            let each = reading.go_duration(it.node.get("perTryTimeout"), form);
+            timeouts::of_attempt(reading, draft, "perTryTimeout", each, whole);
+        });
+    }
+}
+
+fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>) {
+    let entry = |name| retries.and_then(|it| it.node.entry(name));
+    let previous = entry("retryIgnorePreviousHosts");
+    if previous.and_then(|(_, it)| it.text()) != Some("false") {
+        let span = previous.map(|(_, it)| it.span);
+        draft.lose(
+            "retryIgnorePreviousHosts",
+            "retries go to other hosts",
+            span,
+        );
+    }
+    if let Some((key, _)) = entry("retryRemoteLocalities") {
+        draft.lose(
+            "retryRemoteLocalities",
+            "retries go to other localities",
+            Some(key.span),
+        );
+    }
+    draft.lose(
+        "inbound retries",
+        "the sidecar of the service repeats what was reset before it was read, twice",
+        None,
+    );
+    if retries.is_none() {
+        draft.lose(
+            "defaultHttpRetryPolicy",
+            "the mesh's own configuration overrides the default",
+            None,
+        );
+    }
+}
+
+fn names(route: &Node, spec: &Node, root: Option<&Root<'_>>) -> Vec<String> {
+    let destinations = route.list(&["route"]).iter();
+    let destinations = destinations.filter_map(|it| it.at(&["destination", "host"]));
+    let of_root = root.map_or(&[][..], |it| it.service.list(&["spec", "hosts"]));
+    let all = destinations
+        .chain(spec.list(&["hosts"]))
+        .chain(of_root)
+        .filter_map(Node::text);
+    let mut names: Vec<String> = Vec::new();
+    for name in all.filter(|it| *it != "*") {
+        if !names.iter().any(|it| it == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}

@@ -1,0 +1,155 @@
+//! What do the fields of an `HTTPRetry` say?
+
+use std::time::Duration;
+
+use super::super::envoy::Words;
+use super::super::kubernetes::is_number;
+use crate::code;
+use crate::document::{Key, Node, Value};
+use crate::mapping::{Draft, Origin};
+use crate::reading::{Reading, Told};
+use crate::template::is_placeholder;
+
+/// Finds a text where the schema of the resource has a number, and a number where it has a text.
+pub fn types(reading: &mut Reading<'_>, route: &Node) {
+    let retries = |name: &str| route.at(&["retries", name]);
+    if let Some(Node {
+        span,
+        value: Value::Scalar { quoted: true, text },
+    }) = retries("attempts")
+    {
+        let sentence = "the schema of `attempts` wants a number, and the API server refuses a text";
+        let remedy = format!("write {text} without quotes");
+        reading.find(*span, code::REFUSED, sentence, remedy);
+    }
+    let texts = ["retryOn", "perTryTimeout", "backoff"].map(|it| (it, retries(it)));
+    for (name, node) in texts.into_iter().chain([("timeout", route.get("timeout"))]) {
+        let Some(node) = node.filter(|it| is_number(it)) else {
+            continue;
+        };
+        let sentence =
+            format!("the schema of `{name}` wants a text, and the API server refuses a number");
+        let said = node.text().unwrap_or_default();
+        let remedy = match name {
+            "retryOn" => format!("write \"{said}\""),
+            _ => format!("write a duration, such as {said}s"),
+        };
+        reading.find(node.span, code::REFUSED, sentence, remedy);
+    }
+}
+
+pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries: &Node) {
+    let told = reading.whole(retries.get("attempts"), "a number of retries");
+    let is_off = matches!(told, Told::Absent | Told::Is(0, _));
+    let others = ["perTryTimeout", "retryOn", "retryRemoteLocalities"];
+    if is_off
+        && others
+            .iter()
+            .any(|it| retries.get(it).is_some_and(|it| !it.is_null()))
+    {
+        let sentence = "Istio's validation refuses 0 attempts beside other settings of `retries`";
+        reading.find(
+            key.span,
+            code::REFUSED,
+            sentence,
+            "leave out the others, or set `attempts`",
+        );
+    }
+    match told {
+        Told::Is(0, span) => {
+            draft.policy.attempts = 1;
+            draft.origin(
+                "attempts",
+                Origin::Derived(span, "0 switches retries off".into()),
+            );
+        }
+        Told::Is(retries, span) => {
+            let all = retries.saturating_add(1);
+            draft.policy.attempts = all;
+            let how = format!("{retries} retries and the first try");
+            draft.origin("attempts", Origin::Derived(span, how));
+            let sentence = format!(
+                "`attempts: {retries}` counts the retries: a request makes up to {all} attempts"
+            );
+            reading.find(span, code::ATTEMPTS_ARE_RETRIES, sentence, "");
+        }
+        Told::Unknown(span, text) => draft.origin("attempts", Origin::Unknown(span, text)),
+        Told::Absent => {
+            draft.policy.attempts = 1;
+            let how = "`retries` without `attempts` switches them off".to_owned();
+            draft.origin("attempts", Origin::Derived(key.span, how));
+            let sentence =
+                "`retries` without `attempts` switches retries off: a number that is left out is 0";
+            reading.find(key.span, code::NEVER_RETRIES, sentence, "set `attempts`");
+        }
+    }
+}
+
+/// The words of the file; a number among them is a status, where Go's `net/http` knows it.
+pub fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) -> Option<Words> {
+    let told = reading.told(
+        retries.get("retryOn"),
+        "one text such as \"5xx,reset\"",
+        |it| (!is_placeholder(it)).then(|| it.to_owned()),
+    );
+    let (text, span) = match told {
+        Told::Is(text, span) if !text.is_empty() => (text, span),
+        told => {
+            draft.set("retry_on", told, |_, _| {});
+            return None;
+        }
+    };
+    let is_status = |it: &&str| it.parse().is_ok_and(has_a_name);
+    let (statuses, words): (Vec<_>, Vec<_>) = text.split(',').map(str::trim).partition(is_status);
+    let mut words = Words::read(&words.join(","));
+    words.and_statuses(statuses.iter().filter_map(|it| it.parse().ok()));
+    for word in &words.unknown {
+        let sentence =
+            format!("Istio's validation refuses `{word}` in `retryOn`, and Envoy ignores it");
+        reading.find(span, code::REFUSED, sentence, Words::meant(word));
+    }
+    // ValidateHTTPRetry compares what stands between two commas as it stands.
+    if text.split(',').any(|it| it.is_empty() || it.trim() != it) {
+        let sentence = "Istio's validation refuses blanks and empty words in `retryOn`";
+        let words: Vec<_> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .collect();
+        reading.find(
+            span,
+            code::REFUSED,
+            sentence,
+            format!("write \"{}\"", words.join(",")),
+        );
+    }
+    if words.reads_statuses && statuses.is_empty() {
+        let sentence = "`retriable-status-codes` names no status here";
+        reading.find(
+            span,
+            code::KEY_NOT_READ,
+            sentence,
+            "add the statuses to the list, such as \"503\"",
+        );
+    }
+    draft.origin("retry_on", Origin::Line(span));
+    Some(words)
+}
+
+/// Whether `http.StatusText` has a name for it (Go 1.26).
+const fn has_a_name(status: u16) -> bool {
+    matches!(status, 100..=103 | 200..=208 | 226 | 300..=305 | 307 | 308 | 400..=418 | 421..=426 | 428 | 429 | 431 | 451)
+        || matches!(status, 500..=508 | 510 | 511)
+}
+
+pub fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) {
+    let base = reading.go_duration(retries.get("backoff"), "a duration such as 1s");
+    if let Told::Is(base, span) = base {
+        let base = base.max(Duration::from_millis(1));
+        draft.policy.cap = base.saturating_mul(10);
+        draft.origin("cap", Origin::Derived(span, "10 times the backoff".into()));
+        draft.set("base", Told::Is(base, span), |policy, it| policy.base = it);
+    } else {
+        draft.set("base", base, |_, _| {});
+    }
+}

@@ -1,0 +1,159 @@
+//! What does a `DestinationRule` bound?
+
+use becalm::Budget;
+
+use super::super::envoy::{at_most, at_most_share};
+use super::super::kubernetes::{check, is_same};
+use super::{nothing, of_route};
+use crate::code;
+use crate::document::{Node, Span};
+use crate::mapping::Draft;
+use crate::reading::{Reading, Told};
+
+/// Of the rule that is about the host of a route, in this file or another.
+pub fn budget(
+    reading: &mut Reading<'_>,
+    draft: &mut Draft,
+    route: &Node,
+    host: Option<&str>,
+    at: Span,
+) {
+    draft.policy.budget = Budget::None;
+    let namespace = reading.document.tree.and_then(namespace);
+    let is_about = |it: &Node| {
+        let about = it.at(&["spec", "host"]).and_then(Node::text);
+        is_a(it, "DestinationRule")
+            && matches!((about, host), (Some(about), Some(host)) if is_one(about, self::namespace(it), host, namespace))
+    };
+    let found = reading.document.all().find(|(_, it)| is_about(it));
+    let Some((file, spec)) = found.and_then(|(file, it)| Some((file, it.get("spec")?))) else {
+        return;
+    };
+    let destination = route.list(&["route"]).first();
+    let subset = destination.and_then(|it| it.at(&["destination", "subset"])?.text());
+    let is_meant = |it: &&Node| subset.is_some() && it.get("name").and_then(Node::text) == subset;
+    let subset = spec.list(&["subsets"]).iter().find(is_meant);
+    let policies = [
+        subset.and_then(|it| it.get("trafficPolicy")),
+        spec.get("trafficPolicy"),
+    ];
+    reading.in_file(file, draft, at, |reading, draft| {
+        of_rule(reading, draft, policies);
+    });
+}
+
+/// Maps a rule that bounds retries where no route of the files leads to its host: Istio repeats without one as well.
+pub fn alone(reading: &mut Reading<'_>, spec: &Node) {
+    let document = reading.document;
+    let namespace = document.tree.and_then(namespace);
+    let Some(host) = spec.get("host").and_then(Node::text) else {
+        return;
+    };
+    let leads = |it: &Node| {
+        let own = self::namespace(it);
+        let routes = it.list(&["spec", "http"]).iter();
+        let destinations = routes.flat_map(|it| it.list(&["route"]));
+        let mut hosts = destinations.filter_map(|it| it.at(&["destination", "host"])?.text());
+        is_a(it, "VirtualService") && hosts.any(|it| is_one(host, namespace, it, own))
+    };
+    if document.all().any(|(_, it)| leads(it)) {
+        return;
+    }
+    let whole = spec.get("trafficPolicy");
+    let subsets = spec.list(&["subsets"]).iter();
+    let subsets = subsets.filter_map(|it| it.get("trafficPolicy"));
+    let bound = whole.into_iter().chain(subsets).find_map(|it| {
+        let pool = || it.at(&["connectionPool", "http"])?.entry("maxRetries");
+        Some((it, it.entry("retryBudget").or_else(pool)?.0))
+    });
+    let Some((policy, key)) = bound else {
+        return;
+    };
+    let name = format!("host {host}");
+    let names = vec![host.to_owned()];
+    of_route(
+        reading,
+        &nothing(key.span),
+        None,
+        name,
+        names,
+        |reading, draft, _| {
+            draft.policy.budget = Budget::None;
+            of_rule(reading, draft, [Some(policy), whole]);
+        },
+    );
+}
+
+fn is_a(resource: &Node, kind: &str) -> bool {
+    resource.get("kind").and_then(Node::text) == Some(kind)
+}
+
+pub fn namespace(resource: &Node) -> Option<&str> {
+    resource.at(&["metadata", "namespace"])?.text()
+}
+
+/// Whether two hosts, each in a resource of this namespace, are one: a short name is one of the resource's namespace
+/// (`ResolveShortnameToFQDN`), as far as that is known.
+fn is_one(one: &str, of_one: Option<&str>, other: &str, of_other: Option<&str>) -> bool {
+    let named = |host: &str| {
+        let (_, rest) = host.split_once('.')?;
+        let (namespace, domain) = rest.split_once('.')?;
+        (domain == "svc" || domain.starts_with("svc.")).then(|| namespace.to_owned())
+    };
+    let full = |host: &str, own: Option<&str>| match own {
+        Some(own) if !host.contains('.') => Some(own.to_owned()),
+        _ => named(host),
+    };
+    let differ = matches!((full(one, of_one), full(other, of_other)), (Some(a), Some(b)) if a != b);
+    is_same(one, other) && !differ
+}
+
+/// Of the traffic policies of a subset and of the whole rule: each field of the former stands in place of the
+/// latter's.
+fn of_rule(reading: &mut Reading<'_>, draft: &mut Draft, policies: [Option<&Node>; 2]) {
+    let entry = |name| policies.into_iter().flatten().find_map(|it| it.entry(name));
+    for (name, why) in [
+        ("outlierDetection", "a breaker for each host"),
+        ("portLevelSettings", "ports have settings of their own"),
+    ] {
+        if let Some((key, _)) = entry(name) {
+            draft.lose(name, why, Some(key.span));
+        }
+    }
+    if let Some((key, given)) = entry("retryBudget") {
+        share(reading, draft, given, key.span);
+        return;
+    }
+    let most = entry("connectionPool").and_then(|(_, it)| it.at(&["http", "maxRetries"]));
+    match reading.whole(most, "a number of retries") {
+        // "if settings.Http.MaxRetries > 0": 0 leaves the default.
+        Told::Is(most, span) if most > 0 => at_most(reading, draft, most, span),
+        told => draft.set("budget", told, |_, _| {}),
+    }
+}
+
+/// `message TrafficPolicy.RetryBudget`, which wins over `maxRetries`.
+fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span) {
+    check(
+        reading,
+        Some(budget),
+        "`retryBudget`",
+        &["percent", "minRetryConcurrency", "budgetInterval"],
+    );
+    let percent = reading.number(budget.get("percent"), "a percentage from 0 to 100");
+    let floor = reading.whole(budget.get("minRetryConcurrency"), "a number of retries");
+    if matches!(percent, Told::Absent) {
+        let sentence = "a `retryBudget` without `percent` is one of 20 %, and of 0.2 % before istio/istio#59504 was fixed";
+        reading.find(span, code::DEFAULT_BUDGET, sentence, "set `percent`");
+    }
+    if let Some((key, _)) = budget.entry("budgetInterval") {
+        draft.lose(
+            "budgetInterval",
+            "the share is of the requests of this interval, not of those under way",
+            Some(key.span),
+        );
+    }
+    let percent = percent.known().unwrap_or(20.0).clamp(0.0, 100.0);
+    let floor = floor.known().filter(|it| *it > 0).unwrap_or(3);
+    at_most_share(reading, draft, percent, floor, span);
+}

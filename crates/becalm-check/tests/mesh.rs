@@ -1,0 +1,202 @@
+//! What do the resources of Istio make of one another?
+
+use becalm_check::{Checked, File, Settings, check};
+
+fn of(files: &[(&str, &str)]) -> Checked {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| File::new(name, text))
+        .collect();
+    check(&files, &Settings::default())
+}
+
+fn codes(checked: &Checked) -> Vec<&str> {
+    checked.findings.iter().map(|it| it.code).collect()
+}
+
+fn attempts(checked: &Checked) -> Vec<u32> {
+    let policies = checked.mappings.iter().map(|it| &it.policy);
+    policies.map(|it| it.attempts).collect()
+}
+
+const ROOT: &str = "\
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: root, namespace: front}
+spec:
+  hosts: [shop.example.com]
+  http:
+  - match: [{method: {exact: GET}}]
+    delegate: {name: orders, namespace: shop}
+    timeout: 30s
+    retries: {attempts: 10, perTryTimeout: 2s, retryOn: \"5xx,reset\"}
+";
+
+fn delegate(namespace: &str, fields: &str) -> String {
+    format!(
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: orders, namespace: {namespace}}}\n\
+         spec:\n  http:\n  - route: [{{destination: {{host: orders}}}}]\n{fields}"
+    )
+}
+
+/// `mergeHTTPRoute` of pilot/pkg/model/virtualservice.go.
+#[test]
+fn a_delegate_takes_what_its_root_says() {
+    let of_delegate = delegate("shop", "");
+    let one_file = format!("{ROOT}---\n{of_delegate}");
+    let both: [&[(&str, &str)]; 2] = [
+        &[("both.yaml", &one_file)],
+        &[("root.yaml", ROOT), ("orders.yaml", &of_delegate)],
+    ];
+    for files in both {
+        let checked = of(files);
+        assert_eq!(attempts(&checked), [11], "{checked:?}");
+        let mapping = &checked.mappings[0];
+        let times = [mapping.policy.deadline, mapping.policy.attempt_timeout];
+        assert_eq!(
+            times.map(|it| it.map(|it| it.as_secs())),
+            [Some(30), Some(2)]
+        );
+        let listed = mapping.policy.retry_on.as_deref().unwrap().to_string();
+        assert!(listed.starts_with("methods GET; statuses 5xx;"), "{listed}");
+        assert_eq!(mapping.names, ["orders", "shop.example.com"]);
+        assert!(!codes(&checked).contains(&"not-seen"), "{checked:?}");
+    }
+    let own = delegate("shop", "    timeout: 9s\n    retries: {attempts: 1}\n");
+    let checked = of(&[("root.yaml", ROOT), ("orders.yaml", &own)]);
+    let policy = &checked.mappings[0].policy;
+    let told = (
+        policy.attempts,
+        policy.deadline.map(|it| it.as_secs()),
+        policy.attempt_timeout,
+    );
+    assert_eq!(told, (2, Some(9), None));
+}
+
+#[test]
+fn a_delegate_that_is_not_there_is_told() {
+    let other = delegate("elsewhere", "");
+    let alone: [&[(&str, &str)]; 2] = [
+        &[("root.yaml", ROOT)],
+        &[("root.yaml", ROOT), ("orders.yaml", &other)],
+    ];
+    for files in alone {
+        let checked = of(files);
+        let found = checked.findings.iter().find(|it| it.code == "not-seen");
+        let told = found.expect("it is told");
+        assert_eq!(told.span.line, 8);
+        assert!(
+            told.sentence.contains("`attempts: 10` and `timeout: 30s`"),
+            "{told:?}"
+        );
+    }
+}
+
+const RULE: &str = "\
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: a, namespace: y}
+spec:
+  host: a.y.svc.cluster.local
+  trafficPolicy:
+    retryBudget: {percent: 100, minRetryConcurrency: 1000, budgetIntervall: 1s}
+";
+
+/// `buildDefaultHTTPOutboundRoute` of pilot/pkg/networking/core/route/route.go.
+#[test]
+fn a_host_without_a_route_is_repeated_as_well() {
+    let checked = of(&[("rule.yaml", RULE)]);
+    assert_eq!(attempts(&checked), [3]);
+    assert_eq!(checked.mappings[0].name, "host a.y.svc.cluster.local");
+    for code in ["budget-bounds-nothing", "no-such-field", "no-total-time"] {
+        assert!(codes(&checked).contains(&code), "{code}: {checked:?}");
+    }
+    let subset = RULE.replace(
+        "  trafficPolicy:\n    retryBudget",
+        "  subsets:\n  - trafficPolicy: {connectionPool: {http: {maxRetries: 5}}}\n  other:\n    retryBudget",
+    );
+    let budget = &of(&[("rule.yaml", &subset)]).mappings[0].policy.budget;
+    assert_eq!(budget.to_string(), "concurrency:0,floor:5");
+    let without = RULE.replace("retryBudget", "outlierDetection");
+    assert_eq!(attempts(&of(&[("rule.yaml", &without)])), [0; 0]);
+}
+
+/// `ResolveShortnameToFQDN` of pkg/config/model or pilot/pkg/model.
+#[test]
+fn a_short_name_is_of_its_own_namespace() {
+    let service = |namespace: &str| {
+        format!(
+            "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{name: a{namespace}}}\n\
+             spec: {{http: [{{route: [{{destination: {{host: a}}}}], retries: {{attempts: 3}}}}]}}\n"
+        )
+    };
+    for (namespace, budgets) in [
+        (", namespace: x", vec!["none", "concurrency:1,floor:1000"]),
+        (", namespace: y", vec!["concurrency:1,floor:1000"]),
+        ("", vec!["concurrency:1,floor:1000"]),
+    ] {
+        let checked = of(&[("service.yaml", &service(namespace)), ("rule.yaml", RULE)]);
+        let mappings = checked.mappings.iter();
+        let told: Vec<_> = mappings.map(|it| it.policy.budget.to_string()).collect();
+        assert_eq!(told, budgets, "{namespace}");
+    }
+}
+
+#[test]
+fn the_mesh_says_how_often_a_route_without_retries_is_repeated() {
+    let service = delegate("shop", "");
+    for above in ["", "spec:\n  ", "spec:\n  values:\n    "] {
+        let indent = " ".repeat(above.len() - above.rfind('\n').map_or(0, |it| it + 1));
+        let mesh = format!(
+            "{above}meshConfig:\n{indent}  defaultHttpRetryPolicy: {{attempts: 12, perTryTimeout: 1s, retryOn: 5xx}}\n"
+        );
+        let checked = of(&[("mesh.yaml", &mesh), ("orders.yaml", &service)]);
+        assert_eq!(attempts(&checked), [13, 13], "{above:?}: {checked:?}");
+        let mapping = &checked.mappings[1];
+        assert_eq!(mapping.name, "route to orders");
+        assert!(
+            mapping
+                .lost
+                .iter()
+                .all(|it| it.what != "defaultHttpRetryPolicy")
+        );
+        let own = delegate("shop", "    retries: {attempts: 1}\n");
+        assert_eq!(
+            attempts(&of(&[("mesh.yaml", &mesh), ("orders.yaml", &own)])),
+            [13, 2]
+        );
+    }
+}
+
+#[test]
+fn methods_that_a_regular_expression_names_are_read() {
+    for (regex, listed, is_lost) in [
+        ("GET|HEAD", "methods GET, HEAD;", false),
+        ("G.*", "methods any;", true),
+    ] {
+        let matched = format!("    match: [{{method: {{regex: \"{regex}\"}}}}]\n");
+        let checked = of(&[("orders.yaml", &delegate("shop", &matched))]);
+        let mapping = &checked.mappings[0];
+        let told = mapping.policy.retry_on.as_deref().unwrap().to_string();
+        assert!(told.starts_with(listed), "{told}");
+        assert_eq!(mapping.lost.iter().any(|it| it.what == "method"), is_lost);
+    }
+}
+
+#[test]
+fn an_envoy_filter_that_changes_retries_is_not_passed_over() {
+    for (value, line) in [
+        ("route: {retry_policy: {num_retries: 40}}", 7),
+        ("hedge_policy: {hedge_on_per_try_timeout: true}", 7),
+        ("circuitBreakers: {thresholds: [{retryBudget: {}}]}", 7),
+    ] {
+        let checked = of(&[(
+            "filter.yaml",
+            &format!(
+                "apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nspec:\n  configPatches:\n  - patch:\n      value:\n        {value}\n"
+            ),
+        )]);
+        assert_eq!(codes(&checked), ["not-seen"], "{value}");
+        assert_eq!(checked.findings[0].span.line, line);
+    }
+}
