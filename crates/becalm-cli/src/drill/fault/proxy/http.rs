@@ -53,12 +53,18 @@ pub async fn converse(client: TcpStream, from: IpAddr, proxy: Arc<Proxy>) {
         .auto_date_header(false);
     server.http2().auto_date_header(false);
     let mut talk = pin!(server.serve_connection(TokioIo::new(wire), respond));
+    let mut closes = pin!(async {
+        tokio::select! {
+            () = conversation.closed.notified() => {}
+            () = proxy.over() => {}
+        }
+    });
     let mut is_closing = false;
     loop {
         tokio::select! {
             _ = talk.as_mut() => return,
             () = conversation.cut.notified() => return,
-            () = conversation.closed.notified(), if !is_closing => {
+            () = closes.as_mut(), if !is_closing => {
                 is_closing = true;
                 talk.as_mut().graceful_shutdown();
             }
@@ -266,7 +272,7 @@ impl Service {
         } else {
             let (sender, connection) = http1::Builder::new()
                 .preserve_header_case(true)
-                .handshake(io)
+                        .handshake(io)
                 .await
                 .ok()?;
             let driver = tokio::spawn(async move {
