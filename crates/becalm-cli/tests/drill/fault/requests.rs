@@ -171,6 +171,34 @@ fn a_status_is_answered_and_the_connection_is_kept() {
 }
 
 #[test]
+fn a_status_is_answered_to_a_long_request_and_the_connection_is_kept() {
+    let service = Service::start();
+    let mut proxy = Proxy::start("status:503", service.address, "Http");
+    proxy.begin();
+    let mut client = proxy.connect();
+    for _ in 0..2 {
+        client.write("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n");
+        client.write(vec![b'x'; 1_000_000]);
+        assert_eq!(client.answer(), (503, vec![]));
+    }
+}
+
+#[test]
+fn many_headers_pass_both_ways() {
+    let many = "x-many: 1\r\n".repeat(200);
+    let head = format!("GET / HTTP/1.1\r\nhost: here\r\n{many}\r\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = Proxy::start("hold", listener.local_addr().unwrap(), "Http");
+    let mut client = proxy.connect();
+    client.write(&head);
+    let mut service = Client(std::io::BufReader::new(listener.accept().unwrap().0));
+    assert_eq!(service.head(), head);
+    let head = format!("HTTP/1.1 204 No Content\r\n{many}\r\n");
+    service.write(&head);
+    assert_eq!(client.head(), head);
+}
+
+#[test]
 fn a_share_of_the_requests_is_lost_for_good() {
     let service = Service::start();
     let mut proxy = Proxy::start("loss:0.3", service.address, "Http");
