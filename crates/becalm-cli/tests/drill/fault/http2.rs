@@ -1,7 +1,6 @@
 //! Do requests of HTTP/2 without TLS (RFC 9113 section 3.3) pass, and break one by one?
 
 use std::convert::Infallible;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -158,23 +157,4 @@ async fn long_headers_pass_both_ways() {
     let request = request.body(Full::default()).unwrap();
     let answer = sender.send_request(request).await.unwrap();
     assert!(answer.headers()["x-long"] == long.as_str());
-}
-
-#[test]
-fn a_connection_of_which_a_request_found_no_service_is_not_reset() {
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap()
-    };
-    let mut proxy = Proxy::start("hold", closed, "Http");
-    let mut client = proxy.connect();
-    // RFC 9113, sections 3.4 and 6.5: the preface with settings that are empty.
-    client.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
-    // Section 6.2: the head of stream 1, which ends it. RFC 7541, appendix A: GET, http, /, and an authority.
-    client.write(b"\0\0\x09\x01\x05\0\0\0\x01\x82\x86\x84\x41\x04here");
-    proxy.await_count("unreachable", 1);
-    let ends = client.0.get_ref().shutdown(std::net::Shutdown::Write);
-    ends.unwrap();
-    let end = client.0.read_to_end(&mut Vec::new());
-    assert!(end.is_ok(), "{end:?}");
 }

@@ -189,13 +189,18 @@ fn many_headers_pass_both_ways() {
     let head = format!("GET / HTTP/1.1\r\nhost: here\r\n{many}\r\n");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = Proxy::start("hold", listener.local_addr().unwrap(), "Http");
+    let answer = format!("HTTP/1.1 204 No Content\r\n{many}\r\n");
     let mut client = proxy.connect();
     client.write(&head);
-    let mut service = Client(std::io::BufReader::new(listener.accept().unwrap().0));
-    assert_eq!(service.head(), head);
-    let head = format!("HTTP/1.1 204 No Content\r\n{many}\r\n");
-    service.write(&head);
-    assert_eq!(client.head(), head);
+    let said = answer.clone();
+    let service = std::thread::spawn(move || {
+        let mut service = Client(std::io::BufReader::new(listener.accept().unwrap().0));
+        let head = service.head();
+        service.write(said);
+        head
+    });
+    assert_eq!(client.head(), answer);
+    assert_eq!(service.join().unwrap(), head);
 }
 
 #[test]

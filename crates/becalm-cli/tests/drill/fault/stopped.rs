@@ -21,9 +21,10 @@ pub struct Waiting(pub Child);
 impl Waiting {
     /// A shell with two children of which one has another.
     pub fn start() -> Self {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "sleep 1000 & (sleep 1000; true) & wait"]);
-        let started = Self(shell.process_group(0).stdin(Stdio::null()).spawn().unwrap());
+        // In a session of its own, as a service is: those of the test's would be continued by the system when it ends (_exit(2)).
+        let mut shell = Command::new("setsid");
+        shell.args(["/bin/sh", "-c", "sleep 1000 & (sleep 1000; true) & wait"]);
+        let started = Self(shell.stdin(Stdio::null()).spawn().unwrap());
         // A shell that has not begun its command yet does not stand still while it waits for that (vfork(2)).
         let is_sleep = |id: &i32| {
             fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|it| it.trim() == "sleep")
