@@ -197,10 +197,11 @@ fn many_headers_pass_both_ways() {
         let mut service = Client(std::io::BufReader::new(listener.accept().unwrap().0));
         let head = service.head();
         service.write(said);
-        head
+        // Open until the answer was heard: of a connection that the service closes, the client is told so.
+        (head, service)
     });
     assert_eq!(client.head(), answer);
-    assert_eq!(service.join().unwrap(), head);
+    assert_eq!(service.join().unwrap().0, head);
 }
 
 #[test]
