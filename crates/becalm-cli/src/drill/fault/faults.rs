@@ -4,14 +4,13 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::helper::Helper;
 use super::process::Process;
 use super::proxy::{self, Brief, Order, Told};
-use super::seen::Seen;
+use super::seen::{Bucket, Seen};
 use super::spec::Fault;
 use super::stopped::Stopped;
+use super::upstream::{Speaks, Upstream};
 
 /// What is to be broken, where, and for how long at most: plain data.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,23 +36,6 @@ pub enum Place {
     Process(i32),
 }
 
-/// What a proxy stands in front of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Upstream {
-    /// Tried in this order: those of [`super::allowed::Pinned`].
-    pub addresses: Vec<SocketAddr>,
-    pub speaks: Speaks,
-}
-
-/// What is said over a proxy's connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Speaks {
-    /// HTTP/1 or HTTP/2 without TLS: a request is what is broken.
-    Http,
-    /// Anything, TLS too: a connection, or what comes on it at once, is what is broken.
-    Bytes,
-}
-
 /// A fault that can be begun and lifted, as often as is needed.
 ///
 /// It is lifted when this is dropped, and when this process ends, however it does: what breaks is a process of its own, and
@@ -68,7 +50,8 @@ pub struct Faults {
 
 #[derive(Debug)]
 enum Means {
-    Proxy(Helper<Order, Told>),
+    /// With the buckets that it has told of so far.
+    Proxy(Helper<Order, Told>, Vec<Bucket>),
     Process(Stopped),
 }
 
@@ -116,7 +99,7 @@ impl Faults {
                 };
                 Ok(Self {
                     address: Some(address),
-                    means: Mutex::new(Means::Proxy(helper)),
+                    means: Mutex::new(Means::Proxy(helper, Vec::new())),
                 })
             }
         }
@@ -134,7 +117,7 @@ impl Faults {
     /// A sentence. Then nothing is broken.
     pub fn begin(&self) -> Result<(), String> {
         self.with(|means| match means {
-            Means::Proxy(proxy) => proxy.ask(&Order::Begin).map(drop),
+            Means::Proxy(proxy, _) => proxy.ask(&Order::Begin).map(drop),
             Means::Process(stopped) => stopped.begin(),
         })
     }
@@ -146,7 +129,7 @@ impl Faults {
     /// A sentence: a helper is gone, and with it the fault; or a process could not be continued.
     pub fn lift(&self) -> Result<(), String> {
         self.with(|means| match means {
-            Means::Proxy(proxy) => proxy.ask(&Order::Lift).map(drop),
+            Means::Proxy(proxy, _) => proxy.ask(&Order::Lift).map(drop),
             Means::Process(stopped) => stopped.lift(),
         })
     }
@@ -158,8 +141,8 @@ impl Faults {
     /// A sentence: the proxy is gone.
     pub fn seen(&self) -> Result<Seen, String> {
         self.with(|means| match means {
-            Means::Proxy(proxy) => match proxy.ask(&Order::Tell)? {
-                Told::Seen(seen) => Ok(*seen),
+            Means::Proxy(proxy, buckets) => match proxy.ask(&Order::Tell)? {
+                Told::News(news) => Ok(news.onto(buckets)),
                 _ => Err("the drill's proxy has said something else than what it has seen".into()),
             },
             Means::Process(_) => Ok(Seen::default()),
@@ -171,8 +154,8 @@ impl Faults {
         self.seen().is_ok_and(|it| it.counts.pouring > 0)
     }
 
-    /// Lifts the fault and ends what held it. A proxy takes no further connections and lets requests end, for two seconds
-    /// at most.
+    /// Lifts the fault and ends what held it. A proxy takes no further connections, and ends when those it has are closed, or after
+    /// two seconds: it closes those of HTTP itself, each when what is on its way has passed.
     ///
     /// # Errors
     ///
@@ -196,12 +179,12 @@ impl Means {
     /// Once; then nothing is left to do.
     fn end(&mut self) -> Result<(), String> {
         match self {
-            Self::Proxy(proxy) if proxy.is_there() => {
+            Self::Proxy(proxy, _) if proxy.is_there() => {
                 proxy.ask(&Order::Stop)?;
                 proxy.end();
                 Ok(())
             }
-            Self::Proxy(_) => Ok(()),
+            Self::Proxy(..) => Ok(()),
             Self::Process(stopped) => stopped.lift(),
         }
     }

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -93,10 +93,10 @@ impl<O: Serialize, T: DeserializeOwned + Send + 'static> Helper<O, T> {
         let orders = self.orders.as_mut();
         let written = orders.is_some_and(|it| it.write_all(line.as_bytes()).is_ok());
         if written {
-            self.answer()
-        } else {
-            Err(self.gone())
+            return self.answer();
         }
+        self.orders = None;
+        Err(self.gone())
     }
 
     fn answer(&mut self) -> Result<T, String> {
@@ -146,20 +146,40 @@ pub fn execute<B: DeserializeOwned>(
     match brief.and_then(act) {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
-            refuse(sentence);
+            say(&Answer::<()>::Refused(sentence));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Answers an order. Nobody hears it when the drill is gone, which is told by the end of the orders.
-pub fn tell<T: Serialize>(told: T) {
-    say(&Answer::Told(told));
+/// What answers orders, on a thread of its own: a drill that is stopped reads nothing, and must keep nobody from lifting.
+pub struct Answers<T> {
+    sender: Sender<Answer<T>>,
+    writes: JoinHandle<()>,
 }
 
-/// Answers an order that cannot be done.
-pub fn refuse(sentence: String) {
-    say(&Answer::<()>::Refused(sentence));
+impl<T: Serialize + Send + 'static> Answers<T> {
+    pub fn start() -> Self {
+        let (sender, answers) = channel();
+        let writes = thread::spawn(move || answers.iter().for_each(|it| say(&it)));
+        Self { sender, writes }
+    }
+
+    /// Answers an order. Nobody hears it when the drill is gone, which is told by the end of the orders.
+    pub fn tell(&self, told: T) {
+        let _ = self.sender.send(Answer::Told(told));
+    }
+
+    /// Answers an order that cannot be done.
+    pub fn refuse(&self, sentence: String) {
+        let _ = self.sender.send(Answer::Refused(sentence));
+    }
+
+    /// Returns when all are written.
+    pub fn end(self) {
+        drop(self.sender);
+        let _ = self.writes.join();
+    }
 }
 
 fn say<T: Serialize>(answer: &Answer<T>) {

@@ -8,14 +8,16 @@ mod proxy;
 mod seen;
 mod spec;
 mod stopped;
+mod upstream;
 mod watchdog;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use faults::{Faults, Place, Plan, Speaks, Upstream};
+pub use faults::{Faults, Place, Plan};
 pub use seen::{Bucket, Counts, Seen};
 pub use spec::{Fault, Reach};
+pub use upstream::{Speaks, Upstream};
 
 /// If these are the arguments of one of a fault's processes, does its work; the result is its exit code.
 pub fn stand_in(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {

@@ -59,20 +59,29 @@ impl Process {
         found(self.id) == Some(self)
     }
 
-    /// Sends it a signal, if it is still the one that was meant; the result is whether it was sent.
-    fn signal(self, signal: Signal) -> bool {
-        self.is_there() && kill(Pid::from_raw(self.id), signal).is_ok()
+    /// Sends it a signal, if it is still the one that was meant.
+    fn signal(self, signal: Signal) -> nix::Result<()> {
+        if self.is_there() {
+            kill(Pid::from_raw(self.id), signal)
+        } else {
+            Err(Errno::ESRCH)
+        }
     }
 
-    /// Stops it, unless somebody else has, who will continue it.
-    fn stop(self) -> bool {
-        !stat(self.id).is_some_and(|it| matches!(it.state, b'T' | b't' | b'Z'))
-            && self.signal(Signal::SIGSTOP)
+    /// Stops it, unless it has ended, or somebody else has stopped it, who will continue it; the result is whether it was this.
+    fn stop(self) -> nix::Result<bool> {
+        if stat(self.id).is_some_and(|it| matches!(it.state, b'T' | b't' | b'Z')) {
+            return Ok(false);
+        }
+        match self.signal(Signal::SIGSTOP) {
+            Err(Errno::ESRCH) => Ok(false),
+            sent => sent.map(|()| true),
+        }
     }
 
     /// Continues it; nothing happens to one that runs.
-    pub fn cont(self) -> bool {
-        self.signal(Signal::SIGCONT)
+    pub fn cont(self) {
+        let _ = self.signal(Signal::SIGCONT);
     }
 
     /// Those within reach of it now, itself first.
@@ -106,7 +115,8 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// A sentence: the process is gone, or those are in reach that must not be stopped.
+    /// A sentence: the process is gone, or those are in reach that must not be stopped, or may not: with some of them running it
+    /// would be another fault than was asked for.
     pub fn stop_all(self, reach: Reach, mut stops: impl FnMut(Self)) -> Result<(), String> {
         let spared = ancestors();
         let mut seen: Vec<Self> = Vec::new();
@@ -126,7 +136,15 @@ impl Process {
                 return Ok(());
             }
             for process in reached {
-                if process.stop() {
+                let stopped = process.stop().map_err(|error| {
+                    let id = process.id;
+                    format!(
+                        "the process {id} is within reach of {} and cannot be stopped ({error}): run the drill as its user, or stop \
+                         others",
+                        self.id
+                    )
+                })?;
+                if stopped {
                     stops(process);
                 }
                 seen.push(process);

@@ -57,3 +57,25 @@ pub struct Bucket {
     /// Calls that had their first good answer.
     pub answers: u32,
 }
+
+/// What a proxy tells: as much as has changed since it was asked last, so that a long drill's answers are no longer than a short
+/// one's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct News {
+    /// The buckets before this one are as they were.
+    pub from: usize,
+    /// Its buckets are those from that one on.
+    pub seen: Seen,
+}
+
+impl News {
+    /// All that was seen; `buckets` are those known until now, and then those known with this.
+    pub fn onto(self, buckets: &mut Vec<Bucket>) -> Seen {
+        buckets.truncate(self.from);
+        buckets.extend(self.seen.buckets);
+        Seen {
+            buckets: buckets.clone(),
+            ..self.seen
+        }
+    }
+}

@@ -15,6 +15,8 @@ use super::watchdog::{self, Brief, Order, Told};
 pub struct Stopped {
     brief: Brief,
     watchdog: Helper<Order, Told>,
+    /// Whom the watchdog has stopped.
+    standing: Vec<Process>,
 }
 
 impl Stopped {
@@ -30,17 +32,25 @@ impl Stopped {
             at_most,
         };
         let (watchdog, _) = Helper::start(watchdog::NAME, &brief)?;
-        Ok(Self { brief, watchdog })
+        Ok(Self {
+            brief,
+            watchdog,
+            standing: Vec::new(),
+        })
     }
 
     pub fn begin(&mut self) -> Result<(), String> {
-        match self.watchdog.ask(&Order::Begin) {
-            Ok(_) => Ok(()),
-            Err(sentence) => {
-                self.continue_all();
-                Err(sentence)
-            }
+        let told = self.watchdog.ask(&Order::Begin);
+        if let Ok(Told::Stopped(processes)) = told {
+            self.standing = processes;
+            return Ok(());
         }
+        if !self.watchdog.is_there() {
+            // It has not come to tell whom it has stopped until it ended.
+            self.standing = self.brief.process.reach(self.brief.reach);
+            self.continue_all();
+        }
+        told.map(drop)
     }
 
     pub fn lift(&mut self) -> Result<(), String> {
@@ -48,12 +58,13 @@ impl Stopped {
         if lifted.is_err() {
             self.continue_all();
         }
+        self.standing.clear();
         lifted
     }
 
-    /// Without the watchdog nobody knows who was stopped; one that runs does not mind.
-    fn continue_all(&self) {
-        for process in self.brief.process.reach(self.brief.reach) {
+    /// As the watchdog would.
+    fn continue_all(&mut self) {
+        for process in self.standing.drain(..).rev() {
             process.cont();
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::helper;
+use super::helper::{self, Answers};
 use super::process::Process;
 use super::spec::Reach;
 
@@ -34,9 +34,11 @@ pub enum Order {
 }
 
 /// What it answers.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Told {
     Ready,
+    /// All that stand still by it, for the drill to continue if it is killed.
+    Stopped(Vec<Process>),
     Done,
 }
 
@@ -77,7 +79,8 @@ fn watch(brief: &Brief) -> Result<(), String> {
     helper::orders(move |order| {
         let _ = sender.send(order);
     });
-    helper::tell(Told::Ready);
+    let answers = Answers::start();
+    answers.tell(Told::Ready);
     let mut standing = Standing::default();
     let mut due: Option<Instant> = None;
     loop {
@@ -91,17 +94,17 @@ fn watch(brief: &Brief) -> Result<(), String> {
                     .process
                     .stop_all(brief.reach, |process| standing.0.push(process));
                 match stopped {
-                    Ok(()) => helper::tell(Told::Done),
+                    Ok(()) => answers.tell(Told::Stopped(standing.0.clone())),
                     Err(sentence) => {
                         standing.lift();
-                        helper::refuse(sentence);
+                        answers.refuse(sentence);
                     }
                 }
             }
             Ok(Some(Order::Lift)) => {
                 standing.lift();
                 due = None;
-                helper::tell(Told::Done);
+                answers.tell(Told::Done);
             }
             Err(RecvTimeoutError::Timeout) => {
                 standing.lift();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use http::header::HeaderName;
+use http::header::{CONTENT_LENGTH, HeaderName, TRANSFER_ENCODING};
 use http::{HeaderValue, Method};
 use serde::Deserialize;
 
@@ -78,6 +78,11 @@ fn may_be_repeated(method: &Method) -> bool {
 fn header((name, value): (String, toml::Value)) -> Result<(HeaderName, String), String> {
     let header = HeaderName::try_from(&name)
         .map_err(|_| format!("`{name}` is no name of a header; it may have letters and hyphens"))?;
+    if [CONTENT_LENGTH, TRANSFER_ENCODING].contains(&header) {
+        return Err(format!(
+            "leave out the header {name}: how long the body is differs from call to call, and is said of each by itself"
+        ));
+    }
     match value {
         toml::Value::String(value) if HeaderValue::try_from(&value).is_ok() => Ok((header, value)),
         _ => Err(format!(
@@ -125,6 +130,14 @@ mod tests {
             ("[headers]\n\"a b\" = \"c\"", "no name of a header"),
             ("[headers]\na = 1", "in quotes"),
             ("[headers]\na = \"b\\nc\"", "line breaks"),
+            (
+                "[headers]\ncontent-Length = \"3\"",
+                "leave out the header content-Length",
+            ),
+            (
+                "[headers]\nTransfer-Encoding = \"chunked\"",
+                "leave out the header Transfer-Encoding",
+            ),
             ("verb = \"GET\"", "unknown field"),
         ] {
             assert!(!fits(text), "the schema takes {text}");

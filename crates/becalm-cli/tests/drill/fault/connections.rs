@@ -9,7 +9,7 @@ use super::Proxy;
 use super::service::Service;
 
 /// A server that speaks first, says again what it hears, and says goodbye when the client has no more to say.
-fn echo() -> SocketAddr {
+pub fn echo() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -27,7 +27,7 @@ fn echo() -> SocketAddr {
     address
 }
 
-fn heard(client: &mut super::Client, words: &str) {
+pub fn heard(client: &mut super::Client, words: &str) {
     let mut bytes = vec![0; words.len()];
     client.0.read_exact(&mut bytes).expect("an answer");
     assert_eq!(String::from_utf8(bytes).unwrap(), words);

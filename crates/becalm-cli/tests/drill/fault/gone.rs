@@ -96,19 +96,6 @@ fn a_proxy_that_nobody_needs_any_more_ends_by_itself() {
     until("it has ended", || proxy.helper.ended());
 }
 
-#[test]
-fn a_proxy_that_is_told_to_stop_lets_requests_end() {
-    let service = Service::start();
-    let mut proxy = Proxy::start("hold", service.address, "Http");
-    proxy.begin();
-    let mut held = proxy.connect();
-    held.get("held");
-    proxy.await_count("held", 1);
-    proxy.helper.ask("Stop");
-    assert_eq!(held.answer().0, 200);
-    until("it has ended", || proxy.helper.ended());
-}
-
 /// The processes of a drill that was killed end by themselves, or serve those who know their address; a test leaves none.
 struct Orphan(String);
 

@@ -18,6 +18,9 @@ use super::{PATIENCE, Proxy};
 
 type Sender = http2::SendRequest<Full<Bytes>>;
 
+/// Longer than a head here is.
+const LONG: u32 = 1 << 20;
+
 /// A server of HTTP/2 that answers with what it was sent, and notes the paths.
 async fn service() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -30,10 +33,16 @@ async fn service() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
             let respond = service_fn(move |request: Request<Incoming>| {
                 assert_eq!(request.version(), http::Version::HTTP_2);
                 seen.lock().unwrap().push(request.uri().path().into());
-                async move { Ok::<_, Infallible>(http::Response::new(request.into_body())) }
+                async move {
+                    let (head, body) = request.into_parts();
+                    let mut answer = http::Response::new(body);
+                    answer.headers_mut().extend(head.headers);
+                    Ok::<_, Infallible>(answer)
+                }
             });
             tokio::spawn(async move {
-                let server = auto::Builder::new(TokioExecutor::new());
+                let mut server = auto::Builder::new(TokioExecutor::new());
+                server.http2().max_header_list_size(LONG);
                 let _ = server.serve_connection(TokioIo::new(stream), respond).await;
             });
         }
@@ -43,7 +52,9 @@ async fn service() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 
 async fn connect(address: SocketAddr) -> Sender {
     let stream = TcpStream::connect(address).await.unwrap();
-    let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .max_header_list_size(LONG)
+        .handshake(TokioIo::new(stream))
         .await
         .unwrap();
     tokio::spawn(connection);
@@ -115,4 +126,35 @@ async fn a_status_a_loss_and_a_reset_are_those_of_a_request() {
         assert_eq!(answer.ok().map(|it| it.0.as_u16()), status, "{fault}");
     }
     assert!(paths.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_many_requests_of_a_connection_are_held_as_its_client_sends() {
+    let (service, paths) = service().await;
+    let proxy = Proxy::start("hold", service, "Http");
+    let sender = connect(proxy.address).await;
+    let (proxy, ()) = on_proxy(proxy, Proxy::begin).await;
+    let calls = (0..300).map(|_| {
+        let one = sender.clone();
+        tokio::spawn(async move { post(&one, "/held").await.unwrap().0 })
+    });
+    let calls: Vec<_> = calls.collect();
+    let (proxy, ()) = on_proxy(proxy, |proxy| proxy.await_count("held", 300)).await;
+    let (_proxy, ()) = on_proxy(proxy, Proxy::lift).await;
+    for call in calls {
+        assert_eq!(call.await.unwrap(), StatusCode::OK);
+    }
+    assert_eq!(paths.lock().unwrap().len(), 300);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_headers_pass_both_ways() {
+    let (service, _) = service().await;
+    let proxy = Proxy::start("hold", service, "Http");
+    let mut sender = connect(proxy.address).await;
+    let long = "x".repeat(100_000);
+    let request = Request::get("http://here/").header("x-long", &long);
+    let request = request.body(Full::default()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    assert!(answer.headers()["x-long"] == long.as_str());
 }

@@ -2,6 +2,7 @@
 //! drill starts, under the names by which they know what they are; the test is the drill.
 
 mod connections;
+mod ends;
 mod gone;
 mod http2;
 mod overhead;
@@ -33,9 +34,13 @@ pub struct Helper {
 
 impl Helper {
     pub fn start(name: &str, brief: &Value) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_becalm"))
-            .arg0(name)
-            .arg(brief.to_string())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_becalm"));
+        command.arg0(name).arg(brief.to_string());
+        Self::of(command)
+    }
+
+    pub fn of(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -124,8 +129,9 @@ impl Proxy {
         assert_eq!(self.helper.ask("Lift"), json!({"Told": "Done"}));
     }
 
+    /// What it has seen; of its buckets, those that have changed since it was asked last.
     pub fn seen(&mut self) -> Value {
-        self.helper.ask("Tell")["Told"]["Seen"].clone()
+        self.helper.ask("Tell")["Told"]["News"]["seen"].clone()
     }
 
     /// Waits until this many have been counted.

@@ -171,6 +171,40 @@ fn a_status_is_answered_and_the_connection_is_kept() {
 }
 
 #[test]
+fn a_status_is_answered_to_a_long_request_and_the_connection_is_kept() {
+    let service = Service::start();
+    let mut proxy = Proxy::start("status:503", service.address, "Http");
+    proxy.begin();
+    let mut client = proxy.connect();
+    for _ in 0..2 {
+        client.write("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\n");
+        client.write(vec![b'x'; 1_000_000]);
+        assert_eq!(client.answer(), (503, vec![]));
+    }
+}
+
+#[test]
+fn many_headers_pass_both_ways() {
+    let many = "x-many: 1\r\n".repeat(200);
+    let head = format!("GET / HTTP/1.1\r\nhost: here\r\n{many}\r\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = Proxy::start("hold", listener.local_addr().unwrap(), "Http");
+    let answer = format!("HTTP/1.1 204 No Content\r\n{many}\r\n");
+    let mut client = proxy.connect();
+    client.write(&head);
+    let said = answer.clone();
+    let service = std::thread::spawn(move || {
+        let mut service = Client(std::io::BufReader::new(listener.accept().unwrap().0));
+        let head = service.head();
+        service.write(said);
+        // Open until the answer was heard: of a connection that the service closes, the client is told so.
+        (head, service)
+    });
+    assert_eq!(client.head(), answer);
+    assert_eq!(service.join().unwrap().0, head);
+}
+
+#[test]
 fn a_share_of_the_requests_is_lost_for_good() {
     let service = Service::start();
     let mut proxy = Proxy::start("loss:0.3", service.address, "Http");

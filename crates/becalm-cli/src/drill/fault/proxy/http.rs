@@ -29,6 +29,12 @@ use super::tally;
 use super::wire::Wire;
 use crate::drill::fault::spec::Fault;
 
+/// Headers of a head of HTTP/1. Services take about a hundred, and refuse more themselves.
+const HEADERS: usize = 1_000;
+
+/// Bytes of a head of HTTP/2, by its own count (RFC 9113 section 6.5.2). Services take some kilobytes, and refuse more themselves.
+const HEAD: u32 = 1 << 20;
+
 /// Serves a client until either side has closed.
 pub async fn converse(client: TcpStream, from: IpAddr, proxy: Arc<Proxy>) {
     let _open = proxy.tally.connection();
@@ -50,15 +56,28 @@ pub async fn converse(client: TcpStream, from: IpAddr, proxy: Arc<Proxy>) {
     server
         .http1()
         .preserve_header_case(true)
+        .max_headers(HEADERS)
         .auto_date_header(false);
-    server.http2().auto_date_header(false);
+    server
+        .http2()
+        // How many requests of a connection may wait at once, or be given up, is the client's choice and the service's.
+        .max_concurrent_streams(None)
+        .max_pending_accept_reset_streams(usize::MAX)
+        .max_header_list_size(HEAD)
+        .auto_date_header(false);
     let mut talk = pin!(server.serve_connection(TokioIo::new(wire), respond));
+    let mut closes = pin!(async {
+        tokio::select! {
+            () = conversation.closed.notified() => {}
+            () = proxy.over() => {}
+        }
+    });
     let mut is_closing = false;
     loop {
         tokio::select! {
             _ = talk.as_mut() => return,
             () = conversation.cut.notified() => return,
-            () = conversation.closed.notified(), if !is_closing => {
+            () = closes.as_mut(), if !is_closing => {
                 is_closing = true;
                 talk.as_mut().graceful_shutdown();
             }
@@ -117,6 +136,10 @@ impl Conversation {
             }
             Some(Fault::Status(status)) => {
                 seen.broken();
+                // A connection of HTTP/1 ends with a request that was not read, and its client may see that before the status.
+                if head.version != Version::HTTP_2 {
+                    body.keep().await.map_err(|_| Cut)?;
+                }
                 let mut answer = Response::new(Passed::Nothing);
                 *answer.status_mut() = status.try_into().unwrap_or_default();
                 return Ok(answer);
@@ -157,7 +180,9 @@ impl Conversation {
         let Some(sender) = service.as_mut() else {
             drop(service);
             seen.unreachable();
-            self.resets.store(true, Ordering::Relaxed);
+            // In HTTP/2 it is the request's own stream that is reset.
+            let resets = head.version != Version::HTTP_2;
+            self.resets.store(resets, Ordering::Relaxed);
             return Err(Cut);
         };
         seen.forwarded();
@@ -257,7 +282,11 @@ impl Service {
         let io = TokioIo::new(proxy.connect().await.ok()?);
         let closed = Arc::clone(closed);
         let (speaks, driver) = if version == Version::HTTP_2 {
-            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.ok()?;
+            let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .max_header_list_size(HEAD)
+                .handshake(io)
+                .await
+                .ok()?;
             let driver = tokio::spawn(async move {
                 let _ = connection.await;
                 closed.notify_one();
@@ -266,6 +295,7 @@ impl Service {
         } else {
             let (sender, connection) = http1::Builder::new()
                 .preserve_header_case(true)
+                .max_headers(HEADERS)
                 .handshake(io)
                 .await
                 .ok()?;

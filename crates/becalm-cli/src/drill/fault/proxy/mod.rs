@@ -14,20 +14,21 @@ use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
-use super::faults::{Speaks, Upstream};
-use super::helper;
-use super::seen::Seen;
+use super::helper::{self, Answers};
+use super::seen::News;
 use super::spec::Fault;
+use super::upstream::{Speaks, Upstream};
 use crate::drill::descriptors;
 use gate::Gate;
 use tally::Tally;
@@ -42,8 +43,11 @@ const NAMED: Duration = Duration::from_secs(600);
 /// How long it is there on a port that it chose, which nobody but the drill knows.
 const CHOSEN: Duration = Duration::from_secs(10);
 
-/// How long requests may take to end when the drill is over.
+/// How long connections may take to end when the drill is over.
 const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Threads that serve.
+const SERVING: usize = 2;
 
 /// What it is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -71,7 +75,7 @@ pub enum Order {
 pub enum Told {
     Listening(SocketAddr),
     Done,
-    Seen(Box<Seen>),
+    News(Box<News>),
 }
 
 /// What all its connections share.
@@ -81,70 +85,46 @@ struct Proxy {
     upstream: Upstream,
     /// When all connections together may send the next byte of an answer.
     link: Link,
+    /// Whether the drill is over, so that connections are to end.
+    is_over: watch::Sender<bool>,
 }
 
 /// Passes on, and breaks when it is told, until it is told to stop or is of no use any more.
 ///
-/// Two threads serve, each the connections that it has accepted: on its way a request waits for none to wake another.
+/// Each thread that serves has the connections that it has accepted: on its way a request waits for none to wake another. Orders
+/// and the clock that lifts are this thread's, answers to the drill another's: neither waits for a request, nor for the drill to read.
 pub fn execute(argument: Option<OsString>) -> ExitCode {
     helper::execute(argument, |brief| {
         // Two for each connection.
         descriptors::raise_all();
-        let (here, beside) = (serial()?, serial()?);
-        let handle = beside.handle().clone();
-        thread::spawn(move || beside.block_on(std::future::pending::<()>()));
-        let passed = here.block_on(pass(brief, &handle));
-        here.shutdown_background();
-        passed
+        pass(brief)
     })
 }
 
-fn serial() -> Result<Runtime, String> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| format!("cannot start a runtime: {error}"))
-}
-
-async fn pass(brief: Brief, beside: &Handle) -> Result<(), String> {
-    let refused = |error: io::Error| {
-        let remedy = match error.kind() {
-            io::ErrorKind::AddrInUse => {
-                "; end what does, which may be the becalm-drill-proxy of a drill that was killed, or name another port"
-            }
-            _ => "",
-        };
-        format!("cannot listen on {}: {error}{remedy}", brief.listen)
-    };
-    let listener = TcpListener::bind(brief.listen).await.map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
-    let listener = listener.into_std().map_err(refused)?;
-    let other = {
-        let _beside = beside.enter();
-        let shared = listener.try_clone().map_err(refused)?;
-        TcpListener::from_std(shared).map_err(refused)?
-    };
-    let listener = TcpListener::from_std(listener).map_err(refused)?;
-    helper::tell(Told::Listening(address));
+fn pass(brief: Brief) -> Result<(), String> {
     let proxy = Arc::new(Proxy {
         gate: Gate::new(brief.fault, brief.seed),
         tally: Tally::default(),
         upstream: brief.upstream,
         link: Link::default(),
+        is_over: watch::Sender::new(false),
     });
-    let accepting = [
-        tokio::spawn(accept(listener, Arc::clone(&proxy))),
-        beside.spawn(accept(other, Arc::clone(&proxy))),
-    ];
-    let (sender, orders) = unbounded_channel();
+    let (address, accepting) = serve(brief.listen, &proxy)?;
+    let answers = Answers::start();
+    answers.tell(Told::Listening(address));
+    let (sender, orders) = channel();
     helper::orders(move |order| {
         let _ = sender.send(order);
     });
-    if obey(orders, &proxy, brief.at_most).await == Some(Order::Stop) {
+    if obey(&orders, &answers, &proxy, brief.at_most) == Some(Order::Stop) {
         accepting.iter().for_each(JoinHandle::abort);
-        helper::tell(Told::Done);
+        proxy.is_over.send_replace(true);
+        answers.tell(Told::Done);
         let until = Instant::now() + FAREWELL;
-        while proxy.tally.waiting() > 0 && Instant::now() < until {
-            sleep(Duration::from_millis(5)).await;
+        while proxy.tally.open() > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
         }
+        answers.end();
     } else {
         // The drill is gone.
         let idle = if brief.listen.port() == 0 {
@@ -154,7 +134,7 @@ async fn pass(brief: Brief, beside: &Handle) -> Result<(), String> {
         };
         let mut last = Instant::now();
         while last.elapsed() < idle {
-            sleep(Duration::from_millis(500)).await;
+            thread::sleep(Duration::from_millis(500));
             if proxy.tally.open() > 0 {
                 last = Instant::now();
             }
@@ -163,43 +143,77 @@ async fn pass(brief: Brief, beside: &Handle) -> Result<(), String> {
     Ok(())
 }
 
+/// Where it listens from now on, and who accepts.
+fn serve(
+    listen: SocketAddr,
+    proxy: &Arc<Proxy>,
+) -> Result<(SocketAddr, Vec<JoinHandle<()>>), String> {
+    let refused = |error: io::Error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "; end what does, which may be the becalm-drill-proxy of a drill that was killed, or name another port"
+            }
+            _ => "",
+        };
+        format!("cannot listen on {listen}: {error}{remedy}")
+    };
+    let bound = serial()?.block_on(async { TcpListener::bind(listen).await?.into_std() });
+    let listener = bound.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let accepting = (0..SERVING).map(|_| {
+        let runtime = serial()?;
+        let shared = {
+            let _entered = runtime.enter();
+            TcpListener::from_std(listener.try_clone().map_err(refused)?).map_err(refused)?
+        };
+        let accepts = runtime.spawn(accept(shared, Arc::clone(proxy)));
+        thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
+        Ok(accepts)
+    });
+    let accepting = accepting.collect::<Result<_, String>>()?;
+    Ok((address, accepting))
+}
+
+fn serial() -> Result<Runtime, String> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("cannot start a runtime: {error}"))
+}
+
 /// Does as it is told until it is told to stop, or nobody is there to tell it; then nothing is broken any more.
-async fn obey(
-    mut orders: UnboundedReceiver<Option<Order>>,
+fn obey(
+    orders: &Receiver<Option<Order>>,
+    answers: &Answers<Told>,
     proxy: &Proxy,
     at_most: Duration,
 ) -> Option<Order> {
     let mut due: Option<Instant> = None;
     loop {
-        let late = async {
-            match due {
-                Some(due) => sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        let order = tokio::select! {
-            order = orders.recv() => order.flatten(),
-            () = late => {
-                proxy.gate.lift();
-                due = None;
-                continue;
-            }
-        };
-        match order {
-            Some(Order::Begin) => {
+        let left = due.map_or(Duration::MAX, |due| {
+            due.saturating_duration_since(Instant::now())
+        });
+        match orders.recv_timeout(left) {
+            Ok(Some(Order::Begin)) => {
                 proxy.gate.begin();
                 due = Instant::now().checked_add(at_most);
-                helper::tell(Told::Done);
+                answers.tell(Told::Done);
             }
-            Some(Order::Lift) => {
+            Ok(Some(Order::Lift)) => {
                 proxy.gate.lift();
                 due = None;
-                helper::tell(Told::Done);
+                answers.tell(Told::Done);
             }
-            Some(Order::Tell) => helper::tell(Told::Seen(Box::new(proxy.tally.seen()))),
-            Some(Order::Stop) | None => {
+            Ok(Some(Order::Tell)) => answers.tell(Told::News(Box::new(proxy.tally.news()))),
+            Err(RecvTimeoutError::Timeout) => {
+                proxy.gate.lift();
+                due = None;
+            }
+            Ok(order @ (Some(Order::Stop) | None)) => {
                 proxy.gate.lift();
                 return order;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                proxy.gate.lift();
+                return None;
             }
         }
     }
@@ -228,5 +242,10 @@ impl Proxy {
         let service = TcpStream::connect(&*self.upstream.addresses).await?;
         let _ = service.set_nodelay(true);
         Ok(service)
+    }
+
+    /// Waits until the drill is over.
+    async fn over(&self) {
+        let _ = self.is_over.subscribe().wait_for(|it| *it).await;
     }
 }

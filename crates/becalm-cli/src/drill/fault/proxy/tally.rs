@@ -9,7 +9,7 @@ use http::StatusCode;
 use tokio::time::Instant;
 
 use super::call::Call;
-use crate::drill::fault::seen::{Bucket, Counts, Seen};
+use crate::drill::fault::seen::{Bucket, Counts, News, Seen};
 use crate::drill::ledger::BUCKET;
 
 /// Calls that are remembered. Half a day's at 20 a second; when there are more, all are forgotten and those that come are
@@ -29,7 +29,6 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 pub struct Tally {
     began: Instant,
     counts: [AtomicU64; NAMES],
-    waiting: AtomicU64,
     calls: Mutex<Calls>,
 }
 
@@ -54,6 +53,8 @@ const NAMES: usize = Name::Open as usize + 1;
 struct Calls {
     known: HashMap<u64, Known>,
     buckets: Vec<Bucket>,
+    /// The buckets before this one were told as they are.
+    told: usize,
     by_attempts: Vec<u64>,
     identified: [u64; 3],
 }
@@ -73,7 +74,6 @@ impl Default for Tally {
         Self {
             began: Instant::now(),
             counts: [const { AtomicU64::new(0) }; NAMES],
-            waiting: AtomicU64::new(0),
             calls: Mutex::default(),
         }
     }
@@ -99,7 +99,6 @@ impl Tally {
     /// A request that has come, until its answer begins or its client leaves. What is no request that can be read has no call.
     pub fn request(&self, call: Option<Call>) -> Request<'_> {
         self.add(Name::Requests);
-        self.waiting.fetch_add(1, Ordering::Relaxed);
         if let Some(call) = call {
             let bucket = self.bucket();
             self.calls().begins(call, bucket);
@@ -111,20 +110,18 @@ impl Tally {
         }
     }
 
-    /// Requests that are here now.
-    pub fn waiting(&self) -> u64 {
-        self.waiting.load(Ordering::Relaxed)
-    }
-
     /// Connections that are open now.
     pub fn open(&self) -> u64 {
         self.count(Name::Open)
     }
 
-    pub fn seen(&self) -> Seen {
+    /// What has been seen since this was asked last.
+    pub fn news(&self) -> News {
         let count = |name| self.count(name);
-        let calls = self.calls();
-        Seen {
+        let mut calls = self.calls();
+        let until = calls.buckets.len();
+        let from = std::mem::replace(&mut calls.told, until);
+        let seen = Seen {
             counts: Counts {
                 connections: count(Name::Connections),
                 requests: count(Name::Requests),
@@ -138,10 +135,11 @@ impl Tally {
                 open: count(Name::Open),
             },
             since: self.began.elapsed(),
-            buckets: calls.buckets.clone(),
+            buckets: calls.buckets[from..].to_vec(),
             calls_by_attempts: calls.by_attempts.clone(),
             identified: calls.identified,
-        }
+        };
+        News { from, seen }
     }
 
     fn add(&self, name: Name) {
@@ -221,6 +219,7 @@ impl Calls {
         if bucket < BUCKETS {
             let buckets = self.buckets.len().max(bucket + 1);
             self.buckets.resize(buckets, Bucket::default());
+            self.told = self.told.min(bucket);
             change(&mut self.buckets[bucket]);
         }
     }
@@ -290,7 +289,6 @@ impl Request<'_> {
 impl Drop for Request<'_> {
     fn drop(&mut self) {
         self.over(Name::Left, false);
-        self.tally.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -309,7 +307,7 @@ mod tests {
         call(2).answered(StatusCode::NOT_FOUND);
         call(2).answered(StatusCode::OK);
         call(3).broken();
-        let seen = tally.seen();
+        let seen = tally.news().seen;
         assert_eq!(seen.calls_by_attempts, [2, 0, 0, 1]);
         assert_eq!(seen.identified, [6, 0, 0]);
         let bucket = |calls, good, attempts, answers| Bucket {
@@ -326,7 +324,6 @@ mod tests {
             (counts.requests, counts.answered, counts.left, counts.broken),
             (6, 4, 1, 1)
         );
-        assert_eq!(tally.waiting(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -336,13 +333,37 @@ mod tests {
         request().answered(StatusCode::OK);
         request().unreachable();
         request().answered(StatusCode::OK);
-        assert_eq!(tally.seen().calls_by_attempts, [1, 1]);
+        assert_eq!(tally.news().seen.calls_by_attempts, [1, 1]);
         let (one, other) = (request(), request());
         drop((one, other));
-        assert_eq!(tally.seen().calls_by_attempts, [3, 1]);
+        assert_eq!(tally.news().seen.calls_by_attempts, [3, 1]);
         tokio::time::sleep(FORGOTTEN * 2).await;
         drop(request());
-        assert_eq!(tally.seen().calls_by_attempts, [4, 1]);
+        assert_eq!(tally.news().seen.calls_by_attempts, [4, 1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_told_bit_by_bit_is_what_was_seen() {
+        let tally = Tally::default();
+        let mut known = Vec::new();
+        let mut told = Vec::new();
+        let slow = tally.request(Some(Call::RequestId(0)));
+        for id in 1..=50 {
+            tally
+                .request(Some(Call::RequestId(id)))
+                .answered(StatusCode::OK);
+            let news = tally.news();
+            told.push(news.seen.buckets.len());
+            news.onto(&mut known);
+            tokio::time::sleep(BUCKET).await;
+        }
+        assert_eq!(told, [1; 50], "as many as have changed");
+        // A call that began long ago is counted where it began.
+        slow.answered(StatusCode::OK);
+        let seen = tally.news().onto(&mut known);
+        assert_eq!(seen.buckets, tally.calls().buckets);
+        assert_eq!((seen.buckets[0].good, seen.buckets.len()), (2, 51));
+        assert_eq!(tally.news().seen.buckets, []);
     }
 
     #[tokio::test]
