@@ -34,6 +34,11 @@ impl Fitted {
         let hang = HANG.max(self.timeout.value.saturating_mul(4));
         let horizon = (FROM + hang.saturating_mul(10)).max(FROM + hang + AFTER);
         text.key("horizon", &quoted(whole_seconds(horizon)));
+        // A figure has a million steps at most.
+        let bucket = whole_seconds(horizon / 1_000_000);
+        if bucket > Duration::from_secs(1) {
+            text.key("bucket", &quoted(bucket));
+        }
         self.service(&mut text);
         self.population(&mut text);
 
