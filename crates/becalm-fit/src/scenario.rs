@@ -35,9 +35,8 @@ impl Fitted {
         let horizon = (FROM + hang.saturating_mul(10)).max(FROM + hang + AFTER);
         text.key("horizon", &quoted(whole_seconds(horizon)));
         // A figure has a million steps at most.
-        let bucket = whole_seconds(horizon / 1_000_000);
-        if bucket > Duration::from_secs(1) {
-            text.key("bucket", &quoted(bucket));
+        if horizon > Duration::from_secs(100_000) {
+            text.key("bucket", &quoted(whole_seconds(horizon / 1_000_000)));
         }
         self.service(&mut text);
         self.population(&mut text);

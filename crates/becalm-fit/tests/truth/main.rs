@@ -12,4 +12,5 @@ mod lies;
 mod log;
 mod long;
 mod sixty;
+mod values;
 mod verdicts;
