@@ -74,7 +74,7 @@ impl Arrivals {
     }
 
     /// The bursts in these steps, if seconds are of two kinds and there are at least so many bursts.
-    pub fn bursts(&self, steps: Range<usize>, several: usize) -> Option<Bursts> {
+    pub fn bursts(&self, steps: Range<usize>, several: f64) -> Option<Bursts> {
         let counts = self.whole();
         let counts = &counts[steps.start.min(counts.len())..steps.end.min(counts.len())];
         let seconds = seconds(counts);
@@ -120,7 +120,7 @@ fn dispersion(counts: &[u32]) -> f64 {
 
 /// Two rates and how long each lasts, by whether a second is nearer to the one or to the other.
 #[expect(clippy::cast_precision_loss)]
-fn bursts(seconds: &[u32], several: usize) -> Option<Bursts> {
+fn bursts(seconds: &[u32], several: f64) -> Option<Bursts> {
     let counts = || seconds.iter().map(|it| f64::from(*it));
     let (mut low, mut high) = counts().fold((f64::MAX, 0.0_f64), |(low, high), it| {
         (low.min(it), high.max(it))
@@ -140,18 +140,16 @@ fn bursts(seconds: &[u32], several: usize) -> Option<Bursts> {
     let middle = f64::midpoint(low, high);
     let in_bursts = counts().filter(|it| *it > middle).count() as f64;
     let between = seconds.len() as f64 - in_bursts;
-    let (mut begun, mut is_high) = (0, false);
-    for count in counts() {
-        // A second that is near the middle begins none and ends none.
-        if (count - middle).abs() > (high - low) / 4.0 {
-            begun += usize::from(count > middle && !is_high);
-            is_high = count > middle;
-        }
-    }
-    if begun < several.max(1) {
+    // A second that is near the middle begins no burst and ends none.
+    let sure = counts().filter(|it| (it - middle).abs() > (high - low) / 4.0);
+    let is_high: Vec<bool> = sure.map(|it| it > middle).collect();
+    // One that the beginning or the end cuts off is half a burst.
+    let ends = is_high.windows(2).filter(|it| it[0] != it[1]).count();
+    let begun = ends as f64 / 2.0;
+    if begun < several {
         return None;
     }
-    let begun = begun as f64;
+    let begun = begun.max(1.0);
     Some(Bursts {
         rate: low,
         burst_rate: high,

@@ -27,7 +27,7 @@ const LEAST: f64 = 0.1;
 /// Bursts are looked for in so many seconds at least, and in windows that are shorter in twice and four times as many.
 const BURSTS: u64 = 30;
 /// Fewer bursts may be one change of the load.
-const SEVERAL: usize = 3;
+const SEVERAL: f64 = 3.0;
 /// By this factor the busiest window may be busier than a burst is on average.
 const BUSIER: f64 = 1.1;
 
@@ -70,7 +70,7 @@ pub fn load(
     let (rate, bursts) = if is_steady(windows, by, seconds, mean) {
         let error = WITHIN * (tries as f64).sqrt() / seconds;
         let because = format!("{tries} first tries in {seconds:.0} s");
-        let bursts = arrivals.bursts(0..usize::MAX, 1);
+        let bursts = arrivals.bursts(0..usize::MAX, 0.0);
         (
             rate(mean, (mean - error).max(0.0), mean + error, because),
             bursts,
@@ -109,12 +109,12 @@ fn busiest(arrivals: &Arrivals, width: Duration, least: f64) -> (f64, Option<Bur
     let width = width.as_secs();
     let rate_of = |length: u64| arrivals.busiest(length).map(|(rate, _)| rate);
     let peak = rate_of(width).map_or(least, |it| it.max(least));
-    let bursts_of = |length: u64, several: usize| {
+    let bursts_of = |length: u64, several: f64| {
         let (rate, steps) = arrivals.busiest(length)?;
         Some((rate, arrivals.bursts(steps, several)?, length))
     };
     if width >= BURSTS {
-        return (peak, bursts_of(width, 1).map(|it| it.1), width);
+        return (peak, bursts_of(width, 0.0).map(|it| it.1), width);
     }
     // The mean of several bursts is less than what a short window has; that of a load that rises is, too, and would be wrong.
     let lengths = [BURSTS, 2 * BURSTS, 4 * BURSTS].into_iter();

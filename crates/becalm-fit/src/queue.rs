@@ -67,12 +67,18 @@ impl Refusals {
         let admitted = side.admitted_from(median);
         let is_idle = workers.is_measured() && median < u64::from(workers.value);
         if is_idle || admitted >= side.refused_from(median) {
-            let because = format!(
+            let found = format!(
                 "{count} requests were refused at once, half of which found {median} others or fewer, and {admitted} that found as \
-                 many or more were not: they met no full queue, and count as failures. How many may wait?"
+                 many or more were not"
             );
-            let all = self.known.refused.added() + self.unknown.refused.added();
-            return (asked(because), all);
+            if is_known {
+                let all = count + self.unknown.refused.added();
+                let because = "they met no full queue, and count as failures. How many may wait?";
+                return (asked(format!("{found}: {because}")), all);
+            }
+            let because =
+                "but the service may have had others, whose clients had left. How many may wait?";
+            return (asked(format!("{found}, {because}")), 0);
         }
         if !workers.is_measured() {
             let because = format!(
