@@ -54,9 +54,11 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
         None => with_a_time(Pool::asked(&total, load.most, left), load.most),
     };
     let drift = drift(gathered.windows.all(), pool.workers.value).filter(|_| knee != Knee::Refused);
-    let (pool, times) = pool
+    let (pool, mut times) = pool
         .near_its_capacity(load.rate.value)
         .at_its_slowest(&total, drift);
+    // Those of a clock that was too coarse are no times.
+    times.retain(|it| it.as_micros() > 1 || pool.time.value <= 1e-6);
     warnings.extend(drift.map(|(fastest, slowest)| Warning::Drift {
         fastest: fastest / 1e6,
         slowest: slowest / 1e6,
