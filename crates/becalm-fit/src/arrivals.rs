@@ -1,5 +1,6 @@
 //! When do first tries begin?
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::fitted::{Bursts, FirstTries};
@@ -36,18 +37,12 @@ impl Arrivals {
         }
     }
 
-    /// What there is to say about them over this length of the log.
+    /// What there is to say about them over this length of the log; without bursts.
     #[expect(clippy::cast_precision_loss)]
     pub fn first_tries(mut self, length: Duration) -> FirstTries {
         let rate = self.total as f64 / length.as_secs_f64().max(1e-6);
-        // The last step is cut off somewhere.
-        self.counts.pop();
-        let seconds: Vec<u32> = self
-            .counts
-            .chunks_exact(10)
-            .map(|it| it.iter().sum())
-            .collect();
-        let dispersion = (dispersion(&self.counts), dispersion(&seconds));
+        let seconds = seconds(self.whole());
+        let dispersion = (dispersion(self.whole()), dispersion(&seconds));
         if self.total > FirstTries::MOST_TRACED as u64 {
             self.trace.clear();
         }
@@ -58,12 +53,45 @@ impl Arrivals {
         FirstTries {
             rate,
             dispersion,
-            bursts: (dispersion.1 > BURSTY && seconds.len() >= 30)
-                .then(|| bursts(&seconds))
-                .flatten(),
+            bursts: None,
             trace: self.trace.iter().map(since_first).collect(),
         }
     }
+
+    /// The busiest stretch of so many seconds: first tries per second, and its steps. `None` if there are not so many seconds.
+    #[expect(clippy::cast_precision_loss)]
+    pub fn busiest(&self, length: u64) -> Option<(f64, Range<usize>)> {
+        let (counts, width) = (self.whole(), usize::try_from(length).ok()?.checked_mul(10)?);
+        let mut sum: u64 = counts.get(..width)?.iter().map(|it| u64::from(*it)).sum();
+        let mut most = (sum, width);
+        for end in width..counts.len() {
+            sum = sum + u64::from(counts[end]) - u64::from(counts[end - width]);
+            if sum > most.0 {
+                most = (sum, end + 1);
+            }
+        }
+        Some((most.0 as f64 / length as f64, most.1 - width..most.1))
+    }
+
+    /// The bursts in these steps, if seconds are of two kinds and there are at least so many bursts.
+    pub fn bursts(&self, steps: Range<usize>, several: f64) -> Option<Bursts> {
+        let counts = self.whole();
+        let counts = &counts[steps.start.min(counts.len())..steps.end.min(counts.len())];
+        let seconds = seconds(counts);
+        if seconds.len() < 30 || dispersion(&seconds) <= BURSTY {
+            return None;
+        }
+        bursts(&seconds, several)
+    }
+
+    /// Without the last step, which is cut off somewhere.
+    fn whole(&self) -> &[u32] {
+        &self.counts[..self.counts.len().saturating_sub(1)]
+    }
+}
+
+fn seconds(counts: &[u32]) -> Vec<u32> {
+    counts.chunks_exact(10).map(|it| it.iter().sum()).collect()
 }
 
 /// Counts that come independently of each other have 1, and of so many hardly ever more than this.
@@ -92,7 +120,7 @@ fn dispersion(counts: &[u32]) -> f64 {
 
 /// Two rates and how long each lasts, by whether a second is nearer to the one or to the other.
 #[expect(clippy::cast_precision_loss)]
-fn bursts(seconds: &[u32]) -> Option<Bursts> {
+fn bursts(seconds: &[u32], several: f64) -> Option<Bursts> {
     let counts = || seconds.iter().map(|it| f64::from(*it));
     let (mut low, mut high) = counts().fold((f64::MAX, 0.0_f64), |(low, high), it| {
         (low.min(it), high.max(it))
@@ -110,11 +138,18 @@ fn bursts(seconds: &[u32]) -> Option<Bursts> {
         return None;
     }
     let middle = f64::midpoint(low, high);
-    let is_high: Vec<bool> = counts().map(|it| it > middle).collect();
-    let begun = is_high.windows(2).filter(|it| !it[0] && it[1]).count();
-    let begun = (begun + usize::from(is_high.first() == Some(&true))).max(1) as f64;
-    let in_bursts = is_high.iter().filter(|it| **it).count() as f64;
-    let between = is_high.len() as f64 - in_bursts;
+    let in_bursts = counts().filter(|it| *it > middle).count() as f64;
+    let between = seconds.len() as f64 - in_bursts;
+    // A second that is near the middle begins no burst and ends none.
+    let sure = counts().filter(|it| (it - middle).abs() > (high - low) / 4.0);
+    let is_high: Vec<bool> = sure.map(|it| it > middle).collect();
+    // One that the beginning or the end cuts off is half a burst.
+    let ends = is_high.windows(2).filter(|it| it[0] != it[1]).count();
+    let begun = ends as f64 / 2.0;
+    if begun < several {
+        return None;
+    }
+    let begun = begun.max(1.0);
     Some(Bursts {
         rate: low,
         burst_rate: high,

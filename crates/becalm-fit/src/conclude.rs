@@ -5,13 +5,14 @@ use std::time::Duration;
 use crate::fit::{Gathered, Options};
 use crate::fitted::Window;
 use crate::knee::{self, Workers};
+use crate::load::load;
 use crate::pool::{LEAST, Pool, WITHIN, drift};
 use crate::repeats::Repeats;
-use crate::sample::{Sample, quantile};
+use crate::sample::quantile;
 use crate::tally::Tally;
 use crate::timeout::timeout;
 use crate::windows::Windows;
-use crate::{Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
+use crate::{By, Ends, FirstTries, Fitted, Found, Knee, Known, Warning};
 
 /// Of those that waited, the share that may end before their turn: by the log's clock, or by chance.
 const EARLY: f64 = 0.02;
@@ -39,50 +40,68 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
             Warning::Misfit
         });
     }
+    let beware = others(&gathered, &repeats, &warnings, options);
     let knee = knee_of(workers.as_ref());
-    let load = load(&gathered.windows, length, options);
+    let by = repeats.by_what();
+    let [by_id, by_client] = gathered.arrivals;
+    let arrivals = if by == By::Id { by_id } else { by_client };
+    let load = load(&gathered.windows, &arrivals, by, length, options);
     #[expect(clippy::cast_precision_loss)] // below 2^52
     let left = quantile(&gathered.left.sorted(), 0.5).max(gathered.median) as f64;
     let pool = match workers.filter(|it| !it.is_misfit) {
         Some(workers) => Pool::of(&total, &workers, load.most),
-        None => Pool::asked(&total, load.most, left),
+        None => with_a_time(Pool::asked(&total, load.most, left), load.most),
     };
     let drift = drift(gathered.windows.all(), pool.workers.value).filter(|_| knee != Knee::Refused);
-    let (pool, times) = pool
+    let (pool, mut times) = pool
         .near_its_capacity(load.rate.value)
         .at_its_slowest(&total, drift);
+    // Those of a clock that was too coarse are no times.
+    times.retain(|it| it.as_micros() > 1 || pool.time.value <= 1e-6);
     warnings.extend(drift.map(|(fastest, slowest)| Warning::Drift {
         fastest: fastest / 1e6,
         slowest: slowest / 1e6,
     }));
-    others(&mut warnings, &gathered, &repeats, options);
-
-    let mut arrivals = gathered.arrivals.first_tries(length);
+    warnings.extend(beware);
+    let mut arrivals = arrivals.first_tries(length);
     if options.sampled < 1.0 {
         arrivals.trace.clear();
     }
-    let queue = queue(&gathered.refused, gathered.most_found, &pool.workers);
+    let (queue, refused) = gathered.refusals.queue(&pool.workers);
     Fitted {
         requests: gathered.requests,
         length,
         ends: gathered.ends,
         knee,
-        failures: failures(gathered.ends),
+        failures: failures(gathered.ends, refused),
         queue,
         timeout: timeout(&gathered.left, gathered.longest),
         arrivals: load.rate.map(|rate| FirstTries {
             rate,
+            bursts: load.bursts,
             ..arrivals.clone()
         }),
         retries: repeats.retries(),
         curve: curve(&total, &pool, knee),
-        windows: windows(&gathered.windows, length, gathered.step, knee),
+        windows: windows(&gathered.windows, by, length, gathered.step, knee),
         workers: pool.workers,
         capacity: pool.capacity,
         time: pool.time,
         times,
         warnings,
     }
+}
+
+/// Where no request took a microsecond, the clock was too coarse, and the log knows no time: one worker that does hardly more than
+/// what there was stands in.
+fn with_a_time(mut pool: Pool, most: f64) -> Pool {
+    const SHORTEST: f64 = 1e-6;
+    if pool.time.value <= SHORTEST {
+        pool.time.value = (0.95 / most.max(1e-3)).clamp(SHORTEST, 1.0);
+        pool.workers.value = 1;
+        pool.capacity.value = 1.0 / pool.time.value;
+    }
+    pool
 }
 
 /// Why nobody can count in this log what requests found.
@@ -128,11 +147,17 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
 }
 
 /// What else to beware of.
-fn others(warnings: &mut Vec<Warning>, gathered: &Gathered, repeats: &Repeats, options: Options) {
+fn others(
+    gathered: &Gathered,
+    repeats: &Repeats,
+    told: &[Warning],
+    options: Options,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
     if gathered.upstreams.is_empty() && !options.is_one_pool {
         warnings.push(Warning::OnePoolAssumed);
     }
-    let is_told = warnings
+    let is_told = told
         .iter()
         .any(|it| matches!(it, Warning::OutOfOrder { .. }));
     if gathered.late > 0 && !is_told {
@@ -158,6 +183,7 @@ fn others(warnings: &mut Vec<Warning>, gathered: &Gathered, repeats: &Repeats, o
     if collisions > 0.05 {
         warnings.push(Warning::Collisions { share: collisions });
     }
+    warnings
 }
 
 const fn knee_of(workers: Option<&Workers>) -> Knee {
@@ -169,112 +195,17 @@ const fn knee_of(workers: Option<&Workers>) -> Knee {
     }
 }
 
-/// First tries per second.
-struct Load {
-    /// What a scenario gets.
-    rate: Known<f64>,
-    /// Answers per second in the busiest window.
-    most: f64,
-}
-
-/// The rate of first tries; of the busiest window where the windows differ by more than chance.
+/// The share of answers that are failures of the service; so many refusals are some, too.
 #[expect(clippy::cast_precision_loss)]
-fn load(windows: &Windows, length: Duration, options: Options) -> Load {
-    let width = windows.width().as_secs_f64();
-    let tries: u64 = windows.all().iter().map(|it| it.first_tries).sum();
-    let seconds = length.as_secs_f64().max(1e-6);
-    let scale = 1.0 / options.sampled;
-    let mean = tries as f64 / seconds;
-    // The last window is cut off somewhere.
-    let whole = &windows.all()[..windows.all().len().saturating_sub(1)];
-    let rates: Vec<f64> = whole
-        .iter()
-        .map(|it| it.first_tries as f64 / width)
-        .collect();
-    let busiest = rates.iter().copied().fold(mean, f64::max);
-    let answers = whole.iter().map(|it| it.answers as f64 / width);
-    let all: u64 = windows.all().iter().map(|it| it.answers).sum();
-    let most = answers.fold(all as f64 / seconds, f64::max) * scale;
-    let expected = mean * width;
-    let odds: f64 = rates.iter().map(|it| (it * width - expected).powi(2)).sum();
-    let is_steady = odds <= 3.0 * expected.max(1.0) * rates.len() as f64;
-    let error = WITHIN * (tries as f64).sqrt() / seconds;
-    let rate = if is_steady {
-        let (low, high) = ((mean - error).max(0.0), mean + error);
-        Known::measured(
-            mean * scale,
-            low * scale,
-            high * scale,
-            format!("{tries} first tries in {seconds:.0} s"),
-        )
-    } else {
-        Known::measured(
-            busiest * scale,
-            mean * scale,
-            busiest * scale,
-            format!(
-                "the busiest {width:.0} s; {:.4} a second on average",
-                mean * scale
-            ),
-        )
-    };
-    Load { rate, most }
-}
-
-/// How many may wait: what requests found that were refused at once, less those at work.
-fn queue(
-    refused: &(Sample, Sample),
-    most_found: usize,
-    workers: &Known<u32>,
-) -> Known<Option<u32>> {
-    let is_known = refused.0.added() >= 20;
-    let found = if is_known { &refused.0 } else { &refused.1 };
-    let sorted = found.sorted();
-    let less = |found: u64| {
-        Some(
-            u32::try_from(found)
-                .unwrap_or(u32::MAX)
-                .saturating_sub(workers.value),
-        )
-    };
-    if !workers.is_measured() && found.added() >= 20 {
-        let found = quantile(&sorted, 0.5);
-        let because = format!(
-            "requests that found {found} others were refused at once: how many of those wait? no bound stands in"
-        );
-        return Known::ask(None, because);
-    }
-    if found.added() < 20 {
-        let waited = most_found.saturating_sub(workers.value as usize);
-        let because = format!(
-            "no request was refused at once, and up to {waited} waited: how many may? no bound stands in"
-        );
-        return Known::ask(None, because);
-    }
-    let [low, median, high] = [0.025, 0.5, 0.975].map(|it| less(quantile(&sorted, it)));
-    let count = found.added();
-    if is_known {
-        let because =
-            format!("{count} requests were refused at once: what they found, less the workers");
-        Known::measured(median, low, high, because)
-    } else {
-        let because = format!(
-            "at least this: {count} requests were refused at once, where the service may have had others, whose clients had left"
-        );
-        Known::measured(median, low, None::<Option<u32>>, because)
-    }
-}
-
-/// The share of answers that are failures of the service.
-#[expect(clippy::cast_precision_loss)]
-fn failures(ends: Ends) -> Known<f64> {
-    let (failed, all) = (ends.failed as f64, ends.answered.max(1) as f64);
+fn failures(ends: Ends, refused: u64) -> Known<f64> {
+    let (failed, answers) = (ends.failed + refused, ends.answered + refused);
+    let because = format!("{failed} of {answers} answers");
+    let (failed, all) = (failed as f64, answers.max(1) as f64);
     // E. B. Wilson, Probable Inference, 1927.
     let (share, squared) = (failed / all, WITHIN * WITHIN);
     let middle = (share + squared / (2.0 * all)) / (1.0 + squared / all);
     let half = WITHIN / (1.0 + squared / all)
         * (share * (1.0 - share) / all + squared / (4.0 * all * all)).sqrt();
-    let because = format!("{} of {} answers", ends.failed, ends.answered);
     Known::measured(
         share,
         (middle - half).max(0.0),
@@ -307,7 +238,7 @@ fn curve(total: &Tally, pool: &Pool, knee: Knee) -> Vec<Found> {
 
 /// Each window, fitted apart.
 #[expect(clippy::cast_precision_loss)]
-fn windows(windows: &Windows, length: Duration, step: Duration, knee: Knee) -> Vec<Window> {
+fn windows(windows: &Windows, by: By, length: Duration, step: Duration, knee: Knee) -> Vec<Window> {
     let width = windows.width();
     let each = windows.all().iter().zip(0_u32..);
     each.map(|(stretch, at)| {
@@ -325,7 +256,7 @@ fn windows(windows: &Windows, length: Duration, step: Duration, knee: Knee) -> V
             from,
             length,
             requests: stretch.requests,
-            rate: stretch.first_tries as f64 / seconds,
+            rate: stretch.first_tries[by as usize] as f64 / seconds,
             knee: knee_of(workers.as_ref()),
             workers: pool.workers,
             capacity: pool.capacity,

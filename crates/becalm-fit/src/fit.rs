@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::arrivals::Arrivals;
 use crate::order::ByStart;
+use crate::queue::Refusals;
 use crate::repeats::Repeats;
 use crate::sample::{Sample, quantile};
 use crate::stamps::Stamps;
@@ -69,7 +70,8 @@ pub struct Fit {
     /// What is longer than this between two starts is a hole of the log, in microseconds.
     hole: i64,
     gathered: Gathered,
-    repeats: (Repeats, Repeats),
+    /// By what tells that a request repeats another, as everything that comes twice.
+    repeats: [Repeats; 2],
     underway: Underway,
 }
 
@@ -89,15 +91,12 @@ pub(crate) struct Gathered {
     /// Requests that a proxy answered itself.
     pub unsent: u64,
     pub windows: Windows,
-    pub arrivals: Arrivals,
+    pub arrivals: [Arrivals; 2],
     /// How long those waited who left, in microseconds.
     pub left: Sample,
     /// The longest answer, in microseconds.
     pub longest: u64,
-    /// What those found who were refused, while that was known; and while it was not.
-    pub refused: (Sample, Sample),
-    /// The most that a request found.
-    pub most_found: usize,
+    pub refusals: Refusals,
     /// Up to [`MOST_UPSTREAMS`] that are not 0.
     pub upstreams: Vec<u32>,
 }
@@ -142,6 +141,26 @@ impl Gathered {
         }
     }
 
+    /// Counts a request that began then, and, as either tells, repeats another.
+    fn begun(&mut self, since: u64, is_repeat: [bool; 2]) {
+        let window = self.windows.at(since);
+        window.requests += 1;
+        let tries = window.first_tries.iter_mut().zip(&mut self.arrivals);
+        for ((tries, arrivals), _) in tries.zip(is_repeat).filter(|it| !it.1) {
+            *tries += 1;
+            arrivals.add(since);
+        }
+    }
+
+    /// How a request ended for the service. Where a proxy gave up and answered 504 after longer than most answers take, nobody knows
+    /// when the service was done with it, just as if its client had left.
+    const fn ended(&self, request: &Request) -> Ended {
+        match request.ended {
+            Ended::Answered(504) if request.duration > self.median => Ended::Abandoned,
+            ended => ended,
+        }
+    }
+
     /// Counts a request that comes too late to say what it found: the load has it all the same.
     fn late(&mut self, request: &Request) {
         self.late += 1;
@@ -149,10 +168,7 @@ impl Gathered {
             return;
         };
         if self.first.is_some() && !self.is_unsent(request) {
-            let window = self.windows.at(since);
-            window.requests += 1;
-            window.first_tries += 1;
-            self.arrivals.add(since);
+            self.begun(since, [false; 2]);
             self.windows
                 .answered(since.saturating_add(request.duration));
         }
@@ -171,7 +187,7 @@ impl Fit {
             scale: None,
             hole: i64::MAX,
             gathered: Gathered::default(),
-            repeats: (Repeats::by(By::Id), Repeats::by(By::ClientAndTarget)),
+            repeats: [By::Id, By::ClientAndTarget].map(Repeats::by),
             underway: Underway::default(),
         }
     }
@@ -204,12 +220,10 @@ impl Fit {
         self.begin();
         self.gathered.late += self.order.strays();
         self.gathered.step = self.stamps.step();
-        let (by_id, by_client) = self.repeats;
-        let repeats = if by_id.repeated() > 0 || by_client.repeated() == 0 && by_id.is_told() {
-            by_id
-        } else {
-            by_client
-        };
+        let [by_id, by_client] = self.repeats;
+        // Proxies draw ids of their own: then few are told twice, while clients repeat a lot.
+        let has_ids = by_id.is_told() && by_id.likely() >= by_client.likely() / 2.0;
+        let repeats = if has_ids { by_id } else { by_client };
         conclude::conclude(self.gathered, repeats, self.options)
     }
 
@@ -270,43 +284,30 @@ impl Fit {
             return;
         }
 
-        // $request_id of nginx is another for each request, unless clients send one: then ids never show a repeat.
-        let by_id = self.repeats.0.is_repeat(request);
-        let by_client = self.repeats.1.is_repeat(request);
-        let is_repeat = by_id || self.repeats.0.repeated() == 0 && by_client;
-        let window = gathered.windows.at(since);
-        window.requests += 1;
-        if !is_repeat {
-            window.first_tries += 1;
-            gathered.arrivals.add(since);
-        }
-
+        let is_repeat = self.repeats.each_mut().map(|it| it.is_repeat(request));
+        let ended = gathered.ended(request);
+        gathered.begun(since, is_repeat);
         let is_known = self.underway.is_known(request);
         let found = self.underway.found_by(request);
         let number = found.len() as u64;
-        match request.ended {
-            Ended::Answered(429 | 502 | 503) if request.duration < quick => {
+        match ended {
+            Ended::Answered(status @ (429 | 502 | 503)) if request.duration < quick => {
                 gathered.ends.refused += 1;
-                let seen = if is_known {
-                    &mut gathered.refused.0
-                } else {
-                    &mut gathered.refused.1
-                };
                 // A rate that was exceeded says nothing about the queue.
-                if request.ended != Ended::Answered(429) {
-                    seen.add(number);
+                if status != 429 {
+                    gathered.refusals.refuse(number, is_known);
                 }
             }
             Ended::Answered(status) => {
                 gathered.ends.answered += 1;
                 gathered.ends.failed += u64::from(status >= 500);
                 gathered.longest = gathered.longest.max(request.duration);
-                gathered.most_found = gathered.most_found.max(found.len());
+                gathered.refusals.admit(found.len(), is_known);
+                let tally = &mut gathered.windows.at(since).tally;
                 if is_known {
-                    let tally = &mut window.tally;
                     tally.add(request.duration, request.end(), found, scale);
                 } else {
-                    window.tally.unknown += 1;
+                    tally.unknown += 1;
                 }
                 self.underway.answered(request);
                 gathered
@@ -315,10 +316,15 @@ impl Fit {
             }
             Ended::Abandoned => {
                 gathered.ends.abandoned += 1;
-                gathered.left.add(request.duration);
-                window.tally.unknown += 1;
+                gathered.refusals.admit(found.len(), is_known);
+                // Who did not wait at all tells no time-out.
+                if request.duration > 0 {
+                    gathered.left.add(request.duration);
+                }
+                let tally = &mut gathered.windows.at(since).tally;
+                tally.unknown += 1;
                 if is_known {
-                    window.tally.left(request.duration, found.len());
+                    tally.left(request.duration, found.len());
                 }
                 self.underway.abandoned(request);
             }

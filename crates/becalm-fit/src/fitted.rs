@@ -28,7 +28,7 @@ pub struct Fitted {
     pub queue: Known<Option<u32>>,
     /// When clients give an attempt up.
     pub timeout: Known<Duration>,
-    /// The share of requests that the service answered with an error of its own, other than refusals.
+    /// The share of requests that the service answered with an error of its own, other than refusals by a full queue.
     pub failures: Known<f64>,
     /// When first tries begin.
     pub arrivals: Known<FirstTries>,
@@ -48,11 +48,11 @@ pub struct Fitted {
 pub struct Ends {
     /// With an answer of the service.
     pub answered: u64,
-    /// With a quick 429, 502 or 503: a full queue, or nobody there.
+    /// With a quick 429, 502 or 503: a full queue, a limit, or nobody there.
     pub refused: u64,
     /// Of those answered, with another status from 500 on.
     pub failed: u64,
-    /// Their client left first.
+    /// Their client left first, or a proxy gave them up: with a 504, after longer than half of the answers took.
     pub abandoned: u64,
 }
 
@@ -114,7 +114,7 @@ pub struct Retries {
     pub failed_calls: u64,
     /// Requests by calls, over the calls that failed at their first try.
     pub amplification: f64,
-    /// The most attempts of a call that are no exception; the first one included.
+    /// The most attempts of a call that are no exception; the first one included. Where hardly a call was given up, four at least.
     pub attempts: u32,
     /// The ceiling of the first delay.
     pub base: Duration,

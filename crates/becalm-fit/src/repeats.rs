@@ -40,6 +40,10 @@ const FORGOTTEN: i64 = 60_000_000;
 const MOST_CALLS: usize = 1 << 20;
 /// One key in so many is looked at after it succeeded.
 const WATCHED: u64 = 16;
+/// Fewer calls are an exception.
+const FEW: u64 = 5;
+/// Attempts that stand in, unless more were seen.
+const USUAL: u32 = 4;
 /// Retries of a call beyond this are counted alone.
 const MOST_RETRIES: usize = 12;
 
@@ -60,9 +64,15 @@ impl Repeats {
         }
     }
 
-    /// How many requests repeat others.
-    pub const fn repeated(&self) -> u64 {
-        self.repeated
+    /// By what they are found.
+    pub const fn by_what(&self) -> By {
+        self.by
+    }
+
+    /// How many requests repeat others, without those that seem to because clients share addresses.
+    #[expect(clippy::cast_precision_loss)]
+    pub fn likely(&self) -> f64 {
+        self.repeated as f64 * (1.0 - self.collisions())
     }
 
     /// Whether the log tells what this looks at.
@@ -182,26 +192,36 @@ impl Repeats {
         let amplification =
             (self.failed_calls + self.repeated) as f64 / self.failed_calls.max(1) as f64;
         let (base, multiplier, jitter) = delays(&self.gaps);
+        let attempts = self.attempts();
+        let least = (!self.is_end(attempts)).then(|| self.most_seen());
         let retries = Retries {
             by: self.is_told.then_some(self.by),
             repeated: self.repeated,
             failed_calls: self.failed_calls,
             amplification,
-            attempts: self.attempts(),
+            attempts: least.map_or(attempts, |it| it.max(USUAL)),
             base,
             multiplier,
             jitter,
         };
         let seen = retries.repeated;
-        if seen >= 100 && retries.attempts > 1 {
-            let because = format!(
+        if seen >= 100 {
+            let mut because = format!(
                 "{seen} requests repeat others, by {}",
                 match retries.by {
                     Some(By::Id) => "their ids",
                     _ => "client and target",
                 }
             );
-            return Known::measured(retries.clone(), retries.clone(), retries, because);
+            let Some(least) = least else {
+                return Known::measured(retries.clone(), retries.clone(), retries, because);
+            };
+            because += "; hardly a call was given up that was repeated before, so after how many attempts are they? four or more stand in";
+            let low = Retries {
+                attempts: least,
+                ..retries.clone()
+            };
+            return Known::measured(retries, low, None, because);
         }
         let because = match retries.by {
             _ if self.failed < 100 => {
@@ -222,6 +242,25 @@ impl Repeats {
         most.and_then(|it| u32::try_from(it).ok())
             .unwrap_or(1)
             .max(1)
+    }
+
+    /// Whether calls that fail so many times are given up: some were, and more than were tried once more.
+    fn is_end(&self, attempts: u32) -> bool {
+        let at = attempts as usize;
+        let given_up = self.given_up.get(at).copied().unwrap_or(0);
+        attempts > 1 && given_up >= FEW && given_up >= self.retried(at)
+    }
+
+    /// The most attempts of a call that are no exception, whether it succeeded or not.
+    fn most_seen(&self) -> u32 {
+        let seen = (1..=self.gaps.len()).rev();
+        let most = seen.into_iter().find(|it| self.retried(*it) >= FEW);
+        u32::try_from(most.unwrap_or(0) + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Calls that were tried again after so many attempts.
+    fn retried(&self, attempts: usize) -> u64 {
+        self.gaps.get(attempts - 1).map_or(0, Sample::added)
     }
 }
 

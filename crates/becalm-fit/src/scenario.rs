@@ -34,6 +34,10 @@ impl Fitted {
         let hang = HANG.max(self.timeout.value.saturating_mul(4));
         let horizon = (FROM + hang.saturating_mul(10)).max(FROM + hang + AFTER);
         text.key("horizon", &quoted(whole_seconds(horizon)));
+        // A figure has a million steps at most.
+        if horizon > Duration::from_secs(100_000) {
+            text.key("bucket", &quoted(whole_seconds(horizon / 1_000_000)));
+        }
         self.service(&mut text);
         self.population(&mut text);
 

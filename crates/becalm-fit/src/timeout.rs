@@ -1,4 +1,4 @@
-//! When do clients give up?
+//! When do clients give up, or a proxy for them?
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::sample::{Sample, quantile};
 /// So many who leave after the same time do not do so by chance.
 const FEW: u64 = 5;
 
-/// When clients give up: from the times of requests whose client left.
+/// When clients give up: from the times of requests that were given up, by their client or by a proxy.
 #[expect(clippy::cast_precision_loss)]
 pub fn timeout(left: &Sample, longest: u64) -> Known<Duration> {
     let sorted = left.sorted();
@@ -21,7 +21,7 @@ pub fn timeout(left: &Sample, longest: u64) -> Known<Duration> {
     if left.added() >= FEW && share >= 0.5 {
         let [low, high] = [0.025, 0.975].map(|it| duration(quantile(&sorted, it)));
         let because = format!(
-            "{} clients left, {:.0} % of them within 2 % of this",
+            "{} requests were given up, {:.0} % of them within 2 % of this",
             left.added(),
             share * 100.0
         );
@@ -30,7 +30,7 @@ pub fn timeout(left: &Sample, longest: u64) -> Known<Duration> {
     // They wait as long as that, at least.
     let stands_in = duration(longest.clamp(10_000, 10_000_000));
     let because = if left.added() == 0 {
-        "no client left, so the log does not show when they give up"
+        "no client left after a while, so the log does not show when they give up"
     } else {
         "clients left, but at different times, so the log does not show when they give up"
     };

@@ -28,7 +28,7 @@ pub enum Warning {
         /// How many it takes.
         least: u64,
     },
-    /// Clients left so often that nobody knows what the service worked on.
+    /// Clients left, or a proxy gave requests up, so often that nobody knows what the service worked on.
     Abandoned {
         /// The share of requests whose place in the queue is not known, from 0 to 1.
         share: f64,
@@ -125,7 +125,7 @@ impl fmt::Display for Warning {
             ),
             Self::Abandoned { share } => write!(
                 f,
-                "clients left, and for {:.0} % of the requests nobody knows what the service still worked on: workers and \
+                "clients left, or a proxy gave requests up, and for {:.0} % of the requests nobody knows what the service still worked on: workers and \
                  capacity are not known; fit a quieter stretch",
                 share * 100.0
             ),

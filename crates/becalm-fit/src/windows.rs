@@ -19,8 +19,8 @@ pub struct Stretch {
     pub tally: Tally,
     /// Requests that began in it.
     pub requests: u64,
-    /// Of those, first tries.
-    pub first_tries: u64,
+    /// Of those, first tries, by what tells that a request repeats another ([`crate::By`]).
+    pub first_tries: [u64; 2],
     /// Answers in it, to whatever began before.
     pub answers: u64,
 }
@@ -67,7 +67,9 @@ impl Windows {
             if let Some(next) = stretches.next() {
                 stretch.tally.merge(&next.tally);
                 stretch.requests += next.requests;
-                stretch.first_tries += next.first_tries;
+                for (tries, more) in stretch.first_tries.iter_mut().zip(next.first_tries) {
+                    *tries += more;
+                }
                 stretch.answers += next.answers;
             }
             self.all.push(stretch);

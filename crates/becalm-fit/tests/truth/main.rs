@@ -13,4 +13,5 @@ mod log;
 mod long;
 mod shared;
 mod sixty;
+mod values;
 mod verdicts;
