@@ -84,7 +84,7 @@ impl<R: Read> Log<R> {
         if let [file] = &mut *self.files {
             return Ok(file.reader.read(&mut self.names)?.map(|seen| seen.request));
         }
-        let mut first: Option<(usize, Request)> = None;
+        let mut first: Option<(usize, Request, (i64, bool))> = None;
         for (at, file) in self.files.iter_mut().enumerate() {
             if matches!(file.next, Next::Unread) {
                 let seen = file.reader.read(&mut self.names)?;
@@ -92,12 +92,14 @@ impl<R: Read> Log<R> {
                 file.is_told = false;
             }
             if let Next::Request(request) = file.next {
-                if first.is_none_or(|(_, earliest)| request.end() < earliest.end()) {
-                    first = Some((at, request));
+                // Of those that end at once, a copy comes first: then the next ones stand side by side again.
+                let key = (request.end(), !file.is_told);
+                if first.is_none_or(|(_, _, earliest)| key < earliest) {
+                    first = Some((at, request, key));
                 }
             }
         }
-        let Some((at, request)) = first else {
+        let Some((at, request, _)) = first else {
             return self.copied().map_or(Ok(None), Err);
         };
         let (before, behind) = self.files.split_at_mut(at + 1);
@@ -181,7 +183,9 @@ mod tests {
         let lines = |from: u32, to: u32, upstream: &str| {
             let mut lines = String::new();
             for at in from..to {
-                let _ = writeln!(lines, "{at}.5,0.{:03},200,{upstream}", at * 7 % 1000);
+                // Three end at once.
+                let (second, tenth) = (at / 3, at % 3);
+                let _ = writeln!(lines, "{second}.{tenth},0.{},200,{upstream}", 9 - tenth);
             }
             lines
         };
