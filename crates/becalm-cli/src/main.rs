@@ -7,6 +7,7 @@ mod check;
 mod drill;
 mod fit;
 mod generate;
+mod given;
 mod output;
 mod plan;
 mod policy_flags;

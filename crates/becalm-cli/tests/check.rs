@@ -197,6 +197,15 @@ fn a_policy_takes_no_checked_files_place_and_its_name_is_plain() {
         text
     );
 
+    for flag in ["--report", "--sarif"] {
+        let output = becalm(&["check", "own.toml", flag, "./own.toml"], folder.path());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(
+            fs::read_to_string(folder.path().join("own.toml")).unwrap(),
+            text
+        );
+    }
+
     let odd = "a\u{1b}[31m\n::error::x.yaml";
     fs::copy(files().join(ISTIO), folder.path().join(odd)).unwrap();
     let output = becalm(

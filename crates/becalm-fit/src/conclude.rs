@@ -125,6 +125,13 @@ fn unreadable(gathered: &Gathered, total: &Tally, options: Options) -> Vec<Warni
             requests: gathered.late,
         });
     }
+    let lines = gathered.unread + gathered.lines;
+    if gathered.unread as f64 > LATE * lines as f64 {
+        warnings.push(Warning::UnreadLines {
+            lines: gathered.unread,
+            share: gathered.unread as f64 / lines as f64,
+        });
+    }
     if gathered.upstreams.len() > 1 {
         warnings.push(Warning::SeveralPools {
             upstreams: gathered.upstreams.len(),

@@ -81,6 +81,9 @@ pub(crate) struct Gathered {
     pub step: Duration,
     pub requests: u64,
     pub late: u64,
+    /// Lines that could not be read, and those that were requests.
+    pub unread: u64,
+    pub lines: u64,
     pub ends: Ends,
     /// Of the first requests, in microseconds.
     pub median: u64,
@@ -210,6 +213,13 @@ impl Fit {
         while let Some(request) = self.order.next() {
             self.take(request);
         }
+    }
+
+    /// Takes in that so many lines could not be read, beside so many that were requests, of whatever upstream. From one in a
+    /// hundred on, nobody can count what requests found.
+    pub fn unread(&mut self, lines: u64, requests: u64) {
+        self.gathered.unread += lines;
+        self.gathered.lines += requests;
     }
 
     /// Says what the log says.

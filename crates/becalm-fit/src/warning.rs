@@ -21,6 +21,13 @@ pub enum Warning {
         /// What half of the requests take at most.
         median: Duration,
     },
+    /// Lines could not be read: requests are missing that others found.
+    UnreadLines {
+        /// How many.
+        lines: u64,
+        /// Their share of all lines that are, or may be, requests; from 0 to 1.
+        share: f64,
+    },
     /// Too few requests to say anything.
     TooFew {
         /// How many there are.
@@ -87,6 +94,7 @@ impl Warning {
         match self {
             Self::Sampled { .. } => "sampled",
             Self::CoarseStamps { .. } => "coarse-stamps",
+            Self::UnreadLines { .. } => "unread-lines",
             Self::TooFew { .. } => "too-few",
             Self::Abandoned { .. } => "abandoned",
             Self::NotInOrder { .. } => "not-in-order",
@@ -118,6 +126,12 @@ impl fmt::Display for Warning {
                  first, so that workers and capacity are not known; let the log say finer moments ($msec in nginx has milliseconds)",
                 Human(*step),
                 Human(*median)
+            ),
+            Self::UnreadLines { lines, share } => write!(
+                f,
+                "{lines} lines could not be read, {:.0} %: if they are requests, nobody can count what the others found, so that workers \
+                 and capacity are not known; take out what is no request, or give a log of one format",
+                share * 100.0
             ),
             Self::TooFew { requests, least } => write!(
                 f,

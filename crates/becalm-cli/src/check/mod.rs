@@ -16,6 +16,7 @@ use becalm_check::shown::{github, printable, sarif};
 use becalm_check::{As, Checked, Finding, Settings, Severity, check};
 
 use crate::again;
+use crate::given::Given;
 use crate::output::Output;
 use crate::stream::Stream;
 use crate::usage;
@@ -156,6 +157,13 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         .iter()
         .map(|it| Input::read(it))
         .collect::<Result<_, _>>()?;
+    let mut given = Given::default();
+    for file in args.files.iter().chain(&args.service) {
+        given.add(file);
+    }
+    for output in args.report.iter().chain(&args.sarif) {
+        given.spare(output)?;
+    }
     let report = args.report.as_deref().map(Output::open).transpose()?;
     let findings = args.sarif.as_deref().map(Output::open).transpose()?;
     let mut settings = Settings::default();
@@ -168,7 +176,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
         .transpose()?;
     let policies = args.out.as_deref();
     let policies = policies
-        .map(|it| Policies::of(&checked.mappings, &inputs, it))
+        .map(|it| Policies::of(&checked.mappings, &given, it))
         .transpose()?;
     let service = args.service.as_deref();
     let judged = service

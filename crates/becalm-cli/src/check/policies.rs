@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use becalm_check::Mapping;
 use becalm_check::shown::{policy_file, printable};
 
-use super::input::Input;
+use crate::given::Given;
 use crate::stream::Stream;
 
 /// The policies with their files, none of which is written yet.
@@ -22,11 +22,7 @@ impl Policies {
     /// # Errors
     ///
     /// A sentence where one of them would take the place of a file that was read.
-    pub fn of(mappings: &[Mapping], inputs: &[Input], directory: &Path) -> Result<Self, String> {
-        let read = inputs
-            .iter()
-            .filter_map(|it| fs::canonicalize(it.name()).ok());
-        let read: HashSet<_> = read.collect();
+    pub fn of(mappings: &[Mapping], given: &Given, directory: &Path) -> Result<Self, String> {
         let mut numbers = HashMap::new();
         let mut taken = HashSet::new();
         let mut files = Vec::new();
@@ -47,7 +43,7 @@ impl Policies {
                 }
             };
             let path = directory.join(name);
-            if fs::canonicalize(&path).is_ok_and(|it| read.contains(&it)) {
+            if given.spare(&path).is_err() {
                 return Err(format!(
                     "--out: a policy would take the place of {}, which is checked; name another directory",
                     shown(&path)

@@ -63,7 +63,7 @@ pub struct Args {
     pub strict: bool,
 }
 
-const WRITTEN: &str = "How a line is written, as nginx's log_format, Envoy's text format or gunicorn's \
+const WRITTEN: &str = "How a line is written, as nginx's log_format (its text or the whole directive), Envoy's text format or gunicorn's \
                        --access-logformat has it";
 
 const LINES: &str = "Lines";
@@ -100,8 +100,8 @@ nginx's
 
   log_format becalm '$msec,$request_time,$status,$remote_addr,$http_x_request_id,$upstream_addr,$upstream_response_time';
 
-The JSON document: schema, becalm (version), conclusion, files (format, lines, requests, unread, first_unread (line, \
-why)), fits (pool (null, or the number of the upstream), requests, length_s, knee (seen, open, refused), ends (answered, \
+The JSON document: schema, becalm (version), conclusion, files (format, lines, left_out (the first, of another format), requests, unread, \
+first_unread (line, why)), fits (pool (null, or the number of the upstream), requests, length_s, knee (seen, open, refused), ends (answered, \
 refused, failed, abandoned), values (id, title, unit, value or null, low and high of the 95 % interval or null, how \
 (measured, assumed, ask), because), curve (number, requests, mean_s, low_s, high_s, fitted_s), windows (from_s, length_s, requests, \
 rate, knee, workers, capacity, time_s), warnings (code, sentence)), and scenario (as TOML). Names and units are stable; \

@@ -25,6 +25,7 @@ struct Document<'a> {
 struct FileRecord {
     format: &'static str,
     lines: u64,
+    left_out: u64,
     requests: u64,
     unread: u64,
     first_unread: Vec<UnreadRecord>,
@@ -107,6 +108,7 @@ pub fn document(read: &Read) -> Result<String, String> {
     let files = read.tallies.iter().map(|tally| FileRecord {
         format: tally.format,
         lines: tally.lines,
+        left_out: tally.passed,
         requests: tally.requests,
         unread: tally.unread,
         first_unread: tally

@@ -15,6 +15,7 @@ use becalm_fit::Knee;
 pub use args::Args;
 use reading::Read;
 
+use crate::given::Given;
 use crate::output::Output;
 use crate::stream::Stream;
 use crate::usage;
@@ -25,6 +26,16 @@ pub fn execute(args: &Args) -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode, String> {
+    let mut given = Given::default();
+    for log in &args.logs {
+        if !given.add(log) {
+            let log = log.display();
+            return Err(format!("{log} is named twice; name each log once"));
+        }
+    }
+    for output in args.out.iter().chain(&args.report) {
+        given.spare(output)?;
+    }
     let scenario = args.out.as_deref().map(Output::open).transpose()?;
     let report = args.report.as_deref().map(Output::open).transpose()?;
     let read = Read::of(args)?;

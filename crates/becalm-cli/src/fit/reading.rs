@@ -67,6 +67,9 @@ impl Read {
                 None => "no request is in the log".into(),
             });
         }
+        for tally in &tallies {
+            fits.unread(tally);
+        }
         let whole = fits.whole.finish();
         let pools = fits
             .pools
@@ -124,6 +127,14 @@ impl Fits {
         self.whole.push(request);
         if self.is_split && upstream != 0 {
             self.push_apart(upstream, request);
+        }
+    }
+
+    /// Nobody knows of which pool a line is that cannot be read: each has its share of them.
+    fn unread(&mut self, tally: &Tally) {
+        let pools = self.pools.iter_mut().map(|(_, fit)| fit);
+        for fit in std::iter::once(&mut self.whole).chain(pools) {
+            fit.unread(tally.unread, tally.requests);
         }
     }
 

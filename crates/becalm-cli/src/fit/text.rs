@@ -141,6 +141,12 @@ fn file(tally: &Tally) -> String {
 /// What else there is to say about a file, without its name.
 pub fn asides(tally: &Tally) -> Vec<String> {
     let mut asides = Vec::new();
+    if tally.passed > 0 {
+        asides.push(format!(
+            "its first {} lines have another format, which cannot be read, and are left out",
+            plain_count(tally.passed)
+        ));
+    }
     if tally.unread > 0 {
         let first: Vec<_> = tally
             .first_unread
@@ -152,6 +158,12 @@ pub fn asides(tally: &Tally) -> Vec<String> {
             many => format!("{} lines", plain_count(many)),
         };
         asides.push(format!("{count} could not be read: {}", first.join(", ")));
+    }
+    if 2 * tally.whole_seconds > tally.requests {
+        asides.push(
+            "most of its durations are whole seconds; if they are another unit, say so (duration_ms or duration_us in CSV)"
+                .into(),
+        );
     }
     if tally.retried_by_proxy > 0 {
         let count = plain_count(tally.retried_by_proxy);

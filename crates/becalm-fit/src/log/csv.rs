@@ -117,9 +117,10 @@ fn column(name: &[u8]) -> Column {
     }
 }
 
-/// The first field, and what stands behind its comma. A quoted field may have commas in it (RFC 4180).
+/// The first field without spaces around it, and what stands behind its comma. A quoted field may have commas in it (RFC 4180).
 #[inline]
 fn field(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let text = text.trim_ascii_start();
     if let Some(mut inner) = text.strip_prefix(b"\"") {
         let mut length = 1;
         while let Some(at) = memchr(b'"', inner) {
@@ -134,11 +135,11 @@ fn field(text: &[u8]) -> (&[u8], Option<&[u8]>) {
             }
         }
         let (value, rest) = text.split_at(length.min(text.len()));
-        return (unquoted(value), rest.strip_prefix(b","));
+        return (unquoted(value), rest.trim_ascii_start().strip_prefix(b","));
     }
     match memchr2(b',', b'\n', text) {
-        Some(at) => (&text[..at], Some(&text[at + 1..])),
-        None => (text, None),
+        Some(at) => (text[..at].trim_ascii_end(), Some(&text[at + 1..])),
+        None => (text.trim_ascii_end(), None),
     }
 }
 
@@ -168,6 +169,7 @@ mod tests {
                 "Start, Duration ,STATUS,client,id",
                 "5.25,0.017,200,10.0.0.1,x",
             ),
+            ("start, duration, status", " 5.25, 0.017 , \"200\" "),
             ("end_us,duration_us,status", "5267000,17000,200"),
             (
                 "start,end,status",

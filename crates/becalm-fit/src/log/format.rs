@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::csv::Columns;
+use super::front::Front;
 use super::names::Names;
 use super::parts::{Line, Why};
 use super::template::Template;
@@ -14,6 +15,7 @@ use super::{Refusal, alb, haproxy, json, written};
 pub struct Format {
     name: &'static str,
     reads: Reads,
+    front: Front,
 }
 
 #[derive(Debug, Clone)]
@@ -70,12 +72,14 @@ impl Kind {
     fn formats(self, first: &[u8]) -> Vec<Format> {
         let written = |known: &[(&'static str, &str)]| {
             let known = known.iter().filter_map(|(name, text)| {
-                let reads = Reads::Template(written::template(text).ok()?);
-                Some(Format { name, reads })
+                Some(Format::new(
+                    name,
+                    Reads::Template(written::template(text).ok()?),
+                ))
             });
             known.collect()
         };
-        let one = |name, reads| vec![Format { name, reads }];
+        let one = |name, reads| vec![Format::new(name, reads)];
         match self {
             Self::Nginx => written(&written::NGINX),
             Self::Envoy => written(&written::ENVOY),
@@ -88,10 +92,7 @@ impl Kind {
             Self::Csv => {
                 let columns = Columns::of(first).into_iter();
                 columns
-                    .map(|columns| Format {
-                        name: "CSV",
-                        reads: Reads::Csv(columns),
-                    })
+                    .map(|columns| Format::new("CSV", Reads::Csv(columns)))
                     .collect()
             }
         }
@@ -124,16 +125,21 @@ pub enum Said {
     Format(Format),
 }
 
+/// The name of a format that somebody wrote down.
+pub const AS_SAID: &str = "as --log-format says";
 /// Lines that are looked at to find out.
 const LOOKED_AT: usize = 100;
 
 impl Format {
+    const fn new(name: &'static str, reads: Reads) -> Self {
+        let front = Front::None;
+        Self { name, reads, front }
+    }
+
     /// A format as nginx's `log_format`, Envoy's text format or gunicorn's `--access-logformat` writes it.
     pub fn written(text: &str) -> Result<Self, Refusal> {
-        Ok(Self {
-            name: "as --log-format says",
-            reads: Reads::Template(written::template(text)?),
-        })
+        let reads = Reads::Template(written::template(text)?);
+        Ok(Self::new(AS_SAID, reads))
     }
 
     /// The format of the file that begins so: of those that may be meant, the one that reads most of its lines.
@@ -147,32 +153,84 @@ impl Format {
             return Err(Refusal::Compressed { file: file.into() });
         }
         let lines = lines(beginning, is_whole);
-        let Some(first) = lines.first() else {
+        if lines.is_empty() {
             return Err(Refusal::Empty { file: file.into() });
-        };
-        let kinds = match said {
-            Said::Format(format) => return Ok(format.clone()),
-            Said::Kind(kind) => &[*kind][..],
-            Said::Nothing => &Kind::ALL[..],
-        };
-        let formats = kinds.iter().flat_map(|kind| kind.formats(first));
-        let mut best = (0, None);
-        for format in formats {
-            let read = format.reads_of(&lines);
-            if read > best.0 {
-                best = (read, Some(format));
-            }
         }
-        match best {
-            (read, Some(format)) if 2 * read > lines.len() => Ok(format),
+        match (Self::of_lines(&lines, said), said) {
+            (Some(format), _) => Ok(format),
+            (None, Said::Format(format)) => Err(format.reads_little(file, beginning, &lines)),
             _ if is_without_times(&lines) => Err(Refusal::WithoutTimes { file: file.into() }),
-            _ => Err(Refusal::Unknown { file: file.into() }),
+            _ => Err(Refusal::Unknown {
+                file: file.into(),
+                json: missing_in_json(&lines),
+            }),
         }
+    }
+
+    /// The format of the last of these lines.
+    pub(super) fn of_last(text: &[u8], said: &Said) -> Option<Self> {
+        let lines = text.rsplit(|byte| *byte == b'\n').map(without_return);
+        let lines = lines.filter(|line| !says_nothing(line));
+        let lines: Vec<_> = lines.take(LOOKED_AT).collect();
+        Self::of_lines(&lines, said)
+    }
+
+    /// The one that reads most of these lines, if that is more than half; with the shortest front that does.
+    fn of_lines(lines: &[&[u8]], said: &Said) -> Option<Self> {
+        Front::ALL.into_iter().find_map(|front| {
+            let bare: Vec<_> = lines.iter().filter_map(|it| front.strip(it)).collect();
+            let first = bare.first()?;
+            let formats = match said {
+                Said::Format(format) => vec![format.clone()],
+                Said::Kind(kind) => kind.formats(first),
+                Said::Nothing => Kind::ALL.iter().flat_map(|it| it.formats(first)).collect(),
+            };
+            let mut best = (lines.len() / 2, None);
+            for format in formats {
+                let read = format.reads_of(&bare);
+                if read > best.0 {
+                    best = (read, Some(format));
+                }
+            }
+            best.1.map(|format| Self { front, ..format })
+        })
+    }
+
+    /// Refuses the first lines of a file, most of which it does not read.
+    fn reads_little(&self, file: &str, beginning: &[u8], lines: &[&[u8]]) -> Refusal {
+        let mut names = Names::default();
+        let all = beginning.split(|byte| *byte == b'\n').map(without_return);
+        let first = (1..).zip(all).filter(|(_, line)| !says_nothing(line));
+        let mut first =
+            first.filter_map(|(number, line)| Some((number, self.line(line, &mut names).err()?)));
+        let read = self.reads_of(lines);
+        Refusal::Unreadable {
+            file: file.into(),
+            format: self.name,
+            read: read as u64,
+            unread: (lines.len() - read) as u64,
+            first: first.next().into_iter().collect(),
+        }
+    }
+
+    /// Where the first request of this format begins.
+    pub(super) fn first(&self, text: &[u8]) -> Option<usize> {
+        let mut names = Names::default();
+        let mut from = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let bare = without_return(line.strip_suffix(b"\n").unwrap_or(line));
+            if matches!(self.line(bare, &mut names), Ok(Line::Request(_))) {
+                return Some(from);
+            }
+            from += line.len();
+        }
+        None
     }
 
     /// What this line is.
     #[inline]
     pub(super) fn line(&self, line: &[u8], names: &mut Names) -> Result<Line, Why> {
+        let line = self.front.strip(line).ok_or(Why::Shape)?;
         match &self.reads {
             Reads::Template(template) => {
                 let parts = template.read(line)?;
@@ -212,11 +270,25 @@ fn lines(beginning: &[u8], is_whole: bool) -> Vec<&[u8]> {
         _ => beginning.len(),
     };
     let lines = beginning[..end].split(|byte| *byte == b'\n');
-    let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines
+        .map(without_return)
         .filter(|line| !says_nothing(line))
         .take(LOOKED_AT)
         .collect()
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// What the first line of JSON lacks, if most of these are JSON.
+fn missing_in_json(lines: &[&[u8]]) -> Option<Why> {
+    let mut names = Names::default();
+    let read = lines.iter().map(|line| json::line(line, &mut names));
+    let missing = read.filter_map(Result::err).filter(|it| *it != Why::Shape);
+    let missing: Vec<_> = missing.collect();
+    let is_most = 2 * missing.len() > lines.len();
+    missing.first().copied().filter(|_| is_most)
 }
 
 /// An empty line, or a remark.
@@ -269,6 +341,30 @@ mod tests {
                 "nginx, main and both times",
             ),
             (
+                &format!("{COMBINED} \"0.017\""),
+                "nginx, combined and \"$request_time\"",
+            ),
+            (
+                &format!("{COMBINED} \"0.017\" \"0.016, 0.001\""),
+                "nginx, combined and both times in quotes",
+            ),
+            (
+                &format!("{COMBINED} \"10.0.0.3\" \"0.017\""),
+                "nginx, main and \"$request_time\"",
+            ),
+            (
+                &format!("{COMBINED} \"-\" \"0.017\" \"-\""),
+                "nginx, main and both times in quotes",
+            ),
+            (
+                &format!("2026-11-24T10:00:00.123456789Z stdout F {COMBINED} 0.017"),
+                "nginx, combined and $request_time",
+            ),
+            (
+                r#"2026-11-24T10:00:00.123456789Z {"msec":5.5,"request_time":0.017,"status":200}"#,
+                "JSON",
+            ),
+            (
                 &format!("{COMBINED} rt=0.017 uct=\"0.000\" uht=\"0.017\" urt=\"0.017\""),
                 "nginx, upstream_time",
             ),
@@ -305,6 +401,11 @@ mod tests {
             ("", "has no requests"),
             ("\n# a remark\n", "has no requests"),
             ("\u{1f}", "is of no format"),
+            (
+                r#"{"@timestamp":"2026-11-23T11:02:31Z","request_time":0.1}"#,
+                "of the first it says no status",
+            ),
+            ("{}", "of the first it says no duration"),
         ] {
             let sentence = of(text).unwrap_err().to_string();
             assert!(

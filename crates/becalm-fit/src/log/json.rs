@@ -13,8 +13,8 @@ use super::template::{self, flags_say_left, last_of};
 
 /// What this line is.
 pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
-    let members: Map<String, Value> = serde_json::from_slice(line).map_err(|_| Why::Shape)?;
-    let members = Members::of(members);
+    let members = serde_json::from_slice(line).or_else(|_| mended(line));
+    let members = Members::of(members.map_err(|_| Why::Shape)?);
     let moment = |names: &[&str]| match members.get(names) {
         b"-" => Ok(None),
         value => Stamp::read(value).map(Some).ok_or(Why::Moment),
@@ -25,6 +25,17 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     };
     let start = moment(&["start_time", "start"])?;
     let seconds = span(&["request_time"], SECOND)?;
+    let ends = [
+        "msec",
+        "time_iso8601",
+        "time_local",
+        "end",
+        "@timestamp",
+        "timestamp",
+        "time",
+    ];
+    // Whoever has nginx's time has nginx's moment, which is the end; of others nobody knows whether it is the start.
+    let end = moment(if seconds.is_some() { &ends } else { &ends[..4] });
     let millis = span(&["duration", "duration_ms"], MILLISECOND)?;
     // Envoy's are whole: of others nobody knows whether they are seconds.
     if seconds.is_none() && members.get(&["duration"]).contains(&b'.') {
@@ -38,7 +49,7 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
     let ids = if start.is_some() { 4 } else { 3 };
     let parts = Parts {
         start,
-        end: moment(&["msec", "time_iso8601", "time_local", "end"])?,
+        end: end?,
         duration: seconds.or(millis),
         status: match members.get(&["response_code", "status"]) {
             b"-" => None,
@@ -60,6 +71,12 @@ pub fn line(line: &[u8], names: &mut Names) -> Result<Line, Why> {
         ..Parts::default()
     };
     parts.line(names)
+}
+
+/// nginx writes bytes that are no UTF-8 as they are with `escape=json`, and as `\xE9` without it; neither is JSON.
+#[cold]
+fn mended(line: &[u8]) -> serde_json::Result<Map<String, Value>> {
+    serde_json::from_str(&String::from_utf8_lossy(line).replace("\\x", "\\\\x"))
 }
 
 /// The members of a line, as text.
@@ -104,6 +121,8 @@ mod tests {
             r#"{"start_time":"1970-01-01T00:00:05.250Z","duration":17,"response_code":200,"response_flags":"-","request_id":"x","upstream_host":"a:1","x-forwarded-for":null,"more":{"a":[1]}}"#,
             r#"{"msec":"5.267","request_time":"0.017","status":"200","upstream_addr":"a:1","http_x_request_id":"x"}"#,
             r#"{"msec":5.267,"request_time":0.017,"status":200,"upstream_addr":"a:1","X-Request-Id":"x"}"#,
+            r#"{"@timestamp":"1970-01-01T00:00:05.267Z","request_time":0.017,"status":200,"upstream_addr":"a:1","req_id":"x"}"#,
+            r#"{"time":"5.267","request_time":"0.017","status":200,"upstream_addr":"a:1","req_id":"x"}"#,
         ] {
             let Ok(Line::Request(seen)) = read(text) else {
                 panic!("{text}: {:?}", read(text))
@@ -160,6 +179,17 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_make_no_line_unreadable() {
+        for agent in [&b"caf\xe9"[..], b"caf\\xE9", b"caf\\xE9 \xe9"] {
+            let mut text = br#"{"msec":5.5,"request_time":0.5,"status":200,"agent":""#.to_vec();
+            text.extend_from_slice(agent);
+            text.extend_from_slice(b"\"}");
+            let read = line(&text, &mut Names::default());
+            assert!(matches!(read, Ok(Line::Request(_))), "{read:?}");
+        }
+    }
+
+    #[test]
     fn who_left_has_a_flag_and_what_is_missing_is_told() {
         let left = r#"{"start_time":"5","duration":500,"response_code":0,"response_flags":"DC"}"#;
         assert!(
@@ -171,6 +201,10 @@ mod tests {
             ("{} {}", Why::Shape),
             ("{}", Why::Duration),
             (r#"{"duration":5,"status":200}"#, Why::Moment),
+            (
+                r#"{"timestamp":"5","duration":5,"status":200}"#,
+                Why::Moment,
+            ),
             (
                 r#"{"start_time":"then","duration":5,"status":200}"#,
                 Why::Moment,

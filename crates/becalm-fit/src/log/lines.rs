@@ -41,8 +41,9 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The first of the input, without taking it, and whether that is all: lines to find out from what it is.
+    /// The first of what is left of the input, without taking it, and whether that is all: lines to find out from what it is.
     pub fn beginning(&mut self) -> io::Result<(&[u8], bool)> {
+        self.make_room();
         while !self.is_at_end && self.to < self.buffer.len() {
             self.fill()?;
         }
@@ -50,6 +51,11 @@ impl<R: Read> Lines<R> {
             self.from += BYTE_ORDER_MARK.len();
         }
         Ok((&self.buffer[self.from..self.to], self.is_at_end))
+    }
+
+    /// Takes so many bytes of the beginning.
+    pub fn skip(&mut self, length: usize) {
+        self.from = self.to.min(self.from + length);
     }
 
     /// The next line, and how many bytes it and its end took.
@@ -81,9 +87,7 @@ impl<R: Read> Lines<R> {
     /// Reads more behind what is there.
     fn fill(&mut self) -> io::Result<()> {
         if self.to == self.buffer.len() {
-            self.buffer.copy_within(self.from..self.to, 0);
-            self.to -= self.from;
-            self.from = 0;
+            self.make_room();
         }
         let read = loop {
             match self.input.read(&mut self.buffer[self.to..]) {
@@ -94,6 +98,12 @@ impl<R: Read> Lines<R> {
         self.to += read;
         self.is_at_end = read == 0;
         Ok(())
+    }
+
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.from..self.to, 0);
+        self.to -= self.from;
+        self.from = 0;
     }
 
     /// Takes all up to the end of the line; how much that was.

@@ -3,8 +3,11 @@
 //! One file a format; all of them fill in the parts of a line, and one place makes a request of those.
 
 mod alb;
+mod beginning;
 mod csv;
+mod directive;
 mod format;
+mod front;
 mod haproxy;
 mod json;
 mod lines;
@@ -32,8 +35,18 @@ use names::Names;
 /// writes them, however the files are given.
 #[derive(Debug)]
 pub struct Log<R> {
-    files: Vec<(Reader<R>, Next)>,
+    files: Vec<File<R>>,
     names: Names,
+}
+
+#[derive(Debug)]
+struct File<R> {
+    reader: Reader<R>,
+    next: Next,
+    /// Whether another file has the next request, too.
+    is_told: bool,
+    /// Requests that another file has, too.
+    told: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +56,18 @@ enum Next {
     End,
 }
 
+/// Of fewer requests, nobody tells a copy from chance.
+const LEAST: u64 = 100;
+
 impl<R: Read> Log<R> {
     /// The log that these files are.
     pub fn new(files: impl IntoIterator<Item = Reader<R>>) -> Self {
-        let files = files.into_iter().map(|file| (file, Next::Unread));
+        let files = files.into_iter().map(|reader| File {
+            reader,
+            next: Next::Unread,
+            is_told: false,
+            told: 0,
+        });
         Self {
             files: files.collect(),
             names: Names::default(),
@@ -57,48 +78,64 @@ impl<R: Read> Log<R> {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or most of whose lines cannot.
+    /// A file that cannot be read, or most of whose lines cannot; one whose requests are in another, too.
     #[inline]
     pub fn read(&mut self) -> Result<Option<Request>, Refusal> {
-        if let [(file, _)] = &mut *self.files {
-            return Ok(file.read(&mut self.names)?.map(|seen| seen.request));
+        if let [file] = &mut *self.files {
+            return Ok(file.reader.read(&mut self.names)?.map(|seen| seen.request));
         }
-        let mut first: Option<(usize, i64)> = None;
-        for (at, (file, next)) in self.files.iter_mut().enumerate() {
-            if matches!(next, Next::Unread) {
-                let seen = file.read(&mut self.names)?;
-                *next = seen.map_or(Next::End, |seen| Next::Request(seen.request));
+        let mut first: Option<(usize, Request, (i64, bool))> = None;
+        for (at, file) in self.files.iter_mut().enumerate() {
+            if matches!(file.next, Next::Unread) {
+                let seen = file.reader.read(&mut self.names)?;
+                file.next = seen.map_or(Next::End, |seen| Next::Request(seen.request));
+                file.is_told = false;
             }
-            if let Next::Request(request) = next {
-                let end = end(request);
-                if first.is_none_or(|(_, earliest)| end < earliest) {
-                    first = Some((at, end));
+            if let Next::Request(request) = file.next {
+                // Of those that end at once, a copy comes first: then the next ones stand side by side again.
+                let key = (request.end(), !file.is_told);
+                if first.is_none_or(|(_, _, earliest)| key < earliest) {
+                    first = Some((at, request, key));
                 }
             }
         }
-        let Some((at, _)) = first else {
-            return Ok(None);
+        let Some((at, request, _)) = first else {
+            return self.copied().map_or(Ok(None), Err);
         };
-        match std::mem::replace(&mut self.files[at].1, Next::Unread) {
-            Next::Request(request) => Ok(Some(request)),
-            Next::Unread | Next::End => Ok(None),
+        let (before, behind) = self.files.split_at_mut(at + 1);
+        let of_copy = |it: &&mut File<R>| {
+            !it.is_told && matches!(it.next, Next::Request(other) if other == request)
+        };
+        if let Some(copy) = behind.iter_mut().find(of_copy) {
+            copy.is_told = true;
+            copy.told += 1;
+            before[at].told += 1;
         }
+        before[at].next = Next::Unread;
+        Ok(Some(request))
+    }
+
+    /// A file nine in ten of whose requests are in another, too: two servers' logs hardly have one in common.
+    fn copied(&self) -> Option<Refusal> {
+        let is_copy = |it: &&File<R>| {
+            let requests = it.reader.tally().requests;
+            requests >= LEAST && it.told > requests / 10 * 9
+        };
+        let file = self.files.iter().rev().find(is_copy)?;
+        Some(Refusal::Copy {
+            file: file.reader.tally().file.clone(),
+        })
     }
 
     /// What was read of each file so far, in the order in which they were given.
     pub fn tallies(&self) -> impl Iterator<Item = &Tally> {
-        self.files.iter().map(|(file, _)| file.tally())
+        self.files.iter().map(|file| file.reader.tally())
     }
 
     /// The [upstream](Request::upstream) of this name; one that has not appeared gets the next number.
     pub fn upstream(&mut self, name: &str) -> u32 {
         self.names.upstream(name.as_bytes())
     }
-}
-
-fn end(request: &Request) -> i64 {
-    let duration = i64::try_from(request.duration).unwrap_or(i64::MAX);
-    request.start.saturating_add(duration)
 }
 
 #[cfg(test)]
@@ -137,6 +174,37 @@ mod tests {
         );
         let requests: Vec<_> = log.tallies().map(|it| it.requests).collect();
         assert_eq!(requests, [2, 2, 1]);
+    }
+
+    #[test]
+    fn a_file_whose_requests_are_in_another_is_refused() {
+        use std::fmt::Write as _;
+
+        let lines = |from: u32, to: u32, upstream: &str| {
+            let mut lines = String::new();
+            for at in from..to {
+                // Three end at once.
+                let (second, tenth) = (at / 3, at % 3);
+                let _ = writeln!(lines, "{second}.{tenth},0.{},200,{upstream}", 9 - tenth);
+            }
+            lines
+        };
+        let [whole, part, later, of_another] = [
+            lines(0, 1000, "a"),
+            lines(300, 600, "a"),
+            lines(1000, 2000, "a"),
+            lines(0, 1000, "b"),
+        ];
+        for copies in [[&whole, &whole], [&whole, &part], [&part, &whole]] {
+            let mut log = log(&[&later, copies[0], copies[1]]).unwrap();
+            let refusal = starts(&mut log).unwrap_err().to_string();
+            assert!(
+                refusal.contains("are in another of these files"),
+                "{refusal}"
+            );
+        }
+        let mut apart = log(&[&whole, &of_another, &later]).unwrap();
+        assert_eq!(starts(&mut apart).unwrap().len(), 3000);
     }
 
     #[test]

@@ -29,8 +29,9 @@ pub fn whole_number(text: &[u8]) -> Option<u64> {
     Some(number)
 }
 
-/// A status of HTTP: up to three digits.
+/// A status of HTTP: up to three digits; tables that had gaps write `200.0`.
 pub fn status(text: &[u8]) -> Option<u16> {
+    let text = text.strip_suffix(b".0").unwrap_or(text);
     if text.is_empty() || text.len() > 3 {
         return None;
     }
@@ -71,7 +72,10 @@ mod tests {
         ] {
             assert_eq!(micros(text.as_bytes(), unit), expected, "{text}");
         }
-        assert_eq!(status(b"200"), Some(200));
-        assert_eq!([&b""[..], b"2000", b"-1"].map(status), [None; 3]);
+        assert_eq!([&b"200"[..], b"200.0"].map(status), [Some(200); 2]);
+        assert_eq!(
+            [&b""[..], b"2000", b"-1", b".0", b"200.5"].map(status),
+            [None; 5]
+        );
     }
 }

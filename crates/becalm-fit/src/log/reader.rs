@@ -2,9 +2,11 @@
 
 use std::io::Read;
 
+use super::beginning::beginning;
 use super::format::{Format, Said, says_nothing};
 use super::lines::{Lines, Text};
 use super::names::Names;
+use super::number::SECOND;
 use super::parts::{Line, Seen, Why};
 use super::refusal::Refusal;
 
@@ -28,12 +30,16 @@ pub struct Tally {
     pub bytes: u64,
     /// Lines that were read, of any kind.
     pub lines: u64,
+    /// Of these, the first, which are of another format without durations, or of none that is known.
+    pub passed: u64,
     /// Requests among them.
     pub requests: u64,
     /// Lines that could not be read.
     pub unread: u64,
     /// Numbers of the first of these, from 1, and why.
     pub first_unread: Vec<(u64, Why)>,
+    /// Requests that took whole seconds, or more than an hour: their log may mean another unit.
+    pub whole_seconds: u64,
     /// Requests that the proxy sent again, as it says itself.
     pub retried_by_proxy: u64,
     /// The most requests that HAProxy saw at one server.
@@ -44,7 +50,9 @@ pub struct Tally {
 
 /// Lines that are named.
 const NAMED: usize = 5;
-/// After so many lines it is plain that a file is of another format.
+/// An hour, in microseconds.
+const LONGEST_USUAL: u64 = 3_600 * SECOND;
+/// After so many lines that were not passed over it is plain that a file is of another format.
 const PATIENCE: u64 = 1_000;
 
 impl<R: Read> Reader<R> {
@@ -56,19 +64,17 @@ impl<R: Read> Reader<R> {
     pub fn open(file: impl Into<String>, input: R, said: &Said) -> Result<Self, Refusal> {
         let file = file.into();
         let mut lines = Lines::new(input);
-        let (beginning, is_whole) = match lines.beginning() {
-            Ok(it) => it,
-            Err(error) => return Err(Refusal::Io { file, error }),
-        };
-        let format = Format::of(&file, beginning, is_whole, said)?;
+        let (format, passed) = beginning(&file, &mut lines, said)?;
         let tally = Tally {
             file,
             format: format.name(),
-            bytes: 0,
-            lines: 0,
+            bytes: passed.bytes,
+            lines: passed.lines,
+            passed: passed.lines,
             requests: 0,
             unread: 0,
             first_unread: Vec::new(),
+            whole_seconds: 0,
             retried_by_proxy: 0,
             most_at_a_server: 0,
             longest_queue: 0,
@@ -124,6 +130,9 @@ impl Tally {
     #[inline]
     fn count(&mut self, seen: &Seen) {
         self.requests += 1;
+        let duration = seen.request.duration;
+        self.whole_seconds +=
+            u64::from(duration >= SECOND && (duration % SECOND == 0 || duration > LONGEST_USUAL));
         self.retried_by_proxy += u64::from(seen.retries > 0);
         if let Some(server) = seen.server {
             self.most_at_a_server = self.most_at_a_server.max(server.found);
@@ -137,7 +146,7 @@ impl Tally {
         if self.first_unread.len() < NAMED {
             self.first_unread.push((self.lines, why));
         }
-        if self.lines == PATIENCE {
+        if self.lines - self.passed == PATIENCE {
             self.end()
         } else {
             Ok(())
@@ -150,7 +159,7 @@ impl Tally {
             return Err(Refusal::Unreadable {
                 file: self.file.clone(),
                 format: self.format,
-                read: self.lines - self.unread,
+                read: self.lines - self.passed - self.unread,
                 unread: self.unread,
                 first: self.first_unread.clone(),
             });

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use super::format::AS_SAID;
 use super::parts::Why;
 use super::template::Unusable;
 use super::written::ADVICE;
@@ -38,6 +39,8 @@ pub enum Refusal {
     Unknown {
         /// The name of the file.
         file: String,
+        /// If most of the first lines are JSON: what is missing in the first.
+        json: Option<Why>,
     },
     /// Most of its lines are not of its format.
     Unreadable {
@@ -51,6 +54,11 @@ pub enum Refusal {
         unread: u64,
         /// Numbers of the first of them, and why.
         first: Vec<(u64, Why)>,
+    },
+    /// Its requests are in another file of the log, too.
+    Copy {
+        /// The name of the file.
+        file: String,
     },
     /// The format that was given says too little.
     Format {
@@ -74,7 +82,15 @@ impl fmt::Display for Refusal {
                  this into nginx's http section, and use it (access_log /var/log/nginx/becalm.log becalm;):\n\n    {ADVICE}\n\n\
                  An hour of it is enough."
             ),
-            Self::Unknown { file } => write!(
+            Self::Unknown {
+                file,
+                json: Some(why),
+            } => write!(
+                f,
+                "{file} has JSON in its lines, but of the first {why}; the names that are known are start_time, duration and \
+                 response_code, or msec, request_time and status, among others (docs/fit.md)"
+            ),
+            Self::Unknown { file, json: None } => write!(
                 f,
                 "{file} is of no format that is known (nginx, Envoy, JSON, HAProxy's httplog, AWS's load balancer, CSV with \
                  the header start,duration,status); say how its lines are written with --log-format, as nginx's \
@@ -95,8 +111,16 @@ impl fmt::Display for Refusal {
                 if let Some((line, why)) = first.first() {
                     write!(f, "; line {line}: {why}")?;
                 }
-                f.write_str("; say how its lines are written with --log-format, or name another format with --format")
+                f.write_str(if *format == AS_SAID {
+                    "; its text has to be what wrote these lines, letter by letter"
+                } else {
+                    "; say how its lines are written with --log-format, or name another format with --format"
+                })
             }
+            Self::Copy { file } => write!(
+                f,
+                "{file}: its requests are in another of these files, too; name each log once"
+            ),
             Self::Format { sentence } => write!(f, "--log-format: {sentence}"),
         }
     }
@@ -123,6 +147,10 @@ impl From<Unusable> for Refusal {
                 }
                 Unusable::NoMoment => {
                     "it says no moment; add $msec (nginx), %START_TIME% (Envoy) or %(created)f (gunicorn)"
+                }
+                Unusable::Directive => {
+                    "it begins as nginx's log_format does and goes on otherwise; give one whole directive, or the text between \
+                     its quotes"
                 }
                 Unusable::NoStatus => {
                     "it says no status; add $status (nginx), %RESPONSE_CODE% (Envoy) or %(s)s (gunicorn)"

@@ -14,7 +14,7 @@ const LATEST: u64 = 7_258_118_400;
 
 impl Stamp {
     /// Seconds since the epoch (`1700000000.123`), RFC 3339 (`2026-11-23T11:02:31.123Z`, also with a space for the `T`, and
-    /// without a zone in UTC), or the common log format with its relatives (`23/Nov/2026:11:02:31 +0000`,
+    /// without a zone, or with ` UTC` as zone, in UTC), or the common log format with its relatives (`23/Nov/2026:11:02:31 +0000`,
     /// `23/Nov/2026:11:02:31.123`), with brackets around it or not.
     pub fn read(text: &[u8]) -> Option<Self> {
         let bare = text.strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
@@ -32,6 +32,24 @@ impl Stamp {
     /// Digits in a unit of this many microseconds.
     pub fn in_unit(text: &[u8], unit: u64) -> Option<Self> {
         Self::of(micros(text, unit)?, 0)
+    }
+
+    /// The one of these two, both of one moment, that tells more of it; the other one, if both tell as much.
+    pub const fn finer(self, other: Self) -> Self {
+        if self.step() < other.step() {
+            self
+        } else {
+            other
+        }
+    }
+
+    /// In what steps it may have been told, in microseconds.
+    const fn step(self) -> i64 {
+        match self.micros {
+            micros if micros % 1_000_000 == 0 => 1_000_000,
+            micros if micros % 1_000 == 0 => 1_000,
+            _ => 1,
+        }
     }
 
     fn of(micros: u64, zone: i64) -> Option<Self> {
@@ -129,10 +147,10 @@ fn fraction(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((number(kept)? * 10_u64.pow(missing), rest))
 }
 
-/// Seconds of `+0100`, `+01:00` or `Z`.
+/// Seconds of `+0100`, `+01:00`, `Z` or `UTC`.
 fn zone(text: &[u8]) -> Option<i64> {
     let (sign, hours, minutes) = match text {
-        b"Z" | b"z" => return Some(0),
+        b"Z" | b"z" | b"UTC" | b"GMT" => return Some(0),
         [sign, hours @ .., b':', tens, ones] if hours.len() == 2 => (sign, hours, [*tens, *ones]),
         [sign, hours @ .., tens, ones] if hours.len() == 2 => (sign, hours, [*tens, *ones]),
         _ => return None,
@@ -180,6 +198,7 @@ mod tests {
             ("2026-11-23T11:02:31Z", 0),
             ("2026-11-23T11:02:31.123Z", 123_000),
             ("2026-11-23 11:02:31,123", 123_000),
+            ("2026-11-23 11:02:31.123 UTC", 123_000),
             ("2026-11-23T12:02:31.123456789+01:00", 123_456),
             ("2026-11-23T06:02:31.5-0500", 500_000),
             ("23/Nov/2026:11:02:31 +0000", 0),

@@ -67,6 +67,8 @@ pub enum Unusable {
     NoMoment,
     /// It has no status.
     NoStatus,
+    /// It begins as a directive of nginx, and goes on otherwise.
+    Directive,
 }
 
 impl Template {
@@ -183,8 +185,8 @@ impl Field {
     #[inline]
     fn fill<'a>(self, parts: &mut Parts<'a>, value: &'a [u8]) -> Result<(), Why> {
         match self {
-            Self::Start => parts.start = Some(Stamp::read(value).ok_or(Why::Moment)?),
-            Self::End => parts.end = Some(Stamp::read(value).ok_or(Why::Moment)?),
+            Self::Start => parts.start = Some(finest(parts.start, value)?),
+            Self::End => parts.end = Some(finest(parts.end, value)?),
             Self::Duration(unit) => {
                 parts.duration = Some(micros(value, unit).ok_or(Why::Duration)?);
             }
@@ -213,6 +215,13 @@ impl Field {
         }
         Ok(())
     }
+}
+
+/// This moment, or the same one as the line has told it before, if that was finer.
+#[inline]
+fn finest(before: Option<Stamp>, value: &[u8]) -> Result<Stamp, Why> {
+    let stamp = Stamp::read(value).ok_or(Why::Moment)?;
+    Ok(before.map_or(stamp, |before| before.finer(stamp)))
 }
 
 /// `DC`: the client's connection ended; `DR`: the client reset its stream.
@@ -295,6 +304,31 @@ mod tests {
                 );
                 assert_eq!(parts.duration, Some(10_000));
             }
+        }
+    }
+
+    #[test]
+    fn of_several_moments_the_finest_counts() {
+        for (moments, micros) in [
+            (["5.250", "01/Jan/1970:00:00:05 +0000"], 5_250_000),
+            (["01/Jan/1970:00:00:05 +0000", "5.250"], 5_250_000),
+            (["1970-01-01 00:00:05,250", "5.250125"], 5_250_125),
+            (["5.250125", "1970-01-01 00:00:05,250"], 5_250_125),
+            (["5", "01/Jan/1970:00:00:05 +0000"], 5_000_000),
+        ] {
+            let template = Template::new(vec![
+                Token::Field(Field::End),
+                text(" ["),
+                Token::Field(Field::End),
+                text("] "),
+                Token::Field(Field::Duration(SECOND)),
+                text(" "),
+                Token::Field(Field::Status),
+            ])
+            .unwrap();
+            let line = format!("{} [{}] 0.1 200", moments[0], moments[1]);
+            let parts = template.read(line.as_bytes()).unwrap();
+            assert_eq!(parts.end, Some(Stamp { micros }), "{line}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which format did somebody write down? nginx's `log_format`, Envoy's, or gunicorn's.
 
+use super::directive;
 use super::number::{MILLISECOND, SECOND};
 use super::template::{Field, Template, Token, Unusable};
 
@@ -14,33 +15,69 @@ pub const ADVICE: &str = "log_format becalm '$msec,$request_time,$status,$remote
 pub const ADVISED: &str = "$msec,$request_time,$status,$remote_addr,$http_x_request_id,$upstream_addr,\
                            $upstream_response_time";
 
+/// nginx's own format and Apache's, with these behind it.
+macro_rules! combined {
+    ($($behind:literal),*) => {
+        concat!(
+            r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#,
+            $($behind),*
+        )
+    };
+}
+
+/// The format of nginx's packages, with this behind it.
+macro_rules! main {
+    ($behind:literal) => {
+        combined!(r#" "$http_x_forwarded_for""#, $behind)
+    };
+}
+
 /// Formats of nginx that many use, by name: nginx's own and those of its packages with a time added, as its own articles and
-/// ingress-nginx have them (<https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/log-format/>).
-pub const NGINX: [(&str, &str); 8] = [
+/// ingress-nginx have them (<https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/log-format/>). Times in quotes
+/// look like an address that was forwarded, and stand before the formats that have one.
+pub const NGINX: [(&str, &str); 12] = [
     ("nginx, as becalm asks for", ADVISED),
     (
         "nginx, combined and $request_time",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time"#,
+        combined!(" $request_time"),
     ),
     (
         "nginx, combined and both times",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time $upstream_response_time"#,
+        combined!(" $request_time $upstream_response_time"),
     ),
     (
-        "nginx, main and $request_time",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for" $request_time"#,
+        "nginx, combined and \"$request_time\"",
+        combined!(r#" "$request_time""#),
     ),
+    (
+        "nginx, combined and both times in quotes",
+        combined!(r#" "$request_time" "$upstream_response_time""#),
+    ),
+    ("nginx, main and $request_time", main!(" $request_time")),
     (
         "nginx, main and both times",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for" $request_time $upstream_response_time"#,
+        main!(" $request_time $upstream_response_time"),
+    ),
+    (
+        "nginx, main and \"$request_time\"",
+        main!(r#" "$request_time""#),
+    ),
+    (
+        "nginx, main and both times in quotes",
+        main!(r#" "$request_time" "$upstream_response_time""#),
     ),
     (
         "nginx, upstream_time",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" rt=$request_time uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time""#,
+        combined!(
+            r#" rt=$request_time uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time""#
+        ),
     ),
     (
         "ingress-nginx",
-        r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id"#,
+        combined!(
+            " $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] $upstream_addr \
+             $upstream_response_length $upstream_response_time $upstream_status $req_id"
+        ),
     ),
     (
         "ingress-nginx, with $proxy_protocol_addr",
@@ -49,10 +86,7 @@ pub const NGINX: [(&str, &str); 8] = [
 ];
 
 /// Formats that nginx, Apache and gunicorn write when nobody asks for another. They have no duration.
-pub const WITHOUT_TIMES: [&str; 2] = [
-    r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#,
-    r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" "$http_x_forwarded_for""#,
-];
+pub const WITHOUT_TIMES: [&str; 2] = [combined!(), main!("")];
 
 /// Envoy's default
 /// (<https://www.envoyproxy.io/docs/envoy/latest/configuration/observability/access_log/usage#default-format-string>), and
@@ -68,9 +102,9 @@ pub const ENVOY: [(&str, &str); 2] = [
     ),
 ];
 
-/// The format of this text: gunicorn's where it has a `%(`, nginx's where it has a `$`, else Envoy's.
+/// The format of this text, or of a `log_format` with it: gunicorn's where it has a `%(`, nginx's where it has a `$`, else Envoy's.
 pub fn template(text: &str) -> Result<Template, Unusable> {
-    Template::new(parse(text))
+    Template::new(parse(&directive::text(text)?))
 }
 
 /// What lines of this text look like, whether there are requests in them or not.

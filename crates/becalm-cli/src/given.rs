@@ -1,0 +1,77 @@
+//! Which files were given to be read? None of them is written over, and none is read twice.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The files that a command reads.
+#[derive(Debug, Default)]
+pub struct Given(Vec<Identity>);
+
+/// What a file is, whatever it is called: two links to one file are one.
+type Identity = (u64, u64);
+
+impl Given {
+    /// Adds a file, unless it is there already: whether it was added. "-" is standard input; one that is missing is refused by
+    /// whoever opens it.
+    pub fn add(&mut self, path: &Path) -> bool {
+        let Some(file) = identity(path) else {
+            return true;
+        };
+        let is_new = !self.0.contains(&file);
+        self.0.push(file);
+        is_new
+    }
+
+    /// Refuses to write into a file that is read.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the file.
+    pub fn spare(&self, path: &Path) -> Result<(), String> {
+        let is_read =
+            path != Path::new("-") && identity(path).is_some_and(|it| self.0.contains(&it));
+        if is_read {
+            let path = path.display();
+            return Err(format!(
+                "{path} is read, and would be written over; name another file to write"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Device and inode.
+fn identity(path: &Path) -> Option<Identity> {
+    let metadata = if path == Path::new("-") {
+        let input = io::stdin().as_fd().try_clone_to_owned().ok()?;
+        File::from(input).metadata()
+    } else {
+        fs::metadata(path)
+    };
+    metadata.ok().map(|it| (it.dev(), it.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_is_one_by_any_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, link, other] = ["one", "link", "other"].map(|it| folder.path().join(it));
+        fs::write(&one, "").unwrap();
+        fs::hard_link(&one, &link).unwrap();
+        let mut given = Given::default();
+        assert!(given.add(&one) && given.spare(&other).is_ok());
+        assert!(!given.add(&link) && !given.add(&folder.path().join(".").join("one")));
+        assert!(given.spare(&link).unwrap_err().contains("is read"));
+        assert!(
+            given.add(&other) && given.add(&other.join("x")),
+            "what is missing is nobody's"
+        );
+        assert!(given.add(Path::new("-")) && !given.add(Path::new("-")));
+    }
+}
