@@ -57,7 +57,9 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
         .near_its_capacity(load.rate.value)
         .at_its_slowest(&total, drift);
     // Those of a clock that was too coarse are no times.
-    times.retain(|it| it.as_micros() > 1 || pool.time.value <= 1e-6);
+    if times.iter().all(|it| it.as_micros() <= 1) {
+        times.clear();
+    }
     warnings.extend(drift.map(|(fastest, slowest)| Warning::Drift {
         fastest: fastest / 1e6,
         slowest: slowest / 1e6,
