@@ -70,14 +70,21 @@ pub fn conclude(gathered: Gathered, repeats: Repeats, options: Options) -> Fitte
         arrivals.trace.clear();
     }
     let (queue, refused) = gathered.refusals.queue(&pool.workers);
+    let timeout = timeout(&gathered.left, gathered.longest);
+    // A proxy gives up after one and the same time; what comes at any time is the service's own.
+    let own = if timeout.is_measured() {
+        0
+    } else {
+        gathered.given_up
+    };
     Fitted {
         requests: gathered.requests,
         length,
         ends: gathered.ends,
         knee,
-        failures: failures(gathered.ends, refused),
+        failures: failures(gathered.ends, refused + own),
         queue,
-        timeout: timeout(&gathered.left, gathered.longest),
+        timeout,
         arrivals: load.rate.map(|rate| FirstTries {
             rate,
             bursts: load.bursts,

@@ -97,6 +97,8 @@ pub(crate) struct Gathered {
     pub arrivals: [Arrivals; 2],
     /// How long those waited who left, in microseconds.
     pub left: Sample,
+    /// Of those who left, those to whom a proxy or the service said 504.
+    pub given_up: u64,
     /// The longest answer, in microseconds.
     pub longest: u64,
     pub refusals: Refusals,
@@ -278,8 +280,8 @@ impl Fit {
         let median = quantile(&times, 0.5);
         self.gathered.median = median;
         #[expect(clippy::cast_precision_loss)] // below 2^52
-        let longest = extreme(&times, median) as f64;
-        let scale = Scale::of(longest, self.stamps.step().as_secs_f64() * 1e6);
+        let extremes = extremes(&times, median).map(|it| it as f64);
+        let scale = Scale::of(extremes, self.stamps.step().as_secs_f64() * 1e6);
         self.scale = Some((scale, median / 4));
     }
 
@@ -325,6 +327,7 @@ impl Fit {
                     .answered(since.saturating_add(request.duration));
             }
             Ended::Abandoned => {
+                gathered.given_up += u64::from(request.ended != Ended::Abandoned);
                 gathered.ends.abandoned += 1;
                 gathered.refusals.admit(found.len(), is_known);
                 // Who did not wait at all tells no time-out.
@@ -342,11 +345,11 @@ impl Fit {
     }
 }
 
-/// From what time on, in microseconds, the longer ones of these, in order, would decide about all.
+/// From what times on, in microseconds, the longer ones of these, in order, would decide about all.
 ///
-/// Three medians; or, where most requests are short and a few do nearly all of the work, as behind files and redirects,
+/// Three medians; and, where most requests are short and a few do nearly all of the work, as behind files and redirects,
 /// a quarter more than what half of the work is done within.
-fn extreme(times: &[u64], median: u64) -> u64 {
+fn extremes(times: &[u64], median: u64) -> [u64; 2] {
     let work: u64 = times.iter().sum();
     let mut so_far = 0;
     let half = times.iter().find(|it| {
@@ -354,5 +357,6 @@ fn extreme(times: &[u64], median: u64) -> u64 {
         so_far * 2 >= work
     });
     let half = half.copied().unwrap_or(0);
-    median.saturating_mul(3).max(half.saturating_add(half / 4))
+    let medians = median.saturating_mul(3);
+    [medians, medians.max(half.saturating_add(half / 4))]
 }

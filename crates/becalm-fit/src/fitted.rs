@@ -114,7 +114,7 @@ pub struct Retries {
     pub failed_calls: u64,
     /// Requests by calls, over the calls that failed at their first try.
     pub amplification: f64,
-    /// The most attempts of a call that are no exception; the first one included. Where hardly a call was given up, four at least.
+    /// The most attempts of a call that are no exception; the first one included. Where hardly a call was given up, or none was repeated, four stand in, or more if more were seen.
     pub attempts: u32,
     /// The ceiling of the first delay.
     pub base: Duration,

@@ -14,7 +14,7 @@ use crate::tally::{Moments, Row, Tally};
 pub struct Workers {
     /// The fewest that the log allows.
     pub low: u32,
-    /// The most likely; the fewest where there is no upper end.
+    /// The most likely; the fewest where there is no upper end, or one far above.
     pub value: u32,
     /// The most that it allows. `None`: it shows no upper end.
     pub high: Option<u32>,
@@ -27,11 +27,15 @@ pub struct Workers {
 /// The ends of a normal distribution between which the largest of a few dozen correlated statistics is in 95 %: found by
 /// the logs of known truth in `tests`.
 const USUAL: f64 = 3.3;
+/// The largest of those statistics is hardly ever smaller than this by chance.
+const WELL: f64 = 1.0;
 /// Service times of full and idle workers differ by a share of them without a knee: what is done before and after a worker has a
 /// request, caches, locks. The first of these that allows any number of workers; of what differs by more nothing is said.
 const TOLERANCES: [f64; 7] = [0.004, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04];
 /// Of those that waited, the share that may end before their turn, as the steps of the log's clock have it.
 const IN_ORDER: f64 = 0.03;
+/// By this factor the ends of an interval may differ before the lower one is taken for the value.
+const WIDE: f64 = 1.25;
 /// So many requests have to have waited in order: of fewer nobody knows whether there is a queue at all.
 const TESTED: u64 = 100;
 
@@ -69,8 +73,11 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
         total.merge(window);
     }
     let together = |at: &usize| misfit(&differences(&[&total], *at, step), TOLERANCES[0]);
-    let together = allowed.iter().map(|it| (*it, together(it)));
-    let best = together.min_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0);
+    let together: Vec<_> = allowed.iter().map(|it| (*it, together(it))).collect();
+    // The fewest of those that fit well: more would be a guess to the optimistic side.
+    let fits_well = together.iter().find(|it| it.1 < WELL);
+    let best = fits_well.or_else(|| together.iter().min_by(|a, b| a.1.total_cmp(&b.1)));
+    let best = best.map(|it| it.0);
     let best = best.unwrap_or_else(|| {
         let each = misfits(TOLERANCES[0]).into_iter().zip(1..);
         each.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |it| it.1)
@@ -78,11 +85,13 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
     let is_open = last == Some(groups) || waited(windows, best) < TESTED;
     let low = number(first.unwrap_or(best));
     let low = if is_open { shared(windows, low) } else { low };
-    let at = if is_open { group(low as usize) } else { best };
+    let high = (!is_open).then(|| number(last.unwrap_or(best)));
+    let is_wide = high.is_none_or(|high| f64::from(high) > WIDE * f64::from(low));
+    let at = if is_wide { group(low as usize) } else { best };
     Some(Workers {
         low,
         value: number(at),
-        high: (!is_open).then(|| number(last.unwrap_or(best))),
+        high,
         is_misfit: first.is_none(),
         early: early(windows, at),
     })
@@ -127,10 +136,20 @@ pub fn mean_time(tally: &Tally, workers: u32) -> Option<(f64, f64)> {
     Some((mean, mean / all.sqrt()))
 }
 
+/// The mean time of all requests, with their waits, in microseconds, and its standard error; `None` of no requests.
+#[expect(clippy::cast_precision_loss)]
+pub fn time_taken(tally: &Tally) -> Option<(f64, f64)> {
+    let all = tally.requests() as f64;
+    let rows = || tally.rows.iter();
+    let mean = rows().map(|row| row.times.sum + row.left).sum::<f64>() / all;
+    let squares = rows().map(|row| row.times.squares).sum::<f64>() / all;
+    (all >= 1.0).then(|| (mean, ((squares - mean * mean).max(0.0) / all).sqrt()))
+}
+
 /// So many requests that found a free worker tell what a service time is.
 const ENOUGH: f64 = 200.0;
 
-/// Requests of a stretch with the sums of their service times, without extremes, by the number found.
+/// Requests of a stretch with the sums of their service times, without one of the extremes, by the number found.
 struct Column {
     /// Of all that found fewer.
     below: Vec<(f64, Moments)>,
@@ -139,14 +158,14 @@ struct Column {
 
 impl Column {
     #[expect(clippy::cast_precision_loss)]
-    fn of(tally: &Tally, workers: usize) -> Self {
+    fn of(tally: &Tally, workers: usize, extreme: usize) -> Self {
         let mut so_far = (0.0, Moments::default());
         let mut below = Vec::with_capacity(tally.rows.len());
         for (number, row) in tally.rows.iter().enumerate() {
             below.push(so_far);
             let moments = match row.served.get(workers) {
-                Some(served) if number >= workers => served.clipped,
-                _ => row.clipped,
+                Some(served) if number >= workers => served.clipped[extreme],
+                _ => row.clipped[extreme],
             };
             so_far.0 += row.requests as f64;
             so_far.1.sum += moments.sum;
@@ -175,10 +194,23 @@ fn misfit(differences: &[Difference], tolerance: f64) -> f64 {
     each.fold(0.0, f64::max)
 }
 
-/// The differences for each number that splits the requests, if there are so many workers.
+/// The differences for each number that splits the requests, and for each extreme, if there are so many workers.
 fn differences(windows: &[&Tally], workers: usize, step: f64) -> Vec<Difference> {
+    let each = (0..2).flat_map(|it| without_extreme(windows, workers, step, it));
+    each.collect()
+}
+
+fn without_extreme(
+    windows: &[&Tally],
+    workers: usize,
+    step: f64,
+    extreme: usize,
+) -> Vec<Difference> {
     let groups = windows.iter().map(|it| it.rows.len()).max().unwrap_or(0);
-    let columns: Vec<Column> = windows.iter().map(|it| Column::of(it, workers)).collect();
+    let columns: Vec<Column> = windows
+        .iter()
+        .map(|it| Column::of(it, workers, extreme))
+        .collect();
     let (mut spread, mut requests, mut sum) = (0.0, 0.0, 0.0);
     for (n, moments) in columns.iter().map(|it| it.all).filter(|it| it.0 > 0.0) {
         spread += moments.squares - moments.sum * moments.sum / n;

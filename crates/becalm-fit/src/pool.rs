@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::knee::{Workers, mean_time};
+use crate::knee::{Workers, mean_time, time_taken};
 use crate::number;
 use crate::tally::Tally;
 use crate::windows::Stretch;
@@ -32,7 +32,12 @@ pub struct Pool {
 impl Pool {
     /// What the log shows.
     pub fn of(total: &Tally, workers: &Workers, most: f64) -> Self {
-        let (mean, error) = mean_time(total, workers.value).unwrap_or((1.0, 0.0));
+        // In an open interval none is known to have waited: all took as long as they took.
+        let mean_time_of = match workers.high {
+            Some(_) => mean_time(total, workers.value),
+            None => time_taken(total),
+        };
+        let (mean, error) = mean_time_of.unwrap_or((1.0, 0.0));
         let (mean, error) = (mean.max(1.0) / 1e6, WITHIN * error / 1e6);
         let per = |workers: u32| f64::from(workers) / mean;
         let time =
@@ -41,7 +46,7 @@ impl Pool {
         let Some(high) = workers.high else {
             // It did more than that in the log.
             let least = workers.value.max(ceil(most * mean / 0.95));
-            let low = per(least) * (1.0 - share);
+            let low = per(least) * (1.0 - share).max(0.0);
             return Self {
                 workers: Known::measured(
                     least,
@@ -55,7 +60,7 @@ impl Pool {
                     None,
                     format!("at least {low:.0} a second; the log never filled the service"),
                 ),
-                time: time("requests that found a free worker"),
+                time: time("all requests, with their waits if any waited"),
             };
         };
         // With other workers, service times are others, too: what they do together hardly changes.
@@ -159,8 +164,8 @@ pub fn drift(windows: &[Stretch], workers: u32) -> Option<(f64, f64)> {
         for row in window.tally.rows.iter().take(at) {
             requests += row.requests as f64;
             sum += row.times.sum;
-            clipped += row.clipped.sum;
-            squares += row.clipped.squares;
+            clipped += row.clipped[0].sum;
+            squares += row.clipped[0].squares;
         }
         if requests >= 50.0 {
             let mean = clipped / requests;

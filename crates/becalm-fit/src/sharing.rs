@@ -19,7 +19,7 @@ pub fn fewest(windows: &[&Tally], free: usize) -> usize {
     let rows = || windows.iter().flat_map(|it| &it.rows);
     let requests: u64 = rows().map(|row| row.requests).sum();
     let found = rows().map(|row| row.numbers).sum::<f64>() / requests.max(1) as f64;
-    let is_possible = |processors: usize| {
+    let is_possible = |processors: usize, extreme: usize| {
         let load = (found / processors as f64).min(0.9);
         let slowed = |at: usize| {
             let more = (at + 1).saturating_sub(processors) as f64 / processors as f64;
@@ -32,7 +32,7 @@ pub fn fewest(windows: &[&Tally], free: usize) -> usize {
                 let rows = tally.rows.iter().enumerate();
                 let rows = rows.map(|(group, row)| (least(group), row));
                 rows.take_while(|(at, _)| *at < free)
-                    .map(|(at, row)| (slowed(at), row.requests as f64, row.clipped))
+                    .map(|(at, row)| (slowed(at), row.requests as f64, row.clipped[extreme]))
             };
             let n: f64 = rows().map(|(_, n, _)| n).sum();
             if n < 2.0 {
@@ -54,5 +54,6 @@ pub fn fewest(windows: &[&Tally], free: usize) -> usize {
         let error = (spread.max(0.0) / requests.max(1.0) / alone.max(1e-9)).sqrt();
         times_as_much + SURELY * error >= mean
     };
-    (1..free).find(|it| is_possible(*it)).unwrap_or(free)
+    let possible = |it: &usize| (0..2).any(|extreme| is_possible(*it, extreme));
+    (1..free).find(possible).unwrap_or(free)
 }

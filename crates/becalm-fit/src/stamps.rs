@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::Request;
 
 /// The steps that logs have, in microseconds, the longest first.
-const STEPS: [i64; 4] = [1_000_000, 100_000, 10_000, 1_000];
+const STEPS: [i64; 4] = [SECOND, 100_000, 10_000, 1_000];
+const SECOND: i64 = 1_000_000;
 
 /// Counts moments that are whole steps.
 #[derive(Debug, Default)]
@@ -27,16 +28,20 @@ impl Stamps {
         }
     }
 
-    /// The longest step in which a good part of the starts, or of the ends, is told; a microsecond if none fits.
+    /// The longest step in which nearly all starts, or nearly all ends, are told, or a third of them in whole seconds: those are of a
+    /// second log, with a coarser clock. A microsecond if none fits.
     ///
-    /// One moment of the two is enough: many logs tell one of them and a duration. Of a finer clock's moments one in ten is a whole step
-    /// by chance; more are those of a second log, with a coarser clock.
+    /// One moment of the two is enough: many logs tell one of them and a duration.
     pub fn step(&self) -> Duration {
-        let good_part = (self.requests / 5).max(1);
+        let nearly_all = self.requests - self.requests / 100;
+        let enough = |step: i64| match step {
+            SECOND => self.requests.div_ceil(3),
+            _ => nearly_all,
+        };
         let steps = STEPS.iter().zip(&self.whole);
         let told = steps
             .filter(|_| self.requests > 0)
-            .find(|(_, whole)| whole.iter().any(|it| *it >= good_part));
+            .find(|(step, whole)| whole.iter().any(|it| *it >= enough(**step)));
         Duration::from_micros(told.map_or(1, |(step, _)| step.unsigned_abs()))
     }
 }
@@ -75,7 +80,7 @@ mod tests {
             Duration::from_secs(1)
         );
         let of_two_logs = |at| {
-            if at < 70 {
+            if at < 60 {
                 (at * 137, at * 211)
             } else {
                 (end(at) - at * 137, end(at))

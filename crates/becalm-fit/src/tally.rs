@@ -26,8 +26,8 @@ pub struct Row {
     pub numbers: f64,
     /// Their times, in microseconds, added, and their squares.
     pub times: Moments,
-    /// Their times and squares, added, without the extremes.
-    pub clipped: Moments,
+    /// Their times and squares, added, without each of the extremes.
+    pub clipped: [Moments; 2],
     /// The times of others who found so many, and left, added.
     pub left: f64,
     /// Their times.
@@ -50,8 +50,8 @@ pub struct Waited {
 pub struct Served {
     /// In microseconds, added.
     pub sum: f64,
-    /// Without extremes.
-    pub clipped: Moments,
+    /// Without each of the extremes.
+    pub clipped: [Moments; 2],
 }
 
 /// A sum and a sum of squares.
@@ -66,23 +66,24 @@ pub struct Moments {
 /// How times are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    extreme: f64,
+    extremes: [f64; 2],
     /// Of the clock, in microseconds.
     pub step: f64,
 }
 
 impl Scale {
-    /// Times beyond such an extreme count as this: a few of them would decide about all. With this step of the clock, in microseconds.
-    pub fn of(extreme: f64, step: f64) -> Self {
-        Self {
-            extreme: extreme.max(1.0),
-            step,
-        }
+    /// Times beyond an extreme count as this: a few of them would decide about all. There are two, of which one alone may hide what
+    /// matters. With this step of the clock, in microseconds.
+    pub fn of(extremes: [f64; 2], step: f64) -> Self {
+        let extremes = extremes.map(|it| it.max(1.0));
+        Self { extremes, step }
     }
 
     #[inline]
-    fn clip(self, micros: f64) -> f64 {
-        micros.clamp(-self.extreme, self.extreme)
+    fn add(self, moments: &mut [Moments; 2], micros: f64) {
+        for (moments, extreme) in moments.iter_mut().zip(self.extremes) {
+            moments.add(micros.clamp(-extreme, extreme));
+        }
     }
 }
 
@@ -115,7 +116,7 @@ impl Tally {
         row.requests += 1;
         row.numbers += found.len() as f64;
         row.times.add(time);
-        row.clipped.add(scale.clip(time));
+        scale.add(&mut row.clipped, time);
         row.all.add(duration);
         for workers in 1..=own {
             let Some(begun) = found
@@ -126,10 +127,9 @@ impl Tally {
                 continue;
             };
             let time = (end - begun) as f64;
-            let clipped = scale.clip(time);
             let served = &mut row.served[workers];
             served.sum += time;
-            served.clipped.add(clipped);
+            scale.add(&mut served.clipped, time);
             let waited = &mut self.waited[workers];
             waited.requests += 1;
             // Both ends of the time are cut to steps.
@@ -182,7 +182,7 @@ impl Row {
         self.requests += other.requests;
         self.numbers += other.numbers;
         self.times.merge(other.times);
-        self.clipped.merge(other.clipped);
+        merge(&mut self.clipped, other.clipped);
         self.left += other.left;
         self.all.merge(&other.all);
         if other.served.len() > self.served.len() {
@@ -190,8 +190,14 @@ impl Row {
         }
         for (served, more) in self.served.iter_mut().zip(&other.served) {
             served.sum += more.sum;
-            served.clipped.merge(more.clipped);
+            merge(&mut served.clipped, more.clipped);
         }
+    }
+}
+
+fn merge(moments: &mut [Moments; 2], others: [Moments; 2]) {
+    for (moments, other) in moments.iter_mut().zip(others) {
+        moments.merge(other);
     }
 }
 
@@ -203,7 +209,7 @@ mod tests {
     fn a_request_is_served_when_enough_of_those_before_it_are_over() {
         let mut tally = Tally::default();
         // It began at 0, found three that end at 10, 20 and 30, and ended at 45.
-        tally.add(45, 45, &[10, 20, 30], Scale::of(300.0, 1.0));
+        tally.add(45, 45, &[10, 20, 30], Scale::of([300.0; 2], 1.0));
         let served: Vec<f64> = tally.rows[3].served.iter().map(|it| it.sum).collect();
         // With one worker it waited for all three, with three for one, with more for none.
         assert_eq!(served, [0.0, 15.0, 25.0, 35.0]);
@@ -212,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_is_added_apart_is_the_same_as_together() {
-        let scale = Scale::of(30.0, 1.0);
+        let scale = Scale::of([30.0, 100.0], 1.0);
         let (mut one, mut other, mut both) = (Tally::default(), Tally::default(), Tally::default());
         one.add(45, 45, &[10, 20, 30], scale);
         both.add(45, 45, &[10, 20, 30], scale);

@@ -89,7 +89,7 @@ fn failure(fails: Fails) -> Failure {
 /// several calls the shortest n-th wait is no longer than the longest that can be drawn, on a machine that is not always
 /// late. Waits at the cap may be `beyond` the mapping's, as it says itself.
 pub fn assert_waits(name: &str, policy: &Policy, calls: &[Vec<Duration>], beyond: f64) {
-    const TICK: Duration = Duration::from_millis(2);
+    const TICK: Duration = Duration::from_millis(10);
     const LATE: Duration = Duration::from_millis(150);
     for (at, step) in policy.schedule().enumerate() {
         let nth: Vec<Duration> = calls.iter().filter_map(|it| it.get(at).copied()).collect();

@@ -10,6 +10,9 @@ use super::Refusal;
 use super::format::{Format, Said};
 use super::lines::Lines;
 
+/// How far lines are looked for that can be read, in bytes: a pipe may never end.
+const FAR: u64 = 64 << 20;
+
 /// What was passed over at the beginning of a file.
 #[derive(Debug, Default)]
 pub struct Passed {
@@ -37,8 +40,8 @@ pub fn beginning<R: Read>(
     loop {
         match pass(lines, said, &mut passed).map_err(io)? {
             Next::Format(format) => return Ok((format, passed)),
-            Next::Lines => {}
-            Next::End => return Err(refusal),
+            Next::Lines if passed.bytes < FAR => {}
+            Next::Lines | Next::End => return Err(refusal),
         }
     }
 }

@@ -108,8 +108,9 @@ impl<R: Read> Log<R> {
         };
         if let Some(copy) = behind.iter_mut().find(of_copy) {
             copy.is_told = true;
-            copy.told += 1;
-            before[at].told += 1;
+            let is_its_own = u64::from(is_its_own(&request));
+            copy.told += is_its_own;
+            before[at].told += is_its_own;
         }
         before[at].next = Next::Unread;
         Ok(Some(request))
@@ -136,6 +137,11 @@ impl<R: Read> Log<R> {
     pub fn upstream(&mut self, name: &str) -> u32 {
         self.names.upstream(name.as_bytes())
     }
+}
+
+/// Whether no other request is likely to be the same.
+fn is_its_own(request: &Request) -> bool {
+    request.id != 0 || request.client != 0 || request.end() % 1_000_000 != 0
 }
 
 #[cfg(test)]

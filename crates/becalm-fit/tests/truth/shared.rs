@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::rng::{Random, SplitMix64};
-use becalm_fit::{Ended, Fitted, Knee, Options, Request};
+use becalm_fit::{Ended, Fitted, How, Knee, Options, Request};
 use becalm_sim::scenario::Distribution;
 
 use crate::log::{BEGIN, Truth, draw, fit};
@@ -110,4 +110,23 @@ fn a_crowd_of_quick_requests_hides_no_few_that_do_the_work() {
         }
     }
     assert!(above * 8 <= fits, "{above} of {fits}");
+}
+
+#[test]
+fn of_a_few_that_take_a_hundred_times_as_long_a_service_time_stays_one() {
+    for (workers, load) in [(16, 0.5), (16, 0.7), (64, 0.5), (64, 0.8)] {
+        let time = Distribution::Bimodal {
+            fast: Duration::from_millis(20),
+            slow: Duration::from_secs(3),
+            slow_share: 0.03,
+        };
+        let truth = Truth::new("", workers, time, load);
+        let fitted = truth.fit();
+        let how = format!("{workers} at {load}: {:?}, {:?}", fitted.knee, fitted.time);
+        let capacity = fitted.capacity.value / truth.capacity();
+        assert!((0.3..1.1).contains(&capacity), "{how}: {capacity}");
+        if let How::Measured { low, .. } = fitted.capacity.how {
+            assert!(low > 0.0 && low <= fitted.capacity.value, "{how}: {low}");
+        }
+    }
 }

@@ -150,7 +150,7 @@ fn a_whole_drill_that_was_killed_at_any_moment_leaves_no_fault_and_nobody_standi
             "--quiet",
             "--no-html",
             "--load",
-            "10",
+            "40",
             "--client-timeout",
             "10s",
         ]);

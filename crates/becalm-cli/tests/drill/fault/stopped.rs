@@ -224,7 +224,7 @@ fn the_drill_continues_whom_its_watchdog_had_stopped_even_if_who_started_them_is
         waiting.id().to_string(),
     );
     let mut drill = crate::drill(folder.path());
-    drill.args(["--target", &url, "--quiet", "--no-html", "--load", "10"]);
+    drill.args(["--target", &url, "--quiet", "--no-html", "--load", "40"]);
     drill.args([
         "--before",
         "1s",
