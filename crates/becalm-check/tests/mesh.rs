@@ -73,6 +73,17 @@ fn a_delegate_takes_what_its_root_says() {
     assert_eq!(told, (2, Some(9), None));
 }
 
+/// Only a `VirtualService` without hosts is a delegate.
+#[test]
+fn a_service_with_hosts_takes_nothing_of_a_root() {
+    let own = delegate("shop", "    retries: {attempts: 3}\n");
+    let own = own.replace("  http:", "  hosts: [orders]\n  http:");
+    let checked = of(&[("root.yaml", ROOT), ("orders.yaml", &own)]);
+    assert_eq!(attempts(&checked), [4], "{checked:?}");
+    assert_eq!(checked.mappings[0].policy.deadline, None);
+    assert_eq!(checked.mappings[0].names, ["orders"]);
+}
+
 #[test]
 fn a_delegate_that_is_not_there_is_told() {
     let other = delegate("elsewhere", "");
