@@ -216,6 +216,7 @@ fn of_route<'a>(
         words.and_statuses([503]);
     }
     if let Some(it) = retries {
+        draft.elsewhere = (it.file != own).then(|| (it.file.to_owned(), it.key.span));
         reading.in_file(it.file, &mut draft, span, |reading, draft| {
             retries::attempts(reading, draft, it.key, it.node);
             if let Some(told) = retries::retry_on(reading, draft, it.node) {
