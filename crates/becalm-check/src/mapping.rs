@@ -89,6 +89,8 @@ pub struct Draft {
     pub policy: Policy,
     pub(crate) origins: Vec<(&'static str, Origin)>,
     pub(crate) lost: Vec<NotExpressible>,
+    /// Where the retries are configured, if in another file than the mapping.
+    pub(crate) elsewhere: Option<(String, Span)>,
 }
 
 impl Draft {
@@ -99,6 +101,7 @@ impl Draft {
             policy,
             origins: keys.iter().map(|key| (*key, Origin::Default)).collect(),
             lost: Vec::new(),
+            elsewhere: None,
         }
     }
 

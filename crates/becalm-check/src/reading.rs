@@ -30,11 +30,14 @@ pub struct Reading<'a> {
     pub(crate) below: Option<Below<'a>>,
     pub(crate) system: &'static System,
     pub(crate) findings: Vec<Finding>,
-    told: HashSet<(Span, &'static str)>,
+    told: HashSet<Once>,
     /// Findings up to the last mapping.
     mapped: usize,
     pub(crate) mappings: Vec<Mapping>,
 }
+
+/// What is told once: a code at a place of a file, of retries that may stand at a place of another.
+type Once = (String, Span, &'static str, Option<(String, Span)>);
 
 /// What a file says for a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -269,6 +272,7 @@ impl<'a> Reading<'a> {
             policy,
             origins,
             lost,
+            elsewhere,
         } = draft;
         if let Err(invalid) = policy.validate() {
             let sentence = format!("no policy can have these values: {invalid}");
@@ -294,7 +298,8 @@ impl<'a> Reading<'a> {
             |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
         // One retry policy may serve many routes.
         for lint in lints::of(&mapping) {
-            if !is_again(&lint) && self.told.insert((lint.span, lint.code)) {
+            let once = (lint.file.clone(), lint.span, lint.code, elsewhere.clone());
+            if !is_again(&lint) && self.told.insert(once) {
                 self.findings.push(lint);
             }
         }

@@ -73,6 +73,59 @@ fn a_delegate_takes_what_its_root_says() {
     assert_eq!(told, (2, Some(9), None));
 }
 
+/// A delegate that takes the retries of a root in another file has them where it stands itself.
+#[test]
+fn each_root_of_a_delegate_is_told() {
+    let root = |host: &str, attempts: u32| {
+        let other = ROOT.replace("shop.example.com", host);
+        other.replace("attempts: 10", &format!("attempts: {attempts}"))
+    };
+    let of_delegate = delegate("shop", "");
+    let two = format!("{}---\n{}", root("a", 10), root("b", 40));
+    let (one, other) = (root("a", 10), root("b", 40));
+    let ways: [&[(&str, &str)]; 2] = [
+        &[("two.yaml", &two), ("orders.yaml", &of_delegate)],
+        &[
+            ("a.yaml", &one),
+            ("b.yaml", &other),
+            ("orders.yaml", &of_delegate),
+        ],
+    ];
+    for files in ways {
+        let checked = of(files);
+        assert_eq!(attempts(&checked), [11, 41]);
+        let told = checked.findings.iter();
+        let told = told.filter(|it| it.code == "no-budget").count();
+        assert_eq!(told, 2, "{checked:?}");
+    }
+    let mesh = "meshConfig:\n  defaultHttpRetryPolicy: {attempts: 12, retryOn: 5xx}\n";
+    let bare = |host| {
+        let whole = root(host, 1);
+        let (above, _) = whole.split_once("    retries").unwrap();
+        above.to_owned()
+    };
+    let both = format!("{}---\n{}", bare("a"), bare("b"));
+    let checked = of(&[
+        ("mesh.yaml", mesh),
+        ("both.yaml", &both),
+        ("orders.yaml", &of_delegate),
+    ]);
+    let told = checked.findings.iter();
+    let told = told.filter(|it| it.file == "orders.yaml" && it.code == "no-budget");
+    assert_eq!(told.count(), 1, "the same of either root: {checked:?}");
+}
+
+/// Only a `VirtualService` without hosts is a delegate.
+#[test]
+fn a_service_with_hosts_takes_nothing_of_a_root() {
+    let own = delegate("shop", "    retries: {attempts: 3}\n");
+    let own = own.replace("  http:", "  hosts: [orders]\n  http:");
+    let checked = of(&[("root.yaml", ROOT), ("orders.yaml", &own)]);
+    assert_eq!(attempts(&checked), [4], "{checked:?}");
+    assert_eq!(checked.mappings[0].policy.deadline, None);
+    assert_eq!(checked.mappings[0].names, ["orders"]);
+}
+
 #[test]
 fn a_delegate_that_is_not_there_is_told() {
     let other = delegate("elsewhere", "");

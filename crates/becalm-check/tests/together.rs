@@ -142,3 +142,22 @@ fn a_policy_of_the_cluster_in_another_file_is_told_as_lost() {
         .expect("told");
     assert!(lost.why.ends_with("(line 4 of clusters.yaml)"), "{lost:?}");
 }
+
+#[test]
+fn findings_of_the_same_line_of_two_files_are_both_told() {
+    let site = |name: &str| {
+        format!(
+            "upstream {name} {{ server 10.0.0.1; server 10.0.0.2; }}\n\
+             server {{ location / {{ proxy_pass http://{name}; proxy_next_upstream error non_idempotent; }} }}\n"
+        )
+    };
+    let (one, two) = (site("one"), site("two"));
+    let main = ("nginx.conf", "http {\n  include sites/*.conf;\n}\n");
+    let all = of(&[main, ("sites/one.conf", &one), ("sites/two.conf", &two)]);
+    let of_file = |file: &str| -> Vec<_> {
+        let found = all.findings.iter().filter(|it| it.file == file);
+        found.map(|it| (it.span, it.code)).collect()
+    };
+    assert!(!of_file("sites/one.conf").is_empty(), "{all:?}");
+    assert_eq!(of_file("sites/one.conf"), of_file("sites/two.conf"));
+}

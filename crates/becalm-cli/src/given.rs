@@ -25,15 +25,14 @@ impl Given {
         is_new
     }
 
-    /// Refuses to write into a file that is read.
+    /// Refuses to write into a file that is read. Nothing is written over in a terminal, a pipe or `/dev/null`.
     ///
     /// # Errors
     ///
     /// A sentence that names the file.
     pub fn spare(&self, path: &Path) -> Result<(), String> {
-        let is_read =
-            path != Path::new("-") && identity(path).is_some_and(|it| self.0.contains(&it));
-        if is_read {
+        let is_kept = path != Path::new("-") && fs::metadata(path).is_ok_and(|it| it.is_file());
+        if is_kept && identity(path).is_some_and(|it| self.0.contains(&it)) {
             let path = path.display();
             return Err(format!(
                 "{path} is read, and would be written over; name another file to write"
@@ -73,5 +72,12 @@ mod tests {
             "what is missing is nobody's"
         );
         assert!(given.add(Path::new("-")) && !given.add(Path::new("-")));
+    }
+
+    #[test]
+    fn what_keeps_nothing_is_not_written_over() {
+        let null = Path::new("/dev/null");
+        let mut given = Given::default();
+        assert!(given.add(null) && given.spare(null).is_ok());
     }
 }

@@ -23,14 +23,20 @@ pub fn listed<T: AsRef<str>>(names: BTreeSet<T>) -> Methods {
     Methods::of(names.iter().map(AsRef::as_ref))
 }
 
-/// Of a regular expression that has to match all of a method, the methods where it is nothing but their names:
-/// `GET|HEAD`, `^(GET|HEAD)$`.
+/// How many names of methods a regular expression is read for.
+const MOST_NAMES: usize = 32;
+
+/// Of a regular expression that has to match all of a method, the methods where it is nothing but their names, and not too
+/// many: `GET|HEAD`, `^(GET|HEAD)$`.
 pub fn alternatives(regex: &str) -> Option<BTreeSet<String>> {
     let regex = regex.strip_prefix('^').unwrap_or(regex);
     let regex = regex.strip_suffix('$').unwrap_or(regex);
     let inner = regex.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
     let inner = inner.map(|it| it.strip_prefix("?:").unwrap_or(it));
     let names = inner.unwrap_or(regex).split('|');
+    if names.clone().nth(MOST_NAMES).is_some() {
+        return None;
+    }
     let is_name = |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphabetic());
     let names = names.map(|it| Some(it).filter(is_name).map(ToOwned::to_owned));
     names.collect()
@@ -96,5 +102,7 @@ mod tests {
         for regex in ["", "GET|", "GET.*", "(GET)|(HEAD)", "[A-Z]+", "(GET|HEAD"] {
             assert_eq!(alternatives(regex), None, "{regex}");
         }
+        let many = |count| vec!["GET"; count].join("|");
+        assert!(alternatives(&many(32)).is_some() && alternatives(&many(33)).is_none());
     }
 }

@@ -141,8 +141,12 @@ fn read(reading: &mut Reading<'_>) {
 }
 
 fn service(reading: &mut Reading<'_>, spec: &Node) {
-    let roots = handed::roots(&reading.document);
     let is_delegate = spec.list(&["hosts"]).is_empty();
+    let roots = if is_delegate {
+        handed::roots(&reading.document)
+    } else {
+        Vec::new()
+    };
     for route in spec.list(&["http"]) {
         check(reading, Some(route), "an HTTPRoute", ROUTE);
         check(reading, route.get("retries"), "`retries`", RETRIES);
@@ -151,7 +155,7 @@ fn service(reading: &mut Reading<'_>, spec: &Node) {
         if route.list(&["route"]).is_empty() {
             continue;
         }
-        let of_roots = roots.iter().filter(|_| is_delegate).map(Some);
+        let of_roots = roots.iter().map(Some);
         let roots = of_roots.chain(roots.is_empty().then_some(None));
         for root in roots {
             let names = names(route, spec, root);
@@ -212,6 +216,7 @@ fn of_route<'a>(
         words.and_statuses([503]);
     }
     if let Some(it) = retries {
+        draft.elsewhere = (it.file != own).then(|| (it.file.to_owned(), it.key.span));
         reading.in_file(it.file, &mut draft, span, |reading, draft| {
             retries::attempts(reading, draft, it.key, it.node);
             if let Some(told) = retries::retry_on(reading, draft, it.node) {

@@ -73,7 +73,7 @@ pub fn with_defaults(text: &str) -> Option<String> {
     let (before, rest) = text.split_once("${").filter(|_| text.len() <= LONGEST)?;
     let end = closing(rest)?;
     let (inside, after) = (&rest[..end], &rest[end + 1..]);
-    let default = inside.split_once(':').map(|(_, it)| it);
+    let default = colon(inside).map(|it| &inside[it + 1..]);
     let default = default.filter(|it| !it.is_empty());
     let filled = default.map(|it| with_defaults(it).unwrap_or_else(|| it.to_owned()));
     let later = with_defaults(after);
@@ -83,6 +83,19 @@ pub fn with_defaults(text: &str) -> Option<String> {
     let filled = filled.unwrap_or_else(|| format!("${{{inside}}}"));
     let later = later.as_deref().unwrap_or(after);
     Some(format!("{before}{filled}{later}"))
+}
+
+/// Where the default begins: at the first colon that is in no placeholder of the name.
+fn colon(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    text.find(|c| {
+        match c {
+            '{' => open += 1,
+            '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        c == ':' && open == 0
+    })
 }
 
 /// Where the brace that is open closes.
@@ -161,6 +174,8 @@ mod tests {
             ("Retry=${N:7},${S},GET", Some("Retry=7,${S},GET")),
             ("${A:${B:x}}y", Some("xy")),
             ("${A:${B}}", Some("${B}")),
+            ("${${ENV:dev}.retries:3}", Some("3")),
+            ("${${ENV:dev}.retries}", None),
             ("${URI:http://x}/v1", Some("http://x/v1")),
             ("${N}", None),
             ("${N:}", None),
