@@ -1,5 +1,7 @@
 //! What becomes of a request that is passed on, where a server fails?
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use becalm::hint::HintMode;
@@ -56,15 +58,44 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         return;
     }
     let targets = known.variables.filled_in(to);
-    let named = |it: &&String| known.upstreams.servers(host(it)).is_some();
-    let mut named: Vec<_> = targets.iter().filter(named).map(|it| host(it)).collect();
-    named.dedup();
-    if named.is_empty() {
-        to_one(reading, known, pass, to);
+    // Upstreams of as many servers have the same attempts.
+    let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for name in targets.iter().map(|it| host(it)) {
+        if let Some(servers) = known.upstreams.servers(name) {
+            let key = (servers.unseen, servers.is_known, servers.count);
+            let names = alike.entry(key).or_default();
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
     }
-    for upstream in named {
-        to_one(reading, known, pass, upstream);
+    if alike.is_empty() {
+        to_one(reading, known, pass, to, &Others::default());
     }
+    let mut alike: Vec<_> = alike.into_iter().collect();
+    // Of many, those with the most servers.
+    alike.sort_by_key(|((unseen, _, count), names)| {
+        (Reverse((*count, unseen.is_some())), names.clone())
+    });
+    let left_out = alike.iter().skip(MOST_ALIKE).map(|(_, names)| names.len());
+    let left_out = left_out.sum();
+    for (_, names) in alike.iter().take(MOST_ALIKE) {
+        if let [name, alike @ ..] = &**names {
+            to_one(reading, known, pass, name, &Others { alike, left_out });
+        }
+    }
+}
+
+/// So many numbers of servers are told of what a variable may say.
+const MOST_ALIKE: usize = 4;
+
+/// Other upstreams that a variable may name.
+#[derive(Default)]
+struct Others<'n> {
+    /// Those with as many servers.
+    alike: &'n [&'n str],
+    /// How many are not told of.
+    left_out: usize,
 }
 
 fn has_scheme(to: &str) -> bool {
@@ -77,7 +108,13 @@ fn has_scheme(to: &str) -> bool {
     scheme.is_some_and(is_http) || to.contains('$') || is_placeholder(to)
 }
 
-fn to_one<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>, to: &str) {
+fn to_one<'a>(
+    reading: &mut Reading<'a>,
+    known: &Known<'a>,
+    pass: &Pass<'_, 'a>,
+    to: &str,
+    others: &Others<'_>,
+) {
     let (family, own) = (pass.family, &pass.own);
     let file = pass.directive.file;
     let next = own.next.as_ref();
@@ -122,12 +159,23 @@ fn to_one<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>,
     }
     words.lose(&mut draft, span);
     lose(reading, &mut draft, pass, servers, span);
-    let title = if pass.place.is_empty() {
+    let mut title = if pass.place.is_empty() {
         name.to_owned()
     } else {
         format!("{} to {name}", pass.place)
     };
-    reading.map(draft, title, vec![name.to_owned()], span);
+    if !others.alike.is_empty() {
+        title = format!("{title} and {} more", others.alike.len());
+    }
+    if others.left_out > 0 {
+        let why = format!(
+            "{} upstreams with fewer servers, which the variable may name as well, are not told of",
+            others.left_out
+        );
+        draft.lose("upstream", why, Some(pass.directive.span()));
+    }
+    let names = std::iter::once(name).chain(others.alike.iter().copied());
+    reading.map(draft, title, names.map(str::to_owned).collect(), span);
 }
 
 /// Those that are tried; `None` where nothing is left to say.
