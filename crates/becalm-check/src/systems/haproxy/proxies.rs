@@ -87,7 +87,7 @@ impl<'a> Proxy<'a> {
         if condition.contains(&Holds::Unknown) {
             let rule = said(reading, line);
             let sentence = format!(
-                "whether `{}` holds for a request is not known here; all requests are taken for repeated where it may",
+                "whether `{}` holds for a request is not known here; requests for which it may are taken for repeated",
                 rule.text
             );
             reading.find(line.span(), code::UNKNOWN_VALUE, sentence, "");
