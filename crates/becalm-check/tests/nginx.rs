@@ -226,6 +226,22 @@ fn many_files_beside_one_of_nginx_are_read_once() {
     assert_eq!(of(&files).mappings.len(), 5000);
 }
 
+/// Each of the sites once gathered the upstreams of all others.
+#[test]
+fn many_sites_that_nothing_includes_are_read_once() {
+    let site = |at: usize| {
+        format!(
+            "upstream u{at} {{ server 10.0.0.1; server 10.0.0.2; }}\nserver {{ location / {{ proxy_pass http://u{at}; }} }}\n"
+        )
+    };
+    let files: Vec<_> = (0..3000).map(|at| (at.to_string(), site(at))).collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(of(&files).mappings.len(), 3000);
+}
+
 #[test]
 fn upstreams_of_as_many_servers_are_told_as_one_where_a_variable_names_them() {
     let servers = |number: usize| "server 10.0.0.1; ".repeat(number);

@@ -5,6 +5,7 @@
 use super::circles::circles;
 use super::directives::{Directive, directives};
 use super::is_nginx;
+use super::passes::Known;
 use crate::document::{DEEPEST, Together};
 use crate::template;
 
@@ -16,6 +17,8 @@ pub struct Files<'a> {
     is_included: Vec<bool>,
     /// Of each file, the first of those that include each other and it in a circle.
     circles: Vec<usize>,
+    /// What all files say of names.
+    pub known: Known<'a>,
 }
 
 #[derive(Debug)]
@@ -38,6 +41,7 @@ impl<'a> Files<'a> {
         all: Vec::new(),
         is_included: Vec::new(),
         circles: Vec::new(),
+        known: Known::NONE,
     };
 
     pub fn of(together: &[Together<'a>]) -> Self {
@@ -57,6 +61,9 @@ impl<'a> Files<'a> {
             }
         }
         files.join();
+        for file in &files.all {
+            files.known.gather(&file.directives);
+        }
         files
     }
 
@@ -169,11 +176,6 @@ impl<'a> Files<'a> {
             }
         }
         all
-    }
-
-    /// All directives of all files.
-    pub fn directives(&self) -> impl Iterator<Item = &[Directive<'a>]> {
-        self.all.iter().map(|it| &*it.directives)
     }
 }
 

@@ -73,11 +73,11 @@ fn read(reading: &mut Reading<'_>) {
         return; // read in its place
     }
     let all = files.expanded(document.file, &own);
-    let mut known = Known::default();
-    for directives in std::iter::once(all).chain(files.directives()) {
-        known.upstreams.gather(directives);
-        known.variables.gather(directives);
-    }
+    let mut known = Known {
+        all: Some(&files.known),
+        ..Known::NONE
+    };
+    known.gather(all);
     let settings = Settings::default().inside(reading, all);
     block(reading, &known, &settings, all, "");
     if !passes_on(all) {

@@ -1,7 +1,7 @@
 //! What becomes of a request that is passed on, where a server fails?
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use becalm::hint::HintMode;
@@ -20,10 +20,36 @@ use crate::said::Said;
 use crate::template::is_placeholder;
 
 /// What the files say of names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Known<'a> {
     pub upstreams: Upstreams<'a>,
     pub variables: Variables,
+    /// What all files say, which holds where these do not.
+    pub all: Option<&'a Known<'a>>,
+}
+
+impl<'a> Known<'a> {
+    pub const NONE: Self = Self {
+        upstreams: Upstreams::NONE,
+        variables: Variables::NONE,
+        all: None,
+    };
+
+    pub fn gather(&mut self, directives: &[Directive<'a>]) {
+        self.upstreams.gather(directives);
+        self.variables.gather(directives);
+    }
+
+    fn servers(&self, name: &str) -> Option<Servers<'a>> {
+        let all = || self.all.and_then(|it| it.servers(name));
+        self.upstreams.servers(name).or_else(all)
+    }
+
+    fn filled_in(&self, to: &str) -> BTreeSet<String> {
+        let mut found = self.variables.filled_in(to);
+        found.extend(self.all.iter().flat_map(|it| it.variables.filled_in(to)));
+        found.into_iter().collect()
+    }
 }
 
 /// A directive such as `proxy_pass` with what holds at its place.
@@ -57,11 +83,11 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         }
         return;
     }
-    let targets = known.variables.filled_in(to);
+    let targets = known.filled_in(to);
     // Upstreams of as many servers have the same attempts.
     let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for name in targets.iter().map(|it| host(it)) {
-        if let Some(servers) = known.upstreams.servers(name) {
+        if let Some(servers) = known.servers(name) {
             let key = (servers.unseen, servers.is_known, servers.count);
             let names = alike.entry(key).or_default();
             if names.last() != Some(&name) {
@@ -191,7 +217,7 @@ fn servers<'a>(
         .as_ref()
         .and_then(|it| it.value)
         .filter(|it| *it > 0);
-    if let Some(mut servers) = known.upstreams.servers(name) {
+    if let Some(mut servers) = known.servers(name) {
         if let Some(unseen) = servers.unseen {
             servers.count = most.unwrap_or(servers.count.max(2));
             servers_elsewhere(reading, pass, name, unseen, servers.count);
@@ -222,7 +248,7 @@ fn servers<'a>(
 fn with_port<'n>(name: &'n str, known: &Known<'_>) -> Option<&'n str> {
     let (upstream, port) = name.rsplit_once(':')?;
     port.parse::<u16>().ok()?;
-    known.upstreams.servers(upstream).map(|_| upstream)
+    known.servers(upstream).map(|_| upstream)
 }
 
 /// How many attempts there are, and where that is said.
