@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
 use crate::system::{As, Form, System};
-use crate::systems::{self, kubernetes};
+use crate::systems::{self, Shared, kubernetes};
 use crate::template;
 
 /// A file: its name and what stands in it.
@@ -57,13 +57,17 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         .zip(&texts)
         .map(|(file, text)| Parsed::of(*file, text))
         .collect();
-    let together: Vec<_> = (files.iter().zip(&texts).zip(&read))
+    let alone: Vec<_> = (files.iter().zip(&texts).zip(&read))
         .map(|((file, text), read)| Together {
             file: file.name,
             text,
             trees: &read.trees,
+            shared: &systems::NOTHING,
         })
         .collect();
+    let shared = Shared::of(&alone);
+    let shared = &shared;
+    let together: Vec<_> = alone.iter().map(|it| Together { shared, ..*it }).collect();
     let mut checked = Checked::default();
     for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
         of_file(*file, text, read, &together, settings, &mut checked);

@@ -57,6 +57,8 @@ fn in_line(line: &str) -> Option<(usize, usize)> {
     let chars: Vec<char> = line.chars().collect();
     let mut quote = None;
     let mut before = ' ';
+    // Whether a `%>` may still follow: of a line with thousands of `<%` and none, the rest is searched once.
+    let mut is_closed = true;
     for (at, &c) in chars.iter().enumerate() {
         let next = chars.get(at + 1).copied();
         match (quote, c) {
@@ -71,11 +73,12 @@ fn in_line(line: &str) -> Option<(usize, usize)> {
                     .position(|it| matches!(it, ['}' | '%', '}']));
                 return Some((at, close.map_or(2, |close| close + 2)));
             }
-            (None, '<') if next == Some('%') => {
-                let length = embedded(&chars[at + 2..]);
-                if let Some(length) = length {
-                    return Some((at, length + 2));
+            (None, '<') if is_closed && next == Some('%') && is_tag(&chars[at + 2..]) => {
+                let close = chars[at + 2..].windows(2).position(|it| it == ['%', '>']);
+                if let Some(close) = close {
+                    return Some((at, close + 4));
                 }
+                is_closed = false;
             }
             _ => {}
         }
@@ -84,11 +87,9 @@ fn in_line(line: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// How long a tag of Ruby is from after its `<%` on; `None` of what is none, such as `<%ci>` in a log format of HAProxy.
-fn embedded(rest: &[char]) -> Option<usize> {
-    let begins = rest.first().is_none_or(|c| "=-# \t".contains(*c));
-    let close = rest.windows(2).position(|it| it == ['%', '>'])?;
-    begins.then_some(close + 2)
+/// Whether what follows `<%` begins a tag of Ruby, and is not `<%ci>` in a log format of HAProxy.
+fn is_tag(rest: &[char]) -> bool {
+    rest.first().is_none_or(|c| "=-# \t".contains(*c))
 }
 
 /// Whether what follows `{{` is an action, and not one mapping within another: JSON's `{{"a": 1}: 2}`, Lua's `{{1, 2}}` and
@@ -140,6 +141,18 @@ mod tests {
             ("{\"a\": {\"b\": {}}}", None),
         ] {
             assert_eq!(first(text).map(|it| it.line), line, "{text}");
+        }
+    }
+
+    /// Each of them once searched the rest of the line: minutes.
+    #[test]
+    fn a_long_line_of_what_may_begin_a_template_is_read_once() {
+        for part in ["<%x", "<% "] {
+            let line = part.repeat(300_000);
+            assert_eq!(first(&line), None, "{part}");
+            let closed = format!("{line}<%= x %>");
+            let column = first(&closed).map(|it| it.column);
+            assert_eq!(column, Some(if part == "<%x" { 900_001 } else { 1 }));
         }
     }
 

@@ -163,6 +163,121 @@ fn files_that_include_each_other_are_read_once() {
     );
 }
 
+/// nginx refuses to read them: each route is told of nevertheless, and once.
+#[test]
+fn routes_of_files_in_a_circle_are_told_once() {
+    let app = "upstream app { server 10.0.0.1; server 10.0.0.2; }\n";
+    let site = |name: &str, includes: &str| {
+        format!("{includes}\nserver {{ location /{name} {{ proxy_pass http://app; }} }}\n")
+    };
+    let all = ["a", "b", "c"].map(|it| (format!("x/{it}.conf"), site(it, "include x/*.conf;")));
+    for main in [
+        None,
+        Some("http { include x/*.conf; }\n"),
+        Some("http { include x/b.conf; }\n"),
+    ] {
+        let mut files = vec![("app.conf", app)];
+        files.extend(all.iter().map(|(name, text)| (&**name, &**text)));
+        files.extend(main.map(|it| ("nginx.conf", it)));
+        let checked = of(&files);
+        let mut names: Vec<_> = checked.mappings.iter().map(|it| &*it.name).collect();
+        names.sort_unstable();
+        let once = [
+            "location /a to app",
+            "location /b to app",
+            "location /c to app",
+        ];
+        assert_eq!(names, once, "{main:?}");
+    }
+}
+
+/// What each of these files includes doubles with each of eighteen others.
+#[test]
+fn includes_that_double_end_for_all_files_together() {
+    let twice = |at: usize| format!("include d{at}.inc;\ninclude d{at}.inc;\n");
+    let mut files: Vec<_> = (1..18)
+        .map(|at| (format!("d{}.inc", at - 1), twice(at)))
+        .collect();
+    files.push(("d17.inc".into(), "proxy_set_header X y;\n".into()));
+    let root = "upstream u { server 10.0.0.1; server 10.0.0.2; }\nserver { location / { proxy_pass http://u; include d0.inc; } }\n";
+    files.extend((0..50).map(|at| (format!("site{at}.conf"), root.to_owned())));
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(of(&files).mappings.len(), 50);
+}
+
+/// Each of the texts once read all files of nginx again.
+#[test]
+fn many_files_beside_one_of_nginx_are_read_once() {
+    let server = "location / { proxy_pass http://app; }\n".repeat(5000);
+    let site = format!(
+        "include *.inc;\nupstream app {{ server 10.0.0.1; server 10.0.0.2; }}\nserver {{ {server} }}\n"
+    );
+    let mut files: Vec<_> = (0..1000)
+        .map(|at| (format!("{at}.txt"), "a text".to_owned()))
+        .collect();
+    files.push(("site.conf".into(), site));
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(of(&files).mappings.len(), 5000);
+}
+
+/// Each of the sites once gathered the upstreams of all others.
+#[test]
+fn many_sites_that_nothing_includes_are_read_once() {
+    let site = |at: usize| {
+        format!(
+            "upstream u{at} {{ server 10.0.0.1; server 10.0.0.2; }}\nserver {{ location / {{ proxy_pass http://u{at}; }} }}\n"
+        )
+    };
+    let files: Vec<_> = (0..3000).map(|at| (at.to_string(), site(at))).collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(of(&files).mappings.len(), 3000);
+}
+
+#[test]
+fn upstreams_of_as_many_servers_are_told_as_one_where_a_variable_names_them() {
+    let servers = |number: usize| "server 10.0.0.1; ".repeat(number);
+    let upstream = |at: usize| format!("upstream u{at} {{ {} }}\n", servers(2 + at / 100));
+    let upstreams: String = (0..300).map(upstream).collect();
+    let value = |at: usize| format!("h{at} u{at}; ");
+    let values: String = (0..300).map(value).collect();
+    let pass = |at: usize| format!("location /{at} {{ proxy_pass http://$up; }}\n");
+    let passes: String = (0..100).map(pass).collect();
+    let checked = one(&format!(
+        "{upstreams}map $host $up {{ {values} }}\nserver {{ {passes} }}\n"
+    ));
+    let of_first = &attempts(&checked)[..3];
+    let expected = [
+        ("location /0 to u200 and 99 more", 4),
+        ("location /0 to u100 and 99 more", 3),
+        ("location /0 to u0 and 99 more", 2),
+    ];
+    assert_eq!(of_first, expected);
+    assert_eq!(checked.mappings.len(), 300);
+    assert!(checked.mappings[2].names.contains(&"u57".to_owned()));
+    let upstreams: String = (0..9).map(|at| upstream(at * 100)).collect();
+    let values: String = (0..9).map(|at| value(at * 100)).collect();
+    let many = one(&format!(
+        "{upstreams}map $host $up {{ {values} }}\nserver {{ {} }}\n",
+        pass(0)
+    ));
+    let numbers: Vec<_> = attempts(&many)
+        .into_iter()
+        .map(|(_, number)| number)
+        .collect();
+    assert_eq!(numbers, [10, 9, 8, 7]);
+    let why = &many.mappings[0].lost.last().expect("told").why;
+    assert!(why.starts_with("5 upstreams with fewer servers"), "{why}");
+}
+
 #[test]
 fn a_file_that_others_include_is_not_silent_by_itself() {
     let alone = one(NEXT);

@@ -203,10 +203,73 @@ fn defaults_of_haproxy_hold_in_the_files_after_them() {
 fn defaults_that_are_named_stand_before_in_these_files() {
     let app = "backend app from web\n  server a 10.0.0.1:80\n";
     let alone = haproxy(app);
-    assert!(has(&alone, "refused"), "{alone:?}");
+    let found = |it: &Checked| (has(it, "refused"), has(it, "not-seen"));
+    assert_eq!(found(&alone), (false, true), "{alone:?}");
     let defaults = "defaults web\n  retries 8\ndefaults\n  retries 1\n";
     let both = together(&[("00.cfg", defaults), ("10.cfg", app)]);
-    assert_eq!((attempts(&both), has(&both, "refused")), (vec![9], false));
+    assert_eq!((attempts(&both), found(&both)), (vec![9], (false, false)));
+    let later = together(&[("10.cfg", app), ("20.cfg", defaults)]);
+    assert_eq!(found(&later), (true, false), "{later:?}");
+    assert_eq!(found(&haproxy(&format!("{app}{defaults}"))), (true, false));
+}
+
+#[test]
+fn a_section_may_be_named_from() {
+    let servers = "  server a 10.0.0.1:80\n";
+    for (text, tries) in [
+        (format!("backend from\n  retries 5\n{servers}"), 6),
+        (
+            format!("defaults from\n  retries 5\nbackend b from from\n{servers}"),
+            6,
+        ),
+        (
+            format!("defaults a\n  retries 5\ndefaults from a\nbackend b\n{servers}"),
+            6,
+        ),
+        (
+            format!("peers p from x\ndefaults\n  retries 5\nbackend b from\n{servers}"),
+            6,
+        ),
+    ] {
+        let checked = haproxy(&text);
+        assert_eq!(attempts(&checked), [tries], "{text}");
+        let is_told = has(&checked, "refused") || has(&checked, "not-seen");
+        assert!(!is_told, "{text}: {checked:?}");
+    }
+}
+
+#[test]
+fn rules_for_unknown_requests_are_listed_once_and_a_few_of_them() {
+    let lost = |text: &str| {
+        let checked = haproxy(text);
+        let lost = checked.mappings[0].lost.clone().into_iter();
+        let rules = lost.filter(|it| it.what.starts_with("disable-l7-retry"));
+        rules.map(|it| it.what).collect::<Vec<_>>()
+    };
+    let rule = |at: usize| format!("  http-request disable-l7-retry if {{ path /{at} }}\n");
+    let defaults = format!("defaults\n  mode http\n  retry-on 503\n{}", rule(0));
+    let backend = "backend b\n  server a 10.0.0.1:80\n";
+    let one = format!("{defaults}frontend f\n  default_backend b\n{backend}");
+    assert_eq!(lost(&one), ["disable-l7-retry if { path /0 }"]);
+    let front = |at: usize| format!("frontend f{at}\n{}  use_backend %[path]\n", rule(at));
+    let fronts: String = (1..300).map(front).collect();
+    let many = lost(&format!("{defaults}{fronts}{backend}"));
+    assert_eq!(many.len(), 9, "{many:?}");
+    assert_eq!(many[8], "disable-l7-retry");
+}
+
+/// Each of them once read all others again.
+#[test]
+fn many_files_of_haproxy_are_read_once() {
+    let text = |at: usize| {
+        format!("defaults d{at}\n  mode http\n  retries 3\nbackend b{at}\n  server a 10.0.0.1:80\n")
+    };
+    let files: Vec<_> = (0..5000).map(|at| (at.to_string(), text(at))).collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    assert_eq!(together(&files).mappings.len(), 5000);
 }
 
 /// Run with 2.6.12: a POST once, a GET four times.
@@ -252,8 +315,13 @@ fn a_condition_that_asks_for_more_than_the_method_is_told() {
         ("unless METH_GET or METH_HEAD", false, false),
         ("if METH_POST METH_PUT", true, false),
         ("if METH_POST or { method PATCH }", false, false),
-        ("if METH_POST or { path_beg /pay }", false, true),
-        ("if { path_beg /pay }", false, true),
+        (
+            "if METH_POST || { method PATCH } || { path_beg /pay }",
+            false,
+            true,
+        ),
+        ("if METH_POST or { path_beg /pay }", true, true),
+        ("if { path_beg /pay }", true, true),
         ("if METH_GET { path_beg /pay }", true, true),
     ] {
         let checked = of(condition);

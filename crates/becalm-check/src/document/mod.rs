@@ -6,6 +6,8 @@ mod yaml;
 
 use std::borrow::Cow;
 
+use crate::systems::{NOTHING, Shared};
+
 pub use node::{Key, Node, Span, Value};
 pub(crate) use yaml::{Unreadable, documents};
 
@@ -52,6 +54,8 @@ pub struct Together<'a> {
     pub text: &'a str,
     /// Its documents, of YAML and JSON.
     pub trees: &'a [Node],
+    /// What systems know of all files.
+    pub(crate) shared: &'a Shared<'a>,
 }
 
 impl<'a> Document<'a> {
@@ -71,6 +75,11 @@ impl<'a> Document<'a> {
         let own = beside.iter().map(move |tree| (file, tree));
         let others = self.together.iter().filter(move |it| it.file != file);
         own.chain(others.flat_map(|it| it.trees.iter().map(move |tree| (it.file, tree))))
+    }
+
+    /// What systems know of all files together.
+    pub(crate) fn shared(&self) -> &'a Shared<'a> {
+        self.together.first().map_or(&NOTHING, |it| it.shared)
     }
 
     /// Where it begins.

@@ -14,11 +14,13 @@ mod linkerd;
 mod methods;
 mod nginx;
 mod resilience4j;
+mod shared;
 mod spring;
 mod spring_cloud_gateway;
 
 pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
+pub(crate) use shared::{NOTHING, Shared};
 
 use crate::system::System;
 

@@ -3,125 +3,213 @@
 //! HAProxy reads the files of several `-f` as one, in their order (`doc/management.txt` of 2.6, section 3).
 
 use super::conditions::{both, either};
-use super::is_haproxy;
-use super::lines::{Section, sections};
+use super::lines::{Line, Section, sections};
 use super::proxies::Proxy;
+use super::{HAPROXY, is_haproxy};
 use crate::code;
+use crate::document::{Document, Together};
 use crate::reading::Reading;
 use crate::template;
 
-/// A section that takes requests.
-struct Front<'a> {
-    file: &'a str,
+/// What the files that are read together have for each other.
+#[derive(Debug)]
+pub struct Files<'a> {
+    defaults: Vec<Defaults<'a>>,
+    fronts: Vec<Proxy<'a>>,
+    /// Of each file, how many of the defaults stand before it.
+    before: Vec<usize>,
+}
+
+/// A section `defaults` with its name.
+#[derive(Debug, Clone)]
+struct Defaults<'a> {
+    name: String,
     proxy: Proxy<'a>,
 }
 
-/// Those that have servers to repeat to, each with what holds in it.
+impl<'a> Files<'a> {
+    pub const NONE: Self = Self {
+        defaults: Vec::new(),
+        fronts: Vec::new(),
+        before: Vec::new(),
+    };
+
+    pub fn of(together: &[Together<'a>]) -> Self {
+        let mut all = Self::NONE;
+        for file in together {
+            all.before.push(all.defaults.len());
+            if is_haproxy(file.text) && template::first(file.text).is_none() {
+                let document = Document {
+                    file: file.file,
+                    text: file.text,
+                    tree: None,
+                    beside: &[],
+                    together: &[],
+                    merges: &[],
+                };
+                // What is found there is told when that file is read.
+                let mut aside = Reading::new(document, &HAPROXY, HAPROXY.newest());
+                let (read, _) = sections(file.text);
+                let own = Own::of(&mut aside, &read, &all, &all.defaults);
+                all.defaults.extend(own.defaults);
+                all.fronts.extend(own.fronts);
+            }
+        }
+        all
+    }
+
+    fn have(&self, name: &str) -> bool {
+        self.defaults.iter().any(|it| it.name == name)
+    }
+
+    /// The defaults of the files before this one.
+    fn before(&self, document: &Document<'a>) -> &[Defaults<'a>] {
+        let is_own =
+            |it: &Together<'_>| it.file == document.file && std::ptr::eq(it.text, document.text);
+        let at = document.together.iter().position(is_own);
+        let before = at.and_then(|at| self.before.get(at)).copied();
+        self.defaults
+            .get(..before.unwrap_or_default())
+            .unwrap_or_default()
+    }
+}
+
+/// Of a file, those that have servers to repeat to, each with what holds in it.
 pub fn backends<'a, 's>(
     reading: &mut Reading<'a>,
-    own: &'s [Section],
+    sections: &'s [Section],
 ) -> Vec<(&'s Section, Proxy<'a>)> {
-    let file = reading.document.file;
-    let mut defaults = Vec::new();
-    let mut fronts = Vec::new();
-    let mut backends = Vec::new();
-    for other in reading.document.together {
-        let is_own = other.file == file && std::ptr::eq(other.text, reading.document.text);
-        if is_own {
-            let before = std::mem::take(&mut defaults);
-            defaults = of_file(reading, own, before, &mut fronts, &mut backends);
-        } else if is_haproxy(other.text) && template::first(other.text).is_none() {
-            // What is found there is told when that file is read.
-            let mut aside = Reading::new(reading.document, reading.system, reading.version);
-            aside.document.file = other.file;
-            let (read, _) = sections(other.text);
-            defaults = of_file(&mut aside, &read, defaults, &mut fronts, &mut Vec::new());
-        }
-    }
-    for (section, proxy) in &mut backends {
-        let fronts = in_front_of(section.head.word(1), file, &fronts);
+    let files = &reading.document.shared().haproxy;
+    let before = files.before(&reading.document);
+    let mut own = Own::of(reading, sections, files, before);
+    for (section, proxy) in &mut own.backends {
+        let fronts = in_front_of(section.head.word(1), &own.fronts, &files.fronts);
         let unrepeated = fronts.iter().map(|it| it.unrepeated).reduce(both);
         proxy.unrepeated = either(proxy.unrepeated, unrepeated.unwrap_or_default());
-        let conditions = fronts.iter().flat_map(|it| it.conditions.clone());
-        proxy.conditions.extend(conditions);
-    }
-    backends
-}
-
-type Defaults<'a> = Vec<(String, Proxy<'a>)>;
-
-fn of_file<'a, 's>(
-    reading: &mut Reading<'a>,
-    sections: &'s [Section],
-    mut defaults: Defaults<'a>,
-    fronts: &mut Vec<Front<'a>>,
-    backends: &mut Vec<(&'s Section, Proxy<'a>)>,
-) -> Defaults<'a> {
-    let file = reading.document.file;
-    for section in sections {
-        let kind = section.head.word(0);
-        // Each `defaults` begins anew, but for `from`.
-        let inherited = match from(reading, section, &defaults) {
-            None if kind == "defaults" => Proxy::default(),
-            None => defaults
-                .last()
-                .map(|(_, it)| it.clone())
-                .unwrap_or_default(),
-            Some(named) => named,
-        };
-        match kind {
-            "defaults" => {
-                let proxy = inherited.with(reading, section);
-                defaults.push((section.head.word(1).to_owned(), proxy));
-            }
-            "frontend" => {
-                let proxy = inherited.in_front(reading, section);
-                fronts.push(Front { file, proxy });
-            }
-            "backend" | "listen" => {
-                let proxy = inherited.with(reading, section);
-                if kind == "listen" {
-                    let proxy = proxy.clone();
-                    fronts.push(Front { file, proxy });
-                }
-                if proxy.has_servers {
-                    backends.push((section, proxy));
-                }
-            }
-            _ => {}
+        proxy.has_more_conditions |= fronts.iter().any(|it| it.has_more_conditions);
+        for rule in fronts.iter().flat_map(|it| &it.conditions) {
+            proxy.add_condition(rule);
         }
     }
-    defaults
+    own.backends
 }
 
-/// The defaults that a section names.
-fn from<'a>(
-    reading: &mut Reading<'a>,
-    section: &Section,
-    defaults: &Defaults<'a>,
-) -> Option<Proxy<'a>> {
-    let words = &section.head.words;
-    let at = words.iter().position(|it| it.text == "from")?;
-    let name = section.head.word(at + 1);
-    let named = defaults.iter().rev().find(|(it, _)| it == name);
-    if named.is_none() {
-        let sentence = format!(
-            "no `defaults {name}` stands before it in these files: HAProxy refuses `from {name}`"
-        );
-        let remedy = "name the file that has it, before this one";
-        reading.find(section.head.span(), code::REFUSED, sentence, remedy);
+/// What stands in a file.
+#[derive(Default)]
+struct Own<'a, 's> {
+    defaults: Vec<Defaults<'a>>,
+    /// The sections that take requests.
+    fronts: Vec<Proxy<'a>>,
+    backends: Vec<(&'s Section, Proxy<'a>)>,
+}
+
+impl<'a, 's> Own<'a, 's> {
+    fn of(
+        reading: &mut Reading<'a>,
+        sections: &'s [Section],
+        files: &Files<'a>,
+        before: &[Defaults<'a>],
+    ) -> Self {
+        let mut own = Self::default();
+        for section in sections {
+            let kind = section.head.word(0);
+            // Each `defaults` begins anew, but for `from`.
+            let above = || before.iter().chain(&own.defaults).rev();
+            let inherited = match from(&section.head) {
+                Some(name) => {
+                    let named = above().find(|it| it.name == name);
+                    let is_later = || stands_in(sections, name) || files.have(name);
+                    match named {
+                        Some(named) => named.proxy.clone(),
+                        None if is_later() => refused(reading, &section.head, name),
+                        None => unseen(reading, &section.head, name),
+                    }
+                }
+                None if kind == "defaults" => Proxy::default(),
+                None => above()
+                    .next()
+                    .map(|it| it.proxy.clone())
+                    .unwrap_or_default(),
+            };
+            match kind {
+                "defaults" => own.defaults.push(Defaults {
+                    name: own_name(&section.head).to_owned(),
+                    proxy: inherited.with(reading, section),
+                }),
+                "frontend" => own.fronts.push(inherited.in_front(reading, section)),
+                "backend" | "listen" => {
+                    let proxy = inherited.with(reading, section);
+                    if kind == "listen" {
+                        own.fronts.push(proxy.clone());
+                    }
+                    if proxy.has_servers {
+                        own.backends.push((section, proxy));
+                    }
+                }
+                _ => {}
+            }
+        }
+        own
     }
-    Some(named.map(|(_, it)| it.clone()).unwrap_or_default())
+}
+
+/// The defaults that a section names: `backend b from web`, `defaults from web`.
+fn from(head: &Line) -> Option<&str> {
+    let first = match head.word(0) {
+        "defaults" => 1,
+        "frontend" | "backend" | "listen" => 2,
+        _ => return None,
+    };
+    let at = (first..head.words.len()).find(|at| head.word(*at) == "from")?;
+    head.words.get(at + 1).map(|it| &*it.text)
+}
+
+/// Whether these sections have defaults of this name.
+fn stands_in(sections: &[Section], name: &str) -> bool {
+    let mut heads = sections.iter().map(|it| &it.head);
+    heads.any(|it| it.word(0) == "defaults" && own_name(it) == name)
+}
+
+/// The name of a section, which `defaults` may be without.
+fn own_name(head: &Line) -> &str {
+    match (head.word(0), head.word(1)) {
+        ("defaults", "from") if head.words.len() > 2 => "",
+        (_, name) => name,
+    }
+}
+
+const NAME_IT: &str = "name the file that has it, before this one";
+
+/// What is read where the defaults stand behind the section.
+fn refused<'a>(reading: &mut Reading<'a>, head: &Line, name: &str) -> Proxy<'a> {
+    let sentence =
+        format!("`defaults {name}` stands after it in these files: HAProxy refuses `from {name}`");
+    reading.find(head.span(), code::REFUSED, sentence, NAME_IT);
+    Proxy::default()
+}
+
+/// What stands in for defaults that no file has.
+fn unseen<'a>(reading: &mut Reading<'a>, head: &Line, name: &str) -> Proxy<'a> {
+    let sentence = format!(
+        "`defaults {name}` is of no file that is named: what it says is not known here; `mode http` and the defaults of HAProxy stand in"
+    );
+    reading.find(head.span(), code::NOT_SEEN, sentence, NAME_IT);
+    let mut proxy = Proxy::default();
+    proxy.is_http = true;
+    proxy
 }
 
 /// The sections of this file that lead to a backend; where none does, those of the others.
-fn in_front_of<'f, 'a>(backend: &str, file: &str, fronts: &'f [Front<'a>]) -> Vec<&'f Proxy<'a>> {
-    let leading = || fronts.iter().filter(|it| it.proxy.leads_to(backend));
-    let own: Vec<_> = leading().filter(|it| it.file == file).collect();
-    let all = if own.is_empty() {
-        leading().collect()
+fn in_front_of<'f, 'a>(
+    backend: &str,
+    own: &'f [Proxy<'a>],
+    all: &'f [Proxy<'a>],
+) -> Vec<&'f Proxy<'a>> {
+    let leading = |fronts: &'f [Proxy<'a>]| fronts.iter().filter(|it| it.leads_to(backend));
+    let found: Vec<_> = leading(own).collect();
+    if found.is_empty() {
+        leading(all).collect()
     } else {
-        own
-    };
-    all.into_iter().map(|it| &it.proxy).collect()
+        found
+    }
 }

@@ -21,6 +21,7 @@ use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::said::Said;
 use crate::system::{Evidence, Form, System};
+pub(super) use configuration::Files;
 use lines::{Section, sections};
 use proxies::Proxy;
 
@@ -165,6 +166,10 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
             let why = "which requests it is for is not known here";
             draft.lose(rule.text.clone(), why, Some(rule.span));
         });
+    }
+    if proxy.has_more_conditions {
+        let why = "more such rules: which requests they are for is not known here";
+        draft.lose("disable-l7-retry", why, None);
     }
     if listed.early_data {
         draft.lose(

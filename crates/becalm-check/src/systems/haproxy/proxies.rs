@@ -23,14 +23,19 @@ pub struct Proxy<'a> {
     pub server: Option<Said<'a, Duration>>,
     /// For which methods a rule `disable-l7-retry` holds.
     pub unrepeated: OfMethods,
-    /// Of such rules, those that ask for more than the method.
+    /// Of such rules, the first that ask for more than the method.
     pub conditions: Vec<Said<'a, ()>>,
+    /// Whether there are more of them.
+    pub has_more_conditions: bool,
     /// Whether it has servers to repeat to.
     pub has_servers: bool,
     acls: Acls,
     default_backend: Option<String>,
     use_backends: Vec<String>,
 }
+
+/// So many rules are listed with a backend.
+const MOST_CONDITIONS: usize = 8;
 
 impl<'a> Proxy<'a> {
     /// What holds in this section, of which self is the defaults.
@@ -82,11 +87,24 @@ impl<'a> Proxy<'a> {
         if condition.contains(&Holds::Unknown) {
             let rule = said(reading, line);
             let sentence = format!(
-                "whether `{}` holds for a request is not known here; where it may, methods that are idempotent are taken for repeated, and others for not",
+                "whether `{}` holds for a request is not known here; requests for which it may are taken for repeated",
                 rule.text
             );
             reading.find(line.span(), code::UNKNOWN_VALUE, sentence, "");
-            self.conditions.push(rule);
+            self.add_condition(&rule);
+        }
+    }
+
+    /// Adds a rule that asks for more than the method. One of the defaults holds in a backend and in what leads to it.
+    pub fn add_condition(&mut self, rule: &Said<'a, ()>) {
+        let mut all = self.conditions.iter();
+        if all.any(|it| (it.file, it.span) == (rule.file, rule.span)) {
+            return;
+        }
+        if self.conditions.len() < MOST_CONDITIONS {
+            self.conditions.push(rule.clone());
+        } else {
+            self.has_more_conditions = true;
         }
     }
 
@@ -96,18 +114,14 @@ impl<'a> Proxy<'a> {
         all.any(|it| it == backend || it.contains("%[") || is_placeholder(it))
     }
 
-    /// Which methods are repeated: all, but for those that a rule takes out.
+    /// Which methods are repeated: all, but for those that a rule takes out whatever else it asks for.
     pub fn methods(&self) -> Methods {
-        if self.unrepeated == OfMethods::default() {
+        if !self.unrepeated.contains(&Holds::Yes) {
             return Methods::Any;
         }
-        let is_repeated = |(method, holds): &(&'static str, Holds)| match holds {
-            Holds::No => true,
-            Holds::Unknown => !["POST", "PATCH"].contains(method),
-            Holds::Yes => false,
-        };
         let all = METHODS.into_iter().zip(self.unrepeated);
-        Methods::of(all.filter(is_repeated).map(|(method, _)| method))
+        let repeated = all.filter(|(_, holds)| *holds != Holds::Yes);
+        Methods::of(repeated.map(|(method, _)| method))
     }
 
     /// What is repeated of a request.

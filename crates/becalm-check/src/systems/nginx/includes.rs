@@ -2,82 +2,119 @@
 //!
 //! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
 
+use super::circles::circles;
 use super::directives::{Directive, directives};
 use super::is_nginx;
-use crate::document::{DEEPEST, Document, Together};
+use super::passes::Known;
+use crate::document::{DEEPEST, Together};
 use crate::template;
 
 /// The files of nginx that are read together.
+#[derive(Debug)]
 pub struct Files<'a> {
-    files: Vec<File<'a>>,
+    all: Vec<File<'a>>,
+    /// The files that others have in place of an `include`, and those that nothing includes.
+    is_included: Vec<bool>,
+    /// Of each file, the first of those that include each other and it in a circle.
+    circles: Vec<usize>,
+    /// What all files say of names.
+    pub known: Known<'a>,
 }
 
+#[derive(Debug)]
 struct File<'a> {
     name: &'a str,
     directives: Vec<Directive<'a>>,
     /// What it includes.
     patterns: Vec<String>,
+    /// Its directives, with those that it includes; of a file that another includes none.
+    expanded: Vec<Directive<'a>>,
 }
 
-/// Includes within includes grow without bound; no configuration has as many directives.
-const MOST: usize = 200_000;
+/// Includes within includes grow without bound: of all files together, so many directives come of includes at least, and
+/// [`TIMES`] as many as the files hold.
+const LEAST: usize = 20_000;
+const TIMES: usize = 10;
 
 impl<'a> Files<'a> {
-    pub fn of(document: Document<'a>) -> Self {
-        let mut left: Vec<_> = document.together.iter().collect();
-        let mut all = Self { files: Vec::new() };
+    pub const NONE: Self = Self {
+        all: Vec::new(),
+        is_included: Vec::new(),
+        circles: Vec::new(),
+        known: Known::NONE,
+    };
+
+    pub fn of(together: &[Together<'a>]) -> Self {
+        let mut left: Vec<_> = together.iter().collect();
+        let mut files = Self::NONE;
         loop {
             let is_readable = |it: &&Together<'_>| {
-                (is_nginx(it.text) || all.includes(it.file)) && template::first(it.text).is_none()
+                (is_nginx(it.text) || files.includes(it.file)) && template::first(it.text).is_none()
             };
             let (found, others): (Vec<&Together<'a>>, Vec<_>) =
                 left.into_iter().partition(is_readable);
             let is_done = found.is_empty();
-            all.files.extend(found.into_iter().map(File::of));
+            files.all.extend(found.into_iter().map(File::of));
             left = others;
             if is_done {
-                return all;
+                break;
             }
         }
+        files.join();
+        for file in &files.all {
+            files.known.gather(&file.directives);
+        }
+        files
     }
 
     fn includes(&self, name: &str) -> bool {
-        let mut others = self.files.iter().filter(|it| it.name != name);
+        let mut others = self.all.iter().filter(|it| it.name != name);
         others.any(|it| it.patterns.iter().any(|it| matches(it, name)))
     }
 
-    /// Whether another file has it in place of an `include`.
+    /// Whether another file has it in place of an `include`. Of files that include each other, the first is none.
     pub fn is_included(&self, name: &str) -> bool {
-        let Some(own) = self.files.iter().position(|it| it.name == name) else {
-            return self.includes(name);
-        };
-        let reached = self.reached_from(own);
-        (0..self.files.len()).any(|it| !reached[it] && self.targets_of(it).contains(&own))
+        let own = self.all.iter().position(|it| it.name == name);
+        own.is_some_and(|own| self.is_included[own])
     }
 
-    fn reached_from(&self, start: usize) -> Vec<bool> {
-        let mut reached = vec![false; self.files.len()];
-        let mut next = vec![start];
-        while let Some(at) = next.pop() {
-            if !std::mem::replace(&mut reached[at], true) {
-                next.extend(self.targets_of(at));
+    /// Puts what is included in its places.
+    fn join(&mut self) {
+        let targets: Vec<_> = (0..self.all.len()).map(|it| self.targets_of(it)).collect();
+        self.circles = circles(&targets);
+        let is_first = |at: usize| self.circles[at] == at;
+        let mut is_included: Vec<_> = (0..self.all.len()).map(|it| !is_first(it)).collect();
+        for (from, targets) in targets.iter().enumerate() {
+            for target in targets {
+                let circle = self.circles[*target];
+                is_included[circle] |= circle != self.circles[from];
             }
         }
-        reached
+        self.is_included = is_included;
+        let held = self.all.iter().map(|it| count(&it.directives));
+        let mut left = LEAST.max(held.sum::<usize>().saturating_mul(TIMES));
+        for root in 0..self.all.len() {
+            if !self.is_included[root] {
+                let mut taken = vec![root];
+                let own = &self.all[root].directives;
+                let expanded = self.expand(own, &mut vec![root], &mut taken, 0, &mut left);
+                self.all[root].expanded = expanded;
+            }
+        }
     }
 
     fn targets_of(&self, at: usize) -> Vec<usize> {
-        let patterns = self.files[at].patterns.iter();
+        let patterns = self.all[at].patterns.iter();
         patterns.flat_map(|it| self.targets(at, it)).collect()
     }
 
     /// The files that this one takes by a pattern, of its own tree of folders where there are several: all of a `*`,
     /// otherwise the one whose path is most like it.
     fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
-        let name = |at: &usize| self.files[*at].name;
+        let name = |at: &usize| self.all[*at].name;
         let near = |at: &usize| shared(name(at), name(&from));
         let is_one = |at: &usize| *at != from && matches(pattern, name(at));
-        let mut found: Vec<_> = (0..self.files.len()).filter(is_one).collect();
+        let mut found: Vec<_> = (0..self.all.len()).filter(is_one).collect();
         let nearest = found.iter().map(near).max();
         found.retain(|it| Some(near(it)) == nearest);
         if !is_glob(pattern) {
@@ -90,52 +127,55 @@ impl<'a> Files<'a> {
     }
 
     /// The directives of a file, with those that it includes in place of the `include`. One of what is not named stays.
-    pub fn expanded(&self, name: &str, own: &[Directive<'a>]) -> Vec<Directive<'a>> {
-        let mut left = MOST;
-        let Some(at) = self.files.iter().position(|it| it.name == name) else {
-            return own.to_vec();
-        };
-        self.expand(own, &mut vec![at], 0, &mut left)
+    pub fn expanded<'s>(&'s self, name: &str, own: &'s [Directive<'a>]) -> &'s [Directive<'a>] {
+        let known = self.all.iter().find(|it| it.name == name);
+        known.map_or(own, |it| &it.expanded)
     }
 
+    /// `open` are the files in which this stands, `taken` those of the circle of the last that stand somewhere already.
     fn expand(
         &self,
         directives: &[Directive<'a>],
         open: &mut Vec<usize>,
+        taken: &mut Vec<usize>,
         depth: usize,
         left: &mut usize,
     ) -> Vec<Directive<'a>> {
         let mut all = Vec::new();
         for directive in directives {
-            *left = left.saturating_sub(1);
-            let targets = match (directive.name(), directive.args(), open.last()) {
-                ("include", [pattern], Some(from)) if *left > 0 && depth < DEEPEST => {
-                    self.targets(*from, &pattern.text)
+            let from = open.last().copied().unwrap_or_default();
+            if open.len() > 1 {
+                *left = left.saturating_sub(1);
+            }
+            let targets = match (directive.name(), directive.args()) {
+                ("include", [pattern]) if *left > 0 && depth < DEEPEST => {
+                    self.targets(from, &pattern.text)
                 }
                 _ => Vec::new(),
             };
             if targets.is_empty() {
-                let inner = |it: &Vec<_>| self.expand(it, open, depth + 1, left);
+                let inner = |it: &Vec<_>| self.expand(it, open, taken, depth + 1, left);
                 all.push(Directive {
                     block: directive.block.as_ref().map(inner),
                     ..directive.clone()
                 });
             }
+            let mut entered = Vec::new();
             for target in targets {
-                if !open.contains(&target) {
-                    open.push(target);
-                    let inner = &self.files[target].directives;
-                    all.extend(self.expand(inner, open, depth + 1, left));
-                    open.pop();
+                // What leaves a circle does not come back to it.
+                let is_within = self.circles[target] == self.circles[from];
+                let taken = if is_within { &mut *taken } else { &mut entered };
+                if taken.contains(&target) {
+                    continue;
                 }
+                taken.push(target);
+                open.push(target);
+                let inner = &self.all[target].directives;
+                all.extend(self.expand(inner, open, taken, depth + 1, left));
+                open.pop();
             }
         }
         all
-    }
-
-    /// All directives of all files.
-    pub fn all(&self) -> impl Iterator<Item = &[Directive<'a>]> {
-        self.files.iter().map(|it| &*it.directives)
     }
 }
 
@@ -145,6 +185,7 @@ impl<'a> File<'a> {
         Self {
             name: file.file,
             patterns: patterns(&directives),
+            expanded: Vec::new(),
             directives,
         }
     }
@@ -159,6 +200,10 @@ fn patterns(directives: &[Directive<'_>]) -> Vec<String> {
         }
     }
     found
+}
+
+fn count(directives: &[Directive<'_>]) -> usize {
+    directives.iter().map(|it| 1 + count(it.inner())).sum()
 }
 
 fn is_glob(pattern: &str) -> bool {

@@ -3,6 +3,7 @@
 //! `ngx_http_upstream_next` of 1.22 (`src/http/ngx_http_upstream.c`) and the modules that pass requests on; run with
 //! 1.22.1.
 
+mod circles;
 mod directives;
 mod includes;
 mod passes;
@@ -16,7 +17,7 @@ use crate::document::Document;
 use crate::reading::Reading;
 use crate::system::{Evidence, Form, System};
 use directives::{Directive, directives};
-use includes::Files;
+pub(super) use includes::Files;
 use passes::{Known, Pass, pass_to};
 use settings::{FAMILIES, Settings};
 
@@ -33,7 +34,7 @@ pub(super) const NGINX: System = System {
 
 /// By a line as no other of the formats has it, or since a file beside it includes it.
 fn recognises(document: &Document<'_>) -> bool {
-    is_nginx(document.text) || Files::of(*document).is_included(document.file)
+    is_nginx(document.text) || document.shared().nginx.is_included(document.file)
 }
 
 fn is_nginx(text: &str) -> bool {
@@ -67,20 +68,20 @@ fn read(reading: &mut Reading<'_>) {
             return;
         }
     };
-    let files = Files::of(document);
+    let files = &document.shared().nginx;
     if files.is_included(document.file) {
         return; // read in its place
     }
     let all = files.expanded(document.file, &own);
-    let mut known = Known::default();
-    for directives in std::iter::once(&*all).chain(files.all()) {
-        known.upstreams.gather(directives);
-        known.variables.gather(directives);
-    }
-    let settings = Settings::default().inside(reading, &all);
-    block(reading, &known, &settings, &all, "");
-    if !passes_on(&all) {
-        applies_to_nothing(reading, &all);
+    let mut known = Known {
+        all: Some(&files.known),
+        ..Known::NONE
+    };
+    known.gather(all);
+    let settings = Settings::default().inside(reading, all);
+    block(reading, &known, &settings, all, "");
+    if !passes_on(all) {
+        applies_to_nothing(reading, all);
     }
 }
 

@@ -1,5 +1,7 @@
 //! What becomes of a request that is passed on, where a server fails?
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use becalm::hint::HintMode;
@@ -18,10 +20,36 @@ use crate::said::Said;
 use crate::template::is_placeholder;
 
 /// What the files say of names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Known<'a> {
     pub upstreams: Upstreams<'a>,
     pub variables: Variables,
+    /// What all files say, which holds where these do not.
+    pub all: Option<&'a Known<'a>>,
+}
+
+impl<'a> Known<'a> {
+    pub const NONE: Self = Self {
+        upstreams: Upstreams::NONE,
+        variables: Variables::NONE,
+        all: None,
+    };
+
+    pub fn gather(&mut self, directives: &[Directive<'a>]) {
+        self.upstreams.gather(directives);
+        self.variables.gather(directives);
+    }
+
+    fn servers(&self, name: &str) -> Option<Servers<'a>> {
+        let all = || self.all.and_then(|it| it.servers(name));
+        self.upstreams.servers(name).or_else(all)
+    }
+
+    fn filled_in(&self, to: &str) -> BTreeSet<String> {
+        let mut found = self.variables.filled_in(to);
+        found.extend(self.all.iter().flat_map(|it| it.variables.filled_in(to)));
+        found.into_iter().collect()
+    }
 }
 
 /// A directive such as `proxy_pass` with what holds at its place.
@@ -55,16 +83,45 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         }
         return;
     }
-    let targets = known.variables.filled_in(to);
-    let named = |it: &&String| known.upstreams.servers(host(it)).is_some();
-    let mut named: Vec<_> = targets.iter().filter(named).map(|it| host(it)).collect();
-    named.dedup();
-    if named.is_empty() {
-        to_one(reading, known, pass, to);
+    let targets = known.filled_in(to);
+    // Upstreams of as many servers have the same attempts.
+    let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for name in targets.iter().map(|it| host(it)) {
+        if let Some(servers) = known.servers(name) {
+            let key = (servers.unseen, servers.is_known, servers.count);
+            let names = alike.entry(key).or_default();
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
     }
-    for upstream in named {
-        to_one(reading, known, pass, upstream);
+    if alike.is_empty() {
+        to_one(reading, known, pass, to, &Others::default());
     }
+    let mut alike: Vec<_> = alike.into_iter().collect();
+    // Of many, those with the most servers.
+    alike.sort_by_key(|((unseen, _, count), names)| {
+        (Reverse((*count, unseen.is_some())), names.clone())
+    });
+    let left_out = alike.iter().skip(MOST_ALIKE).map(|(_, names)| names.len());
+    let left_out = left_out.sum();
+    for (_, names) in alike.iter().take(MOST_ALIKE) {
+        if let [name, alike @ ..] = &**names {
+            to_one(reading, known, pass, name, &Others { alike, left_out });
+        }
+    }
+}
+
+/// So many numbers of servers are told of what a variable may say.
+const MOST_ALIKE: usize = 4;
+
+/// Other upstreams that a variable may name.
+#[derive(Default)]
+struct Others<'n> {
+    /// Those with as many servers.
+    alike: &'n [&'n str],
+    /// How many are not told of.
+    left_out: usize,
 }
 
 fn has_scheme(to: &str) -> bool {
@@ -77,7 +134,13 @@ fn has_scheme(to: &str) -> bool {
     scheme.is_some_and(is_http) || to.contains('$') || is_placeholder(to)
 }
 
-fn to_one<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>, to: &str) {
+fn to_one<'a>(
+    reading: &mut Reading<'a>,
+    known: &Known<'a>,
+    pass: &Pass<'_, 'a>,
+    to: &str,
+    others: &Others<'_>,
+) {
     let (family, own) = (pass.family, &pass.own);
     let file = pass.directive.file;
     let next = own.next.as_ref();
@@ -122,12 +185,23 @@ fn to_one<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>,
     }
     words.lose(&mut draft, span);
     lose(reading, &mut draft, pass, servers, span);
-    let title = if pass.place.is_empty() {
+    let mut title = if pass.place.is_empty() {
         name.to_owned()
     } else {
         format!("{} to {name}", pass.place)
     };
-    reading.map(draft, title, vec![name.to_owned()], span);
+    if !others.alike.is_empty() {
+        title = format!("{title} and {} more", others.alike.len());
+    }
+    if others.left_out > 0 {
+        let why = format!(
+            "{} upstreams with fewer servers, which the variable may name as well, are not told of",
+            others.left_out
+        );
+        draft.lose("upstream", why, Some(pass.directive.span()));
+    }
+    let names = std::iter::once(name).chain(others.alike.iter().copied());
+    reading.map(draft, title, names.map(str::to_owned).collect(), span);
 }
 
 /// Those that are tried; `None` where nothing is left to say.
@@ -143,7 +217,7 @@ fn servers<'a>(
         .as_ref()
         .and_then(|it| it.value)
         .filter(|it| *it > 0);
-    if let Some(mut servers) = known.upstreams.servers(name) {
+    if let Some(mut servers) = known.servers(name) {
         if let Some(unseen) = servers.unseen {
             servers.count = most.unwrap_or(servers.count.max(2));
             servers_elsewhere(reading, pass, name, unseen, servers.count);
@@ -174,7 +248,7 @@ fn servers<'a>(
 fn with_port<'n>(name: &'n str, known: &Known<'_>) -> Option<&'n str> {
     let (upstream, port) = name.rsplit_once(':')?;
     port.parse::<u16>().ok()?;
-    known.upstreams.servers(upstream).map(|_| upstream)
+    known.servers(upstream).map(|_| upstream)
 }
 
 /// How many attempts there are, and where that is said.

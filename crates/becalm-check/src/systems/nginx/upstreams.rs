@@ -7,7 +7,7 @@ use super::directives::Directive;
 use crate::document::Span;
 
 /// The upstreams of files by their names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Upstreams<'a>(BTreeMap<String, Servers<'a>>);
 
 /// The servers of an upstream that are tried.
@@ -25,6 +25,8 @@ pub struct Servers<'a> {
 }
 
 impl<'a> Upstreams<'a> {
+    pub const NONE: Self = Self(BTreeMap::new());
+
     /// Takes those of a file, `http` or not; of `stream` none. Of two of a name the first stays.
     pub fn gather(&mut self, directives: &[Directive<'a>]) {
         for directive in directives {

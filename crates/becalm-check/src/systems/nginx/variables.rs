@@ -6,10 +6,12 @@ use super::directives::Directive;
 use super::upstreams::host;
 
 /// The values that `set`, `map` and `split_clients` give to variables, by the variables' names without `$`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Variables(BTreeMap<String, BTreeSet<String>>);
 
 impl Variables {
+    pub const NONE: Self = Self(BTreeMap::new());
+
     pub fn gather(&mut self, directives: &[Directive<'_>]) {
         for directive in directives {
             match (directive.name(), directive.args()) {
