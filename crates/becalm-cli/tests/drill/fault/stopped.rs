@@ -236,6 +236,8 @@ fn the_drill_continues_whom_its_watchdog_had_stopped_even_if_who_started_them_is
     drill.args(["--fault", "stop:children", "--pid", &id]);
     let mut drill = drill.spawn().expect("the drill starts");
     until("its fault has begun", || waiting.standing() == 4);
+    // The watchdog tells whom it has stopped, and nothing shows when the drill has heard it.
+    std::thread::sleep(Duration::from_secs(1));
     let is_watchdog = |id: &i32| {
         let line = fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
         line.starts_with(NAME) && line.contains(&format!("\"id\":{},", waiting.id()))
