@@ -62,7 +62,7 @@ pub struct NotExpressible {
 }
 
 impl Origin {
-    /// The same where its place is in another file than the retries, which are configured at `at`.
+    /// An origin in another file than the retries: the finding stands at `at`, where they are configured, and names that file and line.
     pub(crate) fn of_file(self, file: &str, span: Span, at: Span) -> Self {
         let line = span.line;
         match self {

@@ -119,14 +119,14 @@ fn busiest(arrivals: &Arrivals, width: Duration, least: f64) -> (f64, Option<Bur
     // The mean of several bursts is less than what a short window has; that of a load that rises is, too, and would be wrong.
     let lengths = [BURSTS, 2 * BURSTS, 4 * BURSTS].into_iter();
     let found = lengths.filter_map(|it| bursts_of(it, SEVERAL));
-    let found = found.filter(|(_, bursts, _)| peak <= BUSIER * bursts.burst_rate);
-    match found.take(1).next() {
+    let mut found = found.filter(|(_, bursts, _)| peak <= BUSIER * bursts.burst_rate);
+    match found.next() {
         Some((rate, bursts, length)) => (rate, Some(bursts), length),
         None => (peak, None, width),
     }
 }
 
-/// The same with this mean rate.
+/// Bursts of the same lengths whose mean rate is this: both rates times as much.
 fn with_mean(mut bursts: Bursts, mean: f64) -> Bursts {
     let (burst, pause) = (bursts.burst.as_secs_f64(), bursts.pause.as_secs_f64());
     let is = (bursts.burst_rate * burst + bursts.rate * pause) / (burst + pause);
