@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
+use crate::differences::{Difference, USUAL, differences, is_apart};
 use crate::number::{group, least};
 use crate::sharing;
-use crate::tally::{Moments, Row, Tally};
+use crate::tally::{Row, Tally};
 
 /// What a log says about the workers.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,13 +25,10 @@ pub struct Workers {
     pub early: f64,
 }
 
-/// The ends of a normal distribution between which the largest of a few dozen correlated statistics is in 95 %: found by
-/// the logs of known truth in `tests`.
-const USUAL: f64 = 3.3;
 /// The largest of those statistics is hardly ever smaller than this by chance.
 const WELL: f64 = 1.0;
 /// Service times of full and idle workers differ by a share of them without a knee: what is done before and after a worker has a
-/// request, caches, locks. The first of these that allows any number of workers; of what differs by more nothing is said.
+/// request, caches, locks. The first of these that allows any number of workers.
 const TOLERANCES: [f64; 7] = [0.004, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04];
 /// Of those that waited, the share that may end before their turn, as the steps of the log's clock have it.
 const IN_ORDER: f64 = 0.03;
@@ -38,6 +36,8 @@ const IN_ORDER: f64 = 0.03;
 const WIDE: f64 = 1.25;
 /// So many requests have to have waited in order: of fewer nobody knows whether there is a queue at all.
 const TESTED: u64 = 100;
+/// So many have to have waited before their times are compared with each other's alone.
+const COMPARED: u64 = 200;
 
 /// The workers that these stretches of a log allow, each with a mean service time of its own, where the log tells moments in
 /// such steps. `None` of fewer than a hundred requests.
@@ -64,8 +64,16 @@ pub fn workers(windows: &[&Tally], step: Duration) -> Option<Workers> {
     let allowed = TOLERANCES
         .into_iter()
         .map(allowed)
-        .find(|it| !it.is_empty())
-        .unwrap_or_default();
+        .find(|it| !it.is_empty());
+    // What is done before and after a worker has a request may be a greater share of it, where no other number explains the times.
+    let apart = || {
+        let each = (1..=groups).zip(&is_in_order).filter(|it| *it.1);
+        let each = each.map(|it| it.0);
+        let each = each.filter(|it| waited(windows, *it) >= COMPARED);
+        let apart: Vec<usize> = each.filter(|it| is_apart(windows, *it, step)).collect();
+        (apart.len() == 1).then_some(apart)
+    };
+    let allowed = allowed.or_else(apart).unwrap_or_default();
     let (first, last) = (allowed.first().copied(), allowed.last().copied());
     // Where windows apart leave a choice, all of them together may know better.
     let mut total = Tally::default();
@@ -149,102 +157,11 @@ pub fn time_taken(tally: &Tally) -> Option<(f64, f64)> {
 /// So many requests that found a free worker tell what a service time is.
 const ENOUGH: f64 = 200.0;
 
-/// Requests of a stretch with the sums of their service times, without one of the extremes, by the number found.
-struct Column {
-    /// Of all that found fewer.
-    below: Vec<(f64, Moments)>,
-    all: (f64, Moments),
-}
-
-impl Column {
-    #[expect(clippy::cast_precision_loss)]
-    fn of(tally: &Tally, workers: usize, extreme: usize) -> Self {
-        let mut so_far = (0.0, Moments::default());
-        let mut below = Vec::with_capacity(tally.rows.len());
-        for (number, row) in tally.rows.iter().enumerate() {
-            below.push(so_far);
-            let moments = match row.served.get(workers) {
-                Some(served) if number >= workers => served.clipped[extreme],
-                _ => row.clipped[extreme],
-            };
-            so_far.0 += row.requests as f64;
-            so_far.1.sum += moments.sum;
-            so_far.1.squares += moments.squares;
-        }
-        Self { below, all: so_far }
-    }
-}
-
-/// Between those who found fewer than some number and the others: by how much their service times differ.
-#[derive(Debug, Clone, Copy)]
-struct Difference {
-    /// In microseconds.
-    by: f64,
-    /// Its standard error, and what clocks make of it.
-    error: f64,
-    /// The mean of all.
-    mean: f64,
-}
-
 /// By how many standard errors service times differ at the number at which they differ most, beyond the share of them that is
 /// tolerated.
 fn misfit(differences: &[Difference], tolerance: f64) -> f64 {
-    let each = differences.iter();
-    let each = each.map(|it| (it.by.abs() - tolerance * it.mean) / it.error.max(1e-9));
+    let each = differences.iter().map(|it| it.beyond(tolerance));
     each.fold(0.0, f64::max)
-}
-
-/// The differences for each number that splits the requests, and for each extreme, if there are so many workers.
-fn differences(windows: &[&Tally], workers: usize, step: f64) -> Vec<Difference> {
-    let each = (0..2).flat_map(|it| without_extreme(windows, workers, step, it));
-    each.collect()
-}
-
-fn without_extreme(
-    windows: &[&Tally],
-    workers: usize,
-    step: f64,
-    extreme: usize,
-) -> Vec<Difference> {
-    let groups = windows.iter().map(|it| it.rows.len()).max().unwrap_or(0);
-    let columns: Vec<Column> = windows
-        .iter()
-        .map(|it| Column::of(it, workers, extreme))
-        .collect();
-    let (mut spread, mut requests, mut sum) = (0.0, 0.0, 0.0);
-    for (n, moments) in columns.iter().map(|it| it.all).filter(|it| it.0 > 0.0) {
-        spread += moments.squares - moments.sum * moments.sum / n;
-        requests += n;
-        sum += moments.sum;
-    }
-    let variance = spread.max(0.0) / requests.max(1.0);
-    // Times of those that waited are between two ends, the others' are cut to steps, or not.
-    let by_clock = step / 12.0;
-    let mean = sum / requests.max(1.0);
-    let mut differences = Vec::new();
-    for split in 1..groups {
-        let (mut weight, mut difference) = (0.0, 0.0);
-        for column in &columns {
-            let (all, of_all) = column.all;
-            let (few, of_few) = column.below.get(split).copied().unwrap_or(column.all);
-            let many = all - few;
-            if few < 1.0 || many < 1.0 {
-                continue;
-            }
-            let own = few * many / all;
-            weight += own;
-            difference += own * ((of_all.sum - of_few.sum) / many - of_few.sum / few);
-        }
-        // Fewer tell nothing that is near to normal.
-        if weight >= 5.0 {
-            differences.push(Difference {
-                by: difference / weight,
-                error: (variance / weight).sqrt().hypot(by_clock),
-                mean,
-            });
-        }
-    }
-    differences
 }
 
 /// How many waited for one of so many workers.

@@ -8,6 +8,7 @@
 mod arrivals;
 mod conclude;
 mod delays;
+mod differences;
 mod fit;
 mod fitted;
 mod knee;

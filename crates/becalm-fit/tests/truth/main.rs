@@ -8,6 +8,7 @@
     reason = "times of a minute in microseconds, and counts of a minute"
 )]
 
+mod apart;
 mod lies;
 mod log;
 mod long;
