@@ -22,7 +22,7 @@ use crate::drill::statistics::{Phase, count};
 use crate::drill::variant::Variant;
 
 /// How much longer it goes on at a time.
-const MORE: Duration = Duration::from_secs(1);
+pub const MORE: Duration = Duration::from_secs(1);
 
 /// So long before its end it is decided whether it goes on: the calls go on without a pause.
 const AHEAD: Duration = Duration::from_millis(300);

@@ -1,13 +1,17 @@
 //! What does the simulator make of the same calls to the service of a scenario file?
 
+use std::time::Duration;
+
 use becalm::Policy;
 use becalm_sim::scenario::{Arrivals, Population, Scenario, Sharing, Trigger};
 
+use super::growth::is_growing;
 use super::outcome::Outcome;
 use super::plan::Plan;
-use super::round::Round;
+use super::round::{MORE, Round};
 use crate::drill::ledger::BUCKET;
 use crate::drill::replay::drain;
+use crate::drill::setup::Setup;
 use crate::drill::twin::Twin;
 
 /// Runs the calls of each round, at the moments when they really began, through the service of the
@@ -15,13 +19,47 @@ use crate::drill::twin::Twin;
 pub fn all(outcome: &Outcome, plan: &Plan, file: &Scenario) -> Vec<Twin> {
     let held = outcome.contenders.iter().zip(&outcome.rounds);
     held.filter_map(|(contender, round)| {
-        let policy = &contender.variant.policy;
-        let began = Arrivals::Trace(round.began.iter().copied().collect());
-        let scenario = scenario(plan, file, round, policy, began)?;
-        let Round { setup, lead, .. } = round;
-        Some(Twin::of(&scenario, setup, *lead, policy, outcome.seed))
+        one(plan, file, round, &contender.variant.policy, outcome.seed)
     })
     .collect()
+}
+
+/// One round. It goes on as a drill does, for what takes longer than in truth is not down: while more and more calls succeed,
+/// those of the time after the fault come again.
+fn one(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy, seed: u64) -> Option<Twin> {
+    let mut setup = round.setup.clone();
+    loop {
+        let began = Arrivals::Trace(calls(round, setup.length()).into());
+        let scenario = scenario(plan, file, round, &setup, policy, began)?;
+        let twin = Twin::of(&scenario, &setup, round.lead, policy, seed);
+        let length = setup.length();
+        let is_seen = twin.judged.verdict.is_none() || length + MORE > plan.most;
+        if is_seen || !is_growing(&twin.recording, &setup, round.patience, length) {
+            return Some(twin);
+        }
+        setup.after += MORE;
+    }
+}
+
+/// When the calls of a round begin that is so long.
+fn calls(round: &Round, length: Duration) -> Vec<Duration> {
+    let Round { setup, began, .. } = round;
+    let mut calls = began.clone();
+    let after = began.iter().filter(|it| **it >= setup.trigger_end());
+    let (mut later, mut end) = (Duration::ZERO, setup.length());
+    while end < length && !setup.after.is_zero() {
+        later += setup.after;
+        end += setup.after;
+        calls.extend(
+            after
+                .clone()
+                .map(|it| *it + later)
+                .filter(|it| *it < length),
+        );
+    }
+    // The last calls of a round may be late.
+    calls.sort_unstable();
+    calls
 }
 
 /// The round as a scenario: the service and the network of the file, with the clients and the fault of the
@@ -30,6 +68,7 @@ fn scenario(
     plan: &Plan,
     file: &Scenario,
     round: &Round,
+    setup: &Setup,
     policy: &Policy,
     began: Arrivals,
 ) -> Option<Scenario> {
@@ -39,7 +78,6 @@ fn scenario(
     let effect = plan
         .trouble
         .effect(is_broken_behind, &service.name, CLIENTS)?;
-    let setup = &round.setup;
     let clients = Population::new(CLIENTS, &service.name, began, policy.clone())
         .sharing(Sharing::Shared)
         .timeout(setup.client_timeout);

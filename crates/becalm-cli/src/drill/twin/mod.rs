@@ -30,6 +30,8 @@ pub use record::TwinRecord;
 pub struct Twin {
     pub recording: Recording,
     pub judged: Judged,
+    /// How long it was watched after the fault.
+    pub after: Duration,
 }
 
 /// What the words of the table mean.
@@ -61,6 +63,7 @@ impl Twin {
         Self {
             judged: Judged::run(lead, &run, setup, policy, setup.length()),
             recording: counted(&run),
+            after: setup.after,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::drill::statistics::Overall;
 #[derive(Debug, Serialize)]
 pub struct TwinRecord<'a> {
     verdict: &'static str,
+    after_ms: f64,
     calls: u64,
     first_tries: u64,
     attempts: u64,
@@ -30,10 +31,15 @@ pub struct TwinRecord<'a> {
 
 impl<'a> TwinRecord<'a> {
     pub fn new(twin: &'a Twin) -> Self {
-        let Twin { recording, judged } = twin;
+        let Twin {
+            recording,
+            judged,
+            after,
+        } = twin;
         let overall = Overall::of(recording);
         Self {
             verdict: judged.name(),
+            after_ms: milliseconds(*after),
             calls: recording.total(Count::Call),
             first_tries: recording.total(Count::FirstTry),
             attempts: recording.total(Count::FirstTry) + recording.total(Count::Retry),

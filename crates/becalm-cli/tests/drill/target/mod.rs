@@ -221,6 +221,68 @@ fn the_simulator_has_the_same_calls_and_the_service_of_its_file() {
     assert_eq!(variant["simulated"]["calls"], variant["calls"]);
 }
 
+/// A process that is killed, even if the test fails.
+#[cfg(target_os = "linux")]
+struct Killed(std::process::Child);
+
+#[cfg(target_os = "linux")]
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_that_comes_back_later_in_the_simulator_than_the_drill_was_long_is_not_down_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("slow.toml");
+    // What waits after a fault of two seconds is worked off in about four.
+    fs::write(
+        &scenario,
+        "name = \"slow\"\nhorizon = \"1s\"\n[[service]]\nname = \"slow\"\nworkers = 1\ntime = \"17ms\"\nqueue = 400\n\
+         [[population]]\nname = \"all\"\ntarget = \"slow\"\narrivals = \"poisson:40\"\n",
+    )
+    .unwrap();
+    let server = Server::start(|_| "200 OK".into());
+    // It answers all the while: what is stopped is another process.
+    let stopped = Killed(Command::new("sleep").arg("600").spawn().unwrap());
+    let id = stopped.0.id().to_string();
+    let flags = [
+        "--before",
+        "3s",
+        "--trigger",
+        "2s",
+        "--after",
+        "3s",
+        "--load",
+        "40",
+        "--seed",
+        "7",
+        "--client-timeout",
+        "250ms",
+        "--compare",
+        "attempts=1",
+        "--pid",
+        &id,
+        "--fault",
+        "stop",
+        "--simulate",
+        scenario.to_str().unwrap(),
+    ];
+    let document = sharp(folder.path(), &server.url, &flags);
+    let variant = &document["variants"][0];
+    assert_eq!(
+        (&variant["verdict"], &variant["after_ms"]),
+        (&"back".into(), &3_000.0.into())
+    );
+    let simulated = &variant["simulated"];
+    assert_eq!(simulated["verdict"], "back", "{simulated}");
+    assert!(simulated["recovered_after_ms"].as_f64().unwrap() > 2_000.0);
+    assert!(simulated["after_ms"].as_f64().unwrap() > 3_000.0);
+}
+
 #[test]
 fn a_capacity_is_measured_within_the_rate_that_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
