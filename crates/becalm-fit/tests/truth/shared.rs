@@ -88,6 +88,44 @@ fn processors_that_are_shared_are_not_taken_for_more_of_them() {
     assert!(above * 20 <= fits, "{above} of {fits}");
 }
 
+/// Where times are even and the log is short, requests that share look like those that wait.
+#[test]
+#[ignore = "nine hundred logs: scripts/prove fit"]
+fn half_a_minute_in_full() {
+    let ms = Duration::from_millis;
+    let lognormal = Distribution::Lognormal {
+        median: Duration::from_micros(12_130),
+        sigma: 1.0,
+    };
+    let times = [
+        Distribution::Constant(ms(20)),
+        Distribution::Uniform(ms(10), ms(30)),
+        lognormal,
+        Distribution::Exponential(ms(20)),
+    ];
+    let (mut fits, mut closed) = (0, Vec::new());
+    for (workers, time) in [2, 3, 4, 6, 8, 12, 16]
+        .iter()
+        .flat_map(|it| times.iter().map(move |time| (*it, time)))
+    {
+        for (load, seed) in (2..=9).flat_map(|it| (0..4).map(move |seed| (it, seed))) {
+            let mut truth = Truth::new("", workers, time.clone(), f64::from(load) / 10.0);
+            truth.seed = seed;
+            truth.seconds = 30.0;
+            let fitted = fit(&log(&truth), Options::default());
+            fits += 1;
+            if fitted.knee == Knee::Seen {
+                let share = fitted.capacity.value / truth.capacity();
+                println!("{workers} at 0.{load}, {time:?}: closed, {share:.2} of the truth");
+                closed.push(share);
+            }
+        }
+    }
+    println!("{} of {fits} closed", closed.len());
+    assert!(closed.len() * 40 <= fits, "{} of {fits}", closed.len());
+    assert!(closed.iter().all(|it| *it < 1.4), "{closed:?}");
+}
+
 #[test]
 fn a_crowd_of_quick_requests_hides_no_few_that_do_the_work() {
     let ms = Duration::from_millis;
