@@ -192,14 +192,7 @@ fn requests_are_marked_and_the_attempts_of_a_call_have_one_key() {
 #[test]
 fn the_simulator_has_the_same_calls_and_the_service_of_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let scenario = folder.path().join("orders.toml");
-    fs::write(
-        &scenario,
-        "name = \"orders\"\nhorizon = \"1s\"\n[[service]]\nname = \"orders\"\nworkers = 4\ntime = \"1ms\"\nqueue = 400\n\
-         [[population]]\nname = \"all\"\ntarget = \"orders\"\narrivals = \"poisson:40\"\n",
-    )
-    .unwrap();
-    let path = scenario.to_str().unwrap();
+    let path = &service(folder.path(), 4, "1ms");
     let server = Server::start(|_| "200 OK".into());
     let flags = [
         &SHORT[..6],
@@ -221,6 +214,17 @@ fn the_simulator_has_the_same_calls_and_the_service_of_its_file() {
     assert_eq!(variant["simulated"]["calls"], variant["calls"]);
 }
 
+/// The path of a scenario: so many workers, who take so long, and 40 calls a second.
+fn service(folder: &Path, workers: u32, time: &str) -> String {
+    let path = folder.join("orders.toml");
+    let text = format!(
+        "name = \"orders\"\nhorizon = \"1s\"\n[[service]]\nname = \"orders\"\nworkers = {workers}\ntime = \"{time}\"\nqueue = 400\n\
+         [[population]]\nname = \"all\"\ntarget = \"orders\"\narrivals = \"poisson:40\"\n",
+    );
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
 /// A process that is killed, even if the test fails.
 #[cfg(target_os = "linux")]
 struct Killed(std::process::Child);
@@ -237,14 +241,8 @@ impl Drop for Killed {
 #[test]
 fn a_service_that_comes_back_later_in_the_simulator_than_the_drill_was_long_is_not_down_there() {
     let folder = tempfile::tempdir().unwrap();
-    let scenario = folder.path().join("slow.toml");
     // What waits after a fault of two seconds is worked off in about four.
-    fs::write(
-        &scenario,
-        "name = \"slow\"\nhorizon = \"1s\"\n[[service]]\nname = \"slow\"\nworkers = 1\ntime = \"17ms\"\nqueue = 400\n\
-         [[population]]\nname = \"all\"\ntarget = \"slow\"\narrivals = \"poisson:40\"\n",
-    )
-    .unwrap();
+    let path = service(folder.path(), 1, "17ms");
     let server = Server::start(|_| "200 OK".into());
     // It answers all the while: what is stopped is another process.
     let stopped = Killed(Command::new("sleep").arg("600").spawn().unwrap());
@@ -269,7 +267,7 @@ fn a_service_that_comes_back_later_in_the_simulator_than_the_drill_was_long_is_n
         "--fault",
         "stop",
         "--simulate",
-        scenario.to_str().unwrap(),
+        &path,
     ];
     let document = sharp(folder.path(), &server.url, &flags);
     let variant = &document["variants"][0];
