@@ -49,6 +49,14 @@ fn log(truth: &Truth) -> Vec<Request> {
     log
 }
 
+/// Of 20 ms on average.
+fn lognormal() -> Distribution {
+    Distribution::Lognormal {
+        median: Duration::from_micros(12_130),
+        sigma: 1.0,
+    }
+}
+
 /// What a fit says that the service can do at least, as a share of the truth.
 fn at_least(fitted: &Fitted, capacity: f64) -> f64 {
     let low = fitted.capacity.interval().map(|it| *it.0);
@@ -58,14 +66,10 @@ fn at_least(fitted: &Fitted, capacity: f64) -> f64 {
 #[test]
 fn processors_that_are_shared_are_not_taken_for_more_of_them() {
     let ms = Duration::from_millis;
-    let lognormal = Distribution::Lognormal {
-        median: Duration::from_micros(12_130),
-        sigma: 1.0,
-    };
     let times = [
         Distribution::Exponential(ms(20)),
         Distribution::Constant(ms(20)),
-        lognormal,
+        lognormal(),
     ];
     let (mut fits, mut above) = (0, 0);
     for (workers, time) in [4, 8, 16]
@@ -93,14 +97,10 @@ fn processors_that_are_shared_are_not_taken_for_more_of_them() {
 #[ignore = "nine hundred logs: scripts/prove fit"]
 fn half_a_minute_in_full() {
     let ms = Duration::from_millis;
-    let lognormal = Distribution::Lognormal {
-        median: Duration::from_micros(12_130),
-        sigma: 1.0,
-    };
     let times = [
         Distribution::Constant(ms(20)),
         Distribution::Uniform(ms(10), ms(30)),
-        lognormal,
+        lognormal(),
         Distribution::Exponential(ms(20)),
     ];
     let (mut fits, mut closed) = (0, Vec::new());

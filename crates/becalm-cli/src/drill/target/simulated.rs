@@ -11,7 +11,6 @@ use super::plan::Plan;
 use super::round::{MORE, Round};
 use crate::drill::ledger::BUCKET;
 use crate::drill::replay::drain;
-use crate::drill::setup::Setup;
 use crate::drill::twin::Twin;
 
 /// Runs the calls of each round, at the moments when they really began, through the service of the
@@ -27,17 +26,18 @@ pub fn all(outcome: &Outcome, plan: &Plan, file: &Scenario) -> Vec<Twin> {
 /// One round. It goes on as a drill does, for what takes longer than in truth is not down: while more and more calls succeed,
 /// those of the time after the fault come again.
 fn one(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy, seed: u64) -> Option<Twin> {
-    let mut setup = round.setup.clone();
+    let mut longer = round.clone();
     loop {
-        let began = Arrivals::Trace(calls(round, setup.length()).into());
-        let scenario = scenario(plan, file, round, &setup, policy, began)?;
-        let twin = Twin::of(&scenario, &setup, round.lead, policy, seed);
+        let scenario = scenario(plan, file, &longer, policy)?;
+        let Round { setup, lead, .. } = &longer;
+        let twin = Twin::of(&scenario, setup, *lead, policy, seed);
         let length = setup.length();
         let is_seen = twin.judged.verdict.is_none() || length + MORE > plan.most;
-        if is_seen || !is_growing(&twin.recording, &setup, round.patience, length) {
+        if is_seen || !is_growing(&twin.recording, setup, round.patience, length) {
             return Some(twin);
         }
-        setup.after += MORE;
+        longer.setup.after += MORE;
+        longer.began = calls(round, longer.setup.length());
     }
 }
 
@@ -64,20 +64,15 @@ fn calls(round: &Round, length: Duration) -> Vec<Duration> {
 
 /// The round as a scenario: the service and the network of the file, with the clients and the fault of the
 /// drill.
-fn scenario(
-    plan: &Plan,
-    file: &Scenario,
-    round: &Round,
-    setup: &Setup,
-    policy: &Policy,
-    began: Arrivals,
-) -> Option<Scenario> {
+fn scenario(plan: &Plan, file: &Scenario, round: &Round, policy: &Policy) -> Option<Scenario> {
     const CLIENTS: &str = "clients";
     let service = file.services.first()?.clone();
     let is_broken_behind = plan.is_broken_behind();
     let effect = plan
         .trouble
         .effect(is_broken_behind, &service.name, CLIENTS)?;
+    let Round { setup, began, .. } = round;
+    let began = Arrivals::Trace(began.iter().copied().collect());
     let clients = Population::new(CLIENTS, &service.name, began, policy.clone())
         .sharing(Sharing::Shared)
         .timeout(setup.client_timeout);

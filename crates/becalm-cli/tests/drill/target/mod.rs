@@ -247,17 +247,8 @@ fn a_service_that_comes_back_later_in_the_simulator_than_the_drill_was_long_is_n
     // It answers all the while: what is stopped is another process.
     let stopped = Killed(Command::new("sleep").arg("600").spawn().unwrap());
     let id = stopped.0.id().to_string();
-    let flags = [
-        "--before",
-        "3s",
-        "--trigger",
-        "2s",
-        "--after",
-        "3s",
-        "--load",
-        "40",
-        "--seed",
-        "7",
+    let course = ["--before", "3s", "--trigger", "2s"];
+    let more = [
         "--client-timeout",
         "250ms",
         "--compare",
@@ -269,6 +260,7 @@ fn a_service_that_comes_back_later_in_the_simulator_than_the_drill_was_long_is_n
         "--simulate",
         &path,
     ];
+    let flags = [&course, &SHORT[4..], &more].concat();
     let document = sharp(folder.path(), &server.url, &flags);
     let variant = &document["variants"][0];
     assert_eq!(
