@@ -1,7 +1,8 @@
 //! Durations: what is read is written back and read again as the same.
 #![no_main]
 
-use becalm::duration::{Human, parse};
+use becalm::duration::parse;
+use becalm::support::Human;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

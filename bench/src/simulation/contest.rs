@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 use becalm_sim::occ::published::{ROWS, Strategy};
 use becalm_sim::occ::{self, Contest};
 

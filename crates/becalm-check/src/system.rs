@@ -63,7 +63,7 @@ impl As {
             .map_or((text, None), |(name, version)| (name, Some(version)));
         let systems = || System::all().map(|it| it.name);
         let system = System::all().find(|it| it.name == name).ok_or_else(|| {
-            let meant = becalm::suggest::nearest(name, systems());
+            let meant = becalm::support::nearest(name, systems());
             let remedy = meant.map_or_else(
                 || {
                     format!(

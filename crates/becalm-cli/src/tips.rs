@@ -1,6 +1,6 @@
 //! What did a user mean who typed what another tool, or a shell, would have understood?
 
-use becalm::suggest::nearest;
+use becalm::support::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words of other tools, and what they are here.

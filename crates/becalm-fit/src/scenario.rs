@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use crate::{Fitted, How, Knee, Known};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 
 /// What to beware of. `Display` says it, and what to do.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::duration::Human;
 use becalm::preset::Preset;
+use becalm::support::Human;
 
 /// The finding that commands of a millisecond wait as calls of a REST API do.
 ///

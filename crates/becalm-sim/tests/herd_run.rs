@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use becalm::lone::{Lone, Position};
 use becalm::reconnect::{Next, Reconnect, Reconnector};
+use becalm::support::{Lone, Position};
 use becalm::{Budget, Failure, Jitter, Policy, call::Decision, time::Instant};
 use becalm_sim::engine::Stream;
 use becalm_sim::herd::{Formula, Herd, Reconnects, run};

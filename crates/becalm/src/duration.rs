@@ -98,7 +98,7 @@ fn parse_part(text: &str) -> Result<(u128, &str), InvalidDuration> {
 ///
 /// ```
 /// use core::time::Duration;
-/// assert_eq!(becalm::duration::Human(Duration::from_millis(1500)).to_string(), "1.5s");
+/// assert_eq!(becalm::support::Human(Duration::from_millis(1500)).to_string(), "1.5s");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Human(pub Duration);

@@ -69,7 +69,7 @@ pub mod jitter;
 #[cfg(feature = "std")]
 pub mod keyed;
 pub mod lint;
-pub mod lone;
+mod lone;
 mod names;
 pub mod observe;
 pub mod policy;
@@ -88,7 +88,9 @@ pub mod scope;
 mod setters;
 pub mod shared;
 pub mod stop;
-pub mod suggest;
+mod suggest;
+#[doc(hidden)]
+pub mod support;
 mod sync;
 pub mod throttle;
 pub mod time;

@@ -23,7 +23,7 @@ use crate::time::Instant;
 /// idempotent, its body can be sent again, and no layer lies above or below.
 ///
 /// ```
-/// use becalm::lone::{Lone, Position};
+/// use becalm::support::{Lone, Position};
 /// use becalm::{Failure, Policy, call::Decision, time::Instant};
 /// use core::time::Duration;
 ///

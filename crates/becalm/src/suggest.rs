@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 /// away. Of several, the first.
 ///
 /// ```
-/// use becalm::suggest::nearest;
+/// use becalm::support::nearest;
 ///
 /// assert_eq!(nearest("exponetial", ["fixed", "exponential"]), Some("exponential"));
 /// assert_eq!(nearest("cubic", ["fixed", "exponential"]), None);

@@ -50,7 +50,7 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields:
         if fields.contains(&&*key.name) {
             continue;
         }
-        let meant = becalm::suggest::nearest(&key.name, fields.iter().copied());
+        let meant = becalm::support::nearest(&key.name, fields.iter().copied());
         let remedy = meant.map_or_else(
             || format!("the fields are {}", fields.join(", ")),
             |meant| format!("did you mean `{meant}`?"),

@@ -130,7 +130,7 @@ fn finding_code(text: &str) -> Result<String, String> {
     if codes().any(|it| it == text) {
         return Ok(text.to_owned());
     }
-    let remedy = becalm::suggest::nearest(text, codes()).map_or_else(
+    let remedy = becalm::support::nearest(text, codes()).map_or_else(
         || "the findings have their codes in brackets".to_owned(),
         |meant| format!("did you mean `{meant}`?"),
     );

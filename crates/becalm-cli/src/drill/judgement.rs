@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use becalm::bulkhead::Limit;
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_sim::study::Verdict;
 

@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::Figure;
 
 use crate::again;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Band, Colour, Grid, LineChart, Rule, Series};
 

@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::duration::{Human, parse as duration};
+use becalm::duration::parse as duration;
+use becalm::support::Human;
 use becalm_sim::scenario::Service;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm::{Backoff, Breaker, Budget, Bulkhead, Jitter, Policy};
 use becalm_report::Colour;
 

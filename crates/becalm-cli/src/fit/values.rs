@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_fit::{Fitted, How, Knee, Known};
 use becalm_report::format::{plain, seconds};
 

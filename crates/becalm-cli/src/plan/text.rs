@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm::{Policy, preset::Preset};
 use becalm_report::terminal::Painter;
 use becalm_report::{Cell, Colour, Table, format};

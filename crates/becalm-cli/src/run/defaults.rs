@@ -1,8 +1,8 @@
 //! What does a run do that nobody gave a policy? What the library's preset for commands says.
 
-use becalm::duration::Human;
 use becalm::policy::Unreadable;
 use becalm::preset::Preset;
+use becalm::support::Human;
 use becalm::{Budget, Policy};
 use clap::Arg;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm::{Policy, StopReason};
 
 use super::exit_code::Ending;

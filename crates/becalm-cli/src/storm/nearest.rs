@@ -1,6 +1,6 @@
 //! How is an unknown word answered?
 
-use becalm::suggest::nearest;
+use becalm::support::nearest;
 
 /// The remedy for a word that is not known, as the end of a sentence.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {

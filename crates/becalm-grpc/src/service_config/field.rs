@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use serde_json::{Map, Value};
 
 use super::invalid::Fault;

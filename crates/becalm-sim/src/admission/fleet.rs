@@ -6,7 +6,7 @@ use std::time::Duration;
 use becalm::Failure;
 use becalm::admission::Claims;
 use becalm::call::Decision;
-use becalm::lone::{Lone, Position};
+use becalm::support::{Lone, Position};
 use becalm::time::Instant;
 
 use super::Handshakes;

@@ -13,7 +13,7 @@ mod run;
 #[cfg(doc)]
 use becalm::admission::AdmissionController;
 #[cfg(doc)]
-use becalm::lone::Lone;
+use becalm::support::Lone;
 
 pub use arrivals::Arrivals;
 pub use config::{Door, Handshakes, InvalidHandshakes};

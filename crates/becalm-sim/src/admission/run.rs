@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use becalm::Failure;
 use becalm::admission::{AddressGroup, AdmissionController, Answer, Arrival, Turn, Waiting};
 use becalm::classify::websocket::classify_handshake;
-use becalm::lone::Lone;
 use becalm::rng::SplitMix64;
+use becalm::support::Lone;
 use becalm::time::Instant;
 
 use super::arrivals::Arrivals;

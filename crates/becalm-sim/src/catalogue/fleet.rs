@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use super::runs::{asked_of, figure, seeds};
 use super::{Entry, InvalidParameter, Kind, Parameter, Parameters};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::suggest::nearest;
+use becalm::support::nearest;
 
 use crate::record::Recording;
 use crate::scenario::{Scenario, Variant};

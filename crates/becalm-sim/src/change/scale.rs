@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::duration::{self, Human};
+use becalm::duration;
+use becalm::support::Human;
 
 /// What a range of values goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

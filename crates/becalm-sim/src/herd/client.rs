@@ -1,6 +1,6 @@
 //! What is one client of a fleet? Its random stream, where it stands, when it lost its connection.
 
-use becalm::lone::{Lone, Position};
+use becalm::support::{Lone, Position};
 use becalm::{Failure, call::Decision, time::Instant};
 
 use crate::engine::Stream;

@@ -11,7 +11,7 @@ mod reconnects;
 mod run;
 
 #[cfg(doc)]
-use becalm::lone::Lone;
+use becalm::support::Lone;
 
 pub use client::Decides;
 pub use config::{Herd, InvalidHerd};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::lone::Lone;
 use becalm::rng::{Random, SplitMix64};
+use becalm::support::Lone;
 
 use super::{Budgeting, Processes, Trouble, run};
 

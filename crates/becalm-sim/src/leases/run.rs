@@ -6,7 +6,7 @@ use becalm::Failure;
 use becalm::budget::RatioBudget;
 use becalm::budget::fleet::{Answer, Bucket, Exchange, Step};
 use becalm::call::Decision;
-use becalm::lone::{Lone, Position};
+use becalm::support::{Lone, Position};
 use becalm::time::Instant;
 
 use super::config::is_among;

@@ -3,7 +3,7 @@
 //! Only what happens at the row is ordered: a read, a write. What lies between, an answer on its way
 //! and the next request, concerns one client alone and is added up.
 
-use becalm::lone::{Lone, Position};
+use becalm::support::{Lone, Position};
 use becalm::{Failure, call::Decision, time::Instant};
 
 use super::hop::Hop;

@@ -1,6 +1,6 @@
 //! What does a contest take on average?
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 
 use super::{Contest, InvalidContest, Trial, run};
 use crate::engine::{Stream, each_in_order};

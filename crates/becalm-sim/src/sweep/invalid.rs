@@ -3,7 +3,7 @@
 use std::fmt;
 
 use becalm::policy::InvalidPolicy;
-use becalm::suggest::nearest;
+use becalm::support::nearest;
 
 use crate::catalogue::InvalidParameter;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use crate::scenario::{InvalidScenario, Phases, Scenario};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm::{Backoff, Jitter, Policy};
 
 use crate::change::{Change, Place};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use becalm::Failure;
 use becalm::call::Decision;
-use becalm::lone::{Lone, Position};
 use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{NoConnection, Pacer, Reconnect};
 use becalm::rng::{Seed, SplitMix64};
+use becalm::support::{Lone, Position};
 use becalm::time::Instant as Moment;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout};

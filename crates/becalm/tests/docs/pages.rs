@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use becalm::budget::Kind;
-use becalm::duration::Human;
 use becalm::retry_on::{Methods, RetryOn};
+use becalm::support::Human;
 use becalm::{
     Backoff, Breaker, Budget, Bulkhead, Hedge, Policy, Throttle, lint::Lint, preset::Preset,
     rate::AdaptiveRate,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::any_policy::{any_duration, any_failure, any_hint, any_policy, any_tick, wild_policy};
-use becalm::lone::{Lone, Position};
 use becalm::rng::{Random, SplitMix64};
+use becalm::support::{Lone, Position};
 use becalm::{
     Budget, Failure, Hint, Policy, Scope, StopReason,
     call::{Call, CallOptions, Decision},

@@ -2,7 +2,7 @@
 //!
 //! `build_profile_map` of `botocore/configloader.py`.
 
-use becalm::suggest;
+use becalm::support::nearest;
 
 use super::ini::{Entry, Section};
 use crate::code;
@@ -125,7 +125,7 @@ fn slips(reading: &mut Reading<'_>, section: &Section) {
             .iter()
             .any(|it| entry.name.contains(it));
         if is_near && !KEYS.contains(&&*entry.name) {
-            let meant = suggest::nearest(&entry.name, KEYS);
+            let meant = nearest(&entry.name, KEYS);
             let remedy = meant.map_or_else(
                 || "the names are `retry_mode` and `max_attempts`".to_owned(),
                 |meant| format!("did you mean `{meant}`?"),

@@ -3,7 +3,7 @@
 //! `botocore/args.py`, `config.py` and `session.py`: what it does not understand ends the making of a client.
 
 use becalm::Policy;
-use becalm::suggest;
+use becalm::support::nearest;
 
 use super::ini::Entry;
 use super::mode::{Generation, MODES, Mode};
@@ -37,7 +37,7 @@ pub fn default_mode(
         text if template::is_placeholder(text) => Some(Mode::default_of(generation)),
         text => {
             let sentence = format!("botocore makes no client with a defaults_mode of `{text}`");
-            let remedy = suggest::nearest(text, known).map_or_else(
+            let remedy = nearest(text, known).map_or_else(
                 || format!("the modes are legacy, {}", known.join(", ")),
                 |meant| format!("did you mean `{meant}`?"),
             );
@@ -55,7 +55,7 @@ pub fn mode(reading: &mut Reading<'_>, entry: &Entry) -> Said<Mode> {
     if template::is_placeholder(&text) {
         return unknown(reading, entry, text, "a retry mode");
     }
-    let meant = suggest::nearest(&text.to_lowercase(), MODES);
+    let meant = nearest(&text.to_lowercase(), MODES);
     let remedy = meant.map_or_else(
         || format!("the modes are {}", MODES.join(", ")),
         |meant| format!("write `retry_mode = {meant}`"),

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
 use becalm::hedge::Hedge;
+use becalm::support::Human;
 
 use super::options::{Options, timespan};
 use super::sections::Section;

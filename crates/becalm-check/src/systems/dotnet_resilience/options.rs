@@ -54,7 +54,7 @@ impl<'n> Options<'n> {
             if all.any(|it| it.eq_ignore_ascii_case(&key.name)) {
                 continue;
             }
-            let meant = becalm::suggest::nearest(&key.name, known.iter().copied());
+            let meant = becalm::support::nearest(&key.name, known.iter().copied());
             let remedy = meant.map_or_else(
                 || format!("the options are {}", known.join(", ")),
                 |meant| format!("did you mean `{meant}`?"),
@@ -83,7 +83,7 @@ impl<'n> Options<'n> {
         let form = if least.is_zero() {
             "a time of at most a day, such as \"00:00:02\"".to_owned()
         } else {
-            let least = becalm::duration::Human(least);
+            let least = becalm::support::Human(least);
             format!("a time from {least} to a day, such as \"00:00:02\"")
         };
         let is_number = |it: &&Node| matches!(&it.value, Value::Scalar { text, .. } if text.parse::<u32>().is_ok_and(|it| it > 0));

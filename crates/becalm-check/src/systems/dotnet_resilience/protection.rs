@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::breaker::{self, Trip};
 use becalm::bulkhead::Limit;
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use super::options::Options;
 use super::{Draft, Origin, Reading};

@@ -67,7 +67,7 @@ pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
         let home = MESSAGES
             .iter()
             .find(|it| it.fields.iter().any(|field| is(key, field)));
-        let meant = becalm::suggest::nearest(&key.name, message.fields.iter().copied());
+        let meant = becalm::support::nearest(&key.name, message.fields.iter().copied());
         let remedy = match (home, meant) {
             (Some(home), _) => format!("move it to {}, which has it", home.place),
             (None, Some(meant)) => format!("did you mean `{meant}`?"),

@@ -77,7 +77,7 @@ impl Words {
             .iter()
             .copied()
             .chain(CODES.iter().map(|(name, _)| *name));
-        becalm::suggest::nearest(word, all.clone()).map_or_else(
+        becalm::support::nearest(word, all.clone()).map_or_else(
             || format!("the words are {}", all.collect::<Vec<_>>().join(", ")),
             |meant| format!("did you mean `{meant}`?"),
         )

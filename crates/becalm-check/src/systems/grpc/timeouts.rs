@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use super::fields::{Client, field, span};
 use crate::code;

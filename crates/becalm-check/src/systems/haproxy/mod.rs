@@ -11,8 +11,8 @@ mod retry_on;
 
 use std::time::Duration;
 
-use becalm::duration::Human;
 use becalm::hint::HintMode;
+use becalm::support::Human;
 use becalm::{Budget, Jitter, Policy};
 
 use crate::code;

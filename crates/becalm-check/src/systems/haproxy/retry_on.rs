@@ -1,7 +1,7 @@
 //! What do the words of `retry-on` mean?
 
 use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
-use becalm::suggest;
+use becalm::support::nearest;
 
 use super::lines::{Line, Word};
 use crate::code;
@@ -82,7 +82,7 @@ pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
             text if WORDS.contains(&text) => listed.take(text),
             text if LATER.iter().any(|(it, _)| *it == text) => later(reading, word, &mut listed),
             text => {
-                let remedy = suggest::nearest(text, WORDS).map_or_else(
+                let remedy = nearest(text, WORDS).map_or_else(
                     || format!("the words are {}", WORDS.join(", ")),
                     |meant| format!("did you mean `{meant}`?"),
                 );

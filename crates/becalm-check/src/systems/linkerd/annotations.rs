@@ -54,7 +54,7 @@ pub fn read(reading: &mut Reading<'_>) {
         let known = [HTTP, GRPC, LIMIT, TIMEOUT, WHOLE, OTHERS[0], OTHERS[1]];
         if !known.contains(&&*key.name) {
             let sentence = format!("Linkerd has no annotation `{}`", key.name);
-            let remedy = becalm::suggest::nearest(&key.name, known)
+            let remedy = becalm::support::nearest(&key.name, known)
                 .map_or_else(String::new, |meant| format!("did you mean `{meant}`?"));
             reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         }

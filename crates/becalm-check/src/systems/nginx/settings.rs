@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::suggest;
+use becalm::support::nearest;
 
 use super::directives::{Directive, Word};
 use crate::code;
@@ -229,7 +229,7 @@ impl<'a> Of<'a> {
             ),
             _ if name.starts_with("_next_upstream_") => {
                 let known = ["_next_upstream_tries", "_next_upstream_timeout"];
-                let meant = suggest::nearest(name, known).unwrap_or(known[0]);
+                let meant = nearest(name, known).unwrap_or(known[0]);
                 let family = directive.name().strip_suffix(name).unwrap_or_default();
                 reading.find(
                     directive.span(),

@@ -1,7 +1,7 @@
 //! What do the words of `proxy_next_upstream` and its kin mean?
 
 use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
-use becalm::suggest;
+use becalm::support::nearest;
 
 use super::directives::Word;
 use super::settings::Family;
@@ -69,7 +69,7 @@ pub fn read<'a>(
             words.unknown = Some(word.text.clone());
             continue;
         }
-        let remedy = suggest::nearest(&word.text, family.words.iter().copied());
+        let remedy = nearest(&word.text, family.words.iter().copied());
         let remedy = remedy.map_or_else(
             || format!("the words are {}", family.words.join(", ")),
             |meant| format!("did you mean `{meant}`?"),

@@ -126,7 +126,7 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, propert
         if properties.iter().any(|it| is_called(key, it)) {
             continue;
         }
-        let meant = becalm::suggest::nearest(&key.name, properties.iter().copied());
+        let meant = becalm::support::nearest(&key.name, properties.iter().copied());
         let all = || match properties.len() {
             ..=12 => format!("the properties are {}", properties.join(", ")),
             _ => "leave it out".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 
 use super::spring::duration;
 use super::waits::DURATION;

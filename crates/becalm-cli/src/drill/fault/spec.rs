@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use becalm::duration::{Human, parse};
+use becalm::duration::parse;
+use becalm::support::Human;
 use serde::{Deserialize, Serialize};
 
 /// What is broken on purpose, while it lasts.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::format::plain;
 
 use super::Outcome;

@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use becalm::Policy;
-use becalm::duration::{Human, parse as duration};
+use becalm::duration::parse as duration;
+use becalm::support::Human;
 use becalm_report::Colour;
 use becalm_sim::scenario::Service;
 

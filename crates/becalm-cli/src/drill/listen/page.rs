@@ -1,6 +1,6 @@
 //! What does the report on a client say to someone who was not there?
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::{Colour, Page, Table};
 
 use super::Outcome;

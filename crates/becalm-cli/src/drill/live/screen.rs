@@ -1,6 +1,6 @@
 //! What is seen on a terminal? The policies side by side, redrawn in place.
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::Colour;
 use becalm_report::format::plain;
 use becalm_report::terminal::{Painter, fit};

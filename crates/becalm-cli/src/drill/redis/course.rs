@@ -115,7 +115,7 @@ pub fn hold(
     let mut outages = Vec::new();
     let downs = std::iter::once(setup.outage);
     for down in downs.chain((0..setup.restarts).map(|_| setup.down)) {
-        tell(&format!("killed for {}", becalm::duration::Human(down)));
+        tell(&format!("killed for {}", becalm::support::Human(down)));
         outages.push(course.kill_for(down)?);
         course.pass(CALM)?;
     }
@@ -193,7 +193,7 @@ impl Course<'_> {
         let until = self.clock.now() + PATIENCE;
         while !is_so(self) {
             if self.clock.now() > until {
-                let words = format!("{otherwise} within {}", becalm::duration::Human(PATIENCE));
+                let words = format!("{otherwise} within {}", becalm::support::Human(PATIENCE));
                 return Err(words.into());
             }
             self.hear(BUCKET / 10)?;

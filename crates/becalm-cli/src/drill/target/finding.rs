@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use becalm::Budget;
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_sim::study::Verdict;
 

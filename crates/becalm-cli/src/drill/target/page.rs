@@ -1,6 +1,6 @@
 //! What does the report on a target say to someone who was not there?
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::format::plain;
 use becalm_report::{Colour, Page};
 

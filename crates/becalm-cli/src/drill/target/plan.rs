@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_sim::scenario::{Scenario, Service, file};
 use http::Method;
 

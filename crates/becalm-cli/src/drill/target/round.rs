@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use tokio::time::Instant;
 
 use super::growth::is_growing;

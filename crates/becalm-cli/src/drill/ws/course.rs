@@ -312,7 +312,7 @@ impl<'a> Course<'a> {
         let until = self.clock.now() + most;
         while !is_so(self) {
             if self.clock.now() > until {
-                let words = format!("{otherwise} within {}", becalm::duration::Human(most));
+                let words = format!("{otherwise} within {}", becalm::support::Human(most));
                 return Err(words.into());
             }
             self.hear()?;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use becalm::duration::{Human, parse as duration};
+use becalm::duration::parse as duration;
+use becalm::support::Human;
 use serde::Serialize;
 
 use crate::drill::setup::milliseconds;

@@ -1,6 +1,6 @@
 //! Which ways to come back are set against each other? Plain data.
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm_report::Colour;
 
 use super::schedule::Schedule;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use becalm::Breaker;
 use becalm::breaker::{Refuses, Span, Trip};
-use becalm::duration::Human;
+use becalm::support::Human;
 use serde::Serialize;
 
 use super::{counted, percent};

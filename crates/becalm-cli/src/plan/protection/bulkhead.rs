@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use becalm::Bulkhead;
 use becalm::bulkhead::Limit;
-use becalm::duration::Human;
+use becalm::support::Human;
 use serde::Serialize;
 
 use super::counted;

@@ -1,8 +1,8 @@
 //! What does a hedge add to the load at most?
 
 use becalm::Hedge;
-use becalm::duration::Human;
 use becalm::hedge::HedgeDelay;
+use becalm::support::Human;
 use serde::Serialize;
 
 use super::budget::Grant;

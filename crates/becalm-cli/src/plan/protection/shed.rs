@@ -1,6 +1,6 @@
 //! What do the guards before a first try leave of the load?
 
-use becalm::duration::Human;
+use becalm::support::Human;
 use becalm::{Throttle, rate::AdaptiveRate};
 use serde::Serialize;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use becalm::duration::Human;
-use becalm::lone::Lone;
 use becalm::reconnect::Reconnect;
+use becalm::support::Human;
+use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
 use super::fleet::{self, Fleet, float};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 use becalm::{Budget, Jitter, Policy};
 
 use super::{Found, draws};

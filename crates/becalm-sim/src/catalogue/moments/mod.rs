@@ -5,7 +5,7 @@ mod check;
 use std::ops::Range;
 use std::time::Duration;
 
-use becalm::lone::{Lone, Position};
+use becalm::support::{Lone, Position};
 use becalm::{Budget, Failure, Policy, call::Decision, time::Instant};
 
 use super::fleet::float;

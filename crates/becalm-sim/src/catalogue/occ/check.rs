@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 
 use super::TRIALS;
 use crate::occ::published::{ROWS, Row, Strategy};

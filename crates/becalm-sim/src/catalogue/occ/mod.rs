@@ -4,7 +4,7 @@ mod check;
 
 use std::time::Duration;
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
 use super::fleet::float;

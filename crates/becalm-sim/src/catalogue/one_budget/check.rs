@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::lone::Lone;
+use becalm::support::Lone;
 
 use super::shown::{bound, exchanges};
 use crate::engine::each_in_order;

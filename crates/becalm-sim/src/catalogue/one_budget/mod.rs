@@ -6,7 +6,7 @@ mod shown;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use becalm::lone::Lone;
+use becalm::support::Lone;
 use becalm::{Budget, Policy};
 
 use super::runs::{refused, seeds};

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use becalm::duration::{self, Human};
+use becalm::duration;
+use becalm::support::Human;
 use toml::{Table, Value};
 
 use super::Files;

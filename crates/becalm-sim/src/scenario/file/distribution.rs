@@ -6,7 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use becalm::duration::{self, Human, InvalidDuration};
+use becalm::duration::{self, InvalidDuration};
+use becalm::support::Human;
 
 use crate::engine::Distribution;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::duration::Human;
+use becalm::support::Human;
 use toml::Value;
 
 use super::refusal::InvalidFile;

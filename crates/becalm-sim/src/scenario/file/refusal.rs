@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use becalm::suggest::nearest;
+use becalm::support::nearest;
 
 /// Why a scenario file is refused. `Display` names the line, the key and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::duration::{self, Human};
+use becalm::duration;
+use becalm::support::Human;
 use becalm::{IdempotencyKey, Operation, throttle::Priority};
 
 use super::entry::Entry;
