@@ -6,10 +6,8 @@
 //! ```
 //! # #[cfg(feature = "tonic")]
 //! # fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm::Policy;
-//! use becalm_grpc::client::RetryLayer;
+//! use becalm_grpc::{Layer, Policy, client::RetryLayer};
 //! use tonic::transport::Channel;
-//! use tower::Layer;
 //!
 //! let channel = Channel::from_static("http://orders.internal:50051").connect_lazy();
 //! let layer = RetryLayer::new(&Policy::default().retrier()?).idempotent(["/shop.v1.Orders/Get"])?;
@@ -24,3 +22,9 @@
 #[cfg(feature = "tonic")]
 pub mod client;
 pub mod service_config;
+
+pub use becalm::{self, Policy, Retrier};
+#[cfg(feature = "tonic")]
+pub use tonic;
+#[cfg(feature = "tonic")]
+pub use tower_layer::Layer;

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use redis::AsyncCommands;
+//! use becalm_redis::redis::AsyncCommands;
 //!
 //! let mut redis = becalm_redis::Connection::open("redis://127.0.0.1/")?;
 //! let _: () = redis.set("greeting", "hello").await?; // sent again if need be
@@ -47,11 +47,14 @@ pub mod streams;
 #[cfg(feature = "rustls")]
 mod tls;
 
+pub use becalm::reconnect::Reconnect;
+pub use becalm::{self, Policy, Retrier};
 pub use builder::{Builder, InvalidSettings};
 pub use connection::Connection;
 pub use dedicated::Dedicated;
 pub use dial::Credentials;
 pub use fleet_budget::FleetBucket;
+pub use redis;
 pub use rest_delays::RestDelays;
 
 // The examples of the page are tested like all others.

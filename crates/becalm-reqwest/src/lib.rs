@@ -3,9 +3,9 @@
 //! ```no_run
 //! # #[cfg(feature = "json")]
 //! # async fn run(payment: &std::collections::HashMap<String, u32>) -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm::Policy;
+//! use becalm_reqwest::{Client, Policy, reqwest};
 //!
-//! let shop = becalm_reqwest::Client::new(reqwest::Client::builder(), &Policy::default().retrier()?)?;
+//! let shop = Client::new(reqwest::Client::builder(), &Policy::default().retrier()?)?;
 //! let order = shop.get("https://shop.example/orders/17").send().await?.text().await?;
 //! let paid = shop.post("https://shop.example/payments").json(payment).keyed().send().await?;
 //! # drop((order, paid));
@@ -63,6 +63,8 @@ mod span;
 mod transport;
 mod whole;
 
+pub use becalm::{self, Policy, Retrier};
 pub use client::{BuildError, Client, ClientBuilder};
 pub use failed::NoAnswer;
 pub use request::RequestBuilder;
+pub use reqwest;

@@ -5,8 +5,8 @@
 //! makes it safe ([`Resolve`]).
 //!
 //! ```no_run
-//! # async fn run(pool: sqlx::PgPool, from: i64, to: i64) -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm_sqlx::{Database, Isolation, Marker};
+//! # async fn run(pool: becalm_sqlx::sqlx::PgPool, from: i64, to: i64) -> Result<(), Box<dyn std::error::Error>> {
+//! use becalm_sqlx::{Database, Isolation, Marker, sqlx};
 //!
 //! let shop = Database::new(pool);
 //! let left: i64 = shop
@@ -59,11 +59,13 @@ mod source;
 mod status;
 mod transaction;
 
+pub use becalm::{self, Policy, Retrier};
 pub use database::{Builder, Database};
 pub use failed::{BySqlState, Failed, classify};
 pub use lent::Tx;
 pub use marker::{InvalidTable, Marker};
 pub use source::{Connecting, Pooled, Source};
+pub use sqlx;
 pub use status::Status;
 pub use transaction::{Isolation, Resolve, Transaction};
 

@@ -10,12 +10,9 @@
 //! ```
 //! # #[cfg(feature = "hyper-util")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//! use becalm::Policy;
-//! use becalm_tower::client::RetryLayer;
-//! use bytes::Bytes;
+//! use becalm_tower::{Layer, Policy, Service, bytes::Bytes, client::RetryLayer, http};
 //! use http_body_util::Empty;
 //! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-//! use tower::{Layer, Service};
 //!
 //! let hyper = Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build_http();
 //! let mut client = RetryLayer::new(&Policy::default().retrier()?).layer(hyper);
@@ -68,3 +65,8 @@
 pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
+
+pub use becalm::{self, Policy, Retrier};
+pub use tower_layer::Layer;
+pub use tower_service::Service;
+pub use {bytes, http, http_body};

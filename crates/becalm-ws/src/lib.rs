@@ -6,8 +6,7 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm_ws::Client;
-//! use futures_util::StreamExt;
+//! use becalm_ws::{Client, StreamExt};
 //!
 //! let mut prices = Client::new("wss://feed.example/prices".parse()?).open()?;
 //! while let Some(message) = prices.next().await {
@@ -62,10 +61,12 @@ mod wakers;
 mod watched;
 mod websocket;
 
-pub use becalm::StopReason;
+pub use becalm::reconnect::Reconnect;
+pub use becalm::{self, Policy, StopReason};
 pub use client::{Client, Dialling};
 pub use ended::{Ended, GaveUp};
 pub use event::Event;
+pub use futures_util::{SinkExt, StreamExt};
 pub use handle::{Handle, State};
 pub use heartbeat::Heartbeat;
 pub use outbox::{Overflow, Refused};
