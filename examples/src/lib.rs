@@ -10,6 +10,8 @@ pub mod chat_client;
 pub mod grpc_orders;
 pub mod hyper_client;
 pub mod orders_service;
+#[cfg(doctest)]
+mod pages;
 pub mod postgres_orders;
 pub mod rabbitmq_orders;
 pub mod redis_counter;

@@ -1,31 +1,12 @@
-//! What do other systems' configuration files say about retrying, and is it safe?
+#![doc = include_str!("../README.md")]
 //!
-//! [`check`] reads files that are given to it as text: it opens nothing and asks nobody. What it
-//! finds are [`Mapping`]s, each a [`Policy`](becalm::Policy) with the origin of every key, and
-//! [`Finding`]s, each with its file, line, sentence and remedy.
+//! # Where to look
 //!
-//! ```
-//! use becalm_check::{File, Settings, check};
-//!
-//! let file = File::new(
-//!     "orders.yaml",
-//!     "
-//! apiVersion: networking.istio.io/v1
-//! kind: VirtualService
-//! metadata: {name: orders}
-//! spec:
-//!   hosts: [orders]
-//!   http:
-//!   - route: [{destination: {host: orders}}]
-//!     retries: {attempts: 40, perTryTimeout: 1s}
-//!     timeout: 60s
-//! ",
-//! );
-//! let checked = check(&[file], &Settings::default());
-//! assert_eq!(checked.mappings[0].policy.attempts, 41); // Istio counts the retries
-//! ```
+//! [`check`] reads files that are given to it as text. What it finds are [`Mapping`]s, each a [`Policy`](becalm::Policy) with the
+//! origin of every key, and [`Finding`]s, each with its file, line, sentence and remedy.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod below;
 mod check;

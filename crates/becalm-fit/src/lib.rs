@@ -1,9 +1,12 @@
-//! What does an access log say about the service that wrote it?
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to look
 //!
 //! A log is read as [`Request`]s, in the order of its lines, which a [`Fit`] takes in. [`Fitted`] is what they say, each value
 //! with how it is [`Known`], and as a scenario of the storm simulator.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arrivals;
 mod conclude;

@@ -1,23 +1,12 @@
-//! gRPC calls that retry without starting a storm, and gRPC's own configuration of retries.
+#![doc = include_str!("../README.md")]
 //!
-//! [`client`] has the layer around a channel of tonic (feature `tonic`, on by default). [`service_config`] reads a gRPC service config: what a channel of gRPC's own clients retries, hedges and
-//! throttles, as policies of [`becalm`]. Everything that is decided is decided there.
+//! # Where to look
 //!
-//! ```
-//! # #[cfg(feature = "tonic")]
-//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm_grpc::{Layer, Policy, client::RetryLayer};
-//! use tonic::transport::Channel;
-//!
-//! let channel = Channel::from_static("http://orders.internal:50051").connect_lazy();
-//! let layer = RetryLayer::new(&Policy::default().retrier()?).idempotent(["/shop.v1.Orders/Get"])?;
-//! let channel = layer.layer(channel); // for `OrdersClient::new(channel)`
-//! # let _ = channel;
-//! # Ok(())
-//! # }
-//! ```
+//! `client` has the layer around a channel of tonic (feature `tonic`). [`service_config`] reads a gRPC service config. Everything
+//! that is decided is decided by [`becalm`].
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "tonic")]
 pub mod client;

@@ -1,8 +1,6 @@
-//! What will a policy do to a service, before it does it?
+#![doc = include_str!("../README.md")]
 //!
-//! A discrete-event simulator on virtual time that drives the objects which ship ([`becalm::call::Call`],
-//! its budgets, breakers, throttles and hedges) against services that queue, time out and collapse.
-//! Nothing here decides about a retry.
+//! # A world of your own
 //!
 //! A service whose workers hang for two seconds, and what happens to it under two policies:
 //!
@@ -57,22 +55,7 @@
 //! # Ok::<(), file::InvalidFile>(())
 //! ```
 //!
-//! A storm of the catalogue is asked by its name:
-//!
-//! ```
-//! use becalm_sim::catalogue::{self, Candidate, Parameters};
-//! use becalm_sim::study::Plan;
-//!
-//! let herd = catalogue::find("herd").expect("a scenario of the catalogue");
-//! let mut parameters = Parameters::of(herd.parameters);
-//! parameters.set("clients", "1000")?;
-//! let asked = Candidate::new("its own", (herd.policy)(&parameters));
-//! let study = (herd.study)(&parameters, &[asked], &Plan::default())?;
-//! println!("{}", study.answer);
-//! # Ok::<(), catalogue::InvalidParameter>(())
-//! ```
-//!
-//! What is where:
+//! # Where to look
 //!
 //! - [`scenario`]: the world as plain data (populations of clients, services, triggers), and its files.
 //! - [`world`] runs it; what happened is a [`record`].
@@ -84,6 +67,7 @@
 //! - [`study`]: how thoroughly it is asked, and everything that was found, for the code that shows it.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod catalogue;
 pub mod change;

@@ -1,30 +1,13 @@
-//! Tower layers that retry without starting a storm.
+#![doc = include_str!("../README.md")]
 //!
-//! [`client`] has the layers around an HTTP client: any `Service` of `http::Request`s, whoever makes
-//! the connections. Everything that is decided is decided by [`becalm`]: what a status, a header or
-//! a method means, whether a retry is affordable, how long to wait. [`server`] has the layers around an
-//! HTTP server (feature `server`).
+//! # Where to look
 //!
-//! With hyper's pooled client, and the feature `hyper-util`:
+//! [`client`] has the layers around an HTTP client, `server` those around an HTTP server (feature `server`). Everything that is
+//! decided is decided by [`becalm`]: what a status, a header or a method means, whether a retry is affordable, how long to wait.
 //!
-//! ```
-//! # #[cfg(feature = "hyper-util")]
-//! # async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//! use becalm_tower::{Layer, Policy, Service, bytes::Bytes, client::RetryLayer, http};
-//! use http_body_util::Empty;
-//! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+//! # A server
 //!
-//! let hyper = Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build_http();
-//! let mut client = RetryLayer::new(&Policy::default().retrier()?).layer(hyper);
-//!
-//! let request = http::Request::get("http://orders.example/17").body(Empty::<Bytes>::new())?;
-//! let response = client.call(request).await?;
-//! # drop(response);
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! Around a server, with the features `server` and `tokio`. A `Router` of axum takes the layer by its own
+//! With the features `server` and `tokio`. A `Router` of axum takes the layer by its own
 //! `layer`, as any tower service does:
 //!
 //! ```
@@ -61,6 +44,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod client;
 #[cfg(feature = "server")]

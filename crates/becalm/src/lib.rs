@@ -1,45 +1,17 @@
-//! Retries that cannot start a storm.
-//!
-//! A retry is a decision about shared load. This crate takes that decision without IO
-//! ([`call::Call`]: no clock, no sleep, no global randomness inside) and drives it in an async and a
-//! blocking engine ([`Retrier`]).
-//!
-//! ```
-//! # #[cfg(feature = "tokio")]
-//! # #[tokio::main(flavor = "current_thread")] async fn main() {
-//! use becalm::{Policy, Retrier};
-//! use std::sync::LazyLock;
-//! use std::time::Duration;
-//!
-//! static ORDERS: LazyLock<Retrier> = LazyLock::new(|| {
-//!     Policy::exponential(Duration::from_millis(100)) // full jitter, 4 attempts, cap 20 s, a 10 % budget
-//!         .deadline(Duration::from_secs(30))
-//!         .retrier()
-//!         .expect("a valid policy")
-//! });
-//!
-//! # async fn fetch(id: u32, _: Option<Duration>) -> std::io::Result<u32> { Ok(id) }
-//! let order = ORDERS.retry(|attempt| fetch(17, attempt.timeout())).await;
-//! # assert_eq!(order.ok(), Some(17));
-//! # }
-//! # #[cfg(not(feature = "tokio"))] fn main() {}
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Where to look
+//!
+//! A retry is a decision about shared load. This crate takes that decision without IO ([`call::Call`]: no clock, no sleep, no
+//! global randomness inside) and drives it in an async and a blocking engine ([`Retrier`]).
 //!
 //! - [`policy`] is what is decided in advance, as data; [`preset`]s and [`lint`]s judge it.
 //! - [`run`] is time and IO: the [`Retrier`], and the [`Engine`](run::Engine) under every driver.
 //! - [`call`] is one call without IO; [`shared`] is what all calls to one dependency have in common.
 //! - Every other word of the field is a module: [`budget`], [`breaker`], [`hedge`], [`hint`], [`scope`] ..
-//!
-//! # Features
-//!
-//! `std` and `tokio` are on by default; without any the crate is `no_std` with `alloc`: policies,
-//! delays, budgets, the sans-IO call. `serde`: policies as data. `http`: statuses, methods,
-//! headers. `tracing`, `metrics`: observers. `anyhow`: `GaveUp::into_anyhow`. `tickets`:
-//! sealed tickets of admission. `portable-atomic`: 64-bit atomics where the target has none.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
 extern crate alloc;
@@ -118,20 +90,3 @@ pub use stop::StopReason;
 pub use throttle::Throttle;
 #[cfg(feature = "std")]
 pub use time::{Cancel, Sleeper};
-
-// The examples of the pages are tested like all others.
-#[cfg(all(doctest, feature = "tokio", feature = "serde", feature = "http"))]
-mod pages {
-    #[doc = include_str!("../../../docs/contention.md")]
-    struct Contention;
-    #[doc = include_str!("../../../docs/guide.md")]
-    struct Guide;
-    #[doc = include_str!("../../../docs/layers.md")]
-    struct Layers;
-    #[doc = include_str!("../../../docs/policy-files.md")]
-    struct PolicyFiles;
-    #[doc = include_str!("../../../docs/queues.md")]
-    struct Queues;
-    #[doc = include_str!("../../../docs/which-protection.md")]
-    struct WhichProtection;
-}
