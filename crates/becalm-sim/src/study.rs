@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use crate::verdict::Foretold;
 use crate::world::Ceiling;
 
 /// The result of a study of a scenario.
@@ -243,6 +242,23 @@ impl Comparison {
             Tolerance::AtLeast => self.got >= self.expected,
         }
     }
+}
+
+/// The work of a study, guessed from its scenarios: the retries of a storm among it, where the load is
+/// above the hidden capacity. Right to a factor of two or three, as nobody knows yet how soon a search
+/// is sure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Foretold {
+    /// Runs, at most.
+    pub runs: u64,
+    /// Events in all of them.
+    pub events: u64,
+    /// Clients with state of their own that have to be made, in all of them.
+    pub clients: u64,
+    /// Bytes of one run: its clients, instances, keys and buckets, and in a storm what waits in queues
+    /// without a bound.
+    pub bytes: u64,
 }
 
 /// Is told the name of a contender, and the verdict on it.

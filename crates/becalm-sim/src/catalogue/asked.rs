@@ -2,10 +2,11 @@
 
 use becalm::Policy;
 
+use super::entry::judgeable;
 use super::{Candidate, Entry, InvalidParameter, Parameters};
-use crate::scenario::{InvalidScenario, Scenario};
+use crate::scenario::Scenario;
 use crate::study::{Plan, Study};
-use crate::verdict::{self, Brief, Thoroughness, Unjudgeable};
+use crate::verdict::{self, Brief, Thoroughness};
 
 /// From where to where a parameter makes sense.
 #[derive(Debug, Clone, Copy)]
@@ -64,31 +65,6 @@ pub(super) fn study_with(
     let brief = Brief::of(entry, parameters);
     let studied = verdict::study_within(&brief, thoroughness, candidates, plan, build);
     studied.map_err(|too_much| InvalidParameter::new("", too_much.to_string()))
-}
-
-/// Whether a verdict can be given on a scenario of this entry.
-pub(super) fn judgeable(entry: &Entry, scenario: &Scenario) -> Result<(), InvalidParameter> {
-    verdict::judgeable(scenario)
-        .map_err(|reason| InvalidParameter::new(flag(entry, &reason), reason.to_string()))
-}
-
-/// The parameter that is named as the field of the scenario is; empty where there is none.
-fn flag(entry: &Entry, reason: &Unjudgeable) -> &'static str {
-    let field = match reason {
-        Unjudgeable::TooShort { .. } | Unjudgeable::Invalid(InvalidScenario::Horizon) => "horizon",
-        Unjudgeable::Coarse { .. } => "bucket",
-        Unjudgeable::Invalid(
-            InvalidScenario::Time { field, .. }
-            | InvalidScenario::Rate { field, .. }
-            | InvalidScenario::Count { field, .. }
-            | InvalidScenario::Share { field, .. },
-        ) => field,
-        Unjudgeable::Invalid(_) => return "",
-    };
-    let name = field.replace(' ', "-");
-    let mut parameters = entry.parameters.iter();
-    let found = parameters.find(|parameter| parameter.name == name);
-    found.map_or("", |parameter| parameter.name)
 }
 
 /// A count as the world takes it. Larger ones saturate, and are refused by a range.

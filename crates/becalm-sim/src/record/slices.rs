@@ -1,6 +1,6 @@
 //! Into which stretches is a run cut, to say how calls fared at a time? Whole buckets, and few.
 
-use super::Histogram;
+use super::histogram::Histogram;
 
 /// A stretch lasts this many nanoseconds at least, as far as buckets do: half a second. A 99th
 /// percentile needs some hundred calls.

@@ -2,7 +2,8 @@
 
 use becalm::StopReason;
 
-use super::{CallsRecord, Endings, PopulationRecord, ServiceRecord, Stop};
+use super::recording::{CallsRecord, PopulationRecord, ServiceRecord, Stop};
+use super::slices::Endings;
 
 /// When a call began.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
+use super::capacity;
+use super::found::{MOST_EVENTS, MOST_RUNS, Remedy, Step};
 use super::steps::{steps, unretried};
 use super::wording::{beyond_policy, found};
-use super::{MOST_EVENTS, MOST_RUNS, Remedy, Step, capacity};
 use crate::change::changed;
 use crate::record::Recording;
 use crate::scenario::Scenario;

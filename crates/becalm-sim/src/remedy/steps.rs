@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use becalm::support::Human;
 use becalm::{Budget, Jitter, Policy};
 
-use super::Step;
+use super::found::Step;
 use crate::change::{Change, Place, Setting};
 use crate::scenario::Scenario;
 

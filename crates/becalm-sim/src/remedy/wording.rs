@@ -1,6 +1,6 @@
 //! How is a remedy told?
 
-use super::Step;
+use super::found::Step;
 use crate::study::Verdict;
 use crate::verdict::{Ruling, list};
 

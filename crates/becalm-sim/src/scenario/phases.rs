@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::Scenario;
+use super::whole::Scenario;
 
 /// The buckets of a run. Without triggers all of them lie after.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! How much do requests that are worked on at once slow each other down?
 
-use super::Service;
+/// As many workers as are wanted.
+pub(super) const UNLIMITED: u32 = u32::MAX;
 
 /// The Universal Scalability Law: what waiting for each other, and agreeing with each other, costs the
 /// requests that one instance works on at once.
@@ -38,7 +39,7 @@ impl Scalability {
             return together(best).max(together(best.saturating_add(1).min(workers.max(1))));
         }
         match workers {
-            Service::UNLIMITED => 1.0 / self.contention,
+            UNLIMITED => 1.0 / self.contention,
             workers => together(workers),
         }
     }
@@ -71,11 +72,7 @@ mod tests {
             contention: 0.05,
             coherency: 0.0,
         };
-        assert!((limit.most(Service::UNLIMITED) - 20.0).abs() < 1e-9);
-        assert!(
-            Scalability::default()
-                .most(Service::UNLIMITED)
-                .is_infinite()
-        );
+        assert!((limit.most(UNLIMITED) - 20.0).abs() < 1e-9);
+        assert!(Scalability::default().most(UNLIMITED).is_infinite());
     }
 }

@@ -6,8 +6,8 @@ use becalm::Policy;
 
 use crate::engine::Distribution;
 
-use super::Scalability;
 use super::population::Sharing;
+use super::scalability::{self, Scalability};
 
 /// A service: instances with workers and a queue.
 ///
@@ -186,7 +186,7 @@ impl Downstream {
 
 impl Service {
     /// As many workers as are wanted: nothing queues.
-    pub const UNLIMITED: u32 = u32::MAX;
+    pub const UNLIMITED: u32 = scalability::UNLIMITED;
 
     /// Makes a service of one instance with this many workers, each of which takes this time for a request.
     pub fn new(name: impl Into<String>, workers: u32, time: Distribution) -> Self {

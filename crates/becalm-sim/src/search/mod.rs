@@ -11,6 +11,7 @@ mod threshold;
 
 pub use mean::Mean;
 pub(crate) use mean::student;
+pub use pooled::Point;
 pub use proportion::Proportion;
 pub(crate) use threshold::find_beside;
-pub use threshold::{Point, Range, Threshold, find};
+pub use threshold::{Range, Threshold, find};

@@ -1,6 +1,15 @@
 //! Where does a falling share cross one half, if it was only sampled?
 
-use super::threshold::Point;
+use super::proportion::Proportion;
+
+/// A value that was tried, and how many runs survived it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// What was tried.
+    pub value: f64,
+    /// What happened to it.
+    pub survived: Proportion,
+}
 
 /// Where the share of survivors crosses one half, by isotonic regression; `None` if it does not
 /// within the points.

@@ -1,6 +1,6 @@
 //! Up to which value do runs survive? Bisection over seeds.
 
-use super::pooled;
+use super::pooled::{self, Point};
 use super::proportion::Proportion;
 
 /// Where a search looks for a threshold, and how thoroughly.
@@ -27,15 +27,6 @@ impl Range {
             points: 12,
         }
     }
-}
-
-/// A value that was tried, and how many runs survived it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// What was tried.
-    pub value: f64,
-    /// What happened to it.
-    pub survived: Proportion,
 }
 
 /// The value that half of all runs survive, as far as runs can tell.

@@ -7,7 +7,7 @@ use becalm::Policy;
 use crate::catalogue::{InvalidParameter, Kind, Parameters};
 
 use super::axis::{Axis, setting_of};
-use super::invalid::InvalidSweep;
+use super::invalid::{InvalidSweep, MOST_POINTS};
 use crate::change::{Change, Scale, Setting};
 
 /// Axes, each point of whose grid is a policy in a scenario.
@@ -39,7 +39,7 @@ pub struct Point {
 
 impl Sweep {
     /// Points that a sweep has at most: each has several runs.
-    pub const MOST_POINTS: usize = 1000;
+    pub const MOST_POINTS: usize = MOST_POINTS;
 
     /// Reads a sweep of a scenario that has these parameters. A name that is a setting of a policy
     /// means that.

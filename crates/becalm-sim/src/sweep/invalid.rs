@@ -7,6 +7,9 @@ use becalm::support::nearest;
 
 use crate::catalogue::InvalidParameter;
 
+/// Points that a sweep has at most: each has several runs.
+pub(super) const MOST_POINTS: usize = 1000;
+
 /// Why a sweep is refused. `Display` names the axis and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -104,8 +107,7 @@ impl fmt::Display for InvalidSweep {
             Self::TooManyPoints(points) => write!(
                 f,
                 "the sweep has {points} points; take fewer steps, such as base=50ms..1s:3, so that \
-                 there are at most {}",
-                super::Sweep::MOST_POINTS
+                 there are at most {MOST_POINTS}"
             ),
             Self::Point { point, invalid } => write!(f, "{point}: {invalid}"),
             Self::Policy { point, invalid } => write!(f, "{point}: {invalid}"),

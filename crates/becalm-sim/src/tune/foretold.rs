@@ -1,6 +1,6 @@
 //! How much work will a search for a policy be?
 
-use crate::verdict::Foretold;
+use crate::study::Foretold;
 
 use super::halving::kept;
 use super::trial::Trial;

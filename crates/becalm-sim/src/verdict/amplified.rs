@@ -2,9 +2,8 @@
 
 use crate::scenario::Scenario;
 
-use super::evidence::{hundredths, list};
-use super::figures::median;
-use super::judge::Outcome;
+use super::numbers::{hundredths, list, median};
+use super::outcome::Outcome;
 use super::services::{Flow, PhaseOf, callers};
 
 /// The service that gets most for what first tries alone would bring.

@@ -3,14 +3,13 @@
 use crate::study::Verdict;
 
 use super::amplified::Amplified;
-use super::evidence::{
-    few_calls, hundredths, list, lost_meanwhile, of_runs, percent, percent_or_none, plain, tenths,
-};
-use super::figures::{median, recovery_times};
-use super::judge::Outcome;
+use super::evidence::{few_calls, lost_meanwhile};
+use super::examined::Examined;
+use super::figures::recovery_times;
+use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
+use super::outcome::Outcome;
 use super::services::PhaseOf;
 use super::stress::Worse;
-use super::study::Examined;
 
 /// The answer of a study: a sentence for each verdict that was given, the worst first; where there is
 /// nothing to rule on, what retries bring and what they cost.

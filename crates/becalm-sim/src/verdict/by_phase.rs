@@ -4,11 +4,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::record::{Endings, Recording};
-use crate::scenario::{Phases, Scenario};
-use crate::study::Figure;
+use crate::scenario::Phases;
 
-use super::figures::millis;
-use super::judge::Outcome;
 use super::recovery::Recovery;
 
 /// How the calls ended, by the moment in which they began. Without triggers all lie after, as in
@@ -57,7 +54,7 @@ impl ByPhase {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         self.before.merge(&other.before);
         self.during.merge(&other.during);
         self.recovering.merge(&other.recovering);
@@ -77,85 +74,3 @@ fn endings(recording: &Recording, buckets: &Range<usize>) -> Endings {
     }
     sum
 }
-
-/// What is measured of each phase, over the calls of all runs. No value without a trigger: then
-/// nothing is before it.
-pub(super) fn figures(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
-    let mut all = ByPhase::default();
-    if !scenario.triggers.is_empty() {
-        for outcome in outcomes {
-            all.merge(&outcome.by_phase);
-        }
-    }
-    let of = |of: &Endings, [p50, p99, given_up]: Named| {
-        let quantile = |share| of.latency.quantile(share).map(millis);
-        [
-            Figure::new(p50.0, p50.1, "ms", quantile(0.5)),
-            Figure::new(p99.0, p99.1, "ms", quantile(0.99)),
-            Figure::new(
-                given_up.0,
-                given_up.1,
-                "%",
-                of.given_up().map(|it| it * 100.0),
-            ),
-        ]
-    };
-    let phases = [
-        (&all.before, BEFORE),
-        (&all.during, DURING),
-        (&all.recovering, RECOVERING),
-        (&all.recovered, RECOVERED),
-    ];
-    phases
-        .into_iter()
-        .flat_map(|(endings, named)| of(endings, named))
-        .collect()
-}
-
-/// The names and titles of what is measured of a phase.
-type Named = [(&'static str, &'static str); 3];
-
-const BEFORE: Named = [
-    (
-        "latency_before_p50_ms",
-        "Latency before the trigger, median",
-    ),
-    ("latency_before_p99_ms", "Latency before the trigger, p99"),
-    (
-        "given_up_before_share",
-        "Calls that give up, before the trigger",
-    ),
-];
-const DURING: Named = [
-    (
-        "latency_during_p50_ms",
-        "Latency during the trigger, median",
-    ),
-    ("latency_during_p99_ms", "Latency during the trigger, p99"),
-    (
-        "given_up_during_share",
-        "Calls that give up, during the trigger",
-    ),
-];
-const RECOVERING: Named = [
-    (
-        "latency_recovering_p50_ms",
-        "Latency until it is back, median",
-    ),
-    ("latency_recovering_p99_ms", "Latency until it is back, p99"),
-    (
-        "given_up_recovering_share",
-        "Calls that give up, until it is back",
-    ),
-];
-const RECOVERED: Named = [
-    (
-        "latency_recovered_p50_ms",
-        "Latency once it is back, median",
-    ),
-    ("latency_recovered_p99_ms", "Latency once it is back, p99"),
-    (
-        "given_up_recovered_share",
-        "Calls that give up, once it is back",
-    ),
-];

@@ -121,3 +121,63 @@ pub(crate) fn open_calls(scenario: &Scenario) -> f64 {
     let populations = scenario.populations.iter();
     populations.map(|it| open_rate(scenario, it)).sum()
 }
+
+/// Attempts of a call while all of them fail, as far as its deadline and its delays let it make them:
+/// a call has half of the run for it on average.
+pub(super) fn attempts_in_a_storm(
+    scenario: &Scenario,
+    policy: &Policy,
+    timeout: Option<Duration>,
+) -> f64 {
+    let most = most_attempts(policy);
+    // A budget of another kind bounds, too.
+    let bounds = |kind: Budget| !matches!(kind, Budget::Concurrency(_));
+    let most = if most.is_infinite() && policy.budget.kinds().any(bounds) {
+        2.0
+    } else {
+        most
+    };
+    if most < MANY {
+        return most;
+    }
+    let left = scenario.horizon.as_secs_f64() / 2.0;
+    let left = policy
+        .deadline
+        .map_or(left, |it| left.min(it.as_secs_f64()));
+    // Refused at once, unless nothing refuses.
+    let refuses = scenario
+        .services
+        .iter()
+        .any(|it| it.queue.is_some() || it.limit.is_some() || it.failures > 0.0);
+    let fails = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::Down { .. } | Effect::Failures { .. } | Effect::Deploy { .. }
+        )
+    };
+    let refuses = refuses || scenario.triggers.iter().any(|it| fails(&it.effect));
+    let answered = if refuses {
+        2.0 * scenario.network.delay.mean()
+    } else {
+        policy
+            .attempt_timeout
+            .or(timeout)
+            .map_or(left, |it| it.as_secs_f64())
+    };
+    let mut middle = || u64::MAX / 2;
+    let delays: Vec<Duration> = policy.delays(&mut middle).take(STEPS).collect();
+    let (mut attempts, mut passed) = (1.0, 0.0);
+    for delay in &delays {
+        passed += delay.as_secs_f64() + answered;
+        if passed > left || attempts >= most {
+            return attempts;
+        }
+        attempts += 1.0;
+    }
+    let last = delays.last().map_or(0.0, Duration::as_secs_f64) + answered;
+    most.min(attempts + (left - passed) / last.max(1e-9))
+}
+
+/// Attempts from which on their delays are looked at, and delays that are.
+const MANY: f64 = 16.0;
+pub(super) const STEPS: usize = 64;

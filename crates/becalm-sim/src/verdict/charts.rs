@@ -7,9 +7,11 @@ use crate::scenario::{Effect, Phases, Scenario};
 use crate::study::{Chart, ChartKind};
 
 use super::capacity::open_calls;
-use super::figures::{millis, recovery_times};
-use super::judge::{Outcome, sum};
+use super::figures::recovery_times;
+use super::judge::sum;
 use super::load::bottleneck;
+use super::numbers::millis;
+use super::outcome::Outcome;
 
 /// Points of a line at most: more than a screen shows, and few enough for a report to stay small.
 const POINTS: usize = 600;

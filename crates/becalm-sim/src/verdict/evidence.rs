@@ -8,8 +8,8 @@ use crate::study::Verdict;
 
 use super::amplified::Amplified;
 use super::capacity::open_calls;
-use super::figures::median;
-use super::judge::{Outcome, Phase};
+use super::numbers::{hundredths, list, median, of_runs, percent, percent_or_none, plain, tenths};
+use super::outcome::{Outcome, Phase};
 use super::ruling::Ruling;
 use super::services::PhaseOf;
 use super::stress::Worse;
@@ -284,68 +284,4 @@ fn count(of: u64) -> f64 {
 
 fn service(scenario: &Scenario, index: usize) -> &str {
     scenario.services.get(index).map_or("", |it| &it.name)
-}
-
-pub(super) fn of_runs(proportion: Proportion) -> String {
-    let Proportion { successes, runs } = proportion;
-    let plural = if runs == 1 { "run" } else { "runs" };
-    format!("{successes} of {runs} {plural}")
-}
-
-/// `a, b and c`.
-pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        Some((last, _)) => (*last).into(),
-        None => String::new(),
-    }
-}
-
-/// A rate as people write it: `2 800`, `0.35`.
-pub(crate) fn plain(value: f64) -> String {
-    if value.abs() < 9.95 {
-        let text = hundredths(value);
-        let short = text.trim_end_matches('0').trim_end_matches('.');
-        return short.to_owned();
-    }
-    let digits = format!("{value:.0}");
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        let left = digits.len() - index;
-        if index > 0 && left % 3 == 0 && digit.is_ascii_digit() {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    // All but a few is not all, and few are not none.
-    if percent > 0.0 && percent < 1.0 {
-        format!("{:.1} %", percent.max(0.1))
-    } else if percent > 99.0 && percent < 100.0 {
-        format!("{:.1} %", percent.min(99.9))
-    } else {
-        format!("{percent:.0} %")
-    }
-}
-
-/// A share in percent, with a word for nothing: `none of the calls` rather than `0 % of the calls`.
-pub(super) fn percent_or_none(share: f64) -> String {
-    if share > 0.0 {
-        percent(share)
-    } else {
-        "none".into()
-    }
-}
-
-pub(crate) fn tenths(value: f64) -> String {
-    format!("{value:.1}")
-}
-
-pub(crate) fn hundredths(value: f64) -> String {
-    format!("{value:.2}")
 }

@@ -1,12 +1,13 @@
 //! Which figures does a contender have?
 
-use crate::record::Histogram;
+use crate::record::{Endings, Histogram};
 use crate::scenario::Scenario;
 use crate::study::Figure;
 
-use super::by_phase;
+use super::by_phase::ByPhase;
 use super::capacity::hidden_capacity;
-use super::judge::Outcome;
+use super::numbers::{median, millis, quantile};
+use super::outcome::Outcome;
 use super::ruling::Ruling;
 use super::survival::Survived;
 
@@ -26,7 +27,7 @@ pub(super) fn figures(
     let mut figures = counts(ruling, scenario.services.len() > 1);
     figures.extend(recovery(ruling));
     figures.extend(client(ruling));
-    figures.extend(by_phase::figures(scenario, &ruling.outcomes));
+    figures.extend(by_phase(scenario, &ruling.outcomes));
     figures.extend(limits(scenario, outage, load));
     // A closed loop alone has it, and no largest load.
     figures.extend(clients.map(|it| {
@@ -242,28 +243,50 @@ pub(crate) fn merged(outcomes: &[Outcome]) -> Histogram {
     merged
 }
 
-#[expect(clippy::cast_precision_loss)] // far below 2^52
-pub(crate) fn millis(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
-}
-
 fn percent(share: f64) -> Option<f64> {
     share.is_finite().then_some(share * 100.0)
 }
 
-/// The middle value by rank, the lower of two; `None` of nothing.
-pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    quantile(values.into_iter().collect(), 0.5)
-}
-
-/// The value that this share does not exceed, by rank.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let rank = (values.len() as f64 * share).ceil() as usize;
-    values.get(rank.saturating_sub(1)).copied()
+/// What is measured of each phase, over the calls of all runs. No value without a trigger: then
+/// nothing is before it.
+fn by_phase(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Figure> {
+    let mut all = ByPhase::default();
+    if !scenario.triggers.is_empty() {
+        for outcome in outcomes {
+            all.merge(&outcome.by_phase);
+        }
+    }
+    macro_rules! of_phase {
+        ($field:ident, $id:literal, $when:literal) => {{
+            let of: &Endings = &all.$field;
+            let quantile = |share| of.latency.quantile(share).map(millis);
+            [
+                Figure::new(
+                    concat!("latency_", $id, "_p50_ms"),
+                    concat!("Latency ", $when, ", median"),
+                    "ms",
+                    quantile(0.5),
+                ),
+                Figure::new(
+                    concat!("latency_", $id, "_p99_ms"),
+                    concat!("Latency ", $when, ", p99"),
+                    "ms",
+                    quantile(0.99),
+                ),
+                Figure::new(
+                    concat!("given_up_", $id, "_share"),
+                    concat!("Calls that give up, ", $when),
+                    "%",
+                    of.given_up().map(|it| it * 100.0),
+                ),
+            ]
+        }};
+    }
+    let phases = [
+        of_phase!(before, "before", "before the trigger"),
+        of_phase!(during, "during", "during the trigger"),
+        of_phase!(recovering, "recovering", "until it is back"),
+        of_phase!(recovered, "recovered", "once it is back"),
+    ];
+    phases.into_iter().flatten().collect()
 }

@@ -1,36 +1,16 @@
 //! How much work will a study be? Told before it begins.
 
-use std::time::Duration;
-
-use becalm::{Budget, Policy};
-
 use crate::scenario::{Arrivals, Effect, Population, Scenario, Sharing, Stale, Variant};
+use crate::study::Foretold;
 use crate::world::at_rest;
 
-use super::capacity::{failing, hidden_capacity, most_attempts, open_calls};
+use super::brief::Thoroughness;
+use super::capacity::{STEPS, attempts_in_a_storm, failing, hidden_capacity, open_calls};
 use super::load::{accepts, bottleneck, first_tries, is_bounded};
 use super::stress::Stress;
-use super::study::{Thoroughness, hurried};
 use super::survival::POINTS;
 use super::too_much::TooMuch;
-use super::variation::{longer, louder};
-
-/// The work of a study, guessed from its scenarios: the retries of a storm among it, where the load is
-/// above the hidden capacity. Right to a factor of two or three, as nobody knows yet how soon a search
-/// is sure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Foretold {
-    /// Runs, at most.
-    pub runs: u64,
-    /// Events in all of them.
-    pub events: u64,
-    /// Clients with state of their own that have to be made, in all of them.
-    pub clients: u64,
-    /// Bytes of one run: its clients, instances, keys and buckets, and in a storm what waits in queues
-    /// without a bound.
-    pub bytes: u64,
-}
+use super::variation::{hurried, longer, louder};
 
 /// Events of a request from its call to its answer, with a retry here and there: between five and eight
 /// were counted in scenarios with one to three layers.
@@ -172,66 +152,6 @@ fn events(scenario: &Scenario) -> u64 {
     let requests = calm * seconds + more * ends.saturating_sub(begins).as_secs_f64();
     (requests * OF_A_REQUEST) as u64
 }
-
-/// Attempts of a call while all of them fail, as far as its deadline and its delays let it make them:
-/// a call has half of the run for it on average.
-pub(super) fn attempts_in_a_storm(
-    scenario: &Scenario,
-    policy: &Policy,
-    timeout: Option<Duration>,
-) -> f64 {
-    let most = most_attempts(policy);
-    // A budget of another kind bounds, too.
-    let bounds = |kind: Budget| !matches!(kind, Budget::Concurrency(_));
-    let most = if most.is_infinite() && policy.budget.kinds().any(bounds) {
-        2.0
-    } else {
-        most
-    };
-    if most < MANY {
-        return most;
-    }
-    let left = scenario.horizon.as_secs_f64() / 2.0;
-    let left = policy
-        .deadline
-        .map_or(left, |it| left.min(it.as_secs_f64()));
-    // Refused at once, unless nothing refuses.
-    let refuses = scenario
-        .services
-        .iter()
-        .any(|it| it.queue.is_some() || it.limit.is_some() || it.failures > 0.0);
-    let fails = |effect: &Effect| {
-        matches!(
-            effect,
-            Effect::Down { .. } | Effect::Failures { .. } | Effect::Deploy { .. }
-        )
-    };
-    let refuses = refuses || scenario.triggers.iter().any(|it| fails(&it.effect));
-    let answered = if refuses {
-        2.0 * scenario.network.delay.mean()
-    } else {
-        policy
-            .attempt_timeout
-            .or(timeout)
-            .map_or(left, |it| it.as_secs_f64())
-    };
-    let mut middle = || u64::MAX / 2;
-    let delays: Vec<Duration> = policy.delays(&mut middle).take(STEPS).collect();
-    let (mut attempts, mut passed) = (1.0, 0.0);
-    for delay in &delays {
-        passed += delay.as_secs_f64() + answered;
-        if passed > left || attempts >= most {
-            return attempts;
-        }
-        attempts += 1.0;
-    }
-    let last = delays.last().map_or(0.0, Duration::as_secs_f64) + answered;
-    most.min(attempts + (left - passed) / last.max(1e-9))
-}
-
-/// Attempts from which on their delays are looked at, and delays that are.
-const MANY: f64 = 16.0;
-const STEPS: usize = 64;
 
 /// The scenario with open loops in place of closed ones, which call as often: those who find a place
 /// as the service answers them, and those who do not as soon as they have given up.

@@ -1,40 +1,13 @@
 //! Which pictures does each service of several have? What arrives at it, and what waits.
 
-use crate::record::Recording;
-use crate::scenario::Scenario;
 use crate::study::{Chart, ChartKind};
 
 use super::amplified::Amplified;
-use super::charts::{Steps, bands};
+use super::charts::bands;
+use super::examined::Examined;
 use super::load::{accepts, bottleneck};
+use super::service_course::ServiceCourse;
 use super::services::callers;
-use super::study::Examined;
-
-/// What came to a service in one run, in steps of equal length.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ServiceCourse {
-    /// Requests per second.
-    arrivals: Vec<(f64, f64)>,
-    /// The longest of the step.
-    queue: Vec<(f64, f64)>,
-}
-
-impl ServiceCourse {
-    /// Of each service; nothing of a scenario with one, whose pictures are those of all.
-    pub(super) fn of_each(scenario: &Scenario, recording: &Recording) -> Vec<Self> {
-        if scenario.services.len() < 2 {
-            return Vec::new();
-        }
-        let steps = Steps::of(scenario, recording);
-        let services = recording.services.iter();
-        services
-            .map(|it| Self {
-                arrivals: steps.line(steps.per_second(&it.arrived)),
-                queue: steps.line(steps.most(&it.queue)),
-            })
-            .collect()
-    }
-}
 
 /// The courses of each service under all contenders, the service that retries load most under any of
 /// them first. What never came, or never waited, has no picture.

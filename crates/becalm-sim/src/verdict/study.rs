@@ -1,95 +1,30 @@
 //! What is there to say about several policies in one scenario?
 
-use std::time::Duration;
-
 use becalm::Policy;
 
-use crate::catalogue::{Candidate, Entry, Parameters};
+use crate::change::Candidate;
 use crate::record::Recording;
-use crate::scenario::{Arrivals, Scenario};
-use crate::study::{Contender, Plan, Study};
+use crate::scenario::Scenario;
+use crate::study::{Contender, Foretold, Plan, Study};
 use crate::world::{self, Ceiling};
 
 use super::answer;
+use super::brief::{Brief, Thoroughness};
 use super::charts::{Course, courses, latency, recoveries};
+use super::examined::Examined;
 use super::figures::{Searched, figures};
-use super::foretold::Foretold;
-use super::judge::Outcome;
-use super::map::{Resolution, phase_map};
-use super::ruling::{Ruling, rule};
+use super::map::phase_map;
+use super::outcome::Outcome;
+use super::rule::rule;
+use super::ruling::Ruling;
 use super::runs::Runs;
-use super::service_charts::{ServiceCourse, service_courses};
-use super::services::over_runs;
-use super::survival::{
-    Known, Survived, largest_load_beside, longest_outage_beside, most_clients_beside,
-};
+use super::service_charts::service_courses;
+use super::service_course::ServiceCourse;
+use super::service_figures::over_runs;
+use super::survival::{Known, largest_load_beside, longest_outage_beside, most_clients_beside};
 use super::too_much::TooMuch;
+use super::variation::hurried;
 use super::wording::describe_all;
-
-/// The question of a study: its name, its sentence, its parameters.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Brief {
-    /// The name of the scenario.
-    pub name: String,
-    /// The question, in a sentence.
-    pub question: String,
-    /// Each parameter with its value.
-    pub asked: Vec<(String, String)>,
-}
-
-impl Brief {
-    /// Of an entry of the catalogue.
-    pub fn of(entry: &Entry, parameters: &Parameters) -> Self {
-        let asked = parameters.iter();
-        Self {
-            name: entry.name.into(),
-            question: entry.question.into(),
-            asked: asked
-                .map(|(parameter, value)| (parameter.name.into(), value.into()))
-                .collect(),
-        }
-    }
-}
-
-/// How thoroughly a scenario is studied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Thoroughness {
-    /// Runs of each case. Default 10: the fewest that can show survival to be significant at a
-    /// value of a search.
-    pub runs: u32,
-    /// Whether to search for the longest outage and the largest load, or of closed loops the most
-    /// clients. Default yes.
-    ///
-    /// The runs of searches and of the map are shorter than the scenario's: what is not back within
-    /// half of the time after its triggers, or 20 s if that is more, is not survived.
-    pub searches: bool,
-    /// How fine a phase map is drawn. Default 7 lengths by 6 loads, 2 runs each.
-    pub map: Option<Resolution>,
-}
-
-impl Default for Thoroughness {
-    fn default() -> Self {
-        Self {
-            runs: 10,
-            searches: true,
-            map: Some(Resolution {
-                lengths: 7,
-                loads: 6,
-                runs: 2,
-            }),
-        }
-    }
-}
-
-impl Thoroughness {
-    /// The verdict and its figures alone: no searches, no map.
-    pub const QUICK: Self = Self {
-        runs: 5,
-        searches: false,
-        map: None,
-    };
-}
 
 /// Studies a scenario under each candidate, as thoroughly as is usual; the plan's runs win, and its
 /// wish to be quick.
@@ -198,20 +133,6 @@ pub fn study_with(
     })
 }
 
-/// One candidate with all that was found.
-pub(super) struct Examined {
-    pub(super) name: String,
-    policy: String,
-    pub(super) scenario: Scenario,
-    pub(super) ruling: Ruling,
-    pub(super) outage: Option<Survived>,
-    load: Option<Survived>,
-    clients: Option<Survived>,
-    course: Course,
-    pub(super) services: Vec<ServiceCourse>,
-    map: Option<crate::study::Chart>,
-}
-
 fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
     candidate: &Candidate,
     scenario: Scenario,
@@ -253,24 +174,6 @@ fn examine<R: Fn(&Scenario, u64) -> Recording + Sync>(
         clients,
         map,
     }
-}
-
-/// What a search gives a service to come back in, at least.
-const RESPITE: Duration = Duration::from_secs(20);
-
-/// The scenario with half of the time after its triggers: a search makes hundreds of runs, and a
-/// storm that lasts is the dearest of them. Recorded arrivals are played to their end, as what matters of
-/// them may come late.
-pub(super) fn hurried(scenario: &Scenario) -> Scenario {
-    let mut populations = scenario.populations.iter();
-    if populations.any(|it| matches!(it.arrivals, Arrivals::Trace(_))) {
-        return scenario.clone();
-    }
-    let end = scenario.triggers_end();
-    let after = scenario.horizon.saturating_sub(end);
-    let mut hurried = scenario.clone();
-    hurried.horizon = end.saturating_add((after / 2).max(RESPITE).min(after));
-    hurried
 }
 
 impl Examined {

@@ -5,9 +5,9 @@ use std::fmt;
 use crate::scenario::{Arrivals, Effect, Scenario};
 use crate::world::{Part, Stopped, parts_at_rest, recordings, sum};
 
-use super::evidence::plain;
-use super::foretold::attempts_in_a_storm;
+use super::capacity::attempts_in_a_storm;
 use super::load::{accepts, open_rate};
+use super::numbers::plain;
 
 /// Why a study has no answer: it would take more than it may. `Display` names the field that makes it
 /// large, and the remedy.

@@ -8,7 +8,7 @@ use becalm::{Backoff, Jitter, Policy};
 use crate::change::{Change, Place};
 use crate::scenario::Scenario;
 
-use super::evidence::list;
+use super::numbers::list;
 
 /// A policy in a line: `4 attempts, exponential from 100ms to 20s with full jitter, budget
 /// ratio:0.1,burst:10`.

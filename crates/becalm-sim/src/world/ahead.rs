@@ -8,8 +8,8 @@ use std::hint::black_box;
 
 use becalm::shared::Shared;
 
-use super::World;
 use super::event::{Kind, parts};
+use super::progress::World;
 use super::slab::NOWHERE;
 use super::state::CallSlot;
 use super::trace::Tracer;

@@ -3,9 +3,9 @@
 use becalm::time::ClockId;
 use becalm::{Attempt, Scope, time::Instant};
 
-use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
+use super::progress::World;
 use super::slab::NOWHERE;
 use super::state::{Answer, Details, Place, Request, Source};
 use super::trace::Tracer;

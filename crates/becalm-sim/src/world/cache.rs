@@ -1,7 +1,5 @@
 //! Which answers are there already? A look-aside cache.
 
-use becalm::rng::{Random, SplitMix64};
-
 use crate::engine::Stream;
 use crate::scenario::Cache;
 
@@ -64,11 +62,4 @@ impl Entries {
     pub fn clear(&mut self) {
         self.expires.fill(0);
     }
-}
-
-/// The instance that the bits of a call belong to.
-pub(super) fn shard(bits: u64, instances: u32) -> u32 {
-    // Not the bits themselves: those of hot keys would go to few instances.
-    let mixed = SplitMix64::new(bits).next_u64();
-    u32::try_from((u128::from(mixed) * u128::from(instances)) >> 64).unwrap_or(0)
 }

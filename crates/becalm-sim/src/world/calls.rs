@@ -15,9 +15,9 @@ use becalm::{
 
 use crate::record::Began;
 
-use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
+use super::progress::World;
 use super::slab::NOWHERE;
 use super::state::{Answer, CallSlot, Phase, PopulationState, Request, ServiceState, Source};
 use super::trace::{Caller, Draws, Step, Traced, Tracer};
@@ -197,7 +197,10 @@ impl<T: Tracer> World<'_, T> {
             Decision::Done => self.finish(at, Ok(())),
             Decision::RetryIn(delay) => {
                 self.leave_all(at);
-                let timer_at = self.now.saturating_add(super::nanos(delay)).min(NEVER - 1);
+                let timer_at = self
+                    .now
+                    .saturating_add(super::plan::nanos(delay))
+                    .min(NEVER - 1);
                 let slot = &mut self.calls[at];
                 slot.phase = Phase::Waiting;
                 slot.hedge_at = NEVER;

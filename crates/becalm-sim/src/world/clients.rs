@@ -6,10 +6,10 @@ use crate::engine::Distribution;
 use crate::record::Began;
 use crate::scenario::Arrivals;
 
-use super::World;
 use super::arrivals::{NEVER, OpenLoop};
 use super::ceiling::STRIDE;
 use super::event::Kind;
+use super::progress::World;
 use super::state::{PopulationState, Source};
 use super::trace::Tracer;
 

@@ -9,9 +9,9 @@ use becalm::{Scope, StopReason};
 
 use crate::scenario::Stale;
 
-use super::World;
 use super::arrivals::NEVER;
 use super::ceiling::STRIDE;
+use super::progress::World;
 use super::slab::NOWHERE;
 use super::state::{Answer, Details, Place, Source};
 use super::trace::{Step, Tracer};

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use becalm::time::Instant;
 
-use super::World;
 use super::arrivals::NEVER;
 use super::calls::stream_of;
 use super::event::Kind;
+use super::progress::World;
 use super::state::Phase;
 use super::trace::{Draws, Step, Tracer};
 

@@ -2,8 +2,8 @@
 
 use crate::engine::{Distribution, Stream};
 
-use super::World;
 use super::arrivals::NEVER;
+use super::progress::World;
 use super::state::Source;
 use super::trace::Tracer;
 
@@ -14,7 +14,7 @@ impl<T: Tracer> World<'_, T> {
     pub(super) fn message(&mut self, source: Source) -> Option<u64> {
         let delay = &self.plan.scenario.network.delay;
         if let (Distribution::Constant(time), true) = (delay, self.loss <= 0.0) {
-            return Some(super::nanos(*time));
+            return Some(super::plan::nanos(*time));
         }
         let loss = self.loss;
         let random = self.random_of(source);

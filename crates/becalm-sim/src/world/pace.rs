@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::work::{at_speed, done_in};
+use super::arrivals::NEVER;
 use crate::scenario::Scalability;
 
 /// The requests that an instance works on, by their marks.
@@ -89,6 +89,37 @@ impl Pace {
     fn speed(&self) -> f64 {
         let at_work = u32::try_from(self.marks.len()).unwrap_or(u32::MAX);
         self.law.speed(at_work)
+    }
+}
+
+/// How long so much work takes.
+#[inline]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+pub(super) fn at_speed(work: u64, speed: f64) -> u64 {
+    if speed >= 1.0 {
+        work
+    } else if speed <= 0.0 {
+        NEVER
+    } else {
+        (work as f64 / speed).ceil() as u64
+    }
+}
+
+/// How much work is done in this time.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+pub(super) fn done_in(time: u64, speed: f64) -> u64 {
+    if speed >= 1.0 {
+        time
+    } else {
+        (time as f64 * speed) as u64
     }
 }
 

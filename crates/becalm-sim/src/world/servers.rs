@@ -7,12 +7,13 @@
 use crate::engine::Stream;
 use crate::scenario::{Discipline, Routing, Service, Stale};
 
-use super::World;
 use super::bucket::TokenBucket;
-use super::cache::{Entries, shard};
+use super::cache::Entries;
 use super::codel::{Bounds, Head};
 use super::event::Kind;
 use super::plan::nanos;
+use super::plan::shard;
+use super::progress::World;
 use super::slab::{NOWHERE, Slab};
 use super::state::{Answer, Details, Instance, Place, Request, ServiceState, Waiting};
 use super::trace::Tracer;

@@ -7,7 +7,7 @@ use becalm::{Scope, StopReason, call::Call, shared::Shared, throttle::Priority};
 
 use crate::engine::Stream;
 use crate::record::Began;
-use crate::scenario::Scalability;
+use crate::scenario::{Effect, Scalability, Scenario};
 
 use super::arrivals::{NEVER, OpenLoop};
 use super::bucket::TokenBucket;
@@ -258,4 +258,24 @@ pub(super) struct PopulationState {
     pub streams: Vec<Stream>,
     /// Closed-loop clients that think until the load is above 0 again.
     pub parked: Vec<u32>,
+}
+
+/// Which triggers are on.
+#[derive(Debug)]
+pub(super) struct Triggers {
+    pub is_on: Vec<bool>,
+}
+
+impl Triggers {
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            is_on: vec![false; scenario.triggers.len()],
+        }
+    }
+
+    /// The effects of those that are on.
+    pub fn on<'s>(&self, scenario: &'s Scenario) -> impl Iterator<Item = &'s Effect> {
+        let triggers = scenario.triggers.iter().zip(&self.is_on);
+        triggers.filter_map(|(trigger, is_on)| is_on.then_some(&trigger.effect))
+    }
 }

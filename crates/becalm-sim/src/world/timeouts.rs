@@ -4,9 +4,9 @@
 use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Failure, StopReason};
 
-use super::World;
 use super::event::Kind;
 use super::lane::Timeout;
+use super::progress::World;
 use super::slab::NOWHERE;
 use super::state::{Request, Source};
 use super::trace::{Step, Tracer};

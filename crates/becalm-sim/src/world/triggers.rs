@@ -4,32 +4,12 @@
 //! none), latencies are added, failures and losses are independent of each other, load factors are
 //! multiplied, and an instance is up when no trigger keeps it down.
 
-use crate::scenario::{Effect, Scenario};
+use crate::scenario::Effect;
 
-use super::World;
 use super::event::Kind;
 use super::plan::nanos;
+use super::progress::World;
 use super::trace::Tracer;
-
-/// Which triggers are on.
-#[derive(Debug)]
-pub(super) struct Triggers {
-    is_on: Vec<bool>,
-}
-
-impl Triggers {
-    pub fn new(scenario: &Scenario) -> Self {
-        Self {
-            is_on: vec![false; scenario.triggers.len()],
-        }
-    }
-
-    /// The effects of those that are on.
-    fn on<'s>(&self, scenario: &'s Scenario) -> impl Iterator<Item = &'s Effect> {
-        let triggers = scenario.triggers.iter().zip(&self.is_on);
-        triggers.filter_map(|(trigger, is_on)| is_on.then_some(&trigger.effect))
-    }
-}
 
 impl<T: Tracer> World<'_, T> {
     pub(super) fn make_triggers(&mut self) {

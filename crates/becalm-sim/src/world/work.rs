@@ -1,9 +1,9 @@
 //! When is a worker done? Work goes on at the speed that triggers leave.
 
-use super::World;
 use super::arrivals::NEVER;
 use super::event::Kind;
-use super::pace::{Mark, Pace};
+use super::pace::{Mark, Pace, at_speed, done_in};
+use super::progress::World;
 use super::state::{Answer, Place};
 use super::trace::Tracer;
 
@@ -148,36 +148,5 @@ impl<T: Tracer> World<'_, T> {
                 self.schedule(at, Kind::Served, request, generation);
             }
         }
-    }
-}
-
-/// How long so much work takes.
-#[inline]
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-pub(super) fn at_speed(work: u64, speed: f64) -> u64 {
-    if speed >= 1.0 {
-        work
-    } else if speed <= 0.0 {
-        NEVER
-    } else {
-        (work as f64 / speed).ceil() as u64
-    }
-}
-
-/// How much work is done in this time.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-pub(super) fn done_in(time: u64, speed: f64) -> u64 {
-    if speed >= 1.0 {
-        time
-    } else {
-        (time as f64 * speed) as u64
     }
 }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use becalm::support::Lone;
 
-use super::TRIALS;
 use crate::occ::published::{ROWS, Row, Strategy};
 use crate::occ::{self, Contest, Mean};
 use crate::study::{Comparison, Plan, Tolerance};
 
 /// From so few clients up the original's figures are far enough from chance to be compared.
 const LEAST_CLIENTS: u32 = 50;
+
+/// Trials of each point where no number is asked for: as in the original.
+pub(super) const TRIALS: u32 = 100;
 
 pub(super) fn check(plan: &Plan<'_>, quick: bool) -> Vec<Comparison> {
     let trials = if quick { 6 } else { TRIALS };

@@ -68,9 +68,6 @@ pub const OCC: Entry = Entry {
     check: check::check,
 };
 
-/// Trials of each point where no number is asked for: as in the original.
-const TRIALS: u32 = 100;
-
 /// The original's figures: its base of 5 ms is doubled before it is first used.
 fn policy(_: &Parameters) -> Policy {
     Policy::exponential(Duration::from_millis(10))
@@ -85,7 +82,7 @@ fn study(
     plan: &Plan<'_>,
 ) -> Result<Study, InvalidParameter> {
     let sizes = sizes(parameters, plan)?;
-    let runs = plan.runs.unwrap_or(TRIALS).max(1);
+    let runs = plan.runs.unwrap_or(check::TRIALS).max(1);
     let mut contenders = Vec::new();
     let (mut calls, mut times, mut events) = (Vec::new(), Vec::new(), 0);
     for (done, candidate) in (1..).zip(candidates) {

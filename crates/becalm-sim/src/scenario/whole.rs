@@ -1,0 +1,108 @@
+//! What is a scenario as a whole?
+
+use std::time::Duration;
+
+use becalm::Policy;
+
+use super::population::{Population, Variant};
+use super::service::Service;
+use super::trigger::Trigger;
+use crate::engine::Distribution;
+
+/// A world (clients, services, triggers) and how long a run lasts.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// How long a run lasts.
+    pub horizon: Duration,
+    /// The step in which everything is counted. Default 100 ms.
+    pub bucket: Duration,
+    /// Who calls.
+    pub populations: Vec<Population>,
+    /// Who is called: a graph, by name. Cycles are refused.
+    pub services: Vec<Service>,
+    /// What goes wrong, and when.
+    pub triggers: Vec<Trigger>,
+    /// What lies between any two of them.
+    pub network: Network,
+}
+
+/// Delay and loss of every message, one way.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Network {
+    /// How long a message takes, one way. Default 0.
+    pub delay: Distribution,
+    /// The share of messages that never arrive, each way. Default 0.
+    pub loss: f64,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            delay: Distribution::Constant(Duration::ZERO),
+            loss: 0.0,
+        }
+    }
+}
+
+impl Scenario {
+    /// Makes an empty world whose runs last this long, counted in steps of 100 ms.
+    pub fn new(name: impl Into<String>, horizon: Duration) -> Self {
+        Self {
+            name: name.into(),
+            horizon,
+            bucket: Duration::from_millis(100),
+            populations: Vec::new(),
+            services: Vec::new(),
+            triggers: Vec::new(),
+            network: Network::default(),
+        }
+    }
+
+    /// Adds a service.
+    #[must_use]
+    pub fn service(mut self, service: Service) -> Self {
+        self.services.push(service);
+        self
+    }
+
+    /// Adds a population.
+    #[must_use]
+    pub fn population(mut self, population: Population) -> Self {
+        self.populations.push(population);
+        self
+    }
+
+    /// Adds a trigger.
+    #[must_use]
+    pub fn trigger(mut self, trigger: Trigger) -> Self {
+        self.triggers.push(trigger);
+        self
+    }
+
+    /// The scenario with all its clients under this policy. What its services ask of each other keeps
+    /// its own.
+    #[must_use]
+    pub fn under(&self, policy: &Policy) -> Self {
+        let mut scenario = self.clone();
+        for population in &mut scenario.populations {
+            population.variants = vec![Variant {
+                policy: policy.clone(),
+                share: 1.0,
+            }];
+        }
+        scenario
+    }
+
+    /// When the last trigger is over; zero without triggers.
+    pub fn triggers_end(&self) -> Duration {
+        let ends = self
+            .triggers
+            .iter()
+            .map(|trigger| trigger.from.saturating_add(trigger.length));
+        ends.max().unwrap_or_default()
+    }
+}

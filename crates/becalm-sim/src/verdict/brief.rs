@@ -1,0 +1,54 @@
+//! What is asked of a study, and how thoroughly?
+
+use super::map::Resolution;
+
+/// The question of a study: its name, its sentence, its parameters.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Brief {
+    /// The name of the scenario.
+    pub name: String,
+    /// The question, in a sentence.
+    pub question: String,
+    /// Each parameter with its value.
+    pub asked: Vec<(String, String)>,
+}
+
+/// How thoroughly a scenario is studied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Thoroughness {
+    /// Runs of each case. Default 10: the fewest that can show survival to be significant at a
+    /// value of a search.
+    pub runs: u32,
+    /// Whether to search for the longest outage and the largest load, or of closed loops the most
+    /// clients. Default yes.
+    ///
+    /// The runs of searches and of the map are shorter than the scenario's: what is not back within
+    /// half of the time after its triggers, or 20 s if that is more, is not survived.
+    pub searches: bool,
+    /// How fine a phase map is drawn. Default 7 lengths by 6 loads, 2 runs each.
+    pub map: Option<Resolution>,
+}
+
+impl Default for Thoroughness {
+    fn default() -> Self {
+        Self {
+            runs: 10,
+            searches: true,
+            map: Some(Resolution {
+                lengths: 7,
+                loads: 6,
+                runs: 2,
+            }),
+        }
+    }
+}
+
+impl Thoroughness {
+    /// The verdict and its figures alone: no searches, no map.
+    pub const QUICK: Self = Self {
+        runs: 5,
+        searches: false,
+        map: None,
+    };
+}

@@ -1,0 +1,108 @@
+//! What happens to a service over many runs?
+
+use crate::record::Recording;
+use crate::scenario::Scenario;
+use crate::search::Proportion;
+use crate::study::Verdict;
+
+use super::evidence;
+use super::judge::judge;
+use super::load::{Bottleneck, bottleneck, is_bounded};
+use super::outcome::Outcome;
+use super::ruling::Ruling;
+use super::runs::Runs;
+use super::stress::{Stress, Worse};
+use super::variation::calm;
+
+/// Runs without the trigger: they say whether the load is served at all, which is seldom in doubt.
+const CALM: u32 = 3;
+
+/// Rules on a scenario by this many runs of each case.
+///
+/// - *Overloaded*: its first tries are more than a service can serve, or goodput does not hold
+///   without any trigger in most runs.
+/// - *Metastable*: that load is served, and yet the service does not come back after the trigger in
+///   most runs.
+/// - *Vulnerable*: it comes back in most runs, but not in all of them, or not in all runs of a case that
+///   is worse ([`Stress`]). The evidence says in how many.
+/// - *Stable*: in all. The evidence says which worse cases were asked about. It is a verdict on coming back:
+///   what is lost until then is told beside it.
+///
+/// Where nothing bounds a service there is no storm to rule on, and no worse case to ask about: the
+/// evidence then says what retries bring, and what they cost.
+pub fn rule<R: Fn(&Scenario, u64) -> Recording + Sync>(
+    scenario: &Scenario,
+    runs: &Runs<'_, R>,
+    each: u32,
+) -> Ruling {
+    let each = each.max(1);
+    let is_bounded = is_bounded(scenario);
+    let stresses = if is_bounded {
+        Stress::of(scenario)
+    } else {
+        Vec::new()
+    };
+    runs.announce(u64::from(each) * (1 + stresses.len() as u64) + u64::from(CALM.min(each)));
+    let judged = |scenario: &Scenario, each| -> Vec<Outcome> {
+        runs.each(scenario, 0, each, |recording| judge(scenario, recording))
+    };
+    let outcomes = judged(scenario, each);
+    let calm = if scenario.triggers.is_empty() {
+        outcomes.clone()
+    } else {
+        judged(&calm(scenario), CALM.min(each))
+    };
+    let mut ruling = Ruling {
+        verdict: Verdict::Stable,
+        is_bounded,
+        evidence: String::new(),
+        outcomes,
+        calm,
+        worse: Vec::new(),
+        bottleneck: bottleneck(scenario),
+    };
+    ruling.verdict = verdict(&mut ruling, |worse| {
+        let suffered = stresses.iter().map(|it| it.suffered(runs, each));
+        worse.extend(suffered);
+    });
+    ruling.evidence = evidence::sentence(scenario, &ruling);
+    ruling
+}
+
+/// The verdict on one run by the same rule, such as one that was measured and not simulated: overloaded,
+/// metastable, or none where the service came back, as worse cases alone tell whether it is stable or
+/// vulnerable.
+///
+/// A service that was seen to come back is not overloaded, whatever its scenario says that it can serve: that may be the least
+/// that it serves.
+pub fn rule_on_one(scenario: &Scenario, outcome: &Outcome) -> Option<Verdict> {
+    if outcome.holds() {
+        None
+    } else if is_beyond(bottleneck(scenario)) {
+        Some(Verdict::Overloaded)
+    } else {
+        Some(Verdict::Metastable)
+    }
+}
+
+/// Whether first tries alone are more than a service can serve.
+fn is_beyond(bottleneck: Option<Bottleneck>) -> bool {
+    bottleneck.is_some_and(|it| it.utilisation() > 1.0)
+}
+
+fn verdict(ruling: &mut Ruling, ask_worse: impl FnOnce(&mut Vec<Worse>)) -> Verdict {
+    let calm = Proportion::of(ruling.calm.iter().map(Outcome::holds));
+    if is_beyond(ruling.bottleneck) || !calm.is_mostly() {
+        return Verdict::Overloaded;
+    }
+    let back = ruling.back();
+    if !back.is_mostly() {
+        return Verdict::Metastable;
+    }
+    ask_worse(&mut ruling.worse);
+    if !back.is_all() || ruling.worse.iter().any(|it| !it.back.is_all()) {
+        Verdict::Vulnerable
+    } else {
+        Verdict::Stable
+    }
+}
