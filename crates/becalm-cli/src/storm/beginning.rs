@@ -3,12 +3,17 @@
 use std::path::PathBuf;
 
 use becalm::{Jitter, Policy, preset::Preset};
-use clap::Parser;
+use clap::{Arg, Args as _, Command, Parser};
 
-use super::command::policy_flags;
-use super::contender::{DEFAULT, OWN, YOURS};
 use super::nearest::did_you_mean;
 use crate::policy_flags::PolicyFlags;
+
+/// The scenario's own policy as it stands.
+pub const OWN: &str = "own";
+/// The policy of becalm's defaults.
+pub const DEFAULT: &str = "default";
+/// The policy of the flags as it stands.
+pub const YOURS: &str = "yours";
 
 /// What the policy of one place starts from.
 pub struct Beginning<'a> {
@@ -144,4 +149,22 @@ fn sentence(error: &clap::Error) -> String {
     let first = text.split("\n\n").next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The names of the policy flags, without dashes at their fronts.
+pub fn policy_flags() -> Vec<String> {
+    let flags = flags_of_the_policy();
+    let names = flags.iter().filter_map(Arg::get_long);
+    names
+        .filter(|name| *name != SEED)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A flag of the policy that says nothing about the policy: here it is the study's.
+pub const SEED: &str = "seed";
+
+pub fn flags_of_the_policy() -> Vec<Arg> {
+    let command = PolicyFlags::augment_args(Command::new("policy"));
+    command.get_arguments().cloned().collect()
 }

@@ -10,9 +10,11 @@ use becalm_sim::catalogue::{self, ENTRIES, Entry, Kind, Parameter, Parameters};
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args as _, Command, Error, FromArgMatches, Id};
+use clap::{Arg, ArgMatches, Command, Error, FromArgMatches, Id};
 
+use super::beginning::{SEED, flags_of_the_policy};
 use super::flags::{CatalogueFlags, StudyFlags, TuneFlags};
+use super::list::Form;
 use super::subject::Named;
 use super::{scenario_name, subject};
 use crate::policy_flags::{PolicyFlags, told_default};
@@ -34,13 +36,6 @@ pub enum Request {
     Study(Box<Question>, StudyFlags),
     /// Search for a policy.
     Tune(Box<Question>, TuneFlags),
-}
-
-/// For whom it is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    Text,
-    Json,
 }
 
 /// A scenario, its parameters, and the policy of the flags.
@@ -179,24 +174,6 @@ impl Question {
         };
         Ok((question, F::from_arg_matches(given)?))
     }
-}
-
-/// The names of the policy flags, without dashes at their fronts.
-pub fn policy_flags() -> Vec<String> {
-    let flags = flags_of_the_policy();
-    let names = flags.iter().filter_map(Arg::get_long);
-    names
-        .filter(|name| *name != SEED)
-        .map(str::to_owned)
-        .collect()
-}
-
-/// A flag of the policy that says nothing about the policy: here it is the study's.
-const SEED: &str = "seed";
-
-fn flags_of_the_policy() -> Vec<Arg> {
-    let command = PolicyFlags::augment_args(Command::new("policy"));
-    command.get_arguments().cloned().collect()
 }
 
 fn policy_is_given(given: &ArgMatches) -> bool {
@@ -343,6 +320,8 @@ overloaded; 2 for a refused command line.";
 
 #[cfg(test)]
 mod tests {
+    use clap::Args as _;
+
     use super::*;
 
     #[test]

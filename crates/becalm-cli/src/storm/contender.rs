@@ -14,7 +14,8 @@ use becalm_sim::catalogue::Candidate;
 use becalm_sim::change::Change;
 use becalm_sim::scenario::Scenario;
 
-use super::beginning::{Beginning, is_path};
+use super::beginning::{Beginning, OWN, is_path};
+pub use super::beginning::{DEFAULT, YOURS};
 use super::section::{self, Section, sections};
 
 /// What the policies of a comparison start from.
@@ -30,13 +31,6 @@ pub struct Start<'a> {
     /// The scenario with its places; `None` where it has none.
     pub scenario: Option<Scenario>,
 }
-
-/// The scenario's own policy as it stands.
-pub const OWN: &str = "own";
-/// The policy of becalm's defaults.
-pub const DEFAULT: &str = "default";
-/// The policy of the flags as it stands.
-pub const YOURS: &str = "yours";
 
 /// The policies to compare.
 ///

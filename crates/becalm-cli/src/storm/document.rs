@@ -5,7 +5,7 @@
 use becalm_sim::study::{Chart, ChartKind, Contender, Figure, ServiceSeen};
 use serde::Serialize;
 
-use super::study::Told;
+use super::told::Told;
 
 /// The version of the document: it changes when a name or a meaning does.
 const SCHEMA: u32 = 1;
@@ -296,7 +296,7 @@ fn chart(chart: &Chart) -> ChartRecord<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::study::tests::told;
+    use super::super::told::tests::told;
     use super::*;
 
     #[test]

@@ -5,10 +5,16 @@ use std::process::ExitCode;
 use becalm_sim::catalogue::{ENTRIES, Entry, Kind, Parameter, Source};
 use serde::Serialize;
 
-use super::command::Form;
 use crate::stream::Stream;
 use crate::usage;
 use crate::wording::indented;
+
+/// For whom it is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+}
 
 /// Prints all scenarios in a line each, or all about these.
 pub fn print(names: &[&'static Entry], form: Form) -> ExitCode {

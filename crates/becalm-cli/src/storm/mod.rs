@@ -24,6 +24,7 @@ mod study;
 mod subject;
 mod table;
 mod text;
+mod told;
 mod tune;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Study};
 use becalm_sim::verdict::{self, Brief, longer, louder};
 
-use super::contender::OWN;
+use super::beginning::OWN;
 
 /// A scenario of one's own.
 #[derive(Debug)]

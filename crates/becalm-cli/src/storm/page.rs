@@ -7,7 +7,7 @@ use becalm_sim::study::{Chart, Contender, Study, Verdict};
 
 use super::decision;
 use super::picture::{Drawing, is_all_zero};
-use super::study::Told;
+use super::told::Told;
 use super::{table, text};
 
 /// The study as a self-contained page.
@@ -155,7 +155,7 @@ fn events(study: &Study) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::study::tests::told;
+    use super::super::told::tests::told;
     use super::*;
 
     #[test]

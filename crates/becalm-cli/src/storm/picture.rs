@@ -151,7 +151,7 @@ fn rules(chart: &Chart) -> impl Iterator<Item = Rule> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::study::tests::told;
+    use super::super::told::tests::told;
     use super::*;
 
     #[test]

@@ -10,7 +10,8 @@ use becalm_sim::scenario::{Scenario, file};
 use becalm_sim::study::{Plan, Study, Verdict};
 use serde::Serialize;
 
-use super::contender::{DEFAULT, OWN, Start, YOURS, candidates};
+use super::beginning::{DEFAULT, OWN, YOURS};
+use super::contender::{Start, candidates};
 use super::subject::Subject;
 use crate::again;
 use crate::wording::filled;

@@ -7,7 +7,7 @@ use becalm_sim::study::{Chart, Study};
 
 use super::flags::RunFlags;
 use super::picture::Drawing;
-use super::study::Told;
+use super::told::Told;
 use super::{page, rows};
 use crate::output::Output;
 

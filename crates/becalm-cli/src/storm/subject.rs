@@ -11,7 +11,7 @@ use becalm_sim::sweep::{self, InvalidSweep, Point, Sweep};
 use becalm_sim::tune::{self, Space, Tuning};
 use becalm_sim::verdict::{self, Brief};
 
-use super::contender::OWN;
+use super::beginning::OWN;
 use super::own::{self, Own};
 use super::section::places;
 

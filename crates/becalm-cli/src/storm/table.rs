@@ -179,7 +179,7 @@ fn titles(study: &Study) -> Vec<(&'static str, &'static str)> {
 mod tests {
     use becalm_report::terminal::Painter;
 
-    use super::super::study::tests::told;
+    use super::super::told::tests::told;
     use super::*;
 
     #[test]

@@ -9,7 +9,7 @@ use becalm_report::{Table, format};
 use becalm_sim::study::Study;
 
 use super::picture::Drawing;
-use super::study::Told;
+use super::told::Told;
 use super::{decision, remedy, table};
 use crate::stream::Stream;
 use crate::wording::filled;
@@ -146,7 +146,7 @@ fn count(count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::study::tests::told;
+    use super::super::told::tests::told;
     use super::*;
 
     fn document(told: &Told, written: &[PathBuf], width: usize) -> String {

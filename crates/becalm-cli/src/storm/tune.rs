@@ -13,8 +13,9 @@ use becalm_sim::tune::{Space, Tuning};
 use super::command::Question;
 use super::flags::TuneFlags;
 use super::remedy::lines;
-use super::study::{Recommended, start, tell};
+use super::study::{start, tell};
 use super::subject::Subject;
+use super::told::Recommended;
 use crate::output::Output;
 use crate::usage;
 
