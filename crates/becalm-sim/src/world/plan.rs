@@ -274,6 +274,13 @@ fn spans(ends: &[u32]) -> impl Iterator<Item = (u32, u32)> {
     starts.zip(ends.iter().copied())
 }
 
+/// The instance that the bits of a call belong to.
+pub(super) fn shard(bits: u64, instances: u32) -> u32 {
+    // Not the bits themselves: those of hot keys would go to few instances.
+    let mixed = SplitMix64::new(bits).next_u64();
+    u32::try_from((u128::from(mixed) * u128::from(instances)) >> 64).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,11 +306,4 @@ mod tests {
         assert_eq!(spread(7, &[0.0, 2.0]), [0, 7]);
         assert_eq!(spread(1, &[0.4, 0.6]), [0, 1]);
     }
-}
-
-/// The instance that the bits of a call belong to.
-pub(super) fn shard(bits: u64, instances: u32) -> u32 {
-    // Not the bits themselves: those of hot keys would go to few instances.
-    let mixed = SplitMix64::new(bits).next_u64();
-    u32::try_from((u128::from(mixed) * u128::from(instances)) >> 64).unwrap_or(0)
 }
