@@ -1,8 +1,8 @@
 //! Advice and tickets: what is read is written back the same, and no ticket passes that was not sealed.
 #![no_main]
 
-use becalm::admission::{Advice, TicketKeys};
 use becalm::time::{Instant, UnixTime};
+use becalm_admission::{Advice, TicketKeys};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::routing::get;
 use axum::serve::ListenerExt;
-use becalm::admission::Admission;
+use becalm_admission::Admission;
 use becalm_ws::server::Settings;
 use fastwebsockets::upgrade::upgrade;
 use fastwebsockets::{FragmentCollector, OpCode};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use becalm::admission::TICKET_HEADER;
+use becalm_admission::TICKET_HEADER;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 use tokio_tungstenite::connect_async_tls_with_config;
 #[cfg(not(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots")))]

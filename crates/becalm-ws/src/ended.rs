@@ -4,10 +4,10 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::SystemTime;
 
-use becalm::admission::{Advice, TICKET_HEADER};
 use becalm::classify::websocket::{classify_close, classify_handshake};
 use becalm::classify::{Class, connect};
 use becalm::{Failure, StopReason, http};
+use becalm_admission::{Advice, TICKET_HEADER};
 use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
 
 use crate::session::ProtocolError;

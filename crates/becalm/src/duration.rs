@@ -128,7 +128,8 @@ impl fmt::Display for Human {
 }
 
 /// Nanoseconds of a duration, saturating at `u64::MAX` (about 584 years).
-pub(crate) fn nanos(duration: Duration) -> u64 {
+#[doc(hidden)]
+pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -16,7 +16,6 @@
 
 extern crate alloc;
 
-pub mod admission;
 mod attempt;
 pub mod backoff;
 pub mod breaker;

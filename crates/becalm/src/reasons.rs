@@ -2,7 +2,9 @@
 
 /// The reasons for which something is refused, each with its sentence: what is at fault and the
 /// remedy.
-macro_rules! reasons {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __reasons {
     (
         $(#[$about:meta])*
         $name:ident;
@@ -27,11 +29,11 @@ macro_rules! reasons {
     };
 }
 
-pub(crate) use reasons;
+pub(crate) use __reasons as reasons;
 
 /// Refuses for the first of these conditions that does not hold. They are written so that NaN fails
 /// them.
-pub(crate) fn require<E>(conditions: impl IntoIterator<Item = (bool, E)>) -> Result<(), E> {
+pub fn require<E>(conditions: impl IntoIterator<Item = (bool, E)>) -> Result<(), E> {
     let mut failing = conditions.into_iter().filter(|(holds, _)| !holds);
     failing.next().map_or(Ok(()), |(_, reason)| Err(reason))
 }

@@ -52,8 +52,9 @@ impl Random for SplitMix64 {
 ///
 /// Multiply and shift (Lemire: *Fast Random Integer Generation in an Interval*, 2019) without the
 /// rejection step: for an hour in nanoseconds the bias is 2 in 10^7, far below any timer.
+#[doc(hidden)]
 #[inline]
-pub(crate) fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -> u64 {
+pub fn uniform<R: Random + ?Sized>(random: &mut R, low: u64, high: u64) -> u64 {
     if high <= low {
         return low;
     }

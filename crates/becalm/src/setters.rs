@@ -1,7 +1,9 @@
 //! How is a plain field of a configuration set in a chain?
 
 /// One setter for each field named. That of an optional field takes the value or an `Option` of it.
-macro_rules! setters {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __setters {
     (
         $(#[$about:meta])*
         impl $config:ident;
@@ -9,7 +11,7 @@ macro_rules! setters {
     ) => {
         $(#[$about])*
         impl $config {
-            $crate::setters::setters!(@fields $($rest)*);
+            $crate::__setters!(@fields $($rest)*);
         }
     };
     (@fields $(#[$doc:meta])* $name:ident: Option<$type:ty>; $($rest:tt)*) => {
@@ -19,7 +21,7 @@ macro_rules! setters {
             self.$name = $name.into();
             self
         }
-        $crate::setters::setters!(@fields $($rest)*);
+        $crate::__setters!(@fields $($rest)*);
     };
     (@fields $(#[$doc:meta])* $name:ident: $type:ty; $($rest:tt)*) => {
         $(#[$doc])*
@@ -28,9 +30,9 @@ macro_rules! setters {
             self.$name = $name;
             self
         }
-        $crate::setters::setters!(@fields $($rest)*);
+        $crate::__setters!(@fields $($rest)*);
     };
     (@fields) => {};
 }
 
-pub(crate) use setters;
+pub(crate) use __setters as setters;

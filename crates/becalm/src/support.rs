@@ -2,6 +2,10 @@
 //!
 //! Hidden from the documentation, and no promise to others: it changes with the version that all crates of becalm share.
 
-pub use crate::duration::Human;
+pub use crate::duration::{Human, nanos};
 pub use crate::lone::{Lone, Position};
+pub use crate::rate::cell::CellRate;
+pub use crate::reasons::require;
+pub use crate::rng::uniform;
 pub use crate::suggest::nearest;
+pub use crate::{__reasons as reasons, __setters as setters};

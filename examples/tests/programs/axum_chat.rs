@@ -1,6 +1,6 @@
 //! Does a chat go on when its server restarts? Two people talk, and the server is drained and replaced between two lines.
 
-use becalm::admission::{Admission, TicketKeys};
+use becalm_admission::{Admission, TicketKeys};
 use becalm_examples::{axum_chat, chat_client};
 use becalm_ws::Client;
 use becalm_ws::server::{Drained, Server, Settings};

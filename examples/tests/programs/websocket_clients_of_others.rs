@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use becalm::admission::Admission;
+use becalm_admission::Admission;
 use becalm_ws::server::{Drain, Server, Settings};
 use becalm_ws::tungstenite::Message;
 use futures_util::{SinkExt, StreamExt};

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{Html, Response};
 use axum::routing::{any, get, post};
-use becalm::admission::{Admission, TicketKeys};
+use becalm_admission::{Admission, TicketKeys};
 use becalm_ws::server::{Drain, Listener, Peer, Server, Settings, Upgrade};
 use futures_util::{SinkExt, StreamExt};
 use tempfile::TempDir;

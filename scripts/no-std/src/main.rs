@@ -15,6 +15,7 @@ use becalm::{
     shared::Shared,
     time::Instant,
 };
+use becalm_admission::{AddressGroup, Admission, AdmissionController, Answer, Arrival};
 
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
@@ -42,7 +43,7 @@ extern "C" fn _Unwind_Resume() -> ! {
 /// The C library's entry point; the exit code says whether the decisions were right.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
-    i32::from(!two_attempts_then_exhausted())
+    i32::from(!(two_attempts_then_exhausted() && one_comes_in_and_the_next_waits()))
 }
 
 fn two_attempts_then_exhausted() -> bool {
@@ -66,4 +67,15 @@ fn two_attempts_then_exhausted() -> bool {
     now = now.after(delay);
     let second = fail(now, &mut call);
     delay <= cap && second == Ok(Decision::Stop(StopReason::AttemptsExhausted))
+}
+
+fn one_comes_in_and_the_next_waits() -> bool {
+    let settings = Admission::per_second(10);
+    let Ok(mut door) = AdmissionController::new(settings, SplitMix64::new(7)) else {
+        return false;
+    };
+    let arrival = Arrival::of(AddressGroup::new(1));
+    let first = door.arrive(Instant::ZERO, &arrival);
+    let second = door.arrive(Instant::ZERO, &arrival);
+    matches!((first, second), (Answer::Admit(_), Answer::Wait(_)))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use becalm::admission::{Admission, InvalidAdmission};
+use becalm_admission::{Admission, InvalidAdmission};
 
 use crate::herd::{Herd, InvalidHerd};
 

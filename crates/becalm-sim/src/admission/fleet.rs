@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use becalm::Failure;
-use becalm::admission::Claims;
 use becalm::call::Decision;
 use becalm::support::{Lone, Position};
 use becalm::time::Instant;
+use becalm_admission::Claims;
 
 use super::Handshakes;
 use super::arrivals::Arrivals;

@@ -11,9 +11,9 @@ mod fleet;
 mod run;
 
 #[cfg(doc)]
-use becalm::admission::AdmissionController;
-#[cfg(doc)]
 use becalm::support::Lone;
+#[cfg(doc)]
+use becalm_admission::AdmissionController;
 
 pub use arrivals::Arrivals;
 pub use config::{Door, Handshakes, InvalidHandshakes};

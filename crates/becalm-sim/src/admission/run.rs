@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use becalm::Failure;
-use becalm::admission::{AddressGroup, AdmissionController, Answer, Arrival, Turn, Waiting};
 use becalm::classify::websocket::classify_handshake;
 use becalm::rng::SplitMix64;
 use becalm::support::Lone;
 use becalm::time::Instant;
+use becalm_admission::{AddressGroup, AdmissionController, Answer, Arrival, Turn, Waiting};
 
 use super::arrivals::Arrivals;
 use super::event::What;

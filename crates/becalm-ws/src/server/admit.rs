@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use becalm::admission::{AddressGroup, Advice, Arrival, Claims, Clocks, Refusal, TICKET_HEADER};
 use becalm::rng::Random;
 use becalm::time::Instant;
+use becalm_admission::{AddressGroup, Advice, Arrival, Claims, Clocks, Refusal, TICKET_HEADER};
 use tokio_tungstenite::tungstenite::http::{HeaderMap, Uri};
 
 use super::Server;

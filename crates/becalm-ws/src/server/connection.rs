@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use becalm::admission::Advice;
 use becalm::time::{Instant, Sleep};
+use becalm_admission::Advice;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseCode};
 
 use super::Server;

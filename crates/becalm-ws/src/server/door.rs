@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use becalm::admission::{
+use becalm::rng::Seed;
+use becalm::time::Sleeper;
+use becalm_admission::{
     Admission, AdmissionController, Answer, Arrival, InvalidAdmission, Permit, Refusal, Turn,
     Waiting,
 };
-use becalm::rng::Seed;
-use becalm::time::Sleeper;
 use tokio::sync::{Notify, oneshot};
 
 /// The way in.
@@ -51,7 +51,7 @@ pub(crate) struct Held {
 /// What the door has counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Told {
-    pub counts: becalm::admission::Counts,
+    pub counts: becalm_admission::Counts,
     pub in_flight: u32,
     pub waiting: u32,
     pub ended: u64,

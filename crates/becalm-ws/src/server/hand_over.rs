@@ -72,7 +72,7 @@ impl HandOver {
 /// The sockets that this process was started with: taken once, at its start.
 ///
 /// ```no_run
-/// use becalm::admission::Admission;
+/// use becalm_admission::Admission;
 /// use becalm_ws::server::{Inherited, Settings};
 ///
 /// fn main() -> std::io::Result<()> {

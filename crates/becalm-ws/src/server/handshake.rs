@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use becalm::admission::Advice;
+use becalm_admission::Advice;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::machine::TryParse;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use becalm::admission::Advice;
+use becalm_admission::Advice;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::http::header::{CONNECTION, UPGRADE};
 use tokio_tungstenite::tungstenite::http::{

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use becalm::admission::AddressGroup;
 use becalm::time::{Instant, Sleep};
+use becalm_admission::AddressGroup;
 use tokio::net::{TcpListener, TcpStream};
 
 #[cfg(unix)]

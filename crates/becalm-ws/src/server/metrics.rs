@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use becalm::admission::Counts;
+use becalm_admission::Counts;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Server;

@@ -2,7 +2,7 @@
 //!
 //! When a server dies, every client sees it within a round trip, and all come back. Where a handshake costs something, a login,
 //! a state that is restored, a server that begins each at once does all of its work for those who have left meanwhile.
-//! This room keeps the costly work behind [`becalm::admission`], whose decisions it carries out:
+//! This room keeps the costly work behind [`becalm_admission`], whose decisions it carries out:
 //!
 //! | when | what bounds it |
 //! |---|---|
@@ -14,9 +14,9 @@
 //!
 //! # Two ways to refuse
 //!
-//! A native client gets a 503 with `Retry-After`, `retry-after-ms` and [`TICKET_HEADER`](becalm::admission::TICKET_HEADER), and brings the
+//! A native client gets a 503 with `Retry-After`, `retry-after-ms` and [`TICKET_HEADER`](becalm_admission::TICKET_HEADER), and brings the
 //! ticket back in that header. A browser (a request with `Origin`) hides all of that from its script, so its connection is accepted and
-//! closed with 1013, and the reason is [`Advice`](becalm::admission::Advice): `retry-after-ms=1500; ticket=..`. Its
+//! closed with 1013, and the reason is [`Advice`](becalm_admission::Advice): `retry-after-ms=1500; ticket=..`. Its
 //! script brings the ticket back as the query parameter `admission-ticket`, and its session as `becalm-session`. The client of this
 //! crate does both by itself.
 //!
@@ -24,7 +24,7 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use becalm::admission::Admission;
+//! use becalm_admission::Admission;
 //! use becalm_ws::server::Settings;
 //! use futures_util::StreamExt;
 //!
@@ -78,9 +78,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 
-use becalm::admission::{InvalidAdmission, TicketKeys};
 use becalm::rng::{Random, Seed};
 use becalm::time::{Instant, Sleeper};
+use becalm_admission::{InvalidAdmission, TicketKeys};
 use tokio::net::{TcpListener, TcpSocket, ToSocketAddrs};
 
 pub use accepted::{Accepted, Peer};

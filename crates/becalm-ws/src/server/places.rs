@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use becalm::admission::AddressGroup;
+use becalm_admission::AddressGroup;
 
 /// The places of a server's connections, shared by its listeners.
 #[derive(Debug, Clone)]

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use becalm::admission::AddressGroup;
 use becalm::time::Instant;
+use becalm_admission::AddressGroup;
 
 /// Connections that were accepted and wait, oldest first. Each address has a group, but for those that stand for many.
 #[derive(Debug)]

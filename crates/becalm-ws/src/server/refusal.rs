@@ -1,6 +1,6 @@
 //! How is somebody told to come later? With a 503, or, where a browser hides that, with a close.
 
-use becalm::admission::{Advice, TICKET_HEADER};
+use becalm_admission::{Advice, TICKET_HEADER};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;

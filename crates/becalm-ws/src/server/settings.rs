@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::admission::{Admission, InvalidAdmission, TicketKeys};
 use becalm::rng::Seed;
 use becalm::time::{Sleeper, TokioSleeper};
+use becalm_admission::{Admission, InvalidAdmission, TicketKeys};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use super::{Proxies, Server};

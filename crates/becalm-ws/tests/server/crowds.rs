@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::admission::Admission;
+use becalm_admission::Admission;
 use becalm_ws::server::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

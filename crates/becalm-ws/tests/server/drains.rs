@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use becalm::admission::Advice;
 use becalm::time::FakeSleeper;
+use becalm_admission::Advice;
 use becalm_ws::server::Drain;
 use becalm_ws::session::{Envelope, Hello, SessionSettings};
 use becalm_ws::{CloseCode, CloseFrame, Message};

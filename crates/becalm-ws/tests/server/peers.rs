@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use becalm::admission::TicketKeys;
+use becalm_admission::TicketKeys;
 use becalm_ws::Event;
 use becalm_ws::server::Drain;
 use futures_util::{SinkExt, StreamExt};

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use becalm::Policy;
-use becalm::admission::TicketKeys;
 use becalm::reconnect::Reconnect;
+use becalm_admission::TicketKeys;
 use becalm_ws::server::{Drain, Inherited};
 use becalm_ws::tungstenite::http::Uri;
 use becalm_ws::{Client, Event};

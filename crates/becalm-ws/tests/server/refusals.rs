@@ -1,6 +1,6 @@
 //! What is somebody told who may not come in now, and by whom is it believed who that is?
 
-use becalm::admission::Advice;
+use becalm_admission::Advice;
 use becalm_ws::server::{Proxies, Settings};
 use becalm_ws::{CloseCode, Message};
 use futures_util::StreamExt;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use becalm::admission::{Admission, TicketKeys};
+use becalm_admission::{Admission, TicketKeys};
 use becalm_ws::server::Settings;
 use becalm_ws::session::{Resume, SessionSettings};
 use becalm_ws::{Client, ClientRequestBuilder, Event};

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::extract::ws::{self, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::any;
-use becalm::admission::Admission;
+use becalm_admission::Admission;
 use becalm_ws::server::{Connection, Listener, Peer, Server, Settings, Upgrade};
 use becalm_ws::{Client, Heartbeat};
 use futures_util::{Sink, SinkExt, Stream, StreamExt};

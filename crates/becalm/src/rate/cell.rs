@@ -7,7 +7,7 @@ use crate::time::Instant;
 
 /// At most `burst + rate x interval` over any interval (ITU-T I.371), in whole nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CellRate {
+pub struct CellRate {
     /// One's share of the time.
     share: Duration,
     /// How far ahead of the time may be paid.

@@ -5,7 +5,7 @@
 //! throttle and lets grow again, bounded by twice the rate that is measured.
 
 mod bucket;
-mod cell;
+pub(crate) mod cell;
 mod config;
 mod cubic;
 mod limiter;

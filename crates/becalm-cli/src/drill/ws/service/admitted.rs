@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::admission::{Admission, TicketKeys};
 use becalm::reconnect::Reconnect;
+use becalm_admission::{Admission, TicketKeys};
 use becalm_ws::server::{Accepted, Drain, Listener, Proxies, Server, Settings};
 use becalm_ws::session::{Began, Sessions};
 

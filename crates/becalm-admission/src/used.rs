@@ -2,8 +2,9 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::answer::Claims;
-use crate::time::Instant;
+use becalm::time::Instant;
+
+use super::claims::Claims;
 
 /// Each ticket that was used, until it expires: so there are never more than can be admitted within the time that a ticket is
 /// worth something.

@@ -18,9 +18,15 @@
 //!
 //! [`Advice`] is how a refusal is told. The seal of a ticket is apart from all this: `TicketKeys`, with the feature `tickets`.
 
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
 mod advice;
 mod answer;
 mod book;
+mod claims;
 mod controller;
 mod group;
 mod permits;
@@ -31,7 +37,8 @@ mod ticket;
 mod used;
 
 pub use advice::{Advice, InvalidAdvice, TICKET_HEADER};
-pub use answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
+pub use answer::{Answer, Arrival, Counts, Permit, Refusal, Refused, Turn};
+pub use claims::Claims;
 pub use controller::AdmissionController;
 pub use group::AddressGroup;
 pub use queue::Waiting;

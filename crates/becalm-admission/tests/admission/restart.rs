@@ -1,8 +1,8 @@
 //! What are tickets worth to the process that comes after the one that gave them?
 
-use becalm::admission::{Admission, AdmissionController, Claims, Refused};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
+use becalm_admission::{Admission, AdmissionController, Claims, Refused};
 use proptest::prelude::*;
 
 use super::fleet::{Client, Fleet, at, ms};

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use becalm::admission::{
+use becalm::rng::SplitMix64;
+use becalm::time::Instant;
+use becalm_admission::{
     AddressGroup, Admission, AdmissionController, Answer, Arrival, Claims, Permit, Refusal, Turn,
     Waiting,
 };
-use becalm::rng::SplitMix64;
-use becalm::time::Instant;
 use proptest::prelude::*;
 
 /// What may happen, and to which of those it may happen to.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use core::net::{IpAddr, Ipv6Addr};
 
-use crate::rng::{Random, SplitMix64};
+use becalm::rng::{Random, SplitMix64};
 
 /// What counts as one client for fairness.
 ///

@@ -2,17 +2,18 @@
 
 use core::time::Duration;
 
-use super::answer::{Answer, Arrival, Claims, Counts, Permit, Refusal, Refused, Turn};
+use becalm::rng::{Random, SplitMix64};
+use becalm::support::{CellRate, nanos, uniform};
+use becalm::time::Instant;
+
+use super::answer::{Answer, Arrival, Counts, Permit, Refusal, Refused, Turn};
 use super::book::Book;
+use super::claims::Claims;
 use super::group::{Groups, Rows};
 use super::permits::Permits;
 use super::queue::{Class, Queue, Waiter, Waiting};
 use super::settings::{Admission, InvalidAdmission};
 use super::used::UsedTickets;
-use crate::duration::nanos;
-use crate::rate::CellRate;
-use crate::rng::{Random, SplitMix64, uniform};
-use crate::time::Instant;
 
 /// Admission without IO.
 ///
@@ -27,7 +28,7 @@ use crate::time::Instant;
 ///   restart), used tickets by rate x patience, addresses by a table of 96 KB.
 ///
 /// ```
-/// use becalm::admission::{AddressGroup, Admission, AdmissionController, Answer, Arrival};
+/// use becalm_admission::{AddressGroup, Admission, AdmissionController, Answer, Arrival};
 /// use becalm::{rng::SplitMix64, time::Instant};
 /// use std::net::IpAddr;
 ///
@@ -40,7 +41,7 @@ use crate::time::Instant;
 /// let Answer::Admit(permit) = door.arrive(now, &arrival) else { panic!() };
 /// let Answer::Wait(_) = door.arrive(now, &arrival) else { panic!() };
 /// door.release(permit, now); // the application says that the client is ready
-/// # Ok::<(), becalm::admission::InvalidAdmission>(())
+/// # Ok::<(), becalm_admission::InvalidAdmission>(())
 /// ```
 #[derive(Debug)]
 pub struct AdmissionController<R = SplitMix64> {
@@ -436,7 +437,7 @@ impl<R: Random> AdmissionController<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::AddressGroup;
+    use crate::AddressGroup;
 
     /// Each of a flood is of a process that shares the keys, and each is in time.
     fn flood(door: &mut AdmissionController, now: Instant) {

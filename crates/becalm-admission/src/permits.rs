@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::time::Instant;
+use becalm::time::Instant;
 
 /// So many have come back until their mean forgets.
 const SAMPLES: u32 = 16;

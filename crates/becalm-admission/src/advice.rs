@@ -6,8 +6,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-use crate::hint::Hint;
-use crate::reasons::reasons;
+use becalm::hint::Hint;
+use becalm::support::reasons;
 
 /// The header of an answer that hands a sealed ticket over, and of the next request that brings it back.
 pub const TICKET_HEADER: &str = "admission-ticket";
@@ -19,7 +19,7 @@ pub const TICKET_HEADER: &str = "admission-ticket";
 /// section 5.5.1), it is this text:
 ///
 /// ```
-/// use becalm::admission::Advice;
+/// use becalm_admission::Advice;
 /// use std::time::Duration;
 ///
 /// let advice = Advice::new(Duration::from_millis(2500)).ticket("0a1b".to_owned());

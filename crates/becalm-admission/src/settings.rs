@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 
-use crate::rate::CellRate;
-use crate::reasons::{reasons, require};
-use crate::setters::setters;
+use becalm::support::{CellRate, reasons, require, setters};
 
 /// The settings of admission: plain data.
 ///
 /// ```
-/// use becalm::admission::Admission;
+/// use becalm_admission::Admission;
 /// use std::time::Duration;
 ///
 /// // 500 handshakes a second, at most 64 that run; clients wait for 4 s.
@@ -34,7 +32,7 @@ pub struct Admission {
     /// for the handshake and for delays; who has waited for all of it is dropped.
     pub patience: Duration,
     /// How far ahead appointments are given: from the patience to a day. Default 60 s. Clients must accept a hint of that
-    /// length; those of [`reconnect`](crate::reconnect) take 5 minutes. With N clients at a
+    /// length; those of [`reconnect`](becalm::reconnect) take 5 minutes. With N clients at a
     /// capacity C, N/C serves all of them with one refusal each; a longer one lets those who never come keep places
     /// from others for longer.
     pub horizon: Duration,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use becalm::admission::{
-    AddressGroup, Admission, AdmissionController, Answer, Arrival, Claims, Refused,
-};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
+use becalm_admission::{
+    AddressGroup, Admission, AdmissionController, Answer, Arrival, Claims, Refused,
+};
 use proptest::prelude::*;
 
 use super::fleet::{Client, Fleet, at, ms};

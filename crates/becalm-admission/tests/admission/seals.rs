@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use becalm::admission::{
+use becalm::time::{Instant, UnixTime};
+use becalm_admission::{
     AddressGroup, Advice, Claims, Clocks, InvalidKey, InvalidTicket, TicketKeys,
 };
-use becalm::time::{Instant, UnixTime};
 use proptest::prelude::*;
 
 const OURS: [u8; 32] = [7; 32];

@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 use core::time::Duration;
 
+use becalm::support::reasons;
+use becalm::time::{Instant, UnixTime};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use super::answer::Claims;
+use super::claims::Claims;
 use super::group::AddressGroup;
-use crate::reasons::reasons;
-use crate::time::{Instant, UnixTime};
 
 /// The keys that seal tickets and know their own seals again.
 ///
@@ -24,7 +24,7 @@ use crate::time::{Instant, UnixTime};
 /// secret, and the comparison takes as long wherever two seals differ.
 ///
 /// ```
-/// use becalm::admission::{Claims, TicketKeys};
+/// use becalm_admission::{Claims, TicketKeys};
 /// use becalm::time::{Instant, UnixTime};
 /// use std::time::Duration;
 ///
@@ -35,7 +35,7 @@ use crate::time::{Instant, UnixTime};
 /// let ticket = keys.seal(&claims, None, clocks);
 /// assert_eq!(keys.open(&ticket, None, clocks), Ok(claims));
 /// assert!(keys.open(&ticket.replace('7', "8"), None, clocks).is_err());
-/// # Ok::<(), becalm::admission::InvalidKey>(())
+/// # Ok::<(), becalm_admission::InvalidKey>(())
 /// ```
 #[derive(Clone)]
 pub struct TicketKeys {

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use becalm::admission::{
-    AddressGroup, Admission, AdmissionController, Answer, Arrival, Refused, Turn,
-};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
+use becalm_admission::{
+    AddressGroup, Admission, AdmissionController, Answer, Arrival, Refused, Turn,
+};
 use proptest::prelude::*;
 
 use super::fleet::{Client, Fleet, at, ms};

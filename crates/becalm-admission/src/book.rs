@@ -3,8 +3,9 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
+use becalm::time::Instant;
+
 use super::group::{Groups, Rows};
-use crate::time::Instant;
 
 /// Appointments: one after the other, each at a place of its own, and all of them before the place that is free next.
 #[derive(Debug, Default)]

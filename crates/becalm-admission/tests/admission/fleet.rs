@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::Duration;
 
-use becalm::admission::{
+use becalm::time::Instant;
+use becalm_admission::{
     AddressGroup, AdmissionController, Answer, Arrival, Claims, Permit, Refusal, Refused, Turn,
     Waiting,
 };
-use becalm::time::Instant;
 
 pub fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

@@ -5,9 +5,10 @@
 
 use alloc::collections::BTreeMap;
 
-use super::answer::Claims;
+use becalm::time::Instant;
+
+use super::claims::Claims;
 use super::group::{Groups, Rows};
-use crate::time::Instant;
 
 /// One who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
