@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 
-use becalm::budget::fleet::{Fleet, FleetBudget};
 use becalm::budget::{RatioBudget, RetryBudget};
 use becalm::rng::SplitMix64;
 use becalm::{
@@ -10,6 +9,7 @@ use becalm::{
     call::{Call, CallOptions, Decision},
     time::Instant,
 };
+use becalm_fleet::budget::{Fleet, FleetBudget};
 use tower::retry::Policy as _;
 
 use crate::measure::{Case, Group};

@@ -1,16 +1,16 @@
 //! Orders from RabbitMQ, through outages of what ships them.
 //!
-//! What `becalm::consumer` decides, with queues: one for each rung of the delays, whose messages go back to the orders when their time to live
+//! What `becalm_fleet::consumer` decides, with queues: one for each rung of the delays, whose messages go back to the orders when their time to live
 //! is over. A time to live of each message would not do: RabbitMQ ends it only at the head of a queue. A message is published to its rung, with
 //! its history in the headers, before it is acknowledged: a crash in between makes two of it, and loses none.
 
 use std::time::{Duration, SystemTime};
 
-use becalm::consumer::{Consume, Consumer, Delivery, Settle, Take};
 use becalm::policy::InvalidPolicy;
 use becalm::rng::Seed;
 use becalm::time::Instant;
 use becalm::{Cancel, Failure};
+use becalm_fleet::consumer::{Consume, Consumer, Delivery, Settle, Take};
 use futures_util::StreamExt;
 use lapin::message::Delivery as Delivered;
 use lapin::options::{

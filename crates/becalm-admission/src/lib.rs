@@ -19,6 +19,7 @@
 //! [`Advice`] is how a refusal is told. The seal of a ticket is apart from all this: `TicketKeys`, with the feature `tickets`.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

@@ -23,7 +23,6 @@ pub mod budget;
 pub mod bulkhead;
 pub mod call;
 pub mod classify;
-pub mod consumer;
 mod decide;
 mod delay;
 pub mod duration;

@@ -12,6 +12,7 @@ use crate::decide::{Decision, Rules, Standing, decide};
 use crate::idempotency::Operation;
 use crate::policy::{InvalidPolicy, Policy};
 use crate::rng::Random;
+use crate::stop::StopReason;
 use crate::time::Instant;
 
 /// The decisions of clients that share nothing: attempts, backoff, jitter, hints and deadline of a
@@ -56,11 +57,21 @@ pub struct Position {
 
 impl Position {
     /// The first attempt is running.
-    pub const FIRST_TRY: Self = Self {
-        attempt: 1,
-        step: 0,
-        previous: 0,
-    };
+    pub const FIRST_TRY: Self = Self::new(1, 0);
+
+    /// This attempt is running, and so many delays of the backoff are over.
+    pub const fn new(attempt: u32, step: u32) -> Self {
+        Self {
+            attempt,
+            step,
+            previous: 0,
+        }
+    }
+
+    /// The last delay, if it was drawn; `None` after one that a server has asked for.
+    pub fn drawn(self) -> Option<Duration> {
+        (self.previous > 0).then(|| Duration::from_nanos(self.previous))
+    }
 
     /// The number of the attempt that runs or is waited for, from 1.
     pub const fn attempt(self) -> u32 {
@@ -113,6 +124,22 @@ impl Lone {
         failure: &Failure,
         random: &mut R,
     ) -> Decision {
+        match self.delay(position, now, deadline, failure, random) {
+            Ok(delay) => Decision::RetryIn(delay),
+            Err(reason) => Decision::Stop(reason),
+        }
+    }
+
+    /// As [`on_failure`](Self::on_failure): the delay before the next attempt, or why there is none.
+    #[inline]
+    pub fn delay<R: Random + ?Sized>(
+        &self,
+        position: &mut Position,
+        now: Instant,
+        deadline: Instant,
+        failure: &Failure,
+        random: &mut R,
+    ) -> Result<Duration, StopReason> {
         let standing = Standing {
             now,
             deadline,
@@ -125,17 +152,13 @@ impl Lone {
             step: position.step,
             previous: (position.previous > 0).then_some(position.previous),
         };
-        match decide(&self.rules, &standing, failure, random) {
-            Ok(wait) => {
-                *position = Position {
-                    attempt: position.attempt.saturating_add(1),
-                    step: wait.step,
-                    previous: wait.previous.unwrap_or(0),
-                };
-                Decision::RetryIn(Duration::from_nanos(wait.delay))
-            }
-            Err(reason) => Decision::Stop(reason),
-        }
+        let wait = decide(&self.rules, &standing, failure, random)?;
+        *position = Position {
+            attempt: position.attempt.saturating_add(1),
+            step: wait.step,
+            previous: wait.previous.unwrap_or(0),
+        };
+        Ok(Duration::from_nanos(wait.delay))
     }
 }
 

@@ -8,4 +8,7 @@ pub use crate::rate::cell::CellRate;
 pub use crate::reasons::require;
 pub use crate::rng::uniform;
 pub use crate::suggest::nearest;
+pub use crate::sync::{AtomicI64, AtomicU32, AtomicU64, MILLION, Ordering, change, millionths};
+#[cfg(feature = "std")]
+pub use crate::time::default_sleeper;
 pub use crate::{__reasons as reasons, __setters as setters};

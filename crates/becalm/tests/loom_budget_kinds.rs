@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use becalm::budget::fleet::{Answer, Fleet, FleetBudget, Step};
 use becalm::budget::{Budgets, Kind, RetryBudget, Withdrawal};
-use becalm::rng::SplitMix64;
 use becalm::{Budget, Failure, time::Instant};
 use loom::sync::Arc;
 use loom::thread;
@@ -271,50 +269,5 @@ fn a_slot_is_free_again_although_a_reload_came_in_between() {
         budget.reconfigure(&Budget::concurrency(0.0, 1), at(0).after(SECOND));
         there.join().unwrap();
         assert!(withdraw(&budget, 0).is_some());
-    });
-}
-
-/// Beside two retries an exchange takes what is beyond the target, and another grants: all tokens are accounted for.
-#[test]
-fn what_is_leased_spent_and_given_back_adds_up() {
-    loom::model(|| {
-        let fleet = Fleet::new(parsed("ratio:0.1,burst:10"));
-        let budget = Arc::new(FleetBudget::new(fleet).expect("a valid fleet"));
-        let mut exchanges = budget.exchanges(SplitMix64::new(1), Instant::ZERO);
-        let Step::Send(first) = exchanges.poll(&budget, at(1000)) else {
-            panic!("it is due");
-        };
-        let answer = Answer::new(2, 1, 0);
-        exchanges.answered(&budget, at(1000), first.sequence, answer);
-        let other = Arc::clone(&budget);
-        let there = thread::spawn(move || u32::from(other.withdraw(at(0), &FAILURE).is_some()));
-        let Step::Send(second) = exchanges.poll(&budget, at(3000)) else {
-            panic!("it is due");
-        };
-        let here = u32::from(budget.withdraw(at(0), &FAILURE).is_some());
-        let spent = here + there.join().unwrap();
-        let left = budget.gauges().held;
-        // It was born with one and was granted two.
-        assert_eq!(f64::from(spent + second.returned) + left, 3.0);
-    });
-}
-
-/// While a lease ends and the next begins, no token is there twice.
-#[test]
-fn a_lease_that_ends_and_comes_back_mints_nothing() {
-    loom::model(|| {
-        let fleet = Fleet::new(parsed("ratio:0.1,burst:10"));
-        let budget = Arc::new(FleetBudget::new(fleet).expect("a valid fleet"));
-        let mut exchanges = budget.exchanges(SplitMix64::new(1), Instant::ZERO);
-        let other = Arc::clone(&budget);
-        let there = thread::spawn(move || u32::from(other.withdraw(at(0), &FAILURE).is_some()));
-        let Step::Send(first) = exchanges.poll(&budget, at(3000)) else {
-            panic!("it is due");
-        };
-        let answer = Answer::new(0, 1, 0);
-        exchanges.answered(&budget, at(3000), first.sequence, answer);
-        let spent = there.join().unwrap();
-        let left = budget.gauges().held;
-        assert!(f64::from(spent) + left <= 1.0, "{spent} and {left}");
     });
 }

@@ -3,14 +3,11 @@
 #![cfg(feature = "std")]
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use becalm::breaker::Span;
-use becalm::budget::RetryBudget;
-use becalm::budget::fleet::{Fleet, FleetBudget};
-use becalm::time::{FakeSleeper, Instant};
+use becalm::time::FakeSleeper;
 use becalm::{
     Breaker, Budget, Bulkhead, Classify, Event, Failure, Hedge, Observer, Policy, Retrier,
     Throttle, rate::AdaptiveRate,
@@ -225,25 +222,4 @@ fn nor_does_it_allocate_where_demand_is_counted_and_an_observer_looks_on() {
         let retrier = builder.count_demand().observer(Idle).build();
         assert_eq!(allocations(&retrier.expect("a valid policy")), 0);
     }
-}
-
-#[test]
-fn a_retry_of_a_fleets_budget_and_a_success_on_it_allocate_nothing() {
-    let fleet = Fleet::new(Budget::ratio(0.1).burst(100.0));
-    let budget = Arc::new(FleetBudget::new(fleet).expect("a valid fleet"));
-    let clock = FakeSleeper::auto();
-    let builder = plain().builder().sleeper(clock.clone());
-    let retrier = builder.retry_budget(budget.clone()).build();
-    assert_eq!(allocations(&retrier.expect("a valid policy")), 0);
-    assert_eq!(clock.clock_reads(), 0);
-    let failure = Failure::transient();
-    let asked = allocation_counter::measure(|| {
-        for _ in 0..10 {
-            let token = budget.withdraw(Instant::ZERO, &failure);
-            budget.refund(token.expect("its one"));
-        }
-        let refused = |_| budget.withdraw(Instant::ZERO, &failure).is_none();
-        assert_eq!((0..10).filter(|it| refused(*it)).count(), 9);
-    });
-    assert_eq!(asked.count_total, 0);
 }

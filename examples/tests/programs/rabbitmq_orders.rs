@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use becalm::consumer::Consume;
 use becalm::{Breaker, Cancel, Failure, Jitter, Policy};
 use becalm_examples::rabbitmq_orders::{declare, run};
+use becalm_fleet::consumer::Consume;
 use futures_util::StreamExt;
 use lapin::options::{BasicConsumeOptions, BasicPublishOptions};
 use lapin::types::{AMQPValue, FieldTable};

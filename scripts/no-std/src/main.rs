@@ -10,12 +10,13 @@ use core::time::Duration;
 
 use becalm::rng::SplitMix64;
 use becalm::{
-    Failure, Policy, Scope, StopReason,
+    Budget, Failure, Policy, Scope, StopReason,
     call::{Call, CallOptions, Decision},
     shared::Shared,
     time::Instant,
 };
 use becalm_admission::{AddressGroup, Admission, AdmissionController, Answer, Arrival};
+use becalm_fleet::budget::{Fleet, FleetBudget, Step};
 
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
@@ -43,7 +44,11 @@ extern "C" fn _Unwind_Resume() -> ! {
 /// The C library's entry point; the exit code says whether the decisions were right.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
-    i32::from(!(two_attempts_then_exhausted() && one_comes_in_and_the_next_waits()))
+    i32::from(
+        !(two_attempts_then_exhausted()
+            && one_comes_in_and_the_next_waits()
+            && an_exchange_is_due()),
+    )
 }
 
 fn two_attempts_then_exhausted() -> bool {
@@ -78,4 +83,13 @@ fn one_comes_in_and_the_next_waits() -> bool {
     let first = door.arrive(Instant::ZERO, &arrival);
     let second = door.arrive(Instant::ZERO, &arrival);
     matches!((first, second), (Answer::Admit(_), Answer::Wait(_)))
+}
+
+fn an_exchange_is_due() -> bool {
+    let Ok(budget) = FleetBudget::new(Fleet::new(Budget::ratio(0.1))) else {
+        return false;
+    };
+    let mut exchanges = budget.exchanges(SplitMix64::new(7), Instant::ZERO);
+    let period = Instant::ZERO.after(budget.fleet().period);
+    matches!(exchanges.poll(&budget, period), Step::Send(_))
 }

@@ -1,4 +1,4 @@
--- One exchange of a process with the bucket of its fleet: becalm's `budget::fleet::Bucket`, step by step, in the same
+-- One exchange of a process with the bucket of its fleet: `Bucket` of becalm-fleet, step by step, in the same
 -- order of operations, so that both come to the same number.
 local bucket, known, silent = KEYS[1], KEYS[2], KEYS[3]
 local instance, sequence = ARGV[1], tonumber(ARGV[2])

@@ -1,15 +1,15 @@
 //! How does Redis keep the one retry budget of a fleet?
 
-use becalm::budget::fleet::{Answer, Exchange, Fleet, Store};
+use becalm_fleet::budget::{Answer, Exchange, Fleet, Store};
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, ServerErrorKind, cmd};
 use std::sync::{Mutex, PoisonError};
 
 use crate::Connection;
 
-/// The rule of [`Bucket`](becalm::budget::fleet::Bucket), in one step of the server.
+/// The rule of [`Bucket`](becalm_fleet::budget::Bucket), in one step of the server.
 const SCRIPT: &str = include_str!("exchange.lua");
 
-/// The bucket of a fleet in Redis (5 or later): [`becalm::budget::fleet`] says what it is good for.
+/// The bucket of a fleet in Redis (5 or later): [`becalm_fleet::budget`] says what it is good for.
 ///
 /// It takes three keys in one slot, and its time is the server's. One exchange of a process a second costs the server about as much
 /// as one `HSET` with a few reads. What a replica has not yet got when it takes over, and what a server loses that is killed, is
@@ -19,7 +19,7 @@ const SCRIPT: &str = include_str!("exchange.lua");
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::sync::Arc;
 ///
-/// use becalm::budget::fleet::{Fleet, FleetBudget};
+/// use becalm_fleet::budget::{Fleet, FleetBudget};
 /// use becalm::{Budget, Policy};
 /// use becalm_redis::{Connection, FleetBucket};
 ///

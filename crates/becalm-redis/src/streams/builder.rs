@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use becalm::consumer::{Consume, Settle};
 use becalm::policy::InvalidPolicy;
 use becalm::rng::{Random, Seed};
+use becalm_fleet::consumer::{Consume, Settle};
 
 use crate::Connection;
 
@@ -127,7 +127,7 @@ impl Builder {
         if self.order_by.as_ref().is_some_and(is_own) {
             return Err(InvalidConsumer::OrderBy);
         }
-        let machine = becalm::consumer::Consumer::new(self.consume.clone())?;
+        let machine = becalm_fleet::consumer::Consumer::new(self.consume.clone())?;
         let drawn = || format!("{:016x}", Seed::entropy().stream().next_u64());
         let name = self.name.unwrap_or_else(drawn);
         let store = Store::new(

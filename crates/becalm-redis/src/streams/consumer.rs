@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::classify::{Class, redis as words};
-use becalm::consumer::{Consumer as Machine, Running, Settle, Take};
 use becalm::reconnect::NoConnection;
 use becalm::rng::{Random, Seed, SplitMix64};
 use becalm::time::Instant;
 use becalm::{Cancel, Classify, Failure};
+use becalm_fleet::consumer::{Consumer as Machine, Running, Settle, Take};
 use redis::{RedisError, RedisResult};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{self, sleep, sleep_until};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use becalm::consumer::Delivery;
+use becalm_fleet::consumer::Delivery;
 use redis::Value;
 
 /// A message as a handler gets it.

@@ -1,6 +1,6 @@
 //! How does a consumer of a Redis stream survive an outage of what its handlers call?
 //!
-//! A [`Consumer`] takes messages of a group, hands each to a handler and does with it as [`becalm::consumer`] decides: a message that fails comes
+//! A [`Consumer`] takes messages of a group, hands each to a handler and does with it as [`becalm_fleet::consumer`] decides: a message that fails comes
 //! back later, charged only if others have succeeded meanwhile; after some failures in a row the consumer pauses and probes with one;
 //! what is over goes to a stream of dead letters, with its history.
 //!

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::budget::RetryBudget;
-use becalm::budget::fleet::{Alone, Bucket, Exchange, Exchanges, Fleet, FleetBudget, Step, Store};
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::Instant;
 use becalm::{Budget, Failure};
+use becalm_fleet::budget::{Alone, Bucket, Exchange, Exchanges, Fleet, FleetBudget, Step, Store};
 use becalm_redis::{Connection, FleetBucket};
 use redis::{Commands, RedisResult, cmd};
 use tokio::time::{sleep, timeout};

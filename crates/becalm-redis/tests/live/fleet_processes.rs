@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use becalm::budget::RetryBudget;
-use becalm::budget::fleet::FleetBudget;
 use becalm::call::Decision;
 use becalm::rng::{Random, SplitMix64};
 use becalm::support::{Lone, Position};
 use becalm::time::Instant;
 use becalm::{Failure, Policy};
+use becalm_fleet::budget::FleetBudget;
 use becalm_redis::{Connection, FleetBucket};
 use becalm_sim::leases::{Budgeting, Processes, run};
 use tokio::task::JoinSet;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use becalm::consumer::{Consume, Settle};
 use becalm::{Breaker, Cancel, Failure, Jitter, Policy};
+use becalm_fleet::consumer::{Consume, Settle};
 use becalm_redis::Connection;
 use becalm_redis::streams::{Builder, Consumer, InvalidConsumer, Message};
 use redis::Commands;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::Budget;
-use becalm::budget::fleet::{Fleet, InvalidFleet};
+use becalm_fleet::budget::{Fleet, InvalidFleet};
 
 /// Processes that call services, and a store that they could share a budget in.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ mod record;
 mod run;
 
 #[cfg(doc)]
-use becalm::budget::fleet::{Bucket, Exchanges, FleetBudget};
+use becalm_fleet::budget::{Bucket, Exchanges, FleetBudget};
 
 pub use config::{Budgeting, InvalidProcesses, Processes, Trouble};
 pub use record::Retries;

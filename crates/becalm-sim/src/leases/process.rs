@@ -1,10 +1,10 @@
 //! Whom does a process ask for a retry?
 
-use becalm::budget::fleet::{Exchanges, FleetBudget};
 use becalm::budget::{Budgets, RatioBudget, RetryBudget};
 use becalm::rng::{Random, SplitMix64};
 use becalm::time::Instant;
 use becalm::{Budget, Failure};
+use becalm_fleet::budget::{Exchanges, FleetBudget};
 
 use super::{Budgeting, Processes};
 use crate::engine::Stream;

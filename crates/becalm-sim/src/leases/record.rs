@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use becalm::budget::fleet::FleetGauge;
+use becalm_fleet::budget::FleetGauge;
 
 /// What happened in one run. Equal seeds leave equal records.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use becalm::Failure;
 use becalm::budget::RatioBudget;
-use becalm::budget::fleet::{Answer, Bucket, Exchange, Step};
 use becalm::call::Decision;
 use becalm::support::{Lone, Position};
 use becalm::time::Instant;
+use becalm_fleet::budget::{Answer, Bucket, Exchange, Step};
 
 use super::config::is_among;
 use super::process::{Process, Purse};

@@ -2,13 +2,13 @@
 //!
 //! [`Budget`] is the configuration, plain data; [`RetryBudget`] is the seam behind which the
 //! kinds keep their state; [`Budgets`] is the state of whatever is configured, [`RatioBudget`]
-//! that of the default kind alone. In [`fleet`] many processes share one.
+//! that of the default kind alone. A kind of your own implements
+//! [`RetryBudget`]; the crate becalm-fleet has one that many processes share.
 
 mod account;
 mod balance;
 mod concurrency;
 mod config;
-pub mod fleet;
 mod grpc;
 #[cfg(feature = "std")]
 mod idle;

@@ -167,7 +167,7 @@ impl RatioBudget {
     }
 
     /// Opens a closed budget, filled to this part; without a ratio it grants everything.
-    pub(super) fn open_as(&self, own: Option<Budget>, fill: f64, now: Instant) {
+    fn open_as(&self, own: Option<Budget>, fill: f64, now: Instant) {
         let (bounded, ratio) = match own {
             Some(Budget::Ratio(ratio) | Budget::FirstTries(ratio)) => (1, ratio),
             _ => (0, Ratio::NOTHING),
@@ -190,15 +190,6 @@ impl RatioBudget {
             word += 1;
         }
         self.word.swap(word, Ordering::AcqRel);
-    }
-
-    /// Changes the burst of a budget without a floor. What is above it is lost.
-    pub(super) fn hold_at_most(&self, tokens: f64) {
-        let burst = micros(tokens);
-        self.burst.store(burst, Ordering::Relaxed);
-        self.full.swap(burst, Ordering::AcqRel);
-        // Or a higher burst would bring it back.
-        change(&self.word, |word| (word > burst).then_some(burst));
     }
 
     /// What earns retries has happened.

@@ -73,6 +73,24 @@ pub struct Gauge {
     pub denied: u64,
 }
 
+impl Gauge {
+    /// What a budget of your own tells. It is as full as what is left is a part of the most.
+    pub fn new(kind: Kind, left: f64, most: f64, denied: u64) -> Self {
+        let fill = if most > 0.0 {
+            (left / most).clamp(0.0, 1.0)
+        } else {
+            1.0
+        };
+        Self {
+            kind,
+            left,
+            most,
+            fill,
+            denied,
+        }
+    }
+}
+
 impl Budgets {
     /// A full budget of this configuration; [`Budget::None`] grants everything.
     ///

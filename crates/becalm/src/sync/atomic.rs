@@ -1,13 +1,13 @@
 //! Which atomics does this build use? The platform's, a fallback's, or the model checker's.
 
 #[cfg(becalm_loom)]
-pub(crate) use loom::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+pub use loom::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(all(not(becalm_loom), feature = "portable-atomic"))]
-pub(crate) use portable_atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+pub use portable_atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 #[cfg(all(not(becalm_loom), not(feature = "portable-atomic")))]
-pub(crate) use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+pub use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 #[cfg(not(becalm_loom))]
 pub(crate) use core::sync::atomic::fence;

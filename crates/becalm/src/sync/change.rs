@@ -6,7 +6,7 @@
 use super::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// A word that several threads exchange.
-pub(crate) trait Word {
+pub trait Word {
     type Value: Copy;
 
     /// What it holds, for an exchange that follows.
@@ -54,7 +54,7 @@ words! {
 /// moment, about 0.1 microseconds: two threads on one word reach twice to three times the rate (`bench/`),
 /// for they no longer take it from each other at every step.
 #[inline]
-pub(crate) fn change<W: Word>(
+pub fn change<W: Word>(
     word: &W,
     mut next: impl FnMut(W::Value) -> Option<W::Value>,
 ) -> Option<(W::Value, W::Value)> {

@@ -1,10 +1,10 @@
 //! How is a fraction kept in a word?
 
 /// One, in millionths.
-pub(crate) const MILLION: u64 = 1_000_000;
+pub const MILLION: u64 = 1_000_000;
 
 /// Millionths, rounded to the nearest, so that 0.3 is exactly 300 000. Never below 0 or above 10^14.
-pub(crate) fn millionths(number: f64) -> u64 {
+pub fn millionths(number: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let millionths = (number * 1e6 + 0.5) as u64;
     millionths.min(100_000_000_000_000)

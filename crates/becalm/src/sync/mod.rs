@@ -10,11 +10,12 @@ mod millionths;
 mod once;
 mod window;
 
-pub(crate) use atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use atomic::fence;
+pub use atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 #[cfg(any(feature = "std", becalm_loom))]
 pub(crate) use atomic::{Mutex, MutexGuard};
-pub(crate) use change::{Word, change};
+pub use change::{Word, change};
 pub(crate) use guarded::{Flag, Guarded, Packed};
-pub(crate) use millionths::{MILLION, millionths};
+pub use millionths::{MILLION, millionths};
 pub(crate) use once::Once;
 pub(crate) use window::{Counter, SLICES, Sums, TimeSlices, Window};

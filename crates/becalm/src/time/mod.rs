@@ -40,7 +40,8 @@ pub use tokio_sleeper::TokioSleeper;
 
 /// The sleeper of retriers that set none: tokio's with the feature `tokio`, otherwise std's.
 #[cfg(feature = "std")]
-pub(crate) fn default_sleeper() -> std::sync::Arc<dyn Sleeper> {
+#[doc(hidden)]
+pub fn default_sleeper() -> std::sync::Arc<dyn Sleeper> {
     use std::sync::{Arc, LazyLock};
     static DEFAULT: LazyLock<Arc<dyn Sleeper>> = LazyLock::new(|| {
         #[cfg(feature = "tokio")]

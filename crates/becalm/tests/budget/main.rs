@@ -1,8 +1,5 @@
 //! Do the budgets keep their laws, whatever is asked of them?
 
-#[cfg(feature = "std")]
-mod fleet;
-mod fleet_law;
 mod laws;
 mod models;
 mod ratio_law;

@@ -24,7 +24,7 @@
 //! ```
 //! # #[cfg(feature = "std")] fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
-//! use becalm::budget::fleet::{Fleet, FleetBudget};
+//! use becalm_fleet::budget::{Fleet, FleetBudget};
 //! use becalm::{Budget, Policy};
 //!
 //! // Half a second's share of 20,000 calls a second.
@@ -47,6 +47,7 @@ mod exchanges;
 #[cfg(feature = "std")]
 mod keep;
 mod lease;
+mod own;
 
 pub use bucket::{Answer, Bucket, Exchange};
 pub use config::{Alone, Fleet, InvalidFleet};

@@ -53,7 +53,7 @@ impl Answer {
 ///
 /// ```
 /// use becalm::Budget;
-/// use becalm::budget::fleet::{Bucket, Fleet, FleetBudget, Step};
+/// use becalm_fleet::budget::{Bucket, Fleet, FleetBudget, Step};
 /// use becalm::{rng::SplitMix64, time::Instant};
 ///
 /// let fleet = Fleet::new(Budget::ratio(0.1).burst(1000.0));
@@ -65,7 +65,7 @@ impl Answer {
 /// let answer = bucket.exchange(&fleet, 17, &exchange);
 /// assert_eq!(bucket.tokens(), 100.0); // it holds its one token already
 /// exchanges.answered(&budget, second, exchange.sequence, answer);
-/// # Ok::<(), becalm::budget::fleet::InvalidFleet>(())
+/// # Ok::<(), becalm_fleet::budget::InvalidFleet>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Bucket {

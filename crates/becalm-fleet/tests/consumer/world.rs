@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::Duration;
 
-use becalm::consumer::{Consume, Consumer, Delivery, OrderKeys, Running, Settle, Take, Turn};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
 use becalm::{Failure, StopReason};
+use becalm_fleet::consumer::{Consume, Consumer, Delivery, OrderKeys, Running, Settle, Take, Turn};
 
 /// What happens to a queue. All times in milliseconds.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 /// Only for what comes to one consumer: where several take from one queue, the queue must keep the order.
 ///
 /// ```
-/// use becalm::consumer::{OrderKeys, Turn};
+/// use becalm_fleet::consumer::{OrderKeys, Turn};
 ///
 /// let mut order = OrderKeys::new(1000);
 /// assert_eq!(order.begin("account 7", 1), Turn::Now);

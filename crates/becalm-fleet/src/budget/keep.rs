@@ -5,12 +5,14 @@ use core::pin::pin;
 use core::task::Poll;
 use std::sync::Arc;
 
+use becalm::rng::Seed;
+use becalm::support::default_sleeper;
+use becalm::time::Sleeper;
+
 use super::bucket::{Answer, Exchange};
 use super::config::Fleet;
 use super::exchanges::Step;
 use super::lease::FleetBudget;
-use crate::rng::Seed;
-use crate::time::{Sleeper, default_sleeper};
 
 /// Where the bucket of a fleet is.
 ///

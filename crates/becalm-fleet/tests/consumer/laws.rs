@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use becalm::consumer::{Consume, Consumer, Delivery, Settle, Take};
 use becalm::rng::SplitMix64;
 use becalm::time::Instant;
 use becalm::{Breaker, Failure, Hint, Policy, StopReason};
+use becalm_fleet::consumer::{Consume, Consumer, Delivery, Settle, Take};
 use proptest::prelude::*;
 
 use crate::world::{Message, World};

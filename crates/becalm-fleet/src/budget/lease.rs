@@ -3,20 +3,18 @@
 #[cfg(feature = "std")]
 use alloc::sync::Arc;
 
-use super::super::account::Account;
-use super::super::config::Ratio;
-use super::super::kind::{Budget, Kind};
-use super::super::ratio::RatioBudget;
-use super::super::{Gauge, RetryBudget, Withdrawal};
+use becalm::Failure;
+use becalm::budget::{Gauge, Kind, RetryBudget, Withdrawal};
+use becalm::support::{AtomicU32, AtomicU64, MILLION, Ordering, change};
+use becalm::time::Instant;
+
 use super::config::{Alone, Fleet, InvalidFleet};
-use crate::classify::Failure;
-use crate::sync::{AtomicU32, AtomicU64, MILLION, Ordering, change};
-use crate::time::Instant;
+use super::own::Own;
 
 /// This process's share of the budget of a fleet: what it has leased of the fleet's tokens.
 ///
 /// Hand it to all retriers that are to share it, by
-/// [`RetrierBuilder::retry_budget`](crate::run::RetrierBuilder::retry_budget). A retry takes a token here, or is refused as by any budget;
+/// [`RetrierBuilder::retry_budget`](becalm::run::RetrierBuilder::retry_budget). A retry takes a token here, or is refused as by any budget;
 /// neither waits, allocates or reads a clock. Each call that succeeds (or each first try, where they earn) adds one to a word of the process.
 ///
 /// It is born with one token, and gets more by [exchanges](super::Exchanges) with the store: without them there will be none.
@@ -38,7 +36,7 @@ pub struct FleetBudget {
     lost: AtomicU64,
     earned: Earned,
     /// Where there is no store.
-    own: RatioBudget,
+    own: Own,
     fleet: Fleet,
     #[cfg(feature = "std")]
     pub(super) bell: Arc<super::bell::Bell>,
@@ -99,7 +97,7 @@ impl FleetBudget {
             answered: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             earned: Earned::default(),
-            own: RatioBudget::new(Budget::None),
+            own: Own::new(fleet.ratio().ratio),
             fleet,
             #[cfg(feature = "std")]
             bell: Arc::default(),
@@ -139,7 +137,7 @@ impl FleetBudget {
     fn held(&self) -> f64 {
         let own = match self.mode() {
             Mode::Leased | Mode::Closed => 0.0,
-            Mode::Safe => self.own.tokens(Instant::ZERO),
+            Mode::Safe => self.own.tokens(),
             Mode::Open => return f64::INFINITY,
         };
         own + f64::from(tokens(self.word.load(Ordering::Relaxed)))
@@ -170,7 +168,7 @@ impl FleetBudget {
     fn withdraw_beyond(&self) -> Option<Withdrawal> {
         self.word.fetch_add(ASKED, Ordering::Relaxed);
         let granted = match self.mode() {
-            Mode::Safe => self.own.withdraw(Instant::ZERO),
+            Mode::Safe => self.own.withdraw().then(|| Withdrawal::of_micros(MILLION)),
             Mode::Open => Some(Withdrawal::of_micros(0)),
             Mode::Leased | Mode::Closed => None,
         };
@@ -237,7 +235,7 @@ impl FleetBudget {
             let before = self.mode();
             self.mode.store(Mode::Leased as u32, Ordering::Release);
             if before == Mode::Safe {
-                more = more.saturating_add(self.close_own());
+                more = more.saturating_add(self.own.close());
             }
         }
         self.put(more);
@@ -253,7 +251,7 @@ impl FleetBudget {
         if mode != Mode::Open {
             let held = self.take_surplus(0);
             if mode == Mode::Safe {
-                self.open_own(held.min(1), most);
+                self.own.open(held.min(1), self.own_most(most));
             }
         }
         self.mode.store(mode as u32, Ordering::Release);
@@ -262,32 +260,13 @@ impl FleetBudget {
     /// Without a store, holds no more than this from now on.
     pub(super) fn hold_at_most(&self, most: f64) {
         if self.mode() == Mode::Safe {
-            self.own.hold_at_most(self.own_ratio(most).held());
+            self.own.hold_at_most(self.own_most(most));
         }
     }
 
-    fn own_ratio(&self, most: f64) -> Ratio {
-        Ratio {
-            burst: most.max(1.0),
-            // The clocks of retriers and of exchanges may differ.
-            floor_per_second: 0.0,
-            ..self.fleet.ratio()
-        }
-    }
-
-    /// The part of the fleet's budget that is its own, filled with what it holds.
-    fn open_own(&self, held: u32, most: f64) {
-        let own = self.own_ratio(most);
-        let fill = (f64::from(held) / own.held()).min(1.0);
-        self.own
-            .open_as(Some(Budget::Ratio(own)), fill, Instant::ZERO);
-    }
-
-    /// Ends what is its own, and tells what is left of it.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // down to whole tokens
-    fn close_own(&self) -> u32 {
-        let most = self.own.level(Instant::ZERO).most;
-        (self.own.close(Instant::ZERO).usable * most + 1e-6) as u32
+    /// What is its own holds a whole token and what the next one that earns adds, or more.
+    fn own_most(&self, most: f64) -> f64 {
+        most.max(1.0 + self.fleet.ratio().ratio)
     }
 
     fn put(&self, more: u32) {
@@ -339,19 +318,19 @@ impl RetryBudget for FleetBudget {
         (self.held() / target).min(1.0)
     }
 
-    fn gauge(&self, now: Instant) -> Option<Gauge> {
+    fn gauge(&self, _now: Instant) -> Option<Gauge> {
         let gauges = self.gauges();
-        Some(Gauge {
-            kind: if self.fleet.is_of_first_tries() {
-                Kind::FirstTries
-            } else {
-                Kind::Ratio
-            },
-            left: gauges.held,
-            most: gauges.target.into(),
-            fill: self.fill(now),
-            denied: gauges.denied,
-        })
+        let kind = if self.fleet.is_of_first_tries() {
+            Kind::FirstTries
+        } else {
+            Kind::Ratio
+        };
+        Some(Gauge::new(
+            kind,
+            gauges.held,
+            gauges.target.into(),
+            gauges.denied,
+        ))
     }
 }
 

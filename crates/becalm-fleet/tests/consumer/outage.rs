@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use becalm::consumer::Consume;
 use becalm::{Breaker, Jitter, Policy};
+use becalm_fleet::consumer::Consume;
 
 use crate::world::{History, Message, World};
 

@@ -25,13 +25,13 @@ pub use settings::Consume;
 
 use core::time::Duration;
 
-use crate::setters::setters;
-use crate::stop::StopReason;
+use becalm::StopReason;
+use becalm::support::setters;
 
 /// What is known of a message that is handed to a handler. All times are ages, since a message outlives the process and its clock.
 ///
 /// ```
-/// use becalm::consumer::Delivery;
+/// use becalm_fleet::consumer::Delivery;
 /// use std::time::Duration;
 ///
 /// let first = Delivery::default();

@@ -3,11 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::super::config::Ratio;
-use super::super::invalid::InvalidBudget;
-use super::super::kind::Budget;
-use crate::reasons::require;
-use crate::setters::setters;
+use becalm::budget::{Budget, InvalidBudget, Ratio};
+use becalm::support::{require, setters};
 
 /// One budget for all processes that share a store: plain data, the same in each of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,10 +79,10 @@ impl Fleet {
     }
 
     /// The parameters of its budget; nothing is granted where it has another kind, which [`validate`](Self::validate) refuses.
-    pub const fn ratio(&self) -> Ratio {
+    pub fn ratio(&self) -> Ratio {
         match self.budget {
             Budget::Ratio(ratio) | Budget::FirstTries(ratio) => ratio,
-            _ => Ratio::NOTHING,
+            _ => Ratio::default().ratio(0.0).burst(0.0).floor_per_second(0.0),
         }
     }
 

@@ -2,11 +2,12 @@
 
 use core::time::Duration;
 
+use becalm::rng::{Random, SplitMix64};
+use becalm::support::{nanos, uniform};
+use becalm::time::Instant;
+
 use super::bucket::{Answer, Exchange};
 use super::lease::FleetBudget;
-use crate::duration::nanos;
-use crate::rng::{Random, SplitMix64, uniform};
-use crate::time::Instant;
 
 /// The exchanges of one process with its store.
 ///

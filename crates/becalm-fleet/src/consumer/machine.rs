@@ -1,25 +1,23 @@
 //! Where does one consumer stand, and what happens to what it handles?
 //!
-//! The pause is a [circuit breaker](crate::breaker) over the handlers: closed, it takes any number; open, none; half-open, one. What a
-//! failure says about its message is decided here, when to come back by the [policy](crate::Policy).
+//! The pause is a [circuit breaker](becalm::breaker) over the handlers: closed, it takes any number; open, none; half-open, one. What a
+//! failure says about its message is decided here, when to come back by the [policy](becalm::Policy).
 
 use core::time::Duration;
 
-use crate::breaker::{CircuitBreaker, Outcome, Permit, State};
-use crate::classify::{Class, Failure};
-use crate::decide::{Rules, Standing, decide};
-use crate::hint::Hint;
-use crate::idempotency::Operation;
-use crate::policy::InvalidPolicy;
-use crate::rng::Random;
-use crate::time::Instant;
+use becalm::breaker::{CircuitBreaker, Outcome, Permit, State};
+use becalm::policy::InvalidPolicy;
+use becalm::rng::Random;
+use becalm::support::{Lone, Position};
+use becalm::time::Instant;
+use becalm::{Class, Failure, Hint};
 
 use super::{Consume, Delivery, Settle};
 
 /// One consumer, without IO. Make one for each dependency that its handlers call, in each process: what it has seen succeed is what counts.
 ///
 /// ```
-/// use becalm::consumer::{Consume, Consumer, Delivery, Settle, Take};
+/// use becalm_fleet::consumer::{Consume, Consumer, Delivery, Settle, Take};
 /// use becalm::{Failure, rng::SplitMix64, time::Instant};
 ///
 /// let (now, mut random) = (Instant::ZERO, SplitMix64::new(7));
@@ -38,7 +36,7 @@ use super::{Consume, Delivery, Settle};
 /// ```
 #[derive(Debug)]
 pub struct Consumer {
-    rules: Rules,
+    lone: Lone,
     pause: CircuitBreaker,
     is_probing: bool,
     /// The pause that a server has asked for.
@@ -93,7 +91,7 @@ impl Consumer {
         consume.validate()?;
         let Consume { policy, pause } = consume;
         Ok(Self {
-            rules: Rules::of(policy, Duration::ZERO),
+            lone: Lone::new(policy, Duration::ZERO)?,
             pause: CircuitBreaker::new(pause).map_err(InvalidPolicy::Breaker)?,
             is_probing: false,
             not_before: Instant::ZERO,
@@ -140,7 +138,7 @@ impl Consumer {
     }
 
     /// The handler has failed. `random` is drawn from for the delay and the pause: take fresh bits, such as those of
-    /// [`Seed::entropy`](crate::rng::Seed).
+    /// [`Seed::entropy`](becalm::rng::Seed).
     pub fn failed<R: Random + ?Sized>(
         &mut self,
         running: Running,
@@ -168,17 +166,26 @@ impl Consumer {
         let is_paused = self.pause.state(now) != State::Closed;
         let charged = others_succeed && !is_paused;
         let age = delivery.age.saturating_add(now.since(began));
-        let standing = self.standing(&delivery, age, charged, now);
-        let wait = match decide(&self.rules, &standing, failure, random) {
-            Ok(wait) => wait,
+        let oldest = self.lone.policy().deadline;
+        let left = |oldest: Duration| now.after(oldest.saturating_sub(age));
+        let deadline = oldest.map_or(Instant::NEVER, left);
+        // What is not charged uses up nothing.
+        let attempt = if charged {
+            delivery.charged.saturating_add(1)
+        } else {
+            0
+        };
+        let mut position = Position::new(attempt, delivery.failed);
+        let delay = (self.lone).delay(&mut position, now, deadline, failure, random);
+        let delay = match delay {
+            Ok(delay) => delay,
             Err(reason) => return Settle::Dead { reason },
         };
-        let delay = Duration::from_nanos(wait.delay);
         let Some(paused_for) = paused_for else {
             return Settle::Later { delay, charged };
         };
         // A delay that was drawn is remembered for the next draw; one that was asked for is not.
-        let is_asked_for = wait.previous.is_none();
+        let is_asked_for = position.drawn().is_none();
         let pause = paused_for.max(if is_asked_for { delay } else { Duration::ZERO });
         self.not_before = now.after(pause);
         Settle::Pause { delay, pause }
@@ -205,33 +212,5 @@ impl Consumer {
             .pause
             .record(running.permit, outcome, || now, took, bits)?;
         change.open_for
-    }
-
-    fn standing(
-        &self,
-        delivery: &Delivery,
-        age: Duration,
-        charged: bool,
-        now: Instant,
-    ) -> Standing {
-        let oldest = self.rules.policy.deadline;
-        let left = |oldest: Duration| now.after(oldest.saturating_sub(age));
-        Standing {
-            now,
-            deadline: oldest.map_or(Instant::NEVER, left),
-            // What is not charged uses up nothing.
-            attempt: if charged {
-                delivery.charged.saturating_add(1)
-            } else {
-                0
-            },
-            attempts: self.rules.policy.attempts,
-            operation: Operation::Idempotent,
-            body_replayable: true,
-            forbidden_below: false,
-            repeated_above: false,
-            step: delivery.failed,
-            previous: None,
-        }
     }
 }

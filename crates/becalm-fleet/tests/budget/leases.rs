@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use becalm::budget::fleet::{
-    Alone, Answer, Bucket, Exchange, Exchanges, Fleet, FleetBudget, InvalidFleet, Step, Store,
-};
 use becalm::budget::{InvalidBudget, Kind, RetryBudget};
 use becalm::rng::{Seed, SplitMix64};
 use becalm::time::FakeSleeper;
 use becalm::{Budget, Failure, Policy, StopReason, time::Instant};
+use becalm_fleet::budget::{
+    Alone, Answer, Bucket, Exchange, Exchanges, Fleet, FleetBudget, InvalidFleet, Step, Store,
+};
 
 /// One process on its own, at milliseconds of its clock.
 struct Lone {

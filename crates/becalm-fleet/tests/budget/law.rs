@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use becalm::budget::RetryBudget;
-use becalm::budget::fleet::{Answer, Bucket, Exchange, Exchanges, Fleet, FleetBudget, Step};
 use becalm::rng::{Random, SplitMix64};
 use becalm::{Budget, Failure, time::Instant};
+use becalm_fleet::budget::{Answer, Bucket, Exchange, Exchanges, Fleet, FleetBudget, Step};
 use proptest::prelude::*;
 
 /// How often things go wrong, from 0 to 1: of exchanges, and of processes and stores in a second.

@@ -2,11 +2,9 @@
 
 use core::time::Duration;
 
-use crate::breaker::Breaker;
-use crate::budget::Budget;
-use crate::jitter::Jitter;
-use crate::policy::{InvalidPolicy, Policy};
-use crate::setters::setters;
+use becalm::policy::InvalidPolicy;
+use becalm::support::setters;
+use becalm::{Breaker, Budget, Jitter, Policy};
 
 /// How a consumer treats what fails: plain data.
 ///
@@ -14,7 +12,7 @@ use crate::setters::setters;
 /// failures in a row, for 0.5 to 1 s at first and up to 30 s.
 ///
 /// ```
-/// use becalm::consumer::Consume;
+/// use becalm_fleet::consumer::Consume;
 /// use becalm::{Breaker, Policy};
 /// use std::time::Duration;
 ///
@@ -45,12 +43,10 @@ const HINT: Duration = Duration::from_secs(12 * 3600);
 
 impl Default for Consume {
     fn default() -> Self {
-        let policy = Policy {
-            cap: Duration::from_secs(60),
-            jitter: Jitter::Equal,
-            attempts: 5,
-            ..Policy::exponential(Duration::from_secs(1))
-        };
+        let policy = Policy::exponential(Duration::from_secs(1))
+            .cap(Duration::from_secs(60))
+            .jitter(Jitter::Equal)
+            .attempts(5);
         Self::new(policy)
     }
 }
@@ -59,7 +55,7 @@ impl Consume {
     /// Treats messages as this policy says, and pauses as by default. Where the policy leaves them at its defaults, messages grow 4 days old,
     /// and the longest hint is 12 hours.
     pub fn new(policy: Policy) -> Self {
-        let is_default = policy.max_hint == Policy::DEFAULT.max_hint;
+        let is_default = policy.max_hint == Policy::default().max_hint;
         let max_hint = if is_default { HINT } else { policy.max_hint };
         let age = policy.deadline.unwrap_or(AGE);
         let pause = Breaker::consecutive(3)
