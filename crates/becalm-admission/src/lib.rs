@@ -1,9 +1,6 @@
-//! Who of a herd may come in now, who waits, and who is told when to come again?
+#![doc = include_str!("../README.md")]
 //!
-//! This is of costly arrivals: a connection with its TLS handshake, its login, its state that is restored. A
-//! herd of them brings a server down that admits each: its queue grows older than its clients' patience, so that all of the work is
-//! done for those who have left. The `AdmissionLayer` of becalm-tower is another thing: it sheds *requests* on connections that
-//! there are, by their priority, and a request that is shed costs nothing more than its answer.
+//! # Where to look
 //!
 //! [`Admission`] is the settings; an [`AdmissionController`] decides, without IO, of each [`Arrival`]:
 //!
