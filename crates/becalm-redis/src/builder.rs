@@ -9,10 +9,14 @@ use becalm::policy::InvalidPolicy;
 use becalm::reconnect::{Pacer, Reconnect, SharedConnection};
 use becalm::{Policy, Retrier};
 use redis::{ConnectionInfo, IntoConnectionInfo, RedisError};
+#[cfg(feature = "rustls")]
+use tokio_rustls::rustls::{self, ClientConfig};
 
 use crate::Connection;
 use crate::connection::Core;
 use crate::dial::{BoxError, Credentials, Dialler, Provider};
+#[cfg(feature = "rustls")]
+use crate::tls::Tls;
 
 /// The settings of a [`Connection`].
 ///
@@ -29,7 +33,7 @@ use crate::dial::{BoxError, Credentials, Dialler, Provider};
 pub struct Builder {
     info: ConnectionInfo,
     #[cfg(feature = "rustls")]
-    pub(crate) tls: Option<crate::tls::Tls>,
+    tls: Option<Tls>,
     provider: Option<Arc<Provider>>,
     commands: Option<Retrier>,
     reconnect: Reconnect,
@@ -40,6 +44,18 @@ pub struct Builder {
     idle: Duration,
 }
 
+impl Connection {
+    /// A connection to this address, by the defaults of [`Builder`]: `redis://host:port/db`, `rediss://` with the feature `rustls`,
+    /// `redis+unix:///path`. It is dialled with the first command.
+    ///
+    /// # Errors
+    ///
+    /// It is no such address.
+    pub fn open(address: &str) -> Result<Self, InvalidSettings> {
+        Builder::new(address)?.build()
+    }
+}
+
 impl Builder {
     /// To this address: `redis://user:password@host:port/db`, `rediss://` with the feature `rustls`, `redis+unix:///path`.
     ///
@@ -47,6 +63,9 @@ impl Builder {
     ///
     /// It is no such address.
     pub fn new(address: &str) -> Result<Self, InvalidSettings> {
+        if cfg!(not(unix)) && is_of_unix(address) {
+            return Err(InvalidSettings::NoUnixSockets);
+        }
         let tls = address.strip_prefix("rediss://");
         #[cfg(not(feature = "rustls"))]
         if tls.is_some() {
@@ -69,9 +88,18 @@ impl Builder {
         };
         #[cfg(feature = "rustls")]
         if tls.is_some() {
-            return builder.of_system();
+            let tls = Some(Tls::of_system().map_err(InvalidSettings::Tls)?);
+            return Ok(Self { tls, ..builder });
         }
         Ok(builder)
+    }
+
+    /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default for `rediss://`: the
+    /// authorities of the system.
+    #[cfg(feature = "rustls")]
+    pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
+        self.tls = Some(Tls::of(config));
+        self
     }
 
     /// Asks for the login at each dial: a token that expires, such as IAM's of a managed Redis. The closure is told whether the last
@@ -185,6 +213,12 @@ impl Builder {
     }
 }
 
+/// Whether it is the path of a Unix socket, as redis reads addresses.
+fn is_of_unix(address: &str) -> bool {
+    let scheme = address.split_once(':').map(|(scheme, _)| scheme);
+    matches!(scheme, Some("unix" | "redis+unix" | "valkey+unix"))
+}
+
 /// Without its login.
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,9 +237,11 @@ pub enum InvalidSettings {
     Address(RedisError),
     /// `rediss://` without the feature `rustls`.
     NoTls,
+    /// `redis+unix://` on a system without Unix sockets.
+    NoUnixSockets,
     /// TLS cannot be set up.
     #[cfg(feature = "rustls")]
-    Tls(crate::tls::rustls::Error),
+    Tls(rustls::Error),
     /// A policy is invalid.
     Policy(InvalidPolicy),
 }
@@ -217,6 +253,9 @@ impl fmt::Display for InvalidSettings {
                 "this is no address of a Redis: write redis://host:port/db or redis+unix:///path",
             ),
             Self::NoTls => f.write_str("rediss:// needs the feature rustls of becalm-redis"),
+            Self::NoUnixSockets => {
+                f.write_str("this system has no Unix sockets: write redis://host:port/db")
+            }
             #[cfg(feature = "rustls")]
             Self::Tls(_) => {
                 f.write_str("TLS cannot be set up with the cryptography of this program")
@@ -230,7 +269,7 @@ impl std::error::Error for InvalidSettings {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Address(error) => Some(error),
-            Self::NoTls => None,
+            Self::NoTls | Self::NoUnixSockets => None,
             #[cfg(feature = "rustls")]
             Self::Tls(error) => Some(error),
             Self::Policy(error) => Some(error),
@@ -241,5 +280,24 @@ impl std::error::Error for InvalidSettings {
 impl From<InvalidPolicy> for InvalidSettings {
     fn from(error: InvalidPolicy) -> Self {
         Self::Policy(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_unix_sockets_are_told_from_other_addresses() {
+        for path in [
+            "unix:///run/redis",
+            "redis+unix:///run/redis",
+            "unix:/run/redis",
+        ] {
+            assert!(is_of_unix(path), "{path}");
+        }
+        for other in ["redis://unix/", "rediss://redis+unix:1/", "unix", ""] {
+            assert!(!is_of_unix(other), "{other}");
+        }
     }
 }

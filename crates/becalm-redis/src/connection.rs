@@ -15,7 +15,6 @@ use crate::counted::Waiting;
 use crate::dedicated::Dedicated;
 use crate::dial::{Dialler, Wire};
 use crate::failed::{Failed, Many, Request, has_broken, is_late, was_of_replica};
-use crate::{Builder, InvalidSettings};
 
 /// A connection to Redis that its clones share, and that comes back by itself.
 ///
@@ -37,16 +36,6 @@ pub(crate) struct Core {
 }
 
 impl Connection {
-    /// A connection to this address, by the defaults of [`Builder`]: `redis://host:port/db`, `rediss://` with the feature `rustls`,
-    /// `redis+unix:///path`. It is dialled with the first command.
-    ///
-    /// # Errors
-    ///
-    /// It is no such address.
-    pub fn open(address: &str) -> Result<Self, InvalidSettings> {
-        Builder::new(address)?.build()
-    }
-
     pub(crate) fn new(core: Core) -> Self {
         Self {
             core: Arc::new(core),
@@ -89,8 +78,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The dial has failed, or has taken longer than its bound: the `attempt_timeout` of [`Builder::reconnect`]'s policy, or else
-    /// [`Builder::patience`].
+    /// The dial has failed, or has taken longer than its bound: the `attempt_timeout` of [`Builder::reconnect`](crate::Builder::reconnect)'s policy, or else
+    /// [`Builder::patience`](crate::Builder::patience).
     pub async fn dedicated(&self) -> RedisResult<Dedicated> {
         let _permit = self.core.pacer.pass().await;
         // Who is silent would keep the permit, and with it the dials of all who share the pacer.

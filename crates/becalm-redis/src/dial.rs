@@ -15,7 +15,9 @@ use redis::{
     RedisConnectionInfo, RedisError, cmd,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -144,6 +146,7 @@ impl Dialler {
 
     async fn stream(&self, counts: &Arc<Counts>) -> io::Result<Box<dyn Stream>> {
         match self.info.addr() {
+            #[cfg(unix)]
             ConnectionAddr::Unix(path) => {
                 let stream = UnixStream::connect(path).await?;
                 Ok(Box::new(Counted::new(stream, Arc::clone(counts))))
@@ -159,7 +162,11 @@ impl Dialler {
             }
             _ => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "this kind of address is not supported: use TCP or a Unix socket",
+                if cfg!(unix) {
+                    "this kind of address is not supported: use TCP or a Unix socket"
+                } else {
+                    "this kind of address is not supported: use TCP"
+                },
             )),
         }
     }

@@ -6,19 +6,34 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-pub(crate) use tokio_rustls::rustls;
-use tokio_rustls::rustls::AlertDescription;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, AlertDescription, ClientConfig, RootCertStore};
 
 use crate::counted::{Counted, Counts};
-use crate::{Builder, InvalidSettings};
 
 /// The client's side of TLS.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
+    /// As this configuration says.
+    pub fn of(config: Arc<ClientConfig>) -> Self {
+        Self(config.into())
+    }
+
+    /// With the certificate authorities of the system.
+    pub fn of_system() -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let provider = rustls::crypto::CryptoProvider::get_default().cloned();
+        let provider =
+            provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let config = config.with_root_certificates(roots).with_no_client_auth();
+        Ok(Self::of(Arc::new(config)))
+    }
+
     /// Speaks TLS over this stream, and counts the bytes below.
     pub async fn connect<S>(
         &self,
@@ -44,28 +59,6 @@ fn unless_it_passes(error: io::Error) -> io::Error {
             io::Error::new(io::ErrorKind::ConnectionAborted, error)
         }
         _ => error,
-    }
-}
-
-impl Builder {
-    /// Sets how TLS is done: your own certificate authorities, a client's certificate. Default for `rediss://`: the
-    /// authorities of the system.
-    pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
-        self.tls = Some(Tls(config.into()));
-        self
-    }
-
-    pub(crate) fn of_system(self) -> Result<Self, InvalidSettings> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = rustls::crypto::CryptoProvider::get_default().cloned();
-        let provider =
-            provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(InvalidSettings::Tls)?;
-        let config = config.with_root_certificates(roots).with_no_client_auth();
-        Ok(self.tls(Arc::new(config)))
     }
 }
 

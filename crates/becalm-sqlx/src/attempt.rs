@@ -9,14 +9,13 @@ use becalm::{IdempotencyKey, Scope};
 use sqlx::Error;
 use tokio::time::{Instant, timeout_at};
 
-use crate::database::Database;
 use crate::failed::Failed;
 use crate::lent::Tx;
 use crate::limit::ServersLimit;
 use crate::open::Open;
+use crate::settings::{Resolve, Settings};
 use crate::source::Source;
 use crate::status::{self, Fate, Ticket};
-use crate::transaction::{Resolve, Settings};
 
 /// What is repeated: the body with all that is around it.
 pub(crate) struct Unit<'d, S, F, T> {
@@ -48,14 +47,15 @@ where
     E: StdError + 'static,
 {
     pub fn new(
-        database: &'d Database<S>,
+        source: &'d S,
+        limit: &'d ServersLimit,
         body: F,
         settings: Settings,
         key: IdempotencyKey,
     ) -> Self {
         Self {
-            source: &database.source,
-            limit: &database.limit,
+            source,
+            limit,
             body,
             settings,
             key,

@@ -1,14 +1,12 @@
 //! Which policies do the transactions of one database share?
 
-use std::future::Future;
 use std::time::Duration;
 
 use becalm::{Policy, Retrier, preset::Preset};
 
-use crate::lent::Tx;
 use crate::limit::ServersLimit;
+use crate::settings::{Isolation, Resolve, Settings};
 use crate::source::Source;
-use crate::transaction::{Isolation, Resolve, Settings, Transaction};
 
 /// Transactions on one database: a pool, who repeats what an outage has ended, and who repeats what a conflict has.
 ///
@@ -19,7 +17,7 @@ pub struct Database<S> {
     pub(crate) outages: Retrier,
     pub(crate) conflicts: Retrier,
     pub(crate) limit: ServersLimit,
-    settings: Settings,
+    pub(crate) settings: Settings,
 }
 
 impl<S: Source> Database<S> {
@@ -41,24 +39,6 @@ impl<S: Source> Database<S> {
     /// The pool.
     pub fn source(&self) -> &S {
         &self.source
-    }
-
-    /// Runs the body in a transaction and commits; repeats all of it where that is safe.
-    ///
-    /// Set options, then await it. The body gets a handle of its own for each attempt and may borrow from around it. While it
-    /// waits between attempts it holds no connection. Dropped, it is rolled back; dropped in `COMMIT`, it may have been
-    /// committed.
-    ///
-    /// # Errors
-    ///
-    /// [`GaveUp`](becalm::GaveUp) keeps the reason, the record of the attempts and how the last one failed. The transaction may have been
-    /// committed if that [says so](crate::Failed::may_have_committed); otherwise it is not.
-    pub fn transaction<F, Fut, T, E>(&self, body: F) -> Transaction<'_, S, F>
-    where
-        F: FnMut(Tx<S::Connection>) -> Fut,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        Transaction::new(self, body, self.settings.clone())
     }
 }
 

@@ -17,6 +17,7 @@ mod marker;
 mod open;
 #[cfg(feature = "pool")]
 pub mod pool;
+mod settings;
 mod source;
 mod status;
 mod transaction;
@@ -26,7 +27,8 @@ pub use database::{Builder, Database};
 pub use failed::{BySqlState, Failed, classify};
 pub use lent::Tx;
 pub use marker::{InvalidTable, Marker};
+pub use settings::{Isolation, Resolve};
 pub use source::{Connecting, Pooled, Source};
 pub use sqlx;
 pub use status::Status;
-pub use transaction::{Isolation, Resolve, Transaction};
+pub use transaction::Transaction;

@@ -1,112 +1,19 @@
 //! What may one transaction set for itself, and how are its attempts made?
 
 use std::error::Error as StdError;
-use std::fmt::Write as _;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::time::Duration;
 
 use becalm::run::{CallLoop, Core};
-use becalm::{Failure, GaveUp, IdempotencyKey, Operation};
+use becalm::{Failure, GaveUp, IdempotencyKey};
 
 use crate::attempt::Unit;
 use crate::database::Database;
 use crate::failed::Failed;
 use crate::lent::Tx;
-use crate::marker::{Marker, millis};
+use crate::settings::{Isolation, Resolve, Settings};
 use crate::source::Source;
-use crate::status::Status;
-
-/// What a lost answer to `COMMIT` leads to.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Resolve {
-    /// The call ends: the transaction may have been committed, and nobody asks. The default, since it needs nothing.
-    #[default]
-    Stop,
-    /// It is repeated, because a second time changes nothing more: it only reads, or sets what it sets by a key.
-    Idempotent,
-    /// It is repeated, and meets a row that it had committed.
-    Marker(Marker),
-    /// The server is asked, and it is repeated if it was rolled back.
-    Status(Status),
-}
-
-impl From<Marker> for Resolve {
-    fn from(marker: Marker) -> Self {
-        Self::Marker(marker)
-    }
-}
-
-impl From<Status> for Resolve {
-    fn from(status: Status) -> Self {
-        Self::Status(status)
-    }
-}
-
-/// The isolation level of a transaction (Postgres manual, "Transaction Isolation").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Isolation {
-    /// Each statement sees what was committed before it.
-    ReadCommitted,
-    /// All statements see what was committed before the first.
-    RepeatableRead,
-    /// As if transactions ran one after another.
-    Serializable,
-}
-
-impl Isolation {
-    const fn sql(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => " ISOLATION LEVEL READ COMMITTED",
-            Self::RepeatableRead => " ISOLATION LEVEL REPEATABLE READ",
-            Self::Serializable => " ISOLATION LEVEL SERIALIZABLE",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Settings {
-    pub isolation: Option<Isolation>,
-    pub read_only: bool,
-    pub resolve: Resolve,
-    pub deadline: Option<Duration>,
-}
-
-impl Settings {
-    /// What begins an attempt, with this much time for each of its statements.
-    pub fn begin(&self, left: Option<Duration>, key: IdempotencyKey, is_in_doubt: bool) -> String {
-        let mut begin = String::from("BEGIN");
-        if let Some(isolation) = self.isolation {
-            begin.push_str(isolation.sql());
-        }
-        if self.read_only {
-            begin.push_str(" READ ONLY");
-        }
-        if let Some(left) = left {
-            let _ = write!(begin, "; SET LOCAL statement_timeout = {}", millis(left));
-        }
-        if let (Resolve::Marker(marker), false) = (&self.resolve, self.read_only) {
-            let insert = if is_in_doubt {
-                marker.insert_again(key)
-            } else {
-                marker.insert(key)
-            };
-            let _ = write!(begin, "; {insert}");
-        }
-        begin
-    }
-
-    fn operation(&self, key: IdempotencyKey) -> Operation {
-        match self.resolve {
-            _ if self.read_only => Operation::Idempotent,
-            Resolve::Idempotent => Operation::Idempotent,
-            Resolve::Marker(_) => Operation::Keyed(key),
-            Resolve::Stop | Resolve::Status(_) => Operation::NotIdempotent,
-        }
-    }
-}
 
 /// A transaction that is to run: set options, then await it.
 #[derive(Debug)]
@@ -117,15 +24,31 @@ pub struct Transaction<'d, S, F> {
     settings: Settings,
 }
 
-impl<'d, S: Source, F> Transaction<'d, S, F> {
-    pub(crate) fn new(database: &'d Database<S>, body: F, settings: Settings) -> Self {
-        Self {
-            database,
+impl<S: Source> Database<S> {
+    /// Runs the body in a transaction and commits; repeats all of it where that is safe.
+    ///
+    /// Set options, then await it. The body gets a handle of its own for each attempt and may borrow from around it. While it
+    /// waits between attempts it holds no connection. Dropped, it is rolled back; dropped in `COMMIT`, it may have been
+    /// committed.
+    ///
+    /// # Errors
+    ///
+    /// [`GaveUp`](becalm::GaveUp) keeps the reason, the record of the attempts and how the last one failed. The transaction may have been
+    /// committed if that [says so](crate::Failed::may_have_committed); otherwise it is not.
+    pub fn transaction<F, Fut, T, E>(&self, body: F) -> Transaction<'_, S, F>
+    where
+        F: FnMut(Tx<S::Connection>) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        Transaction {
+            database: self,
             body,
-            settings,
+            settings: self.settings.clone(),
         }
     }
+}
 
+impl<S: Source, F> Transaction<'_, S, F> {
     /// Sets the isolation level.
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.settings.isolation = Some(isolation);
@@ -151,7 +74,7 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
 
     /// Sets the longest time of all attempts and waits. Each attempt tells the server what is left, as `statement_timeout`, unless the
     /// server, database or role have a shorter one (asked once, by the first that has a deadline), and
-    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind. With [`Status`] half of that is kept for asking.
+    /// keeps the last twentieth for `COMMIT`: what is cut before has left nothing behind. With [`Status`](crate::Status) half of that is kept for asking.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = Some(deadline);
         self
@@ -170,7 +93,13 @@ impl<'d, S: Source, F> Transaction<'d, S, F> {
         if let Some(deadline) = self.settings.deadline {
             call = call.deadline(deadline);
         }
-        let mut unit = Unit::new(database, self.body, self.settings, key);
+        let mut unit = Unit::new(
+            &database.source,
+            &database.limit,
+            self.body,
+            self.settings,
+            key,
+        );
         while let Some(attempt) = call.next().await {
             unit.has_left(attempt.remaining());
             let mut conflicts = database.conflicts.owned_call().operation(operation);
@@ -244,40 +173,5 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KEY: IdempotencyKey = IdempotencyKey::from_u128(7);
-
-    #[test]
-    fn an_attempt_begins_as_it_is_set() {
-        let plain = Settings::default();
-        assert_eq!(plain.begin(None, KEY, false), "BEGIN");
-        let all = Settings {
-            isolation: Some(Isolation::Serializable),
-            read_only: true,
-            ..plain.clone()
-        };
-        let left = Duration::from_micros(2_999);
-        assert_eq!(
-            all.begin(Some(left), KEY, false),
-            "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; SET LOCAL statement_timeout = 2"
-        );
-        for (left, millis) in [(Duration::ZERO, 1), (Duration::MAX, i32::MAX)] {
-            let expected = format!("BEGIN; SET LOCAL statement_timeout = {millis}");
-            assert_eq!(plain.begin(Some(left), KEY, false), expected);
-        }
-        let marked = Settings {
-            resolve: Marker::new().into(),
-            ..plain
-        };
-        assert_eq!(
-            marked.begin(None, KEY, false),
-            "BEGIN; INSERT INTO \"becalm_marker\" (key) VALUES ('00000000-0000-0000-0000-000000000007')"
-        );
     }
 }

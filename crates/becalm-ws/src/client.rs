@@ -1,24 +1,23 @@
 //! Where does a socket dial, and how does it behave?
 
-use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use becalm::Failure;
 use becalm::classify::websocket::classify_close;
 use becalm::policy::InvalidPolicy;
-use becalm::reconnect::{Pacer, Plan, Reconnect};
+use becalm::reconnect::{Pacer, Reconnect};
 use becalm::rng::Seed;
-use becalm::time::{Sleeper, TokioSleeper};
+use becalm::time::TokioSleeper;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 use tokio_tungstenite::Connector;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::{ClientRequestBuilder, protocol::WebSocketConfig};
 
-use crate::session::{Resume, SessionId};
-use crate::{Event, Heartbeat, Overflow, WebSocket};
+use crate::session::Resume;
+use crate::settings::{BoxError, Settings, small_buffers};
+use crate::{Dialling, Event, Heartbeat, Overflow, WebSocket};
 
 /// The settings of a [`WebSocket`].
 ///
@@ -34,45 +33,6 @@ use crate::{Event, Heartbeat, Overflow, WebSocket};
 #[must_use = "settings do nothing until they are opened"]
 pub struct Client {
     settings: Arc<Settings>,
-}
-
-/// What all sockets of a client share.
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) provider: Arc<Provider>,
-    #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
-    pub(crate) tls: crate::tls::Tls,
-    pub(crate) closing: Arc<Closing>,
-    /// An invalid policy is told when a socket is opened.
-    pub(crate) plan: Result<Plan, InvalidPolicy>,
-    pub(crate) pacer: Option<Pacer>,
-    pub(crate) heartbeat: Heartbeat,
-    pub(crate) outbox: (usize, Overflow),
-    pub(crate) limits: WebSocketConfig,
-    pub(crate) dial_patience: Duration,
-    pub(crate) close_patience: Duration,
-    pub(crate) resume: Option<Resume>,
-    pub(crate) observer: Option<Arc<Observer>>,
-    pub(crate) sleeper: Arc<dyn Sleeper>,
-    pub(crate) seed: Arc<Seed>,
-}
-
-pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
-type Provided = Pin<Box<dyn Future<Output = Result<ClientRequestBuilder, BoxError>> + Send>>;
-type Provider = dyn Fn(Dialling) -> Provided + Send + Sync;
-type Closing = dyn Fn(u16, &str) -> Failure + Send + Sync;
-type Observer = dyn Fn(Event<'_>) + Send + Sync;
-
-/// What a provider knows of the dial that it names an endpoint for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Dialling {
-    /// The number of the dial since the last healthy connection, as the policy counts attempts.
-    pub number: u32,
-    /// The last login was refused (401 or 407): renew it. A second refusal in a row is the end.
-    pub login_was_refused: bool,
-    /// The session that the connection will ask for; the header [`session::HEADER`](crate::session::HEADER) names it, too.
-    pub resumes: Option<SessionId>,
 }
 
 impl Client {
@@ -199,22 +159,6 @@ impl Client {
     pub fn open(&self) -> Result<WebSocket, InvalidPolicy> {
         WebSocket::new(Arc::clone(&self.settings))
     }
-}
-
-impl Settings {
-    pub(crate) fn tell(&self, event: Event<'_>) {
-        if let Some(observer) = &self.observer {
-            observer(event);
-        }
-    }
-}
-
-/// Idle connections are many, and each holds its buffers.
-pub(crate) fn small_buffers() -> WebSocketConfig {
-    let limits = WebSocketConfig::default();
-    limits
-        .read_buffer_size(4 * 1024)
-        .write_buffer_size(4 * 1024)
 }
 
 impl fmt::Debug for Client {

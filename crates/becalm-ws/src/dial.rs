@@ -15,8 +15,8 @@ use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::stream::Mode;
 
-use crate::client::Settings;
 use crate::open::Wire;
+use crate::settings::Settings;
 use crate::{Dialling, Ended, session};
 
 /// A dial, from the provider's word to the end of the handshake.

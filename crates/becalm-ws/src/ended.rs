@@ -10,7 +10,7 @@ use becalm::{Failure, StopReason, http};
 use becalm_admission::{Advice, TICKET_HEADER};
 use tokio_tungstenite::tungstenite::{Error, http::HeaderMap, protocol::CloseFrame};
 
-use crate::session::ProtocolError;
+use crate::protocol_error::ProtocolError;
 
 /// Why a connection has ended, or has not come about.
 #[derive(Debug)]

@@ -17,9 +17,11 @@ mod handle;
 mod heartbeat;
 mod open;
 mod outbox;
+mod protocol_error;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod session;
+mod settings;
 mod socket;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 mod tls;
@@ -29,13 +31,14 @@ mod websocket;
 
 pub use becalm::reconnect::Reconnect;
 pub use becalm::{self, Policy, StopReason};
-pub use client::{Client, Dialling};
+pub use client::Client;
 pub use ended::{Ended, GaveUp};
 pub use event::Event;
 pub use futures_util::{SinkExt, StreamExt};
 pub use handle::{Handle, State};
 pub use heartbeat::Heartbeat;
 pub use outbox::{Overflow, Refused};
+pub use settings::Dialling;
 #[cfg(any(feature = "rustls-native-roots", feature = "rustls-webpki-roots"))]
 pub use tokio_tungstenite::Connector;
 pub use tokio_tungstenite::tungstenite::{

@@ -12,10 +12,10 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, frame::coding::CloseC
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::client::Settings;
 use crate::handle::Shared;
 use crate::heartbeat::{Beat, Pulse};
 use crate::session::{HEAD, ProtocolError, Resuming, Taken};
+use crate::settings::Settings;
 use crate::{Ended, Event};
 
 pub(crate) type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;

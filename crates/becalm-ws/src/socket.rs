@@ -13,11 +13,11 @@ use tokio::task::coop::has_budget_remaining;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use crate::client::Settings;
 use crate::dial::dialled;
 use crate::handle::{Look, Order, Shared};
 use crate::open::{Came, Open, Wire};
 use crate::session::Resuming;
+use crate::settings::Settings;
 use crate::wakers::Half;
 use crate::{Dialling, Ended, Event, GaveUp, Refused, State};
 
@@ -59,6 +59,16 @@ pub(crate) enum Link {
         Pin<Box<dyn Future<Output = Result<Wire, Ended>> + Send>>,
     ),
     Open(Box<Open>),
+}
+
+/// What follows a step of a socket.
+enum Step {
+    /// Another step.
+    Again,
+    /// Nothing before this moment.
+    Until(Instant),
+    /// Its caller is told.
+    Return(Poll<Option<GaveUp>>),
 }
 
 impl Socket {
@@ -119,7 +129,6 @@ impl Socket {
         first: Look,
         context: &mut Context<'_>,
     ) -> Poll<Option<GaveUp>> {
-        let is_for_sink = side == Half::Sink;
         let mut look = Some(first);
         loop {
             let now = self.client.sleeper.now();
@@ -130,7 +139,7 @@ impl Socket {
             }
             let has_waiting = self.obey(look, now);
             let holds_rest = self.holds_rest();
-            let until = match &mut self.link {
+            let step = match &mut self.link {
                 Link::Dialling(id, dial) => {
                     let id = *id;
                     match dial.as_mut().poll(context) {
@@ -138,42 +147,13 @@ impl Socket {
                         Poll::Ready(Err(ended)) => self.lost(id, ended, now),
                         Poll::Pending => return Poll::Pending,
                     }
-                    continue;
+                    Step::Again
                 }
                 Link::Open(open) => {
-                    let session = self.session.as_deref_mut();
-                    let is_to_read = match &session {
-                        None => self.inbox.is_none(),
-                        Some(session) => session.reads(is_for_sink),
-                    };
                     if was_woken {
                         open.wake();
                     }
-                    let came = open.poll(
-                        &self.client,
-                        &self.shared,
-                        session,
-                        (has_waiting, is_to_read),
-                        now,
-                        context,
-                    );
-                    match came {
-                        Came::Message(message) => {
-                            self.machine.message(open.id);
-                            self.inbox = message;
-                            if is_for_sink {
-                                // What it has sent is to be flushed still.
-                                continue;
-                            }
-                            return Poll::Pending;
-                        }
-                        Came::Ended(ended) => {
-                            let id = open.id;
-                            self.lost(id, ended, now);
-                            continue;
-                        }
-                        Came::Nothing(until) => until,
-                    }
+                    self.use_connection(side, has_waiting, now, context)
                 }
                 // The stream gives it before another session can begin.
                 Link::None if holds_rest => {
@@ -183,39 +163,91 @@ impl Socket {
                     }
                     return Poll::Pending;
                 }
-                Link::None => match self.machine.next(now) {
-                    Next::Dial(dial) => {
-                        self.begin(dial);
-                        continue;
-                    }
-                    Next::Wait(until) => {
-                        self.set_state(State::Waiting);
-                        if self.waits_until.replace(until) != Some(until) {
-                            self.client.tell(Event::Waits(until.since(now)));
-                        }
-                        until
-                    }
-                    Next::GaveUp(reason) => {
-                        self.set_state(State::GaveUp);
-                        return match self.ended.take() {
-                            // Told once.
-                            Some(ended) => Poll::Ready(Some(GaveUp { reason, ended })),
-                            None => Poll::Pending,
-                        };
-                    }
-                    Next::Closed => {
-                        self.end();
-                        return Poll::Ready(None);
-                    }
-                    // Without a connection it is not open, and without a dial it does not connect.
-                    _ => {
-                        self.set_state(State::Offline);
-                        return Poll::Pending;
-                    }
-                },
+                Link::None => self.wait_or_dial(now),
             };
-            if self.poll_timer(until, context).is_pending() {
-                return Poll::Pending;
+            match step {
+                Step::Again => (),
+                Step::Until(until) if self.poll_timer(until, context).is_ready() => (),
+                Step::Until(_) => return Poll::Pending,
+                Step::Return(driven) => return driven,
+            }
+        }
+    }
+
+    /// Reads and writes on the connection that is open.
+    fn use_connection(
+        &mut self,
+        side: Half,
+        has_waiting: bool,
+        now: Instant,
+        context: &mut Context<'_>,
+    ) -> Step {
+        let Link::Open(open) = &mut self.link else {
+            return Step::Again;
+        };
+        let is_for_sink = side == Half::Sink;
+        let session = self.session.as_deref_mut();
+        let is_to_read = match &session {
+            None => self.inbox.is_none(),
+            Some(session) => session.reads(is_for_sink),
+        };
+        let came = open.poll(
+            &self.client,
+            &self.shared,
+            session,
+            (has_waiting, is_to_read),
+            now,
+            context,
+        );
+        match came {
+            Came::Message(message) => {
+                self.machine.message(open.id);
+                self.inbox = message;
+                if is_for_sink {
+                    // What it has sent is to be flushed still.
+                    return Step::Again;
+                }
+                Step::Return(Poll::Pending)
+            }
+            Came::Ended(ended) => {
+                let id = open.id;
+                self.lost(id, ended, now);
+                Step::Again
+            }
+            Came::Nothing(until) => Step::Until(until),
+        }
+    }
+
+    /// Without a connection: asks the machine what is next.
+    fn wait_or_dial(&mut self, now: Instant) -> Step {
+        match self.machine.next(now) {
+            Next::Dial(dial) => {
+                self.begin(dial);
+                Step::Again
+            }
+            Next::Wait(until) => {
+                self.set_state(State::Waiting);
+                if self.waits_until.replace(until) != Some(until) {
+                    self.client.tell(Event::Waits(until.since(now)));
+                }
+                Step::Until(until)
+            }
+            Next::GaveUp(reason) => {
+                self.set_state(State::GaveUp);
+                Step::Return(match self.ended.take() {
+                    // Told once.
+                    Some(ended) => Poll::Ready(Some(GaveUp { reason, ended })),
+                    None => Poll::Pending,
+                })
+            }
+            Next::Closed => {
+                self.end();
+                Step::Return(Poll::Ready(None))
+            }
+            // Without a connection it is not open, and without a dial it does not connect.
+            _ => {
+                self.set_state(State::Offline);
+                Step::Return(Poll::Pending)
             }
         }
     }

@@ -10,7 +10,7 @@ use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::client::Settings;
+use crate::settings::Settings;
 use crate::socket::Socket;
 use crate::wakers::Half;
 use crate::{Event, GaveUp, Handle, Refused, State};

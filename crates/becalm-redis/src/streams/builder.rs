@@ -11,6 +11,7 @@ use becalm_fleet::consumer::{Consume, Settle};
 
 use crate::Connection;
 
+use super::consumer::Observe;
 use super::store::Store;
 use super::{Consumer, Message};
 
@@ -40,14 +41,17 @@ pub struct Builder {
     observer: Option<Arc<Observe>>,
 }
 
-pub(super) type Observe = dyn Fn(&Message, &Settle) + Send + Sync;
-
-impl Builder {
-    pub(super) fn new(redis: Connection, stream: String, group: String) -> Self {
-        Self {
+impl Consumer {
+    /// A consumer of this stream in this group.
+    pub fn builder(
+        redis: Connection,
+        stream: impl Into<String>,
+        group: impl Into<String>,
+    ) -> Builder {
+        Builder {
             redis,
-            stream,
-            group,
+            stream: stream.into(),
+            group: group.into(),
             name: None,
             consume: Consume::default(),
             concurrency: 16,
@@ -58,7 +62,9 @@ impl Builder {
             observer: None,
         }
     }
+}
 
+impl Builder {
     /// Sets delays, ends and pauses. Its policy's `attempt_timeout` ends a handler that takes longer; without one a handler may take as
     /// long as it likes.
     pub fn consume(mut self, consume: Consume) -> Self {

@@ -23,11 +23,10 @@ use crate::connection::was_not_sent;
 use crate::dial::{io_error, reply};
 use crate::{Connection, Dedicated};
 
-use super::builder::Observe;
+use super::Message;
 use super::doorbell::ring;
 use super::message::{Place, Source};
 use super::store::{Move, Store, Taken};
-use super::{Builder, Message};
 
 /// A consumer of a stream, in a group. See the [module](crate::streams).
 pub struct Consumer {
@@ -42,15 +41,6 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// A consumer of this stream in this group.
-    pub fn builder(
-        redis: Connection,
-        stream: impl Into<String>,
-        group: impl Into<String>,
-    ) -> Builder {
-        Builder::new(redis, stream.into(), group.into())
-    }
-
     /// Hands each message to the handler, until it is stopped. Then it takes nothing more, finishes what runs, gives back what has not begun,
     /// and comes back.
     ///
@@ -79,6 +69,8 @@ impl fmt::Debug for Consumer {
             .finish_non_exhaustive()
     }
 }
+
+pub(super) type Observe = dyn Fn(&Message, &Settle) + Send + Sync;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 

@@ -13,7 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::transport::Boxed;
+use super::boxed::Boxed;
 
 /// Collects the body of an answer inside the attempt, so that one that breaks off is an attempt that has failed.
 ///

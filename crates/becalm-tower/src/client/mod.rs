@@ -10,6 +10,7 @@
 mod attempt;
 mod body;
 mod body_error;
+mod boxed;
 mod collect;
 mod drain;
 mod failed;
@@ -27,6 +28,7 @@ mod waiting;
 
 pub use body::ReplayBody;
 pub use body_error::BodyError;
+pub use boxed::Boxed;
 pub use collect::{BrokenOff, Collect, CollectFuture, CollectLayer, CollectedBody};
 pub use failed::{Failed, NoAnswer};
 pub use layer::RetryLayer;
@@ -35,4 +37,4 @@ pub use retry::{Retry, RetryFuture};
 pub use scope::{ScopeFuture, ScopeLayer, WithScope};
 #[cfg(feature = "tracing")]
 pub use span::{SpanFuture, SpanLayer, WithSpan};
-pub use transport::{Boxed, Transport};
+pub use transport::Transport;

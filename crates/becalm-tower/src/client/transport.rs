@@ -1,13 +1,13 @@
 //! What does an error of the service below say about trying again?
 
 use std::error::Error;
-use std::fmt;
 
 use becalm::classify::Classifier;
 use becalm::http as semantics;
 use becalm::retry_on::{Cause, FailureKind};
 use becalm::{Attempt, Failure};
 
+use super::boxed::Boxed;
 use super::collect::BrokenOff;
 
 /// The classifier of errors of the service below, by what their chain of sources holds.
@@ -30,47 +30,6 @@ pub struct Transport;
 impl<E: Error + 'static> Classifier<E> for Transport {
     fn classify(&self, _: Attempt, error: &E) -> Failure {
         of_chain(error)
-    }
-}
-
-/// A boxed error, as tower's time-outs and buffers have it, made an [`Error`] again: put
-/// `.map_err(Boxed::new)` between [`RetryLayer`](super::RetryLayer) and such a layer.
-///
-/// ```
-/// use becalm::Policy;
-/// use becalm_tower::client::{Boxed, RetryLayer};
-/// use tower::ServiceBuilder;
-/// let stack = ServiceBuilder::new()
-///     .layer(RetryLayer::new(&Policy::default().retrier()?))
-///     .map_err(Boxed::new);
-/// # let _ = stack;
-/// # Ok::<(), becalm::policy::InvalidPolicy>(())
-/// ```
-#[derive(Debug)]
-pub struct Boxed(Box<dyn Error + Send + Sync>);
-
-impl Boxed {
-    /// The error in this box.
-    pub fn new(error: Box<dyn Error + Send + Sync>) -> Self {
-        Self(error)
-    }
-
-    /// What is in the box, for a classifier or a log that knows its type.
-    pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.0
-    }
-}
-
-/// What the error in the box says.
-impl fmt::Display for Boxed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Boxed {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
     }
 }
 
@@ -158,7 +117,7 @@ mod tests {
             assert_eq!(classified(&below), expected);
         }
         let broken = because(Failure::transient(), FailureKind::Reset);
-        assert_eq!(classified(&fmt::Error), broken);
+        assert_eq!(classified(&std::fmt::Error), broken);
         let refused = io::Error::from(ErrorKind::ConnectionRefused);
         let boxed = Boxed::new(refused.into());
         let unsent = because(Failure::transient().unsent(), FailureKind::Connect);

@@ -3,7 +3,6 @@
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use becalm_admission::Advice;
@@ -15,15 +14,16 @@ use tokio_tungstenite::tungstenite::http::{
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::admit::{Admitted, Asking};
+use super::admit::Asking;
+use super::admitted::Place;
 use super::refusal::{any_protocol, is_of_browser, unavailable};
 use super::upgrade::switching;
-use super::{Connection, Peer, Server};
+use super::{Peer, Server};
 
 /// Admits requests for an upgrade before the service inside sees them; others pass. See [`Server::layer`].
 ///
 /// It stands outside of everything costly, logins too. The service finds what was admitted as an [`Upgrade`](super::Upgrade) or, for a
-/// WebSocket of another library, as a [`Connection`]; a request that is answered without either gives its permit back.
+/// WebSocket of another library, as a [`Connection`](super::Connection); a request that is answered without either gives its permit back.
 ///
 /// It looks for the [`Peer`] of a [`Listener`](super::Listener) in the request's extensions (with axum:
 /// `into_make_service_with_connect_info::<Peer>()`), or for a `SocketAddr`, axum's `ConnectInfo` of either included. Behind a
@@ -102,29 +102,6 @@ where
                 Err(advice) => Ok(last(ends, refused(&server, &mut request, advice))),
             }
         })
-    }
-}
-
-/// What was admitted, until the handler takes it.
-#[derive(Debug, Clone)]
-pub(crate) struct Place(Arc<Mutex<Option<Admitted>>>);
-
-impl Place {
-    fn of(admitted: Admitted) -> Self {
-        Self(Arc::new(Mutex::new(Some(admitted))))
-    }
-
-    pub fn take(extensions: &Extensions) -> Option<Admitted> {
-        let Self(place) = extensions.get()?;
-        place.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl Connection {
-    /// The connection of a request that was admitted, to be kept beside a WebSocket of another library; `None` if it was not, or was
-    /// taken. With axum it is an extractor.
-    pub fn of(extensions: &Extensions) -> Option<Self> {
-        Place::take(extensions).map(Self::new)
     }
 }
 

@@ -54,6 +54,8 @@
 mod accepted;
 mod address;
 mod admit;
+#[cfg(feature = "tower")]
+mod admitted;
 mod connection;
 mod door;
 #[cfg(unix)]

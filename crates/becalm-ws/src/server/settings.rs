@@ -55,7 +55,7 @@ impl Settings {
             heartbeat: Some(Heartbeat::default()),
             proxies: Proxies::default(),
             sessions: None,
-            limits: crate::client::small_buffers(),
+            limits: crate::settings::small_buffers(),
             sleeper: Arc::new(TokioSleeper::new()),
             seed: Arc::default(),
         }

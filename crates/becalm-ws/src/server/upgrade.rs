@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::http::{HeaderMap, HeaderValue, Response, Sta
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::admit::Admitted;
-use super::layer::Place;
+use super::admitted::Place;
 use super::refusal::offered;
 use super::{Connection, Socket};
 

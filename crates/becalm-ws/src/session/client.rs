@@ -3,9 +3,9 @@
 use becalm::time::Instant;
 use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 
-use super::envelope::{Envelope, HEAD, Hello, ProtocolError};
+use super::envelope::{Envelope, HEAD, Hello};
 use super::ledger::{Ledger, Peer, cost};
-use super::{Cold, Resume, SessionId};
+use super::{Cold, ProtocolError, Resume, SessionId};
 
 /// The session of a socket, which outlives its connections.
 #[derive(Debug)]

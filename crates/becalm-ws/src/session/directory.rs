@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use becalm::rng::Random;
 use becalm::time::Instant;
-use tokio_tungstenite::tungstenite::Message;
 
 use super::envelope::Hello;
 use super::settings::SessionSettings;
 use super::slot::{Inner, Slot};
-use super::{Began, Cold, Counts, SessionHandle, SessionId};
+use super::{Began, Cold, Counts, Gone, SessionId};
 use crate::wakers::Wakers;
 
 /// Counted for a session that waits for a connection, besides its messages.
@@ -51,22 +50,6 @@ const REMEMBERED: usize = 4096;
 #[derive(Clone)]
 pub struct Sessions {
     pub(super) shared: Arc<Shared>,
-}
-
-/// A session that is over.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Gone {
-    /// Its name.
-    pub id: SessionId,
-    /// The user that it was bound to.
-    pub user: Arc<str>,
-    /// The reason.
-    pub why: Cold,
-    /// What was sent over a connection and not confirmed: the client may have it or not.
-    pub unconfirmed: Vec<Message>,
-    /// What no connection was given.
-    pub unsent: Vec<Message>,
 }
 
 pub(super) struct Shared {
@@ -109,8 +92,15 @@ pub(super) struct Attached {
     pub received: u64,
 }
 
+impl SessionSettings {
+    /// Sessions of a new epoch, in memory.
+    pub fn open(&self) -> Sessions {
+        Sessions::new(self.clone())
+    }
+}
+
 impl Sessions {
-    pub(super) fn new(settings: SessionSettings) -> Self {
+    fn new(settings: SessionSettings) -> Self {
         let bytes = Arc::<AtomicUsize>::default();
         let directory = Directory {
             epoch: settings.seed.stream().next_u64(),
@@ -140,12 +130,6 @@ impl Sessions {
     /// [`HEADER`](super::HEADER). It says nothing of whose it is, nor whether others name it, too.
     pub fn holds(&self, id: SessionId) -> bool {
         self.shared.lock().slots.contains_key(&id)
-    }
-
-    /// A handle on a session.
-    pub fn get(&self, id: SessionId) -> Option<SessionHandle> {
-        let slot = self.shared.lock().slots.get(&id).cloned();
-        slot.map(|slot| self.shared.handle(slot))
     }
 
     /// Ends all sessions, as where their state stands no more: each begins cold, with [`Cold::Epoch`].
@@ -199,9 +183,8 @@ impl Shared {
         self.settings.confirm_after
     }
 
-    pub fn handle(self: &Arc<Self>, slot: Arc<Slot>) -> SessionHandle {
-        let shared = Arc::clone(self);
-        SessionHandle { shared, slot }
+    pub fn slot(&self, id: SessionId) -> Option<Arc<Slot>> {
+        self.lock().slots.get(&id).cloned()
     }
 
     /// Gives up what is too old, does this, and then, with nothing locked, wakes and tells those whom it concerns.

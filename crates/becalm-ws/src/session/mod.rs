@@ -17,6 +17,9 @@ mod cold;
 mod counts;
 mod directory;
 mod envelope;
+mod first_and_last;
+mod gone;
+mod handle;
 mod id;
 mod ledger;
 mod lost;
@@ -24,18 +27,23 @@ mod resume;
 mod settings;
 mod slot;
 mod socket;
+// A client's half is private, and they drive both.
 #[cfg(test)]
+#[path = "../../tests/session/mod.rs"]
 mod tests;
 
 pub(crate) use client::{Resuming, Taken};
 pub use cold::{Began, Cold};
 pub use counts::Counts;
-pub use directory::{Gone, Sessions};
+pub use directory::Sessions;
 pub(crate) use envelope::HEAD;
-pub use envelope::{Envelope, Hello, ProtocolError};
+pub use envelope::{Envelope, Hello};
+pub use gone::Gone;
+pub use handle::SessionHandle;
 pub use id::{HEADER, InvalidId, SessionId};
 pub use lost::Lost;
 pub use resume::Resume;
 pub use settings::SessionSettings;
-pub use slot::SessionHandle;
 pub use socket::SessionSocket;
+
+pub use crate::protocol_error::ProtocolError;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use becalm::rng::Seed;
 use becalm::time::{Sleeper, TokioSleeper};
 
-use super::{Gone, Sessions};
+use super::Gone;
 
-/// The settings of [`Sessions`].
+/// The settings of [`Sessions`](super::Sessions).
 ///
 /// | setting | default |
 /// |---|---|
@@ -128,11 +128,6 @@ impl SessionSettings {
     pub fn seed(mut self, seed: Seed) -> Self {
         self.seed = Arc::new(seed);
         self
-    }
-
-    /// Sessions of a new epoch, in memory.
-    pub fn open(&self) -> Sessions {
-        Sessions::new(self.clone())
     }
 }
 

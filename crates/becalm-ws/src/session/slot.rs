@@ -1,14 +1,12 @@
-//! What does a server keep of one session, and who sends to it?
+//! What does a server keep of one session?
 
-use std::fmt;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::Waker;
+use std::time::Duration;
 
 use becalm::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::directory::Shared;
 use super::envelope::Hello;
 use super::ledger::{Ledger, Peer, cost};
 use super::settings::SessionSettings;
@@ -165,19 +163,25 @@ impl Inner {
     }
 
     /// When to confirm alone what has come.
-    pub fn confirms_at(&self, shared: &Shared) -> Option<Instant> {
-        let window = self.peer.window(shared.settings.window);
-        self.ledger.confirms_at(shared.confirm_after(), window)
+    pub fn confirms_at(&self, settings: &SessionSettings, after: Duration) -> Option<Instant> {
+        let window = self.peer.window(settings.window);
+        self.ledger.confirms_at(after, window)
     }
 
     /// Whether there is something to write now.
-    pub fn has_word(&self, shared: &Shared, now: Instant) -> bool {
-        !self.ledger.is_given() || self.confirms_at(shared).is_some_and(|at| at <= now)
+    pub fn has_word(&self, settings: &SessionSettings, after: Duration, now: Instant) -> bool {
+        let is_due = |at| at <= now;
+        !self.ledger.is_given() || self.confirms_at(settings, after).is_some_and(is_due)
     }
 
     /// The next to write.
-    pub fn next_word(&mut self, shared: &Shared, now: Instant) -> Option<Message> {
-        if !self.has_word(shared, now) {
+    pub fn next_word(
+        &mut self,
+        settings: &SessionSettings,
+        after: Duration,
+        now: Instant,
+    ) -> Option<Message> {
+        if !self.has_word(settings, after, now) {
             return None;
         }
         let Some(next) = self.ledger.next() else {
@@ -188,7 +192,7 @@ impl Inner {
     }
 
     /// The message, if the session takes it now; or this task knows when there is room.
-    fn admit(
+    pub fn admit(
         &mut self,
         message: Message,
         settings: &SessionSettings,
@@ -228,112 +232,5 @@ impl Hello {
             longest: self.longest,
             window: self.window,
         }
-    }
-}
-
-/// A session from elsewhere: another task, another connection's task. It outlives connections; clones are one handle.
-#[derive(Clone)]
-pub struct SessionHandle {
-    pub(super) shared: Arc<Shared>,
-    pub(super) slot: Arc<Slot>,
-}
-
-impl SessionHandle {
-    /// The name of the session.
-    pub fn id(&self) -> SessionId {
-        self.slot.id
-    }
-
-    /// The user that it is bound to.
-    pub fn user(&self) -> &str {
-        &self.slot.user
-    }
-
-    /// Whether it has a connection now, as far as anybody knows.
-    pub fn is_attached(&self) -> bool {
-        let inner = self.slot.lock();
-        inner.over.is_none() && inner.ticket.is_none()
-    }
-
-    /// Why it is over; `None` while it is not.
-    pub fn over(&self) -> Option<Cold> {
-        self.slot.lock().over
-    }
-
-    /// How many bytes of messages it keeps that the client has not confirmed.
-    pub fn unconfirmed_bytes(&self) -> usize {
-        self.slot.lock().ledger.bytes()
-    }
-
-    /// Sends a message, over this connection or a later one, and waits for room in the window. Pings, pongs and closes are
-    /// a connection's, and are left out.
-    ///
-    /// # Errors
-    ///
-    /// The message was not taken, and comes back: it is longer than the window or than the client accepts, or the session is over.
-    pub async fn send(&self, message: impl Into<Message>) -> Result<(), Refused> {
-        let mut message = Some(message.into());
-        poll_fn(|context| {
-            let Some(next) = message.take() else {
-                return Poll::Ready(Ok(()));
-            };
-            match self.push(next, Some(context.waker())) {
-                Err(Refused::Full(back)) => {
-                    message = Some(back);
-                    Poll::Pending
-                }
-                ended => Poll::Ready(ended),
-            }
-        })
-        .await
-    }
-
-    /// Sends a message, and waits for nothing.
-    ///
-    /// # Errors
-    ///
-    /// The message was not taken, and comes back.
-    pub fn try_send(&self, message: impl Into<Message>) -> Result<(), Refused> {
-        self.push(message.into(), None)
-    }
-
-    /// Ends the session for good, as at a logout: the client is told, and begins cold if it comes back.
-    pub fn end(&self) {
-        self.shared.end(&self.slot, Cold::Ended);
-    }
-
-    /// Takes a message, or lets this task know when there is room.
-    pub(super) fn push(&self, message: Message, waker: Option<&Waker>) -> Result<(), Refused> {
-        if !message.is_text() && !message.is_binary() {
-            return Ok(());
-        }
-        let settings = &self.shared.settings;
-        let bytes = cost(&message);
-        let message = self.slot.lock().admit(message, settings, waker)?;
-        if !self.shared.reserve(bytes, waker) {
-            return Err(Refused::Full(message));
-        }
-        let mut inner = self.slot.lock();
-        // Others may have sent meanwhile.
-        let admitted = inner.admit(message, settings, waker);
-        let admitted = admitted.map(|message| inner.ledger.push(message));
-        let wakers = inner.wakers.clone();
-        drop(inner);
-        match &admitted {
-            Ok(()) => {
-                wakers.inspect(|wakers| wakers.wake_all());
-            }
-            Err(_) => self.shared.free(bytes),
-        }
-        admitted
-    }
-}
-
-impl fmt::Debug for SessionHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionHandle")
-            .field("id", &self.id())
-            .field("user", &self.user())
-            .finish_non_exhaustive()
     }
 }

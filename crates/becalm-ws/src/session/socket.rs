@@ -11,9 +11,9 @@ use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::accept::{answer, say_goodbye};
 use super::directory::Shared;
 use super::envelope::{Envelope, Hello};
+use super::first_and_last::{answer, say_goodbye};
 use super::slot::{Fenced, Inner};
 use super::{Began, Cold, Lost, ProtocolError, SessionHandle, SessionId};
 use crate::Refused;
@@ -153,7 +153,7 @@ where
             (
                 reads,
                 inner.ledger.has_arrived(),
-                inner.confirms_at(shared),
+                inner.confirms_at(&shared.settings, shared.confirm_after()),
                 // What was not read may be a confirmation.
                 inner.hears_by(&shared.settings).filter(|_| reads),
             )
@@ -189,9 +189,15 @@ where
         self.session.slot.of(self.connection)
     }
 
+    fn has_word(&self, now: Instant) -> Result<bool, Fenced> {
+        let shared = &self.session.shared;
+        let inner = self.inner()?;
+        Ok(inner.has_word(&shared.settings, shared.confirm_after(), now))
+    }
+
     /// A wire that takes nothing more, as one that is being closed, may still bring something: it is read to its end.
     fn write(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), Lost<E>> {
-        while !self.is_mute && self.inner()?.has_word(&self.session.shared, now) {
+        while !self.is_mute && self.has_word(now)? {
             match Pin::new(&mut self.wire).poll_ready(context) {
                 Poll::Ready(Ok(())) => (),
                 Poll::Ready(Err(_)) => self.is_mute = true,
@@ -201,8 +207,9 @@ where
                 break;
             }
             let next = {
+                let shared = &self.session.shared;
                 let mut inner = self.inner()?;
-                inner.next_word(&self.session.shared, now)
+                inner.next_word(&shared.settings, shared.confirm_after(), now)
             };
             if let Some(next) = next {
                 self.is_mute = Pin::new(&mut self.wire).start_send(next).is_err();

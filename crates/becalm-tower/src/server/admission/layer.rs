@@ -11,10 +11,8 @@ use becalm::rng::Seed;
 use becalm::throttle::Priority;
 use becalm::time::{Instant, Sleeper, StdSleeper};
 use http::request::Parts;
-use tower_layer::Layer;
 
 use super::retries::RetryShare;
-use super::service::Admission;
 
 /// Lets a bounded number of requests run at once and a bounded number wait, and sheds those that would wait too long.
 ///
@@ -196,13 +194,5 @@ impl fmt::Debug for AdmissionLayer {
             .field("running", &self.running())
             .field("waiting", &self.waiting())
             .finish_non_exhaustive()
-    }
-}
-
-impl<S> Layer<S> for AdmissionLayer {
-    type Service = Admission<S>;
-
-    fn layer(&self, service: S) -> Admission<S> {
-        Admission::new(service, self.clone())
     }
 }

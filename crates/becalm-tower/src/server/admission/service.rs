@@ -8,6 +8,7 @@ use becalm::Scope;
 use becalm::bulkhead::Waiter;
 use becalm::time::Sleep;
 use http::{Request, Response};
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::layer::AdmissionLayer;
@@ -20,10 +21,12 @@ pub struct Admission<S> {
     layer: Arc<AdmissionLayer>,
 }
 
-impl<S> Admission<S> {
-    pub(super) fn new(service: S, layer: AdmissionLayer) -> Self {
-        let layer = Arc::new(layer);
-        Self { service, layer }
+impl<S> Layer<S> for AdmissionLayer {
+    type Service = Admission<S>;
+
+    fn layer(&self, service: S) -> Admission<S> {
+        let layer = Arc::new(self.clone());
+        Admission { service, layer }
     }
 }
 
