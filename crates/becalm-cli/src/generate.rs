@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::roff::{Roff, roman};
 
@@ -43,16 +43,15 @@ pub struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-/// `becalm completions`
-pub fn completions(args: &CompletionsArgs) -> ExitCode {
-    let mut command = crate::Cli::command();
+/// `becalm completions`, of this command.
+pub fn completions(args: &CompletionsArgs, mut command: Command) -> ExitCode {
     command.build(); // else the subcommands have no flags yet
     usage::print([shells::script(args.shell, command)])
 }
 
-/// `becalm man`
-pub fn man(args: &ManArgs) -> ExitCode {
-    let written = pages().and_then(|pages| match &args.dir {
+/// `becalm man`, of this command.
+pub fn man(args: &ManArgs, command: Command) -> ExitCode {
+    let written = pages(command).and_then(|pages| match &args.dir {
         Some(directory) => write_pages(directory, &pages).map(|()| ExitCode::SUCCESS),
         None => Ok(usage::print(pages.into_iter().map(|page| page.roff))),
     });
@@ -70,11 +69,11 @@ struct Page {
 }
 
 /// The page of the command and of each command below it but `help`.
-fn pages() -> io::Result<Vec<Page>> {
-    let mut command = crate::Cli::command().disable_help_subcommand(true);
+fn pages(command: Command) -> io::Result<Vec<Page>> {
+    let mut command = command.disable_help_subcommand(true);
     command.build(); // gives the subcommands their full names
     let commands = with_subcommands(&command);
-    let page = |command: clap::Command| {
+    let page = |command: Command| {
         let roff = render(&command)?;
         let file = clap_mangen::Man::new(command).get_filename();
         Ok(Page { file, roff })
@@ -83,13 +82,13 @@ fn pages() -> io::Result<Vec<Page>> {
 }
 
 /// The command, and all below it.
-fn with_subcommands(command: &clap::Command) -> Vec<clap::Command> {
+fn with_subcommands(command: &Command) -> Vec<Command> {
     let below = command.get_subcommands().flat_map(with_subcommands);
     [command.clone()].into_iter().chain(below).collect()
 }
 
 /// Like [`clap_mangen::Man::render`], but the text behind the options keeps its lines.
-fn render(command: &clap::Command) -> io::Result<Vec<u8>> {
+fn render(command: &Command) -> io::Result<Vec<u8>> {
     let man = clap_mangen::Man::new(command.clone());
     let mut page = Vec::new();
     man.render_title(&mut page)?;

@@ -1,17 +1,17 @@
 //! Which files were given to be read? None of them is written over, and none is read twice.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+#[cfg_attr(not(unix), path = "given/elsewhere.rs")]
+#[cfg_attr(unix, path = "given/unix.rs")]
+mod system;
+
+use std::fs;
 use std::path::Path;
+
+use system::{Identity, identity};
 
 /// The files that a command reads.
 #[derive(Debug, Default)]
 pub struct Given(Vec<Identity>);
-
-/// What a file is, whatever it is called: two links to one file are one.
-type Identity = (u64, u64);
 
 impl Given {
     /// Adds a file, unless it is there already: whether it was added. "-" is standard input; one that is missing is refused by
@@ -40,17 +40,6 @@ impl Given {
         }
         Ok(())
     }
-}
-
-/// Device and inode.
-fn identity(path: &Path) -> Option<Identity> {
-    let metadata = if path == Path::new("-") {
-        let input = io::stdin().as_fd().try_clone_to_owned().ok()?;
-        File::from(input).metadata()
-    } else {
-        fs::metadata(path)
-    };
-    metadata.ok().map(|it| (it.dev(), it.ino()))
 }
 
 #[cfg(test)]

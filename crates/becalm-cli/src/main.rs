@@ -22,7 +22,7 @@ mod wording;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use subcommand::Subcommand;
 
 /// Retries that cannot start a storm, and a way to prove it before production.
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Subcommand::Check(args) => check::execute(&args),
         Subcommand::Fit(args) => fit::execute(&args),
         Subcommand::Presets(args) => presets::execute(&args),
-        Subcommand::Completions(args) => generate::completions(&args),
-        Subcommand::Man(args) => generate::man(&args),
+        Subcommand::Completions(args) => generate::completions(&args, Cli::command()),
+        Subcommand::Man(args) => generate::man(&args, Cli::command()),
     }
 }

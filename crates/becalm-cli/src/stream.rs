@@ -30,7 +30,7 @@ impl Stream {
             Self::Stdout => std::io::stdout().is_terminal(),
             Self::Stderr => std::io::stderr().is_terminal(),
         };
-        is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        is_terminal && std::env::var_os("TERM").is_none_or(|term| term != "dumb") && obeys_escapes()
     }
 
     /// Columns and rows.
@@ -71,4 +71,16 @@ impl Stream {
             Painter::Plain
         }
     }
+}
+
+/// Windows asks to be told that a console is to obey escape sequences, and an old one does not.
+#[cfg(windows)]
+fn obeys_escapes() -> bool {
+    anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
+}
+
+/// Terminals of Unix do.
+#[cfg(not(windows))]
+const fn obeys_escapes() -> bool {
+    true
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::defaults;
-use super::exit_rules::ExitCodes;
+use super::exit_codes::ExitCodes;
 use super::stdin::Mode;
 use crate::policy_flags::PolicyFlags;
 
@@ -152,7 +152,8 @@ Signals:
   A further one, 300 ms later or more, kills what still runs without waiting for --kill-after.
   USR1 and USR2 are handed to the command.
   If becalm is killed (KILL), a process that it keeps beside a command, once that has run for 20 ms,
-  ends the command's group in the same way: TERM, and KILL after --kill-after. It needs /proc.
+  ends the command's group in the same way: TERM, and KILL after --kill-after. On Linux it needs
+  /proc.
 
 Report:
   --report appends one object a line to the file, with times in milliseconds; each line

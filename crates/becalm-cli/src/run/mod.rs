@@ -1,207 +1,40 @@
 //! `becalm run`: how does any command get retries that cannot start a storm?
 //!
-//! Pure decisions stand apart ([`exit_rules`], [`output_rules`]) from what touches processes
-//! ([`group`], [`host`], [`attempt`]). Whether and when to retry is the library's decision.
+//! Whether and when to retry is the library's decision. `course` is the way from one attempt to the next, and
+//! what is told of it; `unix` touches processes, signals, terminals and locks. The flags are the same on
+//! every system.
 
+mod above;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "a run that is refused reads no flag")
+)]
 mod args;
-mod attempt;
-mod between;
-mod budget_file;
-mod conclusion;
-mod copy;
+#[cfg(unix)]
+mod course;
 mod defaults;
-mod ended;
-mod environment;
-mod error;
-mod exit_code;
-mod exit_rules;
-mod farewell;
-mod foreground;
-mod group;
-mod guard;
-mod hint_file;
-mod hooks;
-mod host;
-mod inbox;
-mod itself;
-mod layers;
-mod orphans;
-mod output;
-mod output_rules;
-mod progress;
-mod report;
-mod retry;
-mod seen;
-mod spool;
+#[cfg(unix)]
+mod execute;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "a run that is refused reads no flag")
+)]
+mod exit_codes;
+#[cfg(not(unix))]
+mod refused;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "a run that is refused reads no flag")
+)]
 mod stdin;
-mod terminal;
-mod terms;
-mod vigil;
-mod wall_clock;
-mod witness;
+#[cfg(unix)]
+mod unix;
 
-use std::process::ExitCode;
-use std::sync::Arc;
-
-use becalm::rng::Seed;
-use becalm::time::{Sleeper, StdSleeper};
-use becalm::{Budget, Policy, Retrier};
-
+pub use above::refuse_above;
 pub use args::Args;
-pub use itself::{stand_in, under as itself};
-pub use layers::refuse_above;
-
-use crate::wording::protection;
-use attempt::Execution;
-use budget_file::{BudgetFile, Earner};
-use error::RunError;
-use exit_code::OWN_ERROR;
-use exit_rules::ExitRules;
-use farewell::Farewell;
-use hint_file::HintFile;
-use hooks::Hooks;
-use host::Host;
-use inbox::Inbox;
-use output::Handling;
-use output_rules::OutputRules;
-use progress::{Progress, complain};
-use report::Report;
-use retry::Run;
-use stdin::{Mode, Replay};
-
-/// Runs the command as the arguments say; the result is becalm's exit code, unless it ends by a signal.
-pub fn execute(args: Args) -> ExitCode {
-    let done = try_execute(args);
-    orphans::bury_orphans(&[]);
-    match done {
-        Ok(farewell) => farewell.say(),
-        Err(error) => {
-            complain(&error.to_string());
-            refuse_above();
-            ExitCode::from(OWN_ERROR)
-        }
-    }
-}
-
-fn try_execute(args: Args) -> Result<Farewell, RunError> {
-    if let Some(flag) = args.policy.protection_given() {
-        return Err(RunError::ForManyCalls(flag));
-    }
-    let is_shared = args.budget_file.is_some();
-    let mut policy = defaults::policy(&args.policy, is_shared).map_err(RunError::Policy)?;
-    let lists = policy.retry_on.take();
-    if let Some(lists) = lists.filter(|_| !args.quiet) {
-        complain(&format!(
-            "--retry-on says which exits of a command are retried, so this is left out: retry_on {lists}"
-        ));
-    }
-    let left_out = protection(&policy);
-    if !left_out.is_empty() {
-        if !args.quiet {
-            complain(&format!(
-                "one run is one call, so this is left out: {left_out}"
-            ));
-        }
-        policy = for_one_call(policy);
-    }
-    let rules = OutputRules::new(&args.retry_on_output, &args.stop_on_output);
-    let handling = Handling {
-        rules: rules.map_err(RunError::Pattern)?,
-        hold: args.hold_output,
-    };
-    let budget_file = match &args.budget_file {
-        Some(path) => Some(Arc::new(shared_budget(path, &policy)?)),
-        None => None,
-    };
-    let mut report = match &args.report {
-        Some(path) => Report::onto(path),
-        None => Report::default(),
-    };
-    let attempts = policy.attempts;
-    let retrier = retrier(policy, args.policy.seed(), budget_file.clone())?;
-    orphans::adopt_orphans();
-    let inbox = Inbox::open().map_err(RunError::Resources)?;
-    let clock = Box::new(|| StdSleeper::new().now());
-    let mut host = Host::new(inbox, clock, args.kill_after);
-    let replay = match args.stdin {
-        Mode::Replay => Some(Replay::of_stdin().map_err(RunError::Stdin)?),
-        Mode::Inherit | Mode::Null => None,
-    };
-    let run = Run {
-        execution: Execution {
-            command: args.command,
-            stdin: args.stdin,
-            replay,
-            handling,
-        },
-        exit_rules: ExitRules {
-            retry_on: args.retry_on,
-            stop_on: args.stop_on,
-        },
-        hint_file: hint_file(),
-        hooks: Hooks {
-            on_retry: args.on_retry,
-            on_give_up: args.on_give_up,
-            timeout: args.hook_timeout,
-        },
-        // With `replay` becalm reads the terminal itself.
-        foreground: args.stdin != Mode::Replay,
-        attempts,
-        progress: Progress::new(args.quiet, attempts),
-    };
-    let exit = run.retry(&retrier, &mut host, &mut report);
-    if let Some(fault) = budget_file.and_then(|file| file.take_fault()) {
-        complain(&format!("{fault}; without it no retry is granted"));
-    }
-    exit
-}
-
-/// The policy without what bounds many calls: a file may be that of a service as well.
-fn for_one_call(mut policy: Policy) -> Policy {
-    policy.throttle = None;
-    policy.rate = None;
-    policy.hedge = None;
-    policy.bulkhead = None;
-    policy.breaker = None;
-    policy
-}
-
-fn shared_budget(path: &std::path::Path, policy: &Policy) -> Result<BudgetFile, RunError> {
-    let (parameters, earner) = match policy.budget {
-        Budget::Ratio(parameters) => (parameters, Earner::Successes),
-        Budget::FirstTries(parameters) => (parameters, Earner::FirstTries),
-        Budget::None => return Err(RunError::NoBudgetToShare),
-        other => return Err(RunError::OtherBudget(other.to_string())),
-    };
-    Ok(BudgetFile::of(path, &parameters, earner))
-}
-
-fn retrier(
-    policy: Policy,
-    seed: Option<u64>,
-    budget: Option<Arc<BudgetFile>>,
-) -> Result<Retrier, RunError> {
-    let mut builder = policy.builder().sleeper(StdSleeper::new()).name("run");
-    if let Some(seed) = seed {
-        builder = builder.seed(Seed::fixed(seed));
-    }
-    if let Some(budget) = budget {
-        builder = builder.retry_budget(budget);
-    }
-    builder
-        .build()
-        .map_err(|invalid| RunError::Policy(invalid.to_string()))
-}
-
-/// A run needs no hint: where there is no place for the file, the command is not offered one.
-fn hint_file() -> Option<HintFile> {
-    match HintFile::new() {
-        Ok(file) => Some(file),
-        Err(error) => {
-            complain(&format!(
-                "the command cannot give hints, for want of a file: {error}"
-            ));
-            None
-        }
-    }
-}
+#[cfg(unix)]
+pub use execute::execute;
+#[cfg(not(unix))]
+pub use refused::{execute, stand_in};
+#[cfg(unix)]
+pub use unix::{itself::under as itself, stand_in::stand_in};

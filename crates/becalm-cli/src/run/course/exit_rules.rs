@@ -1,0 +1,131 @@
+//! Which endings are tried again?
+
+use becalm::{Failure, classify::Verdict};
+
+use super::exit_code::{CANNOT_EXECUTE, Ending, NOT_FOUND};
+use super::output_rules::OutputMatch;
+use crate::run::exit_codes::ExitCodes;
+
+/// The number of SIGPIPE on every platform.
+const SIGPIPE: i32 = 13;
+/// 128 + SIGPIPE.
+const BROKEN_PIPE: u8 = 141;
+
+/// Which endings are tried again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExitRules {
+    /// Only these codes are retried; without it every failure but 126, 127 and the end by SIGPIPE.
+    pub retry_on: Option<ExitCodes>,
+    /// These codes are not retried, whatever else says so.
+    pub stop_on: Option<ExitCodes>,
+}
+
+impl ExitRules {
+    /// What the attempt came to. A line that an output rule knows overrides how it ended.
+    pub fn verdict(&self, ending: Ending, matched: Option<OutputMatch>) -> Verdict {
+        match matched {
+            Some(OutputMatch::Stop) => Failure::permanent().into(),
+            Some(OutputMatch::Retry) => Failure::transient().into(),
+            None if ending == Ending::Exited(0) => Verdict::Success,
+            None => self.failure(ending).into(),
+        }
+    }
+
+    fn failure(&self, ending: Ending) -> Failure {
+        let listed = |codes: &Option<ExitCodes>| {
+            codes
+                .as_ref()
+                .is_some_and(|codes| codes.contains(ending.code()))
+        };
+        let retried = match ending {
+            _ if listed(&self.stop_on) => false,
+            Ending::AttemptTimeout | Ending::Deadline => true,
+            _ if self.retry_on.is_some() => listed(&self.retry_on),
+            // The reader of the output has gone, and will not come back for another attempt.
+            // A shell tells of its own command's end in this way.
+            Ending::Signalled(SIGPIPE) | Ending::Exited(BROKEN_PIPE) => false,
+            Ending::NotStarted => true,
+            _ => !matches!(ending.code(), CANNOT_EXECUTE | NOT_FOUND),
+        };
+        let failure = if retried {
+            Failure::transient()
+        } else {
+            Failure::permanent()
+        };
+        match ending {
+            Ending::NotFound | Ending::CannotExecute | Ending::NotStarted => failure.unsent(),
+            _ => failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(retry_on: Option<&str>, stop_on: Option<&str>) -> ExitRules {
+        let codes = |text: Option<&str>| text.map(|text| text.parse().unwrap());
+        ExitRules {
+            retry_on: codes(retry_on),
+            stop_on: codes(stop_on),
+        }
+    }
+
+    fn is_retried(rules: &ExitRules, ending: Ending) -> bool {
+        match rules.verdict(ending, None) {
+            Verdict::Failure(failure) => failure.class == becalm::Class::Transient,
+            verdict => panic!("{ending}: {verdict:?}"),
+        }
+    }
+
+    #[test]
+    fn every_failure_is_retried_but_what_cannot_run_and_a_gone_reader() {
+        let rules = rules(None, None);
+        for code in 1..=255 {
+            let retried = !matches!(code, 126 | 127 | 141);
+            assert_eq!(is_retried(&rules, Ending::Exited(code)), retried, "{code}");
+        }
+        assert!(is_retried(&rules, Ending::Signalled(9)));
+        assert!(is_retried(&rules, Ending::AttemptTimeout));
+        assert!(!is_retried(&rules, Ending::Signalled(SIGPIPE)));
+        assert!(is_retried(&rules, Ending::NotStarted));
+        assert!(!is_retried(&rules, Ending::NotFound));
+        assert!(!is_retried(&rules, Ending::CannotExecute));
+        assert_eq!(rules.verdict(Ending::Exited(0), None), Verdict::Success);
+    }
+
+    #[test]
+    fn retry_on_narrows_codes_and_signals_but_not_timeouts() {
+        let rules = rules(Some("7,127,137"), None);
+        for (ending, retried) in [
+            (Ending::Exited(7), true),
+            (Ending::Exited(8), false),
+            (Ending::Exited(127), true),
+            (Ending::NotFound, true),
+            (Ending::CannotExecute, false),
+            (Ending::Signalled(9), true),
+            (Ending::Signalled(15), false),
+            (Ending::AttemptTimeout, true),
+        ] {
+            assert_eq!(is_retried(&rules, ending), retried, "{ending}");
+        }
+    }
+
+    #[test]
+    fn stop_on_wins_over_retry_on_and_over_a_timeout() {
+        let rules = rules(Some("1-255"), Some("9,124"));
+        assert!(is_retried(&rules, Ending::Exited(8)));
+        assert!(!is_retried(&rules, Ending::Exited(9)));
+        assert!(!is_retried(&rules, Ending::AttemptTimeout));
+    }
+
+    #[test]
+    fn a_matched_line_overrides_the_exit_code() {
+        let rules = rules(Some("7"), Some("9"));
+        for ending in [Ending::Exited(0), Ending::Exited(7), Ending::Exited(9)] {
+            let verdict = |matched| rules.verdict(ending, Some(matched));
+            assert_eq!(verdict(OutputMatch::Retry), Failure::transient().into());
+            assert_eq!(verdict(OutputMatch::Stop), Failure::permanent().into());
+        }
+    }
+}

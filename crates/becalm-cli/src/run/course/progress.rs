@@ -1,0 +1,177 @@
+//! What does a person see of the retries? Lines on standard error.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use becalm::support::Human;
+use becalm::{Policy, StopReason};
+
+use super::exit_code::Ending;
+use super::output_rules::OutputMatch;
+use crate::run::unix::terminal::Unstopped;
+
+/// How often a countdown shows less.
+const TICK: Duration = Duration::from_millis(100);
+/// A wait shorter than this needs no countdown.
+const WORTH_COUNTING: Duration = Duration::from_millis(500);
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Quiet,
+    /// One line for each retry.
+    Lines,
+    /// One line, which counts down while becalm waits.
+    Countdown,
+}
+
+/// The lines of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    style: Style,
+    attempts: u32,
+}
+
+/// Why an attempt failed, in a few words.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause {
+    /// How it ended.
+    pub ending: Ending,
+    /// What a line of its output decided.
+    pub matched: Option<OutputMatch>,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ending.fmt(f)?;
+        match self.matched {
+            Some(_) => f.write_str(", by its output"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Progress {
+    /// Progress of at most this many attempts: a countdown where standard error is a terminal.
+    pub fn new(is_quiet: bool, attempts: u32) -> Self {
+        let style = match is_quiet {
+            true => Style::Quiet,
+            false if io::stderr().is_terminal() => Style::Countdown,
+            false => Style::Lines,
+        };
+        Self { style, attempts }
+    }
+
+    /// An attempt has failed, and becalm waits.
+    pub fn waiting(self, attempt: u32, cause: Cause, delay: Duration) -> Waiting {
+        let line = match self.attempts {
+            Policy::UNLIMITED => format!("attempt {attempt} failed ({cause}); retry"),
+            attempts => format!("attempt {attempt} of {attempts} failed ({cause}); retry"),
+        };
+        let waiting = Waiting {
+            style: self.style,
+            line,
+            delay,
+        };
+        if self.style == Style::Lines {
+            waiting.show_whole();
+        }
+        waiting
+    }
+
+    /// No further attempt is made. Said in any case: a job in cron that fails must say why.
+    pub fn gave_up(reason: StopReason, attempts: u32, cause: Cause) {
+        let plural = if attempts == 1 { "" } else { "s" };
+        let remedy = match reason {
+            StopReason::BudgetExhausted => "; --budget sets how many retries it allows",
+            _ => "",
+        };
+        complain(&format!(
+            "gave up because {reason}, after {attempts} attempt{plural} ({cause}){remedy}"
+        ));
+    }
+}
+
+/// The line about one wait.
+#[derive(Debug)]
+pub struct Waiting {
+    style: Style,
+    line: String,
+    delay: Duration,
+}
+
+impl Waiting {
+    /// Shows the time left; says after what time to show it again.
+    pub fn tick(&self, left: Duration) -> Option<Duration> {
+        if self.style != Style::Countdown || self.delay < WORTH_COUNTING {
+            return None;
+        }
+        show(format_args!(
+            "\r\x1b[Kbecalm: {} in {}",
+            self.line,
+            rounded(left)
+        ));
+        Some(TICK)
+    }
+
+    /// The wait is over: what stays on a terminal is what is shown elsewhere.
+    pub fn finish(self) {
+        if self.style == Style::Countdown {
+            show(format_args!("\r\x1b[K"));
+            self.show_whole();
+        }
+    }
+
+    fn show_whole(&self) {
+        complain(&format!("{} in {}", self.line, rounded(self.delay)));
+    }
+}
+
+/// A line on standard error, quiet or not: something is wrong.
+pub fn complain(text: &str) {
+    show(format_args!("becalm: {text}\n"));
+}
+
+/// Standard error may be closed, or its reader gone; that stops nothing.
+fn show(text: fmt::Arguments<'_>) {
+    // From the background, where `stty tostop` is set, a write would begin again and again.
+    let _unstopped = Unstopped::start();
+    let _ = io::stderr().write_all(text.to_string().as_bytes());
+}
+
+/// As exact as a reader wants it: tenths of a second from a second on, otherwise three digits.
+fn rounded(duration: Duration) -> Human {
+    let nanos = duration.as_nanos();
+    let step: u128 = match nanos {
+        60_000_000_000.. => 1_000_000_000,
+        1_000_000_000.. => 100_000_000,
+        1_000_000.. => 1_000_000,
+        _ => 1_000,
+    };
+    let rounded = nanos.saturating_add(step / 2) / step * step;
+    Human(Duration::from_nanos(
+        u64::try_from(rounded).unwrap_or(u64::MAX),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_shown_as_exactly_as_a_reader_wants() {
+        for (nanos, shown) in [
+            (0, "0s"),
+            (300_499, "300us"),
+            (183_472_119, "183ms"),
+            (999_600_000, "1s"),
+            (1_249_999_999, "1.2s"),
+            (61_700_000_000, "62s"),
+            (120_000_000_000, "2m"),
+        ] {
+            assert_eq!(rounded(Duration::from_nanos(nanos)).to_string(), shown);
+        }
+        let _no_panic = rounded(Duration::MAX).to_string();
+    }
+}

@@ -1,0 +1,226 @@
+//! How is a command repeated until it succeeds, or until becalm gives up?
+//!
+//! Every decision, and what is noted of it, is the library's [`Engine`]; here are its time and its
+//! processes.
+
+use std::task::Waker;
+use std::time::Duration;
+
+use crate::run::unix::Signal;
+use becalm::run::{Engine, Step};
+use becalm::{
+    Attempt, Failure, Retrier, StopReason, call::Decision, classify::Verdict, time::Instant,
+};
+
+use super::ended::Ended;
+use super::environment::Environment;
+use super::error::RunError;
+use super::exit_code::Ending;
+use super::exit_rules::ExitRules;
+use super::layers;
+use super::progress::{Progress, complain};
+use super::report::{Next, Report};
+use super::seen::Seen;
+use super::terms::Terms;
+use crate::run::unix::attempt::Execution;
+use crate::run::unix::farewell::Farewell;
+use crate::run::unix::hint_file::{HintFile, Said};
+use crate::run::unix::hooks::Hooks;
+use crate::run::unix::host::Host;
+
+/// Everything that is known before the first attempt.
+#[derive(Debug)]
+pub struct Run {
+    /// How the command is executed once.
+    pub execution: Execution,
+    /// Which endings are tried again.
+    pub exit_rules: ExitRules,
+    /// Where the command may write a hint.
+    pub hint_file: Option<HintFile>,
+    /// Who is told.
+    pub hooks: Hooks,
+    /// Whether the command may have the foreground of the terminal.
+    pub foreground: bool,
+    /// All attempts, the first included.
+    pub attempts: u32,
+    /// What a person sees.
+    pub progress: Progress,
+}
+
+impl Run {
+    /// Repeats the command; the result is how becalm ends.
+    ///
+    /// # Errors
+    ///
+    /// becalm itself cannot go on.
+    pub fn retry(
+        &self,
+        retrier: &Retrier,
+        host: &mut Host,
+        report: &mut Report,
+    ) -> Result<Farewell, RunError> {
+        // `becalm run` declares its command idempotent: who types it asks for repetition.
+        let mut course = Course {
+            run: self,
+            engine: layers::begin(retrier, host.now()),
+            begun: host.now(),
+            host,
+            report,
+            last: None,
+        };
+        let ended = course.drive().and_then(|end| course.finish(end));
+        if ended.is_err() {
+            course.break_off();
+        }
+        ended
+    }
+
+    /// What the attempt came to, and what the command said about the next one.
+    fn verdict(&self, ending: Ending, seen: &Seen) -> (Verdict, Option<Duration>) {
+        match self.exit_rules.verdict(ending, seen.matched) {
+            Verdict::Failure(_) if seen.reader_is_gone => (Failure::permanent().into(), None),
+            Verdict::Failure(failure) => match self.hint_file.as_ref().map(HintFile::read) {
+                Some(Ok(Said::Wait(delay))) => (failure.retry_after(delay).into(), Some(delay)),
+                Some(Ok(Said::Stop)) => (Failure::permanent().into(), None),
+                Some(Err(invalid)) => {
+                    complain(&invalid.to_string());
+                    (failure.into(), None)
+                }
+                Some(Ok(Said::Nothing)) | None => (failure.into(), None),
+            },
+            verdict => (verdict, None),
+        }
+    }
+}
+
+/// How it all ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// The command succeeded.
+    Success,
+    /// There will be no further attempt.
+    GaveUp(StopReason),
+    /// becalm was told to end.
+    Cancelled(Signal),
+}
+
+/// One run on its way.
+pub(super) struct Course<'a> {
+    pub(super) run: &'a Run,
+    pub(super) engine: Engine<&'a Retrier>,
+    pub(super) host: &'a mut Host,
+    pub(super) report: &'a mut Report,
+    pub(super) begun: Instant,
+    pub(super) last: Option<Ended>,
+}
+
+impl Course<'_> {
+    fn drive(&mut self) -> Result<End, RunError> {
+        loop {
+            if let Some(signal) = self.host.told_to_end() {
+                self.tell(Next::Cancelled);
+                return Ok(End::Cancelled(signal));
+            }
+            match self.engine.step(Waker::noop(), &mut |_| ()) {
+                Step::Start(attempt) => {
+                    self.attempt(attempt)?;
+                    if let Some(signal) = self.host.told_to_end() {
+                        self.tell(Next::Cancelled);
+                        return Ok(End::Cancelled(signal));
+                    }
+                    if self.land() {
+                        self.tell(Next::Decided(Decision::Done));
+                        return Ok(End::Success);
+                    }
+                }
+                Step::Wait(until) => {
+                    self.tell(Next::Decided(Decision::RetryIn(self.engine.delay())));
+                    self.wait(until);
+                }
+                Step::Stopped(_) if self.engine.attempts() == 0 => return Err(RunError::NoTime),
+                Step::Stopped(stopped) => {
+                    self.tell(Next::Decided(Decision::Stop(stopped.reason())));
+                    return Ok(End::GaveUp(stopped.reason()));
+                }
+            }
+        }
+    }
+
+    /// Executes the command once.
+    fn attempt(&mut self, attempt: Attempt) -> Result<(), RunError> {
+        // What the attempt before has written is not what counts: it goes before the next starts.
+        let last_exit = self.last.take().map(|last| last.ending.code());
+        let scope = layers::scope_of(&self.engine, attempt.number(), self.host.now());
+        let environment = Environment {
+            attempt: attempt.number(),
+            attempts: self.run.attempts,
+            last_exit,
+            remaining: attempt.remaining(),
+            hint_file: self.run.hint_file.as_ref().map(HintFile::path),
+            scope: scope.as_deref(),
+            delay: None,
+            reason: None,
+        };
+        if let Some(file) = &self.run.hint_file {
+            file.clear();
+        }
+        let started = self.host.now();
+        let terms = Terms {
+            attempt_timeout: attempt.timeout().map(|timeout| started.after(timeout)),
+            deadline: self.engine.deadline(),
+            foreground: self.run.foreground,
+        };
+        let (ending, mut seen) = self.run.execution.run(&environment, self.host, terms)?;
+        let fault = seen.fault.take();
+        let (verdict, hint) = self.run.verdict(ending, &seen);
+        if let Verdict::Failure(_) = verdict {
+            self.host.heed_interrupt();
+        }
+        self.last = Some(Ended {
+            number: attempt.number(),
+            ending,
+            seen,
+            started,
+            took: self.host.now().since(started),
+            verdict,
+            hint,
+            is_told: false,
+        });
+        fault.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    /// Tells the engine what came of the attempt. Whether that was success.
+    fn land(&mut self) -> bool {
+        let Some(ended) = &self.last else {
+            return false;
+        };
+        let (number, ending) = (ended.number, ended.ending);
+        let Verdict::Failure(failure) = ended.verdict else {
+            self.engine.succeeded(number);
+            return true;
+        };
+        self.refuse_a_retry_without_its_input();
+        self.engine
+            .failed(number, failure, Some(&ending), &mut |_| ());
+        false
+    }
+
+    /// A line of the report on the attempt that has ended, and on what follows it.
+    pub(super) fn tell(&mut self, next: Next) {
+        let Some(ended) = self.last.as_mut().filter(|ended| !ended.is_told) else {
+            return;
+        };
+        ended.is_told = true;
+        self.report.attempt(&ended.line(self.begun, next));
+    }
+
+    fn refuse_a_retry_without_its_input(&mut self) {
+        let replay = self.run.execution.replay.as_ref();
+        if let Some(error) = replay.and_then(|replay| replay.take_fault()) {
+            complain(&format!(
+                "cannot keep standard input for a further attempt: {error}"
+            ));
+            self.engine.body_is_consumed();
+        }
+    }
+}

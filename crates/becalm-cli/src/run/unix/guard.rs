@@ -1,0 +1,126 @@
+//! Who ends a command when becalm itself is killed? A second process, which waits for that.
+//!
+//! KILL leaves becalm no time for anything. So the guard reads a pipe whose other end becalm alone
+//! holds: when the pipe ends, becalm has gone, and the guard ends the command's group as becalm would.
+//! It has a group of its own, so that what is sent to becalm's group does not reach it. What has left
+//! the command's group is out of its reach, as it is out of becalm's.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use becalm::time::{Instant, Sleeper, StdSleeper};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, getpid};
+
+use super::itself;
+
+/// The name under which becalm stands guard: `argv[0]`.
+pub const NAME: &str = "becalm-guard";
+
+/// So long a command runs unguarded: many a command ends before a guard could have started.
+const UNGUARDED: Duration = Duration::from_millis(20);
+
+/// How often the guard asks whether the group is gone.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The guard of the group that runs, if any.
+#[derive(Debug)]
+pub struct Guard {
+    kill_after: Duration,
+    process: Option<Child>,
+    /// The group that is to have one, and from when on.
+    wanted: Option<(Pid, Instant)>,
+}
+
+impl Guard {
+    /// A guard that grants a command this long between TERM and KILL.
+    pub fn new(kill_after: Duration) -> Self {
+        Self {
+            kill_after,
+            process: None,
+            wanted: None,
+        }
+    }
+
+    /// A group has started.
+    pub fn begin(&mut self, group: Pid, now: Instant) {
+        // Nothing outlives the first process of a container.
+        if getpid().as_raw() != 1 {
+            self.wanted = Some((group, now.after(UNGUARDED)));
+        }
+    }
+
+    /// When to [look](Self::look) again.
+    pub fn due(&self) -> Option<Instant> {
+        self.wanted.map(|(_, from)| from)
+    }
+
+    /// Starts the guard if it is time.
+    ///
+    /// # Errors
+    ///
+    /// None can be had: the command runs without.
+    pub fn look(&mut self, now: Instant) -> io::Result<()> {
+        if let Some((group, _)) = self.wanted.take_if(|(_, from)| now >= *from) {
+            self.process = Some(self.start(group)?);
+        }
+        Ok(())
+    }
+
+    /// The group has ended, and with it its guard.
+    pub fn end(&mut self) {
+        self.wanted = None;
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// The guard's process, if it lives.
+    pub fn id(&mut self) -> Option<Pid> {
+        let process = self.process.as_mut()?;
+        if !matches!(process.try_wait(), Ok(None)) {
+            self.process = None;
+            return None;
+        }
+        i32::try_from(process.id()).ok().map(Pid::from_raw)
+    }
+
+    fn start(&self, group: Pid) -> io::Result<Child> {
+        let mut command = itself::under(NAME)?;
+        let kill_after = u64::try_from(self.kill_after.as_nanos()).unwrap_or(u64::MAX);
+        command.args([group.to_string(), kill_after.to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command.stderr(Stdio::null()).process_group(0).spawn()
+    }
+}
+
+/// What the guard does.
+pub fn stand(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let group = arguments.next()?.to_str()?.parse().ok()?;
+    let kill_after = arguments.next()?.to_str()?.parse().ok()?;
+    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    end(Pid::from_raw(group), Duration::from_nanos(kill_after));
+    Some(ExitCode::SUCCESS)
+}
+
+/// becalm has gone: the group goes, too.
+fn end(group: Pid, kill_after: Duration) {
+    let clock = StdSleeper::new();
+    let kill_at = clock.now().after(kill_after);
+    let _ = killpg(group, Signal::SIGTERM);
+    let _ = killpg(group, Signal::SIGCONT);
+    while killpg(group, None) != Err(Errno::ESRCH) {
+        let now = clock.now();
+        if now >= kill_at {
+            let _ = killpg(group, Signal::SIGKILL);
+            return;
+        }
+        sleep(LOOK.min(kill_at.since(now)));
+    }
+}

@@ -1,0 +1,220 @@
+//! What stands around the attempts: the clock, the signals, the terminal?
+
+use std::time::Duration;
+
+use becalm::time::Instant;
+use nix::sys::signal::Signal;
+
+use super::group::Group;
+use super::guard::Guard;
+use super::inbox::{Event, Inbox};
+use super::orphans::bury_orphans;
+use super::terminal::{self, Terminal};
+use crate::run::course::progress::complain;
+use crate::run::course::terms::Terms;
+
+/// A signal this long after the first is meant to hasten. Others send theirs twice: to becalm, and to
+/// becalm's group.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// Everything that happens to becalm while it waits, in one place.
+pub struct Host {
+    inbox: Inbox,
+    clock: Box<dyn Fn() -> Instant>,
+    pub(super) terminal: Option<Terminal>,
+    pub(super) guard: Guard,
+    pub(super) kill_after: Duration,
+    pub(super) told_to_end: Option<Signal>,
+    told_at: Instant,
+    /// Told again: nothing more is waited for.
+    is_hastened: bool,
+    /// The terminal's signal to a command, which becalm's own group was told of.
+    pub(super) interrupt: Option<Signal>,
+    /// What becalm sends to its own group reaches becalm, too.
+    pub(super) own_echo: Option<Signal>,
+    outputs_ended: usize,
+    /// What was [told once](Self::tell_once).
+    told: Vec<&'static str>,
+}
+
+impl Host {
+    /// A host of commands that have this long between TERM, or the signal that ends becalm, and
+    /// KILL.
+    pub fn new(inbox: Inbox, clock: Box<dyn Fn() -> Instant>, kill_after: Duration) -> Self {
+        let terminal = Terminal::of_stdin();
+        Self {
+            inbox,
+            clock,
+            terminal,
+            guard: Guard::new(kill_after),
+            kill_after,
+            told_to_end: None,
+            told_at: Instant::NEVER,
+            is_hastened: false,
+            interrupt: None,
+            own_echo: None,
+            outputs_ended: 0,
+            told: Vec::new(),
+        }
+    }
+
+    /// The events, for a thread that has something to tell.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        (self.clock)()
+    }
+
+    /// The signal by which becalm was told to end.
+    ///
+    /// Looks at what has come in since the last wait, so that no attempt starts after it.
+    pub fn told_to_end(&mut self) -> Option<Signal> {
+        while let Some(event) = self.next_event(Some(Instant::ZERO)) {
+            self.on_event(event, None);
+        }
+        self.told_to_end
+    }
+
+    /// The attempt has failed: if the user interrupted it, no other follows.
+    pub fn heed_interrupt(&mut self) {
+        self.told_to_end = self.told_to_end.or(self.interrupt);
+    }
+
+    /// Waits until then, or until becalm is told to end.
+    ///
+    /// `tick` is called with the time left, and says when it wants to be called next.
+    pub fn wait_until(
+        &mut self,
+        until: Instant,
+        mut tick: impl FnMut(Duration) -> Option<Duration>,
+    ) {
+        while self.told_to_end.is_none() {
+            let now = self.now();
+            if now >= until {
+                return;
+            }
+            let next = tick(until.since(now)).map_or(until, |pause| now.after(pause).min(until));
+            if let Some(event) = self.next_event(Some(next)) {
+                self.on_event(event, None);
+            }
+        }
+    }
+
+    /// Waits until this many threads have come to the end of an output: whether they have. When
+    /// becalm is told to end they have as long as a command.
+    pub fn wait_for_outputs(&mut self, count: usize) -> bool {
+        let mut limit = None;
+        while self.outputs_ended < count {
+            let now = self.now();
+            if self.told_to_end.is_some() {
+                let end = self.kill_time(now);
+                let limit = limit.insert(limit.map_or(end, |limit: Instant| limit.min(end)));
+                if now >= *limit {
+                    break;
+                }
+            }
+            if let Some(event) = self.next_event(limit) {
+                self.on_event(event, None);
+            }
+        }
+        std::mem::take(&mut self.outputs_ended) >= count
+    }
+
+    /// Whether a command can be put in the foreground of the terminal.
+    pub fn may_lend_terminal(&self) -> bool {
+        self.terminal.as_ref().is_some_and(Terminal::may_be_lent)
+    }
+
+    /// A command puts itself in the foreground.
+    pub fn foreground_is_taken_by(&mut self, group: &Group) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.is_taken_by(group.id());
+        }
+    }
+
+    /// What this system does not let becalm do, said when it would have been done first.
+    pub(super) fn tell_once(&mut self, limit: &'static str) {
+        if !self.told.contains(&limit) {
+            self.told.push(limit);
+            complain(limit);
+        }
+    }
+
+    pub(super) fn lend_terminal(&mut self, group: &Group) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.lend(group.id());
+        }
+    }
+
+    /// Until when what was asked to end now may take.
+    pub(super) fn kill_time(&self, now: Instant) -> Instant {
+        if self.is_hastened {
+            now
+        } else {
+            now.after(self.kill_after)
+        }
+    }
+
+    pub(super) fn next_event(&self, until: Option<Instant>) -> Option<Event> {
+        self.inbox.next(self.now(), until)
+    }
+
+    pub(super) fn on_event(&mut self, event: Event, command: Option<(&Group, Terms)>) {
+        match event {
+            Event::End(signal) if self.own_echo == Some(signal) => self.own_echo = None,
+            Event::End(signal) => {
+                let now = self.now();
+                if self.told_to_end.is_none() {
+                    self.told_to_end = Some(signal);
+                    self.told_at = now;
+                }
+                self.is_hastened |= now.since(self.told_at) >= AGAIN;
+                if let Some((group, _)) = command {
+                    group.end_with(signal);
+                }
+            }
+            Event::HandOn(signal) => {
+                if let Some((group, _)) = command {
+                    group.signal(signal);
+                }
+            }
+            Event::Stop(signal) => self.on_stop(signal, command),
+            Event::Continue => self.resume(command),
+            Event::OutputEnded => self.outputs_ended += 1,
+            Event::Child => {
+                let witness = self.terminal.as_ref().and_then(Terminal::witness);
+                let leader = command.map(|(group, _)| group.id());
+                let kept = [leader, witness, self.guard.id()];
+                let kept: Vec<_> = kept.into_iter().flatten().collect();
+                bury_orphans(&kept);
+            }
+        }
+    }
+
+    fn on_stop(&mut self, signal: Signal, command: Option<(&Group, Terms)>) {
+        if let Some(terminal) = &mut self.terminal {
+            if terminal.is_lent() && signal != Signal::SIGTSTP {
+                terminal.share();
+                return;
+            }
+            terminal.take_back();
+        }
+        if let Some((group, _)) = command {
+            group.signal(Signal::SIGTSTP);
+        }
+        terminal::stop_self();
+        self.resume(command);
+    }
+
+    fn resume(&mut self, command: Option<(&Group, Terms)>) {
+        if let Some((group, terms)) = command {
+            if terms.foreground {
+                self.lend_terminal(group);
+            }
+            group.signal(Signal::SIGCONT);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What does becalm wait for, all at once? Signals, the ends of its threads, and the time.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use becalm::time::Instant;
+use nix::sys::signal::Signal;
+use signal_hook::iterator::Signals;
+
+use super::ignored::Ignored;
+
+/// Signals that end becalm: the running command gets them, and no attempt follows.
+const ENDING: [Signal; 8] = [
+    Signal::SIGALRM,
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGPROF,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGVTALRM,
+    Signal::SIGXCPU,
+];
+/// Signals that becalm only hands to the running command.
+const HANDED_ON: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+/// Signals by which the terminal, or a process beside becalm, asks for job control.
+const JOB_CONTROL: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
+
+/// What has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// becalm was told to end, by this signal.
+    End(Signal),
+    /// A signal for the command alone.
+    HandOn(Signal),
+    /// becalm was told to stop for a while, or not to use the terminal.
+    Stop(Signal),
+    /// becalm goes on after a stop.
+    Continue,
+    /// A child has changed its state.
+    Child,
+    /// A thread that copies output has come to its end.
+    OutputEnded,
+}
+
+/// All events of the process, in their order.
+#[derive(Debug)]
+pub struct Inbox {
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+}
+
+impl Inbox {
+    /// Starts to listen. Called once, before any other thread or child is started.
+    ///
+    /// A signal that was ignored when becalm started stays ignored (`nohup`, a job in the
+    /// background of a script), by becalm and so by its commands.
+    ///
+    /// # Errors
+    ///
+    /// The operating system refuses a handler or a thread.
+    pub fn open() -> io::Result<Self> {
+        let ignored = Ignored::at_start();
+        let heard = ENDING.into_iter().chain(HANDED_ON).chain(JOB_CONTROL);
+        let heard = heard.filter(|signal| !ignored.contains(*signal));
+        let always = [Signal::SIGCONT, Signal::SIGCHLD];
+        let numbers: Vec<i32> = heard.chain(always).map(|signal| signal as i32).collect();
+        let mut signals = Signals::new(&numbers)?;
+
+        let (sender, events) = channel();
+        let to_inbox = sender.clone();
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for event in signals.forever().filter_map(event_of) {
+                    if to_inbox.send(event).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Self { events, sender })
+    }
+
+    /// A sender for a thread that has something to tell.
+    pub fn sender(&self) -> Sender<Event> {
+        self.sender.clone()
+    }
+
+    /// The next event, or nothing if the time comes first. Without a time it waits for ever.
+    pub fn next(&self, now: Instant, until: Option<Instant>) -> Option<Event> {
+        let Some(until) = until else {
+            return self.events.recv().ok();
+        };
+        // Bounded, because a platform may not know times as far as `Instant` does.
+        let wait = until.since(now).min(Duration::from_secs(86_400));
+        // Disconnected it cannot be: the inbox holds a sender itself.
+        self.events.recv_timeout(wait).ok()
+    }
+}
+
+fn event_of(signal: i32) -> Option<Event> {
+    let signal = Signal::try_from(signal).ok()?;
+    Some(match signal {
+        Signal::SIGCHLD => Event::Child,
+        Signal::SIGCONT => Event::Continue,
+        _ if ENDING.contains(&signal) => Event::End(signal),
+        _ if HANDED_ON.contains(&signal) => Event::HandOn(signal),
+        _ => Event::Stop(signal),
+    })
+}
