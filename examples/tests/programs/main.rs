@@ -6,6 +6,7 @@ mod axum_payments;
 mod behind_envoy;
 mod behind_nginx;
 mod boxed_service;
+mod front_page;
 mod grpc_orders;
 mod hyper_client;
 mod load;

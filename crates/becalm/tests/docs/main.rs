@@ -3,5 +3,4 @@
 mod default_figures;
 mod packages;
 mod pages;
-mod readme;
 mod which_protection;
