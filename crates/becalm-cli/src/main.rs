@@ -51,7 +51,7 @@ Exit code of a refused command line: 2, but 125 for \"becalm run\".";
 
 fn main() -> ExitCode {
     let stood_in = run::stand_in(std::env::args_os());
-    if let Some(code) = stood_in.or_else(|| drill::stand_in(std::env::args_os())) {
+    if let Some(code) = stood_in.or_else(|| becalm_drill::stand_in(std::env::args_os())) {
         return code;
     }
     let cli = match Cli::try_parse_from(drill::in_order(std::env::args_os())) {

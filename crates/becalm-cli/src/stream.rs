@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+use becalm_drill::Console;
 use becalm_report::terminal::{Painter, wrap};
 
 /// The stream that people read.
@@ -83,4 +84,27 @@ fn obeys_escapes() -> bool {
 #[cfg(not(windows))]
 const fn obeys_escapes() -> bool {
     true
+}
+
+/// A drill shows itself here while it runs.
+impl Console for Stream {
+    fn write(&self, text: &str) {
+        Self::write(*self, text);
+    }
+
+    fn is_screen(&self) -> bool {
+        Self::is_screen(*self)
+    }
+
+    fn size(&self) -> (usize, usize) {
+        Self::size(*self)
+    }
+
+    fn painter(&self) -> Painter {
+        Self::painter(*self)
+    }
+
+    fn wrapped(&self, text: &str) -> String {
+        Self::wrapped(*self, text)
+    }
 }

@@ -14,6 +14,7 @@ mod line_chart;
 mod map_chart;
 mod page;
 mod plot;
+pub mod policy;
 mod ramp;
 mod range_chart;
 mod rows;

@@ -5,8 +5,6 @@
 mod fault;
 #[cfg(target_os = "linux")]
 mod listen;
-#[cfg(all(feature = "redis", target_os = "linux"))]
-mod redis;
 mod target;
 #[cfg(feature = "ws")]
 mod ws;

@@ -1,0 +1,81 @@
+//! How is a planned drill held for the command, and when is it ended before its time?
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use becalm_drill::{Broken, Drill, Report, Show};
+
+use super::reports::{ReportFlags, Reports};
+use crate::stream::Stream;
+
+/// What is shown and left of a drill.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub reports: &'a ReportFlags,
+    pub quiet: bool,
+    pub strict: bool,
+    /// The command that repeats it.
+    pub command: &'a str,
+}
+
+/// Holds a drill, and writes its reports.
+///
+/// # Errors
+///
+/// A sentence: it cannot be held, or a report cannot be written.
+pub fn hold<D: Drill>(plan: D, asked: Asked<'_>) -> Result<ExitCode, String> {
+    hold_and(plan, asked, |_, _| Ok(()))
+}
+
+/// As [`hold`], with `more` files than every drill leaves.
+///
+/// # Errors
+///
+/// A sentence.
+pub fn hold_and<D: Drill>(
+    plan: D,
+    asked: Asked<'_>,
+    more: impl FnOnce(&D::Outcome, Stream) -> Result<(), String>,
+) -> Result<ExitCode, String> {
+    let reports = Reports::open(asked.reports)?;
+    let stream = asked.reports.stream();
+    for note in plan.notes() {
+        eprintln!("note: {note}");
+    }
+    let signal = Arc::new(AtomicUsize::new(0));
+    watch_for_signals(&signal).map_err(|error| format!("cannot handle signals: {error}"))?;
+    let show = Show {
+        console: &stream,
+        quiet: asked.quiet,
+    };
+    let outcome = match plan.run(&show, &signal) {
+        Ok(outcome) => outcome,
+        Err(Broken::Signal) => return Ok(ended_by(signal.load(Ordering::Relaxed))),
+        Err(Broken::Sentence(sentence)) => return Err(sentence),
+    };
+    reports.write(&outcome.page(), &outcome.document()?)?;
+    more(&outcome, stream)?;
+    stream.write(&format!("again:  {}\n", asked.command));
+    let failed = asked.strict && !outcome.is_as_expected();
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn ended_by(signal: usize) -> ExitCode {
+    // Where the terminal has gone nobody reads it, and that is no reason to end otherwise.
+    Stream::Stderr.write(&format!(
+        "drill ended by signal {signal} before its time; no report is written\n"
+    ));
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+}
+
+/// A signal that asks to end is stored, and read before each frame.
+fn watch_for_signals(signal: &Arc<AtomicUsize>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+        let value = usize::try_from(number).unwrap_or(1);
+        signal_hook::flag::register_usize(number, signal.clone(), value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! What does the report say to someone who was not there?
+
+use becalm::support::Human;
+use becalm_report::format::plain;
+use becalm_report::{Colour, Page};
+
+use super::ledger::Count;
+use super::outcome::{self, Outcome, Room};
+use super::picture;
+use super::tail::{self, TailOutcome};
+use super::twin;
+use super::wire::Wire;
+use becalm_report::policy::{delays, limits, protection};
+
+/// The drill as a self-contained page.
+pub fn page(outcome: &Outcome) -> Page {
+    let setup = &outcome.setup;
+    let trigger = Human(setup.trigger);
+    let colour = if outcome.judgement.as_expected {
+        Colour::Green
+    } else {
+        Colour::Orange
+    };
+    let page = Page::new(format!(
+        "A service hangs for {trigger}: which retries make it a storm?"
+    ))
+    .conclusion(colour, &outcome.judgement.conclusion)
+    .paragraph(&format!(
+        "Measured on this machine by becalm drill: {} HTTP services on the loopback interface, \
+             each with its own clients{}, the same {} calls at the same moments for all. Nothing is \
+             simulated{} and nothing is scripted.",
+        outcome.contenders.len(),
+        match setup.wire {
+            Wire::Own => "",
+            #[cfg(feature = "http")]
+            Wire::Reqwest => " of becalm-reqwest",
+        },
+        plain(calls(outcome)),
+        if outcome.twins.is_empty() {
+            ""
+        } else {
+            ", but where it is said,"
+        }
+    ))
+    .heading("Who was answered")
+    .figure(
+        &picture::goodput(&outcome.contenders, setup),
+        "Calls that succeed, by the moment at which they do. A service that is back at work \
+             answers nobody as long as what it works on is stale. Where lines coincide, the last one of \
+             the legend is seen.",
+    )
+    .heading("What arrived at each service")
+    .figure(
+        &picture::arrivals(&outcome.contenders, setup),
+        "Requests that reach the service in every 10 ms; the line is the mean of 200 ms. Above \
+         the dashed line they are more than it can serve.",
+    )
+    .heading("The figures")
+    .table(&outcome::table(&outcome.contenders, Room::Page))
+    .definitions(WORDS)
+    .heading("Why")
+    .paragraph(
+        "While the service hangs, every attempt times out and is sent again, so its queue \
+             fills. When it works again, it works on requests whose clients have left long ago. \
+             Their successors wait behind them, time out as well, and are sent again: the retries \
+             alone keep the service above its capacity, and the fault is no longer needed.",
+    )
+    .paragraph(
+        "Backoff and jitter move retries to other moments. They do not make them fewer, and \
+             where calls come from many independent users none waits for another, so the load \
+             stays. A budget makes them fewer: retries are a share of the calls that succeed, whatever \
+             fails, and the queue drains.",
+    )
+    .paragraph(
+        "A breaker and a bulkhead bound something else, and end the storm as well. A breaker stops \
+             calling a service that does not answer, but for a probe now and then. A bulkhead bounds \
+             the attempts in flight, so that no more of them can go stale than the service works off \
+             while its clients wait. Both refuse calls; a budget refuses retries.",
+    );
+    let page = if outcome.twins.is_empty() {
+        page
+    } else {
+        page.heading("What the simulator makes of it")
+            .paragraph(
+                "The simulator of becalm storm was given the same service, the same policies and \
+                 the moments at which the calls began.",
+            )
+            .table(&twin::table(&outcome.contenders, &outcome.twins))
+            .paragraph(twin::LEGEND)
+    };
+    let page = match &outcome.tail {
+        Some(tail) => with_tail(page, tail),
+        None => page,
+    };
+    page.heading("How it was set up")
+        .definitions(parameters(outcome))
+        .heading("Run it again")
+        .code(&outcome.command)
+}
+
+/// The second part.
+fn with_tail(page: Page, tail: &TailOutcome) -> Page {
+    let (table, legend) = tail.table();
+    page.heading("Some answers are slow")
+        .paragraph(&tail.conclusion)
+        .figure(
+            &tail::latencies(tail),
+            "The latency that a share of the calls does not exceed, for the slowest tenth. Where the \
+             first answer is late the hedge's copy is not, as the two are late independently.",
+        )
+        .table(&table)
+        .paragraph(legend)
+}
+
+/// The words over the table's columns.
+pub const WORDS: [(&str, &str); 7] = [
+    (
+        "goodput",
+        "Calls that succeed, per second: before > during > after the fault.",
+    ),
+    (
+        "amplification",
+        "Attempts that clients send / calls: before > during > after the fault. Below 1 where a \
+         guard ends calls before their first try.",
+    ),
+    (
+        "peak",
+        "The most requests that reached the service within 10 ms.",
+    ),
+    (
+        "stale",
+        "The share of the service's work that was done for a client that had left.",
+    ),
+    (
+        "in flight",
+        "The most attempts that the clients had in flight at once.",
+    ),
+    (
+        "p99 ms",
+        "The latency that 99 % of the calls do not exceed that begin after the fault and succeed.",
+    ),
+    (
+        "verdict",
+        "By the rule of becalm storm, on this one run. The service is back when the calls that begin \
+         are answered as before the fault, and so to the end. It is metastable where it stays down after \
+         the fault is gone, though first tries alone are less than it can serve.",
+    ),
+];
+
+fn parameters(outcome: &Outcome) -> Vec<(String, String)> {
+    let setup = &outcome.setup;
+    let mut parameters: Vec<(String, String)> = [
+        (
+            "service",
+            format!(
+                "{} workers of {} (capacity {}/s), a queue of {}, 503 when it is full; work whose \
+                 client has left is still done",
+                setup.workers,
+                Human(setup.service_time),
+                plain(setup.capacity()),
+                setup.queue
+            ),
+        ),
+        (
+            "load",
+            format!(
+                "{} first tries per second, Poisson, open loop; the load generator was late by \
+                 {:.1} ms at worst",
+                plain(setup.load),
+                outcome.lateness.as_secs_f64() * 1_000.0
+            ),
+        ),
+        (
+            "course",
+            format!(
+                "{} before, {} in which the workers hang while the service accepts, {} after",
+                Human(setup.before),
+                Human(setup.trigger),
+                Human(setup.after)
+            ),
+        ),
+        ("seed", outcome.seed.to_string()),
+    ]
+    .map(|(term, meaning)| (term.into(), meaning))
+    .into();
+    for contender in &outcome.contenders {
+        let policy = &contender.variant.policy;
+        let mut texts = vec![delays(policy), limits(policy)];
+        texts.extend(Some(protection(policy)).filter(|it| !it.is_empty()));
+        texts.push(format!(
+            "{} first tries, {} retries",
+            contender.recording.total(Count::FirstTry),
+            contender.recording.total(Count::Retry)
+        ));
+        parameters.push((contender.variant.title.clone(), texts.join("; ")));
+    }
+    parameters
+}
+
+/// The calls that each policy's clients made.
+fn calls(outcome: &Outcome) -> f64 {
+    let first = outcome.contenders.first();
+    let calls = first.map_or(0, |contender| contender.recording.total(Count::Call));
+    super::statistics::count(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::tests::outcome;
+    use super::*;
+
+    #[test]
+    fn the_page_holds_conclusion_figures_pictures_parameters_and_command() {
+        let outcome = outcome();
+        let html = page(&outcome).to_html();
+        assert_eq!(html.matches("<figure").count(), 3);
+        for words in [
+            "7s after it the service was still down",
+            "1.00 &gt; 1.12 &gt; 1.01",
+            "4 workers of 10ms (capacity 400/s)",
+            "becalm drill --seed 7",
+            "bulkhead calls:16,waiting:16; ",
+            "the 99th percentile fell from 410.0 ms",
+            "2\u{a0}600 calls",
+        ] {
+            assert!(html.contains(words), "{words}");
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! What is the drill made of? The service, the load, the fault and their bounds: plain data.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use becalm::Policy;
+use becalm::support::Human;
+use becalm_sim::scenario::Service;
+use serde::Serialize;
+
+use super::ledger::BUCKET;
+use super::tail::Tail;
+use super::wire::Wire;
+
+/// The longest drill.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// How long the second part may be: from a second behind its warm-up.
+const TAIL: RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
+
+/// The most attempts that all calls under one policy may come to.
+const MOST_ATTEMPTS: f64 = 1_000_000.0;
+
+/// The service, the load and the fault. The defaults were found to make a storm that lasts, with
+/// a service that two cores can play four times over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Requests that the service works on at once.
+    pub workers: u32,
+    /// Time that a worker spends on one request.
+    pub service_time: Duration,
+    /// Requests that wait for a worker; one more is refused with status 503.
+    pub queue: u32,
+    /// First tries per second, at random times (Poisson), however the earlier ones end.
+    pub load: f64,
+    /// Time after which a client drops an attempt and its connection, unless the policy has an attempt timeout.
+    pub client_timeout: Duration,
+    /// Time before the fault.
+    pub before: Duration,
+    /// How long the service's workers hang; it still accepts requests.
+    pub trigger: Duration,
+    /// Time after the fault.
+    pub after: Duration,
+    /// Time of the second part, in which some answers are slow; zero leaves it out.
+    pub tail: Duration,
+    /// Through what the calls go.
+    pub wire: Wire,
+    /// What the fault does, in two or three words.
+    pub fault: Cow<'static, str>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            workers: 4,
+            service_time: Duration::from_millis(10),
+            queue: 200,
+            load: 260.0,
+            client_timeout: Duration::from_millis(250),
+            before: Duration::from_secs(1),
+            trigger: Duration::from_secs(2),
+            after: Duration::from_secs(7),
+            tail: Duration::from_secs(5),
+            wire: Wire::Own,
+            fault: "service hangs".into(),
+        }
+    }
+}
+
+impl Setup {
+    /// Requests per second that the service can serve; infinite where nobody knows, which
+    /// [`Service::UNLIMITED`] workers say, as in a scenario.
+    pub fn capacity(&self) -> f64 {
+        if self.workers == Service::UNLIMITED {
+            return f64::INFINITY;
+        }
+        f64::from(self.workers) / self.service_time.as_secs_f64()
+    }
+
+    /// The capacity, if it is known.
+    pub fn known_capacity(&self) -> Option<f64> {
+        Some(self.capacity()).filter(|capacity| capacity.is_finite())
+    }
+
+    /// From the first arrival to the last.
+    pub fn length(&self) -> Duration {
+        self.before
+            .saturating_add(self.trigger)
+            .saturating_add(self.after)
+    }
+
+    /// When the service works again, from the start.
+    pub fn trigger_end(&self) -> Duration {
+        self.before.saturating_add(self.trigger)
+    }
+
+    /// The second part, if there is to be one.
+    pub fn tail(&self) -> Option<Tail> {
+        (!self.tail.is_zero()).then_some(Tail {
+            length: self.tail,
+            wire: self.wire,
+        })
+    }
+
+    /// The connections that one policy's clients may hold at once: what the service has taken in
+    /// for as long as a client waits, and what it is about to refuse.
+    pub fn most_connections(&self, policy: &Policy) -> f64 {
+        let timeout = policy.attempt_timeout.unwrap_or(self.client_timeout);
+        let waiting = self.load * f64::from(policy.attempts) * timeout.as_secs_f64();
+        waiting.min(f64::from(self.queue) + f64::from(self.workers)) + 16.0
+    }
+
+    /// Refuses what could not be measured or would not end.
+    pub fn validate(&self, policy: &Policy) -> Result<(), InvalidSetup> {
+        let whole = |time: Duration| time.as_nanos() % BUCKET.as_nanos() == 0;
+        let first_tries = self.load * self.length().as_secs_f64();
+        if !(1..=1_000).contains(&self.workers) {
+            Err(InvalidSetup::Workers)
+        } else if !(Duration::from_millis(1)..=Duration::from_secs(10)).contains(&self.service_time)
+        {
+            Err(InvalidSetup::ServiceTime)
+        } else if !(1..=100_000).contains(&self.queue) {
+            Err(InvalidSetup::Queue)
+        } else if !(1.0..=5_000.0).contains(&self.load) {
+            Err(InvalidSetup::Load)
+        } else if !(BUCKET..=Duration::from_secs(30)).contains(&self.client_timeout) {
+            Err(InvalidSetup::ClientTimeout)
+        } else if ![self.before, self.trigger, self.after]
+            .into_iter()
+            .all(|time| whole(time) && !time.is_zero())
+        {
+            Err(InvalidSetup::Steps)
+        } else if self.after < Duration::from_secs(1) {
+            Err(InvalidSetup::After)
+        } else if !self.tail.is_zero() && !TAIL.contains(&self.tail) {
+            Err(InvalidSetup::Tail)
+        } else if self.length() > LONGEST {
+            Err(InvalidSetup::Length(self.length()))
+        } else if first_tries * f64::from(policy.attempts) > MOST_ATTEMPTS {
+            Err(InvalidSetup::Attempts)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What will keep a storm from lasting, in sentences: legal, but not the demonstration.
+    pub fn notes(&self, policy: &Policy) -> Vec<String> {
+        let capacity = self.capacity();
+        let timeout = policy.attempt_timeout.unwrap_or(self.client_timeout);
+        let stale = capacity * timeout.as_secs_f64();
+        let mut notes = Vec::new();
+        if self.load >= capacity {
+            notes.push(format!(
+                "{} first tries a second are not below the capacity of {capacity:.0}: the service \
+                 is overloaded without any retry",
+                self.load
+            ));
+        } else if self.load * f64::from(policy.attempts) <= capacity {
+            notes.push(format!(
+                "{} first tries a second x {} attempts stay within the capacity of {capacity:.0}: \
+                 no storm can last",
+                self.load, policy.attempts
+            ));
+        }
+        if f64::from(self.queue) <= stale {
+            notes.push(format!(
+                "a queue of {} is served within the client's timeout of {} (capacity x timeout is \
+                 {stale:.0}): no work goes stale, so no storm can last",
+                self.queue,
+                Human(timeout)
+            ));
+        }
+        notes
+    }
+}
+
+/// The setup as it stands in the JSON document.
+#[derive(Debug, Serialize)]
+pub struct SetupRecord {
+    clients: Wire,
+    workers: u32,
+    service_time_ms: f64,
+    queue: u32,
+    capacity_per_s: f64,
+    rate_per_s: f64,
+    client_timeout_ms: f64,
+    before_ms: f64,
+    trigger_ms: f64,
+    after_ms: f64,
+    bucket_ms: f64,
+}
+
+impl From<&Setup> for SetupRecord {
+    fn from(setup: &Setup) -> Self {
+        Self {
+            clients: setup.wire,
+            workers: setup.workers,
+            service_time_ms: milliseconds(setup.service_time),
+            queue: setup.queue,
+            capacity_per_s: setup.capacity(),
+            rate_per_s: setup.load,
+            client_timeout_ms: milliseconds(setup.client_timeout),
+            before_ms: milliseconds(setup.before),
+            trigger_ms: milliseconds(setup.trigger),
+            after_ms: milliseconds(setup.after),
+            bucket_ms: milliseconds(BUCKET),
+        }
+    }
+}
+
+/// The duration in milliseconds, as the JSON document has it.
+#[expect(clippy::cast_precision_loss)] // exact up to 104 days
+pub fn milliseconds(duration: Duration) -> f64 {
+    duration.as_nanos() as f64 / 1e6
+}
+
+/// Why a drill is refused. `Display` names the flag and the remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InvalidSetup {
+    /// `--workers` is out of range.
+    Workers,
+    /// `--service-time` is out of range.
+    ServiceTime,
+    /// `--queue` is out of range.
+    Queue,
+    /// `--load` is out of range.
+    Load,
+    /// `--client-timeout` is out of range.
+    ClientTimeout,
+    /// A stretch of the course is not a whole number of buckets.
+    Steps,
+    /// `--after` is too short to see a recovery.
+    After,
+    /// `--tail` is out of range.
+    Tail,
+    /// The whole is too long.
+    Length(Duration),
+    /// The calls may come to too many attempts.
+    Attempts,
+}
+
+impl fmt::Display for InvalidSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Workers => "--workers must be from 1 to 1000",
+            Self::ServiceTime => "--service-time must be from 1ms to 10s",
+            Self::Queue => "--queue must be from 1 to 100000",
+            Self::Load => "--load must be from 1 to 5000 first tries per second",
+            Self::ClientTimeout => "--client-timeout must be from 10ms to 30s",
+            Self::Steps => {
+                "--before, --trigger and --after are counted in steps of 10ms: give each a \
+                 multiple of that, and at least one"
+            }
+            Self::After => "--after must be at least 1s: a recovery is judged by a whole second",
+            Self::Tail => "--tail must be from 2s to 60s, or 0s to leave the second part out",
+            Self::Length(length) => {
+                return write!(
+                    f,
+                    "the drill would last {}; --before, --trigger and --after may come to {} \
+                     together",
+                    Human(*length),
+                    Human(LONGEST)
+                );
+            }
+            Self::Attempts => {
+                "the calls may come to more than a million attempts per policy; lower --load, the \
+                 durations or --attempts"
+            }
+        })
+    }
+}
+
+impl std::error::Error for InvalidSetup {}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// The documented defaults.
+    pub fn usual() -> Setup {
+        Setup::default()
+    }
+
+    #[test]
+    fn the_defaults_are_valid_and_make_a_storm() {
+        let policy = Policy::default();
+        assert_eq!(usual().validate(&policy), Ok(()));
+        assert_eq!(usual().notes(&policy), [""; 0]);
+        assert!((usual().capacity() - 400.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_second_part_can_be_left_out() {
+        assert_eq!(
+            usual().tail(),
+            Some(Tail {
+                length: Duration::from_secs(5),
+                wire: Wire::Own,
+            })
+        );
+        let without = Setup {
+            tail: Duration::ZERO,
+            ..usual()
+        };
+        assert_eq!(without.validate(&Policy::default()), Ok(()));
+        assert_eq!(without.tail(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_or_would_not_end_is_refused_by_flag() {
+        let second = Duration::from_secs(1);
+        for (setup, flag) in [
+            (
+                Setup {
+                    workers: 0,
+                    ..usual()
+                },
+                "--workers",
+            ),
+            (
+                Setup {
+                    service_time: Duration::ZERO,
+                    ..usual()
+                },
+                "--service-time",
+            ),
+            (
+                Setup {
+                    queue: 0,
+                    ..usual()
+                },
+                "--queue",
+            ),
+            (
+                Setup {
+                    load: f64::NAN,
+                    ..usual()
+                },
+                "--load",
+            ),
+            (
+                Setup {
+                    load: 1e9,
+                    ..usual()
+                },
+                "--load",
+            ),
+            (
+                Setup {
+                    client_timeout: Duration::ZERO,
+                    ..usual()
+                },
+                "--client-timeout",
+            ),
+            (
+                Setup {
+                    before: Duration::ZERO,
+                    ..usual()
+                },
+                "--before",
+            ),
+            (
+                Setup {
+                    trigger: Duration::from_millis(5),
+                    ..usual()
+                },
+                "--trigger",
+            ),
+            (
+                Setup {
+                    after: Duration::from_millis(500),
+                    ..usual()
+                },
+                "--after",
+            ),
+            (
+                Setup {
+                    after: 118 * second,
+                    ..usual()
+                },
+                "121s",
+            ),
+            (
+                Setup {
+                    tail: Duration::from_millis(1_500),
+                    ..usual()
+                },
+                "--tail",
+            ),
+            (
+                Setup {
+                    after: Duration::MAX,
+                    ..usual()
+                },
+                "10ms",
+            ),
+            (
+                Setup {
+                    load: 5_000.0,
+                    after: 60 * second,
+                    ..usual()
+                },
+                "--load",
+            ),
+        ] {
+            let refusal = setup.validate(&Policy::default()).unwrap_err().to_string();
+            assert!(refusal.contains(flag), "{refusal}");
+        }
+        let endless = Policy::default().attempts(Policy::UNLIMITED);
+        assert_eq!(usual().validate(&endless), Err(InvalidSetup::Attempts));
+    }
+
+    #[test]
+    fn a_setup_without_a_lasting_storm_is_noted() {
+        let policy = Policy::default();
+        for (setup, words) in [
+            (
+                Setup {
+                    queue: 100,
+                    ..usual()
+                },
+                "stale",
+            ),
+            (
+                Setup {
+                    load: 100.0,
+                    ..usual()
+                },
+                "no storm",
+            ),
+            (
+                Setup {
+                    load: 400.0,
+                    ..usual()
+                },
+                "overloaded",
+            ),
+        ] {
+            let notes = setup.notes(&policy);
+            assert!(notes.iter().any(|note| note.contains(words)), "{notes:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where do people read what a drill shows while it runs, and what it tells when it is over?
+
+use std::fmt::Debug;
+
+use becalm_report::terminal::Painter;
+
+use crate::drill::Section;
+use crate::live::Display;
+
+/// Where people read. It is handed in: the library asks no terminal for its size.
+pub trait Console: Debug {
+    /// Writes the text.
+    fn write(&self, text: &str);
+
+    /// Writes a note, which is none of the figures.
+    fn note(&self, note: &str) {
+        eprintln!("note: {note}");
+    }
+
+    /// Whether the cursor can be moved, so that a picture can be redrawn.
+    fn is_screen(&self) -> bool {
+        false
+    }
+
+    /// Columns and rows.
+    fn size(&self) -> (usize, usize) {
+        (80, 24)
+    }
+
+    /// Colours, where they are seen and wanted.
+    fn painter(&self) -> Painter {
+        Painter::Plain
+    }
+
+    /// The text in lines that fit.
+    fn wrapped(&self, text: &str) -> String {
+        text.into()
+    }
+}
+
+/// Standard output as lines of plain text.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain;
+
+impl Console for Plain {
+    fn write(&self, text: &str) {
+        print!("{text}");
+    }
+}
+
+/// What is shown, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Show<'a> {
+    /// Where people read.
+    pub console: &'a dyn Console,
+    /// Whether nothing is shown while a drill runs.
+    pub quiet: bool,
+}
+
+impl<'a> Show<'a> {
+    /// Shows while a drill runs, and tells when it is over.
+    pub fn on(console: &'a dyn Console) -> Self {
+        Self {
+            console,
+            quiet: false,
+        }
+    }
+
+    pub(crate) fn display(&self) -> Display<'a> {
+        Display::on(self.console, self.quiet)
+    }
+
+    /// Shows what is of interest while the drill runs.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            self.console.write(text);
+        }
+    }
+
+    /// The figures, what their words mean, and what they say.
+    pub(crate) fn tell(&self, sections: Vec<Section>) {
+        for section in sections {
+            let table = section.table.to_terminal(self.console.painter());
+            let legend = self.console.wrapped(section.legend);
+            let conclusion = self.console.wrapped(&section.conclusion);
+            let text = format!("{table}\n{legend}\n\n{conclusion}\n\n");
+            self.console.write(&text);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What is told of a capacity that was measured?
+
+use std::time::Duration;
+
+use becalm::support::Human;
+use becalm_report::format::plain;
+use becalm_report::{Cell, Colour, LineChart, Page, Rule, Series, Table};
+use serde::Serialize;
+
+use super::ladder::{Ended, capacity, is_failing, plateau};
+use super::rung::Rung;
+use crate::judged::tenths;
+use crate::origin::{Origin, text};
+use crate::setup::milliseconds;
+use crate::staging::canary::Calm;
+
+/// What the words over the table mean.
+pub const LEGEND: &str = "clients: each asks again as soon as it is answered; good: with a status from 200 to 299 in \
+                          time";
+
+const SCHEMA: u32 = 1;
+
+/// A climb that is over.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    pub(crate) host: String,
+    pub(crate) request: String,
+    /// How long a client waits.
+    pub(crate) patience: Duration,
+    pub(crate) most_rate: f64,
+    pub(crate) rungs: Vec<Rung>,
+    pub(crate) ended: Ended,
+    /// How the target fared afterwards.
+    pub(crate) calm: Calm,
+    pub(crate) seed: u64,
+    pub(crate) command: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    origin: Origin<'a>,
+    setup: SetupRecord<'a>,
+    capacity_per_s: Option<f64>,
+    at_least: bool,
+    at_once: Option<u32>,
+    ended: &'static str,
+    conclusion: &'a str,
+    well_without_load_after_ms: Option<f64>,
+    rungs: Vec<RungRecord>,
+}
+
+#[derive(Debug, Serialize)]
+struct SetupRecord<'a> {
+    host: &'a str,
+    request: &'a str,
+    client_timeout_ms: f64,
+    max_rate_per_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RungRecord {
+    clients: u32,
+    answers_per_s: f64,
+    good_share: f64,
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
+}
+
+impl Measured {
+    /// Clients from which on more bring no more: about what the target works on at once.
+    fn at_once(&self) -> Option<u32> {
+        plateau(&self.rungs).map(|rung| rung.clients).min()
+    }
+
+    /// What it came to, in sentences.
+    pub(super) fn conclusion(&self) -> String {
+        let mut sentences = Vec::new();
+        if let Calm::Unwell(time, why) = &self.calm {
+            sentences.push(format!(
+                "The target is down: {} after the last call it has not recovered ({why}).",
+                tenths(*time)
+            ));
+        }
+        let Some(capacity) = capacity(&self.rungs) else {
+            sentences.push(self.without());
+            return sentences.join(" ");
+        };
+        let clients = self.at_once().unwrap_or(1);
+        let rate = plain(capacity);
+        sentences.push(match self.ended {
+            Ended::Level => format!(
+                "The target serves {rate} a second: from {clients} clients on, more of them bring no more answers."
+            ),
+            Ended::Failing => format!(
+                "The target serves {rate} a second at {clients} clients; {}.",
+                self.failing()
+            ),
+            Ended::Rate => format!(
+                "The target serves at least {rate} a second: --max-rate {} ended the climb. Allow more if it may get more.",
+                plain(self.most_rate)
+            ),
+            Ended::Time => {
+                format!("The target serves at least {rate} a second: --max-time ended the climb.")
+            }
+            Ended::Clients => format!(
+                "The target serves at least {rate} a second: {clients} clients at once did not fill it."
+            ),
+        });
+        sentences.join(" ")
+    }
+
+    /// Why it is not known what the target serves.
+    fn without(&self) -> String {
+        if self.rungs.iter().all(|rung| rung.good == 0) {
+            return "The target gave no good answer.".into();
+        }
+        format!(
+            "It is not known what the target serves: {}, and a target is measured where at least 95% are good. Give \
+             --client-timeout more time, or mend what fails.",
+            self.failing()
+        )
+    }
+
+    /// With how many clients answers failed.
+    fn failing(&self) -> String {
+        let failing = self.rungs.iter().find(|rung| is_failing(rung));
+        failing.map_or("with more of them answers failed".into(), |rung| {
+            let good = rung.good_share() * 100.0;
+            let clients = match rung.clients {
+                1 => "one client".into(),
+                clients => format!("{clients} clients"),
+            };
+            format!("with {clients} only {good:.0}% of the answers were good")
+        })
+    }
+
+    pub(super) fn table(&self) -> Table {
+        let rows = self.rungs.iter().map(|rung| {
+            let quantile = |share| {
+                let latency = rung.latencies.quantile(share);
+                Cell::new(latency.map_or("-".into(), |it| format!("{:.1}", milliseconds(it))))
+            };
+            [
+                Cell::new(rung.clients.to_string()),
+                Cell::new(plain(rung.rate())),
+                Cell::new(format!("{:.0}%", rung.good_share() * 100.0)),
+                quantile(0.5),
+                quantile(0.99),
+            ]
+        });
+        rows.fold(
+            Table::new(["clients", "answers/s", "good", "p50 ms", "p99 ms"]),
+            Table::row,
+        )
+    }
+
+    /// The document as text.
+    ///
+    /// # Errors
+    ///
+    /// A sentence.
+    pub(super) fn to_document(&self) -> Result<String, String> {
+        let rungs = self.rungs.iter().map(|rung| {
+            let quantile = |share| rung.latencies.quantile(share).map(milliseconds);
+            RungRecord {
+                clients: rung.clients,
+                answers_per_s: rung.rate(),
+                good_share: rung.good_share(),
+                p50_ms: quantile(0.5),
+                p99_ms: quantile(0.99),
+            }
+        });
+        text(&Document {
+            origin: Origin::new(SCHEMA, &self.command, self.seed),
+            setup: SetupRecord {
+                host: &self.host,
+                request: &self.request,
+                client_timeout_ms: milliseconds(self.patience),
+                max_rate_per_s: self.most_rate,
+            },
+            capacity_per_s: capacity(&self.rungs),
+            at_least: self.ended.is_open(),
+            at_once: self.at_once(),
+            ended: self.ended.name(),
+            conclusion: &self.conclusion(),
+            well_without_load_after_ms: self.calm.well_after().map(milliseconds),
+            rungs: rungs.collect(),
+        })
+    }
+
+    /// The climb as a self-contained page.
+    pub(super) fn to_page(&self) -> Page {
+        let is_measured = capacity(&self.rungs).is_some() && self.calm.well_after().is_some();
+        let colour = if is_measured {
+            Colour::Green
+        } else {
+            Colour::Red
+        };
+        let points = self
+            .rungs
+            .iter()
+            .map(|rung| (f64::from(rung.clients), rung.rate()));
+        let chart = LineChart::new("Good answers per second")
+            .x_label("clients")
+            .series(Series::line("answers", Colour::Blue, points.collect()))
+            .without_legend()
+            .with_size(940.0, 320.0);
+        let rule = |at: f64| Rule::new(at, format!("capacity {}", plain(at)));
+        let chart = capacity(&self.rungs)
+            .map(rule)
+            .into_iter()
+            .fold(chart, LineChart::rule);
+        Page::new(format!("What does {} serve?", self.host))
+            .conclusion(colour, &self.conclusion())
+            .paragraph(&format!(
+                "Measured by becalm drill: {} at {}, by clients that ask again as soon as they are answered, each over a \
+                 connection of its own, and wait {} for an answer. More and more of them, until more bring no more.",
+                self.request,
+                self.host,
+                Human(self.patience)
+            ))
+            .figure(&chart, "What more clients bring.")
+            .table(&self.table())
+            .heading("Measure it again")
+            .code(&self.command)
+    }
+}
+
+/// What is told of a rung as soon as it is known.
+pub fn line(rung: &Rung) -> String {
+    format!(
+        "{:>4} clients: {} answers/s\n",
+        rung.clients,
+        plain(rung.rate())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn measured(ended: Ended) -> Measured {
+        let second = Duration::from_secs(1);
+        let rungs = [(1, 86), (2, 171), (4, 340), (8, 342), (16, 338)];
+        Measured {
+            host: "<b>:80".into(),
+            request: "GET /".into(),
+            patience: second,
+            most_rate: 500.0,
+            rungs: rungs
+                .map(|(clients, good)| Rung::counted(clients, good, 0, second))
+                .into(),
+            ended,
+            calm: Calm::Well {
+                after: Duration::from_millis(3),
+                takes: Duration::from_millis(3),
+            },
+            seed: 7,
+            command: "becalm drill --target http://b --capacity".into(),
+        }
+    }
+
+    #[test]
+    fn a_capacity_is_told_with_how_sure_it_is() {
+        let level = measured(Ended::Level);
+        assert!(
+            level
+                .conclusion()
+                .contains("serves 340 a second: from 4 clients")
+        );
+        let open = measured(Ended::Rate);
+        assert!(
+            open.conclusion().contains("at least 340")
+                && open.conclusion().contains("--max-rate 500")
+        );
+        let document: Value = serde_json::from_str(&level.to_document().unwrap()).unwrap();
+        assert_eq!(
+            (&document["at_once"], &document["at_least"]),
+            (&4.into(), &false.into())
+        );
+        assert_eq!(document["capacity_per_s"], 340.0);
+        assert_eq!(document["rungs"][2]["answers_per_s"], 340.0);
+        let html = level.to_page().to_html();
+        assert!(html.contains("&lt;b&gt;:80") && !html.contains("<b>:80"));
+    }
+
+    #[test]
+    fn a_rung_on_which_answers_failed_is_no_capacity() {
+        let mut failing = measured(Ended::Failing);
+        let second = Duration::from_secs(1);
+        failing.rungs = [(4, 400, 0), (8, 800, 100)]
+            .map(|(clients, good, bad)| Rung::counted(clients, good, bad, second))
+            .into();
+        let told = failing.conclusion();
+        assert!(
+            told.contains("serves 400 a second at 4 clients; with 8 clients only 89%"),
+            "{told}"
+        );
+        failing.rungs = vec![Rung::counted(1, 80, 20, second)];
+        let told = failing.conclusion();
+        assert!(
+            told.contains("not known") && told.contains("with one client only 80%"),
+            "{told}"
+        );
+        failing.rungs = vec![Rung::counted(1, 0, 20, second)];
+        assert!(failing.conclusion().contains("no good answer"));
+    }
+
+    #[test]
+    fn a_target_that_is_left_down_is_said_first() {
+        let mut down = measured(Ended::Failing);
+        down.calm = Calm::Unwell(Duration::from_secs(30), "it answers 503".into());
+        assert!(down.conclusion().starts_with("The target is down"));
+    }
+}

@@ -1,0 +1,176 @@
+//! Do ten thousand sockets come back when their server dies? Real clients of becalm-ws and a real server, killed, on this machine.
+
+pub mod child;
+pub mod clock;
+mod course;
+mod document;
+mod figures;
+mod fleet;
+mod ground;
+mod journal;
+mod judgement;
+mod live;
+mod member;
+mod numbered;
+mod outcome;
+mod page;
+mod picture;
+mod recording;
+mod schedule;
+mod servers;
+mod service;
+mod setup;
+mod tally;
+mod told;
+mod variant;
+mod worker;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicUsize;
+
+use becalm_report::Page;
+
+use crate::descriptors;
+use crate::drill::{Broken, Drill, Report, Section};
+use crate::show::Show;
+use judgement::{Contender, Judgement, judge};
+use live::Display;
+pub use setup::Setup;
+pub use variant::NAMES;
+use variant::Variant;
+
+/// What it takes to hold the drill: plain data.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options {
+    /// The fleet, the server and the outage.
+    pub setup: Setup,
+    /// The variants that are held, of [`NAMES`]; all, if it names none.
+    pub only: Vec<String>,
+    /// What the draws come from.
+    pub seed: u64,
+    /// The command that repeats the drill, for its reports.
+    pub command: String,
+}
+
+/// The drill, ready to be held.
+#[derive(Debug)]
+pub struct Plan {
+    setup: Setup,
+    variants: Vec<Variant>,
+    seed: u64,
+    command: String,
+    notes: Vec<String>,
+}
+
+impl Plan {
+    /// Checks what is asked for, and raises the limit of open files.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the flag and the remedy.
+    pub fn new(options: Options) -> Result<Self, String> {
+        let mut setup = options.setup;
+        setup.validate().map_err(|invalid| invalid.to_string())?;
+        // What it starts has the limit of this process.
+        let servers = servers::needed(setup.clients, descriptors::raise_all());
+        setup.servers = servers.map_err(|too_few| too_few.to_string())?;
+        let mut variants = variant::all(&setup);
+        variants.retain(|it| {
+            options.only.is_empty() || options.only.iter().any(|name| name == it.name)
+        });
+        Ok(Self {
+            notes: setup.notes(),
+            setup,
+            variants,
+            seed: options.seed,
+            command: options.command,
+        })
+    }
+}
+
+/// What the drill came to.
+#[derive(Debug)]
+pub struct Outcome {
+    setup: Setup,
+    seed: u64,
+    contenders: Vec<Contender>,
+    judgement: Judgement,
+    command: String,
+}
+
+impl Drill for Plan {
+    type Held = Vec<Contender>;
+    type Outcome = Outcome;
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn hold(&self, show: &Show<'_>, signal: &AtomicUsize) -> Result<Vec<Contender>, Broken> {
+        let mut display = Display::on(show);
+        let mut contenders = Vec::new();
+        for variant in &self.variants {
+            let held = course::hold(&self.setup, variant, self.seed, signal, &mut display)?;
+            let contender = Contender::new(variant.clone(), held);
+            display.finished(&outcome::line(&contender, &self.setup));
+            contenders.push(contender);
+        }
+        Ok(contenders)
+    }
+
+    fn judge(self, contenders: Vec<Contender>) -> Outcome {
+        Outcome {
+            judgement: judge(&contenders, &self.setup),
+            setup: self.setup,
+            seed: self.seed,
+            contenders,
+            command: self.command,
+        }
+    }
+}
+
+impl Report for Outcome {
+    fn sections(&self) -> Vec<Section> {
+        vec![Section {
+            table: outcome::table(&self.contenders, &self.setup),
+            legend: outcome::LEGEND,
+            conclusion: self.judgement.conclusion.clone(),
+        }]
+    }
+
+    fn page(&self) -> Page {
+        page::page(
+            &self.setup,
+            self.seed,
+            &self.command,
+            &self.contenders,
+            &self.judgement,
+        )
+    }
+
+    fn document(&self) -> Result<String, String> {
+        document::document(
+            &self.setup,
+            self.seed,
+            &self.command,
+            &self.contenders,
+            &self.judgement,
+        )
+    }
+
+    fn is_as_expected(&self) -> bool {
+        self.judgement.as_expected
+    }
+}
+
+/// If this is the name of one of the drill's processes, does its work; the result is its exit code.
+pub fn stand_in(name: &str, arguments: &mut impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    match name {
+        service::NAME => Some(child::execute(arguments.next(), service::serve)),
+        fleet::NAME => Some(child::execute(arguments.next(), |brief| {
+            fleet::dial(&brief)
+        })),
+        _ => None,
+    }
+}

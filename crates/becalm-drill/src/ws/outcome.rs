@@ -1,0 +1,87 @@
+//! What are the figures of a drill of reconnects, side by side?
+
+use becalm_report::format::plain;
+use becalm_report::{Cell, Table};
+
+use super::judgement::Contender;
+use super::setup::Setup;
+use crate::judged::tenths;
+
+/// What the words over the table mean.
+pub const LEGEND: &str = "dials since the server is up again, > of the client that made most; peak: most dials in 100 ms; \
+                          stale: handshakes for clients that had left; lost, twice: messages";
+
+/// The figures side by side.
+pub fn table(contenders: &[Contender], setup: &Setup) -> Table {
+    let header = [
+        "variant", "dials", "peak", "refused", "done", "stale", "lost", "twice", "verdict",
+    ];
+    let rows = contenders.iter().map(|contender| {
+        let figures = &contender.figures;
+        [
+            Cell::new(contender.variant.title).colour(contender.variant.colour),
+            format!("{} > {}", number(figures.dials), number(figures.most_dials)).into(),
+            number(figures.peak).into(),
+            number(figures.refused).into(),
+            number(figures.handshakes).into(),
+            number(figures.wasted).into(),
+            number(figures.lost).into(),
+            number(figures.doubled).into(),
+            figures.verdict(setup),
+        ]
+    });
+    rows.fold(Table::new(header), Table::row)
+}
+
+/// One variant in a line, when it is over.
+pub fn line(contender: &Contender, setup: &Setup) -> String {
+    let figures = &contender.figures;
+    let verdict = match figures.back {
+        Some(back) => format!("back in {}", tenths(back)),
+        None => format!(
+            "down: {} of {} connected",
+            number(figures.open),
+            number(setup.clients)
+        ),
+    };
+    format!(
+        "{}: {verdict}; {} dials, {} handshakes, {} for nobody",
+        contender.variant.title,
+        number(figures.dials),
+        number(figures.handshakes),
+        number(figures.wasted)
+    )
+}
+
+fn number(count: impl Into<u64>) -> String {
+    #[expect(clippy::cast_precision_loss)] // exact up to 2^53
+    let count = count.into() as f64;
+    plain(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judgement::tests::{judged, usual};
+    use super::*;
+    use becalm_report::terminal::Painter;
+
+    #[test]
+    fn the_table_fits_a_terminal_and_holds_the_figures_of_every_variant() {
+        let (contenders, _) = judged();
+        let text = table(&contenders, &usual()).to_terminal(Painter::Plain);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), contenders.len() + 1);
+        for words in ["fixed delay", "3 000 > 4", " 540 ", "down, 400 of 2 000"] {
+            assert!(lines[1].replace('\u{a0}', " ").contains(words), "{text}");
+        }
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= 90),
+            "{text}"
+        );
+        let line = line(&contenders[0], &usual()).replace('\u{a0}', " ");
+        assert!(
+            line.starts_with("fixed delay: down: 400 of 2 000 connected; 3 000 dials"),
+            "{line}"
+        );
+    }
+}
