@@ -1,26 +1,6 @@
-//! Will a short fault of a service become a long storm? Real clients call a real service, which is broken on purpose.
-//!
-//! There are four drills, each a room of its own:
-//!
-//! - [`local`]: services of the drill's own hang, under six policies; then some of their answers are slow.
-//! - [`staging`]: a service of yours is broken, one policy after the other; or [its capacity](staging::capacity) is measured.
-//! - [`listen`]: your own client calls through the drill, which breaks what it calls.
-#![cfg_attr(
-    feature = "ws",
-    doc = "- [`ws`]: a server of WebSockets dies under its clients."
-)]
-#![cfg_attr(
-    not(feature = "ws"),
-    doc = "- `ws` (a feature): a server of WebSockets dies under its clients."
-)]
-//!
-//! Each takes options, which are plain data. From them a plan is made, which is checked and can be [held](Drill::run). What it
-//! came to is a [`Report`]: tables for a terminal, a page, a document for programs.
-//!
-//! What has to outlive a drill, and what is killed in one, is a process of its own: this program again. So `main` has to call
-//! [`stand_in`] first.
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arrivals;
 mod ask;

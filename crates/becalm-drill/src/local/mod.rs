@@ -39,6 +39,18 @@ pub struct Options {
     pub command: String,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            setup: Setup::default(),
+            policy: Policy::default(),
+            seed: 1,
+            simulate: false,
+            command: String::new(),
+        }
+    }
+}
+
 /// The drill, ready to be held.
 #[derive(Debug)]
 pub struct Plan {
