@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::fit::{Gathered, Options};
 use crate::fitted::Window;
+use crate::gathered::Gathered;
 use crate::knee::{self, Workers};
 use crate::load::load;
+use crate::options::Options;
 use crate::pool::{LEAST, Pool, WITHIN, drift};
 use crate::repeats::Repeats;
 use crate::sample::quantile;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use crate::{Known, Warning};
 
 /// What a log says, each value with how it is known.
@@ -43,7 +45,7 @@ pub struct Fitted {
 }
 
 /// How many requests ended how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Ends {
     /// With an answer of the service.
@@ -57,7 +59,8 @@ pub struct Ends {
 }
 
 /// Whether a log shows how much a service can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Knee {
     /// Yes: requests that found all workers busy waited.
@@ -135,7 +138,7 @@ pub enum By {
 }
 
 /// The requests that found this many others under way when they began.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Found {
     /// The others, of a group of numbers their mean.
@@ -143,20 +146,25 @@ pub struct Found {
     /// How many requests found so many.
     pub requests: u64,
     /// Their mean time, in seconds.
+    #[serde(rename = "mean_s")]
     pub mean: f64,
     /// The ends of the 95 % interval of the mean.
+    #[serde(flatten, serialize_with = "ends")]
     pub interval: (f64, f64),
     /// What the workers and the mean service time say: S below W, S(n+1)/W above.
+    #[serde(rename = "fitted_s")]
     pub fitted: Option<f64>,
 }
 
 /// A stretch of a log, fitted apart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Window {
     /// Its beginning, since the first start.
+    #[serde(rename = "from_s", serialize_with = "seconds")]
     pub from: Duration,
     /// Its length.
+    #[serde(rename = "length_s", serialize_with = "seconds")]
     pub length: Duration,
     /// Requests that began in it.
     pub requests: u64,
@@ -165,9 +173,29 @@ pub struct Window {
     /// Whether it shows how much the service can do.
     pub knee: Knee,
     /// Requests that the service works on at once.
+    #[serde(serialize_with = "measured")]
     pub workers: Known<u32>,
     /// Requests per second that it can serve.
+    #[serde(serialize_with = "measured")]
     pub capacity: Known<f64>,
     /// The mean service time, in seconds.
+    #[serde(rename = "time_s", serialize_with = "measured")]
     pub time: Known<f64>,
+}
+
+fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    time.as_secs_f64().serialize(serializer)
+}
+
+fn ends<S: Serializer>(interval: &(f64, f64), serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map([("low_s", interval.0), ("high_s", interval.1)])
+}
+
+/// The value, where the log shows it.
+fn measured<T: Serialize, S: Serializer>(
+    known: &Known<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let value = known.is_measured().then_some(&known.value);
+    value.serialize(serializer)
 }

@@ -2,7 +2,7 @@
 //!
 //! # Where to look
 //!
-//! A log is read as [`Request`]s, in the order of its lines, which a [`Fit`] takes in. [`Fitted`] is what they say, each value
+//! A log is read as [`Request`]s, in the order of its lines, which a [`Fit`] takes in ([`Fits`] takes each upstream apart). [`Fitted`] is what they say, each value
 //! with how it is [`Known`], and as a scenario of the storm simulator.
 
 #![forbid(unsafe_code)]
@@ -13,12 +13,15 @@ mod conclude;
 mod delays;
 mod differences;
 mod fit;
+mod fits;
 mod fitted;
+mod gathered;
 mod knee;
 mod known;
 mod load;
 pub mod log;
 mod number;
+mod options;
 mod order;
 mod pool;
 mod queue;
@@ -35,8 +38,10 @@ mod underway;
 mod warning;
 mod windows;
 
-pub use fit::{Fit, Options};
+pub use fit::Fit;
+pub use fits::Fits;
 pub use fitted::{Bursts, By, Ends, FirstTries, Fitted, Found, Knee, Retries, Window};
 pub use known::{How, Known};
+pub use options::Options;
 pub use request::{Ended, Request};
 pub use warning::Warning;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::arrivals::Arrivals;
-use crate::fit::Options;
+use crate::options::Options;
 use crate::pool::WITHIN;
 use crate::windows::{Stretch, Windows};
 use crate::{Bursts, By, Known};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use becalm::support::Human;
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 /// What to beware of. `Display` says it, and what to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,5 +192,14 @@ impl fmt::Display for Warning {
                 "requests repeat others: {amplification:.2} requests for each first try; only first tries are in the scenario"
             ),
         }
+    }
+}
+
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut record = serializer.serialize_struct("Warning", 2)?;
+        record.serialize_field("code", self.code())?;
+        record.serialize_field("sentence", &self.to_string())?;
+        record.end()
     }
 }

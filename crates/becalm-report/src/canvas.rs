@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use crate::colour::Colour;
 use crate::escape::markup;
-use crate::svg::Figure;
 use crate::terminal;
 
 /// Where text is anchored.
@@ -202,16 +201,14 @@ impl Canvas {
         }
     }
 
-    /// Another figure, its origin moved.
-    pub(crate) fn place(&mut self, at: (f64, f64), figure: &impl Figure) {
+    /// Begins a group with its origin moved.
+    pub(crate) fn open_at(&mut self, at: (f64, f64)) {
         let _ = write!(
             self.markup,
             "<g transform=\"translate({} {})\">",
             number(at.0),
             number(at.1)
         );
-        figure.draw(self);
-        self.markup.push_str("</g>");
     }
 }
 

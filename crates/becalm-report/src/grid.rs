@@ -90,7 +90,9 @@ impl<F: Figure> Figure for Grid<F> {
         for (index, figure) in self.figures.iter().enumerate() {
             let column = (index % self.columns) as f64;
             let row = (index / self.columns) as f64;
-            canvas.place((column * width, row * height + self.header()), figure);
+            canvas.open_at((column * width, row * height + self.header()));
+            figure.draw(canvas);
+            canvas.close();
         }
     }
 }

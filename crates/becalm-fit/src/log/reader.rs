@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use serde::{Serialize, Serializer};
+
 use super::beginning::beginning;
 use super::format::{Format, Said, says_nothing};
 use super::lines::{Lines, Text};
@@ -19,33 +21,55 @@ pub struct Reader<R> {
 }
 
 /// What was read of a file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Tally {
     /// The name of the file.
+    #[serde(skip)]
     pub file: String,
     /// The name of its format.
     pub format: &'static str,
     /// Bytes that were read.
+    #[serde(skip)]
     pub bytes: u64,
     /// Lines that were read, of any kind.
     pub lines: u64,
     /// Of these, the first, which are of another format without durations, or of none that is known.
+    #[serde(rename = "left_out")]
     pub passed: u64,
     /// Requests among them.
     pub requests: u64,
     /// Lines that could not be read.
     pub unread: u64,
     /// Numbers of the first of these, from 1, and why.
+    #[serde(serialize_with = "lines")]
     pub first_unread: Vec<(u64, Why)>,
     /// Requests that took whole seconds, or more than an hour: their log may mean another unit.
+    #[serde(skip)]
     pub whole_seconds: u64,
     /// Requests that the proxy sent again, as it says itself.
+    #[serde(skip)]
     pub retried_by_proxy: u64,
     /// The most requests that HAProxy saw at one server.
+    #[serde(skip)]
     pub most_at_a_server: u32,
     /// The most requests that waited in HAProxy before another.
+    #[serde(skip)]
     pub longest_queue: u32,
+}
+
+/// A line that could not be read, for programs.
+#[derive(Serialize)]
+struct Unread {
+    line: u64,
+    why: String,
+}
+
+fn lines<S: Serializer>(unread: &[(u64, Why)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(unread.iter().map(|(line, why)| Unread {
+        line: *line,
+        why: why.to_string(),
+    }))
 }
 
 /// Lines that are named.
