@@ -8,9 +8,10 @@ use crate::document::{Document, Node, Span, Together, Unreadable, documents, in_
 use crate::finding::Finding;
 use crate::mapping::Mapping;
 use crate::reading::Reading;
-use crate::system::{As, Form, System};
-use crate::systems::{self, Shared, kubernetes};
+use crate::system::{Form, System};
+use crate::systems::{self, Row, Shared, kubernetes};
 use crate::template;
+use crate::versions::As;
 
 /// A file: its name and what stands in it.
 #[derive(Debug, Clone, Copy)]
@@ -57,20 +58,21 @@ pub fn check(files: &[File<'_>], settings: &Settings) -> Checked {
         .zip(&texts)
         .map(|(file, text)| Parsed::of(*file, text))
         .collect();
-    let alone: Vec<_> = (files.iter().zip(&texts).zip(&read))
+    let together: Vec<_> = (files.iter().zip(&texts).zip(&read))
         .map(|((file, text), read)| Together {
             file: file.name,
             text,
             trees: &read.trees,
-            shared: &systems::NOTHING,
         })
         .collect();
-    let shared = Shared::of(&alone);
-    let shared = &shared;
-    let together: Vec<_> = alone.iter().map(|it| Together { shared, ..*it }).collect();
+    let shared = Shared::of(&together);
+    let by = By {
+        settings,
+        shared: &shared,
+    };
     let mut checked = Checked::default();
     for ((file, text), read) in files.iter().zip(&texts).zip(&read) {
-        of_file(*file, text, read, &together, settings, &mut checked);
+        of_file(*file, text, read, &together, by, &mut checked);
     }
     let mut place = HashMap::new();
     for (at, file) in files.iter().enumerate() {
@@ -115,12 +117,12 @@ impl Parsed {
     }
 }
 
-fn of_file(
-    file: File<'_>,
-    text: &str,
-    read: &Parsed,
-    together: &[Together<'_>],
-    settings: &Settings,
+fn of_file<'a>(
+    file: File<'a>,
+    text: &'a str,
+    read: &'a Parsed,
+    together: &'a [Together<'a>],
+    by: By<'a>,
     found: &mut Checked,
 ) {
     let whole = Document {
@@ -142,7 +144,7 @@ fn of_file(
         return;
     }
     if is_named(file, &[".toml"]) {
-        of_toml(file, whole, settings, found);
+        of_toml(file, whole, by, found);
         return;
     }
     let of_tree = |tree| Document {
@@ -154,27 +156,20 @@ fn of_file(
         || read
             .trees
             .iter()
-            .any(|tree| !recognised(Form::Tree, &of_tree(tree)).is_empty());
-    if !is_tree
-        && read_as(
-            &of_form(Form::Text, &whole, settings),
-            whole,
-            settings,
-            found,
-        )
-    {
+            .any(|tree| !by.recognised(Form::Tree, &of_tree(tree)).is_empty());
+    if !is_tree && by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
         return;
     }
     let mut is_known = false;
     for tree in &read.trees {
         let document = of_tree(tree);
-        let systems = of_form(Form::Tree, &document, settings);
-        if read_as(&systems, document, settings, found) {
+        let systems = by.of_form(Form::Tree, &document);
+        if by.read_as(&systems, document, found) {
             is_known = true;
             keys_that_stand_twice(file, tree, found);
         }
     }
-    if !is_known && is_tree && read_as(&named(Form::Text, settings), whole, settings, found) {
+    if !is_known && is_tree && by.read_as(&by.named(Form::Text), whole, found) {
         return;
     }
     if let Some(unreadable) = &read.unreadable {
@@ -191,13 +186,8 @@ fn is_named(file: File<'_>, ends: &[&str]) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-fn of_toml(file: File<'_>, whole: Document<'_>, settings: &Settings, found: &mut Checked) {
-    if read_as(
-        &of_form(Form::Text, &whole, settings),
-        whole,
-        settings,
-        found,
-    ) {
+fn of_toml<'a>(file: File<'_>, whole: Document<'a>, by: By<'a>, found: &mut Checked) {
+    if by.read_as(&by.of_form(Form::Text, &whole), whole, found) {
         return;
     }
     match systems::no_toml(whole.text) {
@@ -233,47 +223,61 @@ fn keys_that_stand_twice(file: File<'_>, tree: &Node, found: &mut Checked) {
     }
 }
 
-/// The systems of this form that know the document as theirs; where none does, those that are named with a version.
-fn of_form(form: Form, document: &Document<'_>, settings: &Settings) -> Vec<&'static System> {
-    let recognised = recognised(form, document);
-    if recognised.is_empty() {
-        named(form, settings)
-    } else {
-        recognised
+/// How the documents of a check are read.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    settings: &'a Settings,
+    shared: &'a Shared<'a>,
+}
+
+impl<'a> By<'a> {
+    /// The systems of this form that know the document as theirs; where none does, those that are named with a version.
+    fn of_form(self, form: Form, document: &Document<'a>) -> Vec<&'static Row> {
+        let recognised = self.recognised(form, document);
+        if recognised.is_empty() {
+            self.named(form)
+        } else {
+            recognised
+        }
+    }
+
+    fn recognised(self, form: Form, document: &Document<'a>) -> Vec<&'static Row> {
+        let is_own = |it: &&Row| (it.recognises)(document, self.shared);
+        of(form).filter(is_own).collect()
+    }
+
+    fn named(self, form: Form) -> Vec<&'static Row> {
+        of(form)
+            .filter(|it| self.version(it.system).is_some())
+            .collect()
+    }
+
+    fn version(self, system: &System) -> Option<&'static str> {
+        let mut named = self.settings.versions.iter();
+        let named = named.find(|it| it.system.name == system.name);
+        named.map(|it| it.version)
+    }
+
+    /// Reads the document as one of each of these systems; whether there is any.
+    fn read_as(
+        self,
+        systems: &[&'static Row],
+        document: Document<'a>,
+        found: &mut Checked,
+    ) -> bool {
+        for row in systems {
+            let version = self.version(row.system);
+            let version = version.unwrap_or_else(|| row.system.newest());
+            let mut reading = Reading::new(document, row.system, version);
+            (row.read)(&mut reading, self.shared);
+            reading.end();
+            found.findings.append(&mut reading.findings);
+            found.mappings.append(&mut reading.mappings);
+        }
+        !systems.is_empty()
     }
 }
 
-fn recognised(form: Form, document: &Document<'_>) -> Vec<&'static System> {
-    let of_form = System::all().filter(|it| it.form == form);
-    of_form.filter(|it| (it.recognises)(document)).collect()
-}
-
-fn named(form: Form, settings: &Settings) -> Vec<&'static System> {
-    let names = || settings.versions.iter().map(|it| it.system.name);
-    let of_form = System::all().filter(|it| it.form == form);
-    of_form
-        .filter(|it| names().any(|name| name == it.name))
-        .collect()
-}
-
-/// Reads the document as one of each of these systems; whether there is any.
-fn read_as(
-    systems: &[&'static System],
-    document: Document<'_>,
-    settings: &Settings,
-    found: &mut Checked,
-) -> bool {
-    for system in systems {
-        let named = settings
-            .versions
-            .iter()
-            .find(|it| it.system.name == system.name);
-        let version = named.map_or_else(|| system.newest(), |it| it.version);
-        let mut reading = Reading::new(document, system, version);
-        (system.read)(&mut reading);
-        reading.end();
-        found.findings.append(&mut reading.findings);
-        found.mappings.append(&mut reading.mappings);
-    }
-    !systems.is_empty()
+fn of(form: Form) -> impl Iterator<Item = &'static Row> {
+    systems::ALL.iter().filter(move |it| it.system.form == form)
 }

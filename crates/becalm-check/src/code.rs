@@ -2,7 +2,7 @@
 //!
 //! The names are stable. A new kind is a row here and one in `docs/check.md`.
 
-use crate::finding::Severity::{self, Error, Note, Warning};
+use crate::severity::Severity::{self, Error, Note, Warning};
 
 /// A kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,7 @@ codes! {
     NO_SUCH_FIELD "no-such-field" Error "a field in the wrong place, or misspelled: the system refuses the file";
     NO_TOTAL_TIME "no-total-time" Warning "nothing bounds how long all attempts of a call take together";
     NOT_A_POLICY "not-a-policy" Error "values that no policy can have";
+    NOT_KNOWN "not-known" Note "a form that is legal, and what the system makes of it is not known here";
     NOT_SEEN "not-seen" Note "what it depends on is in another file";
     NOT_UNDERSTOOD "not-understood" Warning "a value that is not of the form that the system reads";
     OVERRIDDEN "overridden" Note "the environment or code overrides what the file says";

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::code::Code;
 use crate::document::Span;
+use crate::severity::Severity;
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,29 +24,6 @@ pub struct Finding {
     pub sentence: String,
     /// What helps: one sentence, or empty where the sentence says it.
     pub remedy: String,
-}
-
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know; `--strict` lets it pass.
-    Note,
-    /// Dangerous, or other than it looks.
-    Warning,
-    /// The system refuses the file or does not retry at all, or the file cannot be read.
-    Error,
-}
-
-impl Severity {
-    /// Its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
 }
 
 impl Finding {

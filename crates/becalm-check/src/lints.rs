@@ -4,14 +4,15 @@ use becalm::lint::Lint;
 
 use crate::code;
 use crate::document::Span;
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
 use crate::mapping::{Mapping, Origin};
-use crate::system::System;
+use crate::severity::Severity;
+use crate::system::Remedies;
 use crate::template::is_placeholder;
 
 /// The lints of the policy, each at the key that it is about where the file has that, otherwise where
 /// the retries are configured. A policy may leave its total time to its caller; a system that does has nobody to ask.
-pub fn of(mapping: &Mapping) -> Vec<Finding> {
+pub fn of(mapping: &Mapping, remedies: Remedies) -> Vec<Finding> {
     let mut lints = mapping.policy.lints();
     let mut is_unbounded = mapping.policy.attempts > 1 && mapping.policy.deadline.is_none();
     let is_filled_in = |it: &(&str, Origin)| match it {
@@ -24,18 +25,18 @@ pub fn of(mapping: &Mapping) -> Vec<Finding> {
         is_unbounded = false;
     }
     let is_told = lints.iter().any(|it| it.code == "no-deadline");
-    let findings = lints.iter().map(|lint| finding(mapping, lint));
+    let findings = lints.iter().map(|lint| finding(mapping, remedies, lint));
     findings
-        .chain((is_unbounded && !is_told).then(|| no_total_time(mapping)))
+        .chain((is_unbounded && !is_told).then(|| no_total_time(mapping, remedies)))
         .collect()
 }
 
-fn no_total_time(mapping: &Mapping) -> Finding {
+fn no_total_time(mapping: &Mapping, remedies: Remedies) -> Finding {
     let sentence = format!(
         "{}: nothing bounds how long all attempts of a call take together",
         mapping.name
     );
-    let remedy = remedy(mapping, "no-deadline").unwrap_or("set a time-out for the whole call");
+    let remedy = remedy(remedies, "no-deadline").unwrap_or("set a time-out for the whole call");
     Finding::new(
         &mapping.file,
         mapping.span,
@@ -45,12 +46,12 @@ fn no_total_time(mapping: &Mapping) -> Finding {
     )
 }
 
-fn finding(mapping: &Mapping, lint: &Lint) -> Finding {
+fn finding(mapping: &Mapping, remedies: Remedies, lint: &Lint) -> Finding {
     let (sentence, own) = lint
         .message
         .rsplit_once("; ")
         .unwrap_or((&lint.message, ""));
-    let remedy = remedy(mapping, lint.code).map(|it| left_to_do(mapping, it));
+    let remedy = remedy(remedies, lint.code).map(|it| left_to_do(mapping, it));
     let remedy = remedy.unwrap_or_else(|| format!("as a policy: {own}"));
     Finding {
         file: mapping.file.clone(),
@@ -109,9 +110,8 @@ const KEYS: &[(&str, &[&str])] = &[
 ];
 
 /// What helps in the words of the system, where those of a policy are not its own.
-fn remedy(mapping: &Mapping, lint: &str) -> Option<&'static str> {
-    let system = System::all().find(|it| it.name == mapping.system)?;
-    let found = system.remedies.iter().find(|(code, _)| *code == lint);
+fn remedy(remedies: Remedies, lint: &str) -> Option<&'static str> {
+    let found = remedies.iter().find(|(code, _)| *code == lint);
     found.map(|(_, remedy)| *remedy)
 }
 
@@ -132,28 +132,5 @@ mod tests {
     fn rows_are_about_lints_that_there_are() {
         let lints = Lint::CODES;
         assert!(KEYS.iter().all(|(lint, _)| lints.contains(lint)));
-        for (lint, _) in System::all().flat_map(|it| it.remedies) {
-            assert!(lints.contains(lint), "{lint}");
-        }
-    }
-
-    #[test]
-    fn who_makes_a_single_retry_is_not_told_to() {
-        for (retries, remedy) in [
-            (1, "set a budget where"),
-            (2, "set `attempts: 1`, and a budget"),
-        ] {
-            let text = format!(
-                "{{apiVersion: networking.istio.io/v1, kind: VirtualService, spec: {{http: [{{\
-                 route: [{{destination: {{host: orders}}}}], retries: {{attempts: {retries}}}}}]}}}}\n---\n\
-                 {{apiVersion: networking.istio.io/v1, kind: DestinationRule, spec: {{host: orders, \
-                 trafficPolicy: {{connectionPool: {{http: {{maxRetries: 5}}}}}}}}}}\n"
-            );
-            let file = crate::File::new("orders.yaml", &text);
-            let found = crate::check(&[file], &crate::Settings::default()).findings;
-            let found = found.iter().find(|it| it.code == "concurrency-alone");
-            let told = &found.expect("a budget of its own").remedy;
-            assert!(told.starts_with(remedy), "{told}");
-        }
     }
 }

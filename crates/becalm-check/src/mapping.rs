@@ -1,10 +1,11 @@
 //! What is a system's configuration as a policy, and where does each key come from?
 
 use becalm::Policy;
+use serde::{Serialize, Serializer};
 
 use crate::document::Span;
-use crate::reading::Told;
-use crate::system::Evidence;
+use crate::evidence::Evidence;
+use crate::told::Told;
 
 /// What a part of a file says about retrying: a policy, and what of it stands where.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +51,7 @@ pub enum Origin {
 }
 
 /// Something of a file that a policy cannot hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct NotExpressible {
     /// The key or the words of the file.
@@ -58,7 +59,37 @@ pub struct NotExpressible {
     /// Why, or what it does.
     pub why: String,
     /// Where it stands; `None` of what the system does by itself.
+    #[serde(rename = "line", serialize_with = "line")]
     pub span: Option<Span>,
+}
+
+impl Serialize for Origin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (from, line, how) = match self {
+            Self::Line(span) => ("line", Some(span.line), None),
+            Self::Derived(span, how) => ("line", Some(span.line), Some(&**how)),
+            Self::Default => ("default", None, None),
+            Self::Unknown(span, text) => ("unknown", Some(span.line), Some(&**text)),
+            Self::NotExpressible(why) => ("not_expressible", None, Some(&**why)),
+        };
+        Record { from, line, how }.serialize(serializer)
+    }
+}
+
+/// An origin, for programs.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "stable names")]
+struct Record<'a> {
+    from: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'a str>,
+}
+
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn line<S: Serializer>(span: &Option<Span>, serializer: S) -> Result<S::Ok, S::Error> {
+    span.map(|it| it.line).serialize(serializer)
 }
 
 impl Origin {

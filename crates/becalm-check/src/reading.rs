@@ -13,6 +13,7 @@ use crate::lints;
 use crate::mapping::{Draft, Mapping};
 use crate::system::System;
 use crate::template;
+use crate::told::Told;
 
 /// One document in the hands of one system, and what is noted on the way.
 #[derive(Debug)]
@@ -38,45 +39,6 @@ pub struct Reading<'a> {
 
 /// What is told once: a code at a place of a file, of retries that may stand at a place of another.
 type Once = (String, Span, &'static str, Option<(String, Span)>);
-
-/// What a file says for a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told<T> {
-    /// Nothing.
-    Absent,
-    /// A placeholder, or what is not understood (there is a finding of either), with its text.
-    Unknown(Span, String),
-    /// This, from there.
-    Is(T, Span),
-}
-
-impl<T> Told<T> {
-    /// What it says, if it does.
-    pub fn known(self) -> Option<T> {
-        match self {
-            Self::Is(value, _) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// What becomes of a value that is there.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Told<U> {
-        match self {
-            Self::Absent => Told::Absent,
-            Self::Unknown(span, text) => Told::Unknown(span, text),
-            Self::Is(value, span) => Told::Is(change(value), span),
-        }
-    }
-
-    /// This, or the other where nothing is said here.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        match self {
-            Self::Absent => other,
-            told => told,
-        }
-    }
-}
 
 impl<'a> Reading<'a> {
     pub(crate) fn new(
@@ -297,7 +259,7 @@ impl<'a> Reading<'a> {
         let is_again =
             |it: &Finding| is_said && ["no-deadline", code::NO_TOTAL_TIME.name].contains(&it.code);
         // One retry policy may serve many routes.
-        for lint in lints::of(&mapping) {
+        for lint in lints::of(&mapping, self.system.remedies) {
             let once = (lint.file.clone(), lint.span, lint.code, elsewhere.clone());
             if !is_again(&lint) && self.told.insert(once) {
                 self.findings.push(lint);

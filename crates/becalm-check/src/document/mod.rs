@@ -1,22 +1,15 @@
 //! What stands in a file, and where?
 
+mod bounds;
 mod comments;
 mod node;
 mod yaml;
 
 use std::borrow::Cow;
 
-use crate::systems::{NOTHING, Shared};
-
+pub use bounds::{DEEPEST, LONGEST};
 pub use node::{Key, Node, Span, Value};
 pub(crate) use yaml::{Unreadable, documents};
-
-/// The longest file that is read, in bytes. The longest generated configurations that are seen in
-/// public have a few megabytes.
-pub const LONGEST: usize = 16 * 1024 * 1024;
-
-/// How deep a tree may be.
-pub const DEEPEST: usize = 100;
 
 /// The text with each line ended by a line feed, as YAML has it: a carriage return alone ends one, too.
 pub(crate) fn in_lines(text: &str) -> Cow<'_, str> {
@@ -54,8 +47,6 @@ pub struct Together<'a> {
     pub text: &'a str,
     /// Its documents, of YAML and JSON.
     pub trees: &'a [Node],
-    /// What systems know of all files.
-    pub(crate) shared: &'a Shared<'a>,
 }
 
 impl<'a> Document<'a> {
@@ -75,11 +66,6 @@ impl<'a> Document<'a> {
         let own = beside.iter().map(move |tree| (file, tree));
         let others = self.together.iter().filter(move |it| it.file != file);
         own.chain(others.flat_map(|it| it.trees.iter().map(move |tree| (it.file, tree))))
-    }
-
-    /// What systems know of all files together.
-    pub(crate) fn shared(&self) -> &'a Shared<'a> {
-        self.together.first().map_or(&NOTHING, |it| it.shared)
     }
 
     /// Where it begins.

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
+use super::bounds::{DEEPEST, LONGEST};
 use super::comments::blanked;
 use super::node::{Key, Node, Span, Value};
-use super::{DEEPEST, LONGEST};
 
 /// Nodes that aliases may repeat in a file, and those that a merge copies.
 const REPEATED: usize = 100_000;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::printable::printable;
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
+use crate::severity::Severity;
 
 /// A workflow command for each finding, one a line (GitHub's documentation, *Workflow commands for
 /// GitHub Actions*; the escapes are those of `actions/toolkit`, `command.ts`).

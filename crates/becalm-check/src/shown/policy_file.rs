@@ -6,8 +6,8 @@ use becalm::Policy;
 use toml::{Table, Value};
 
 use super::printable::printable;
+use crate::evidence::Evidence;
 use crate::mapping::{Mapping, Origin};
-use crate::system::Evidence;
 
 /// The policy as `--policy` reads it, each key with the line that it comes from, or *default of* the
 /// system, or *not expressible*. `None` for one that cannot be written.

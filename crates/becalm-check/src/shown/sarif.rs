@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::printable::printable;
 use crate::code;
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
+use crate::severity::Severity;
 
 /// The findings as SARIF 2.1.0 (OASIS, March 2020), in one line.
 pub fn sarif(findings: &[Finding]) -> String {

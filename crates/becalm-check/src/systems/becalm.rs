@@ -7,9 +7,11 @@ use toml::{Table, Value};
 
 use crate::code;
 use crate::document::{Document, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 
 pub(super) const BECALM: System = System {
     name: "becalm",
@@ -18,12 +20,10 @@ pub(super) const BECALM: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: &[],
-    recognises,
-    read,
 };
 
 /// A TOML file whose keys are those of a policy, but for slips.
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     let is_toml = document.file.to_ascii_lowercase().ends_with(".toml");
     let Some(table) = is_toml
         .then(|| document.text.parse::<Table>().ok())
@@ -35,32 +35,13 @@ fn recognises(document: &Document<'_>) -> bool {
     known > 0 && known * 2 >= table.len()
 }
 
-const KEYS: &[&str] = &[
-    "preset",
-    "backoff",
-    "base",
-    "throttled_base",
-    "multiplier",
-    "cap",
-    "floor",
-    "jitter",
-    "attempts",
-    "deadline",
-    "attempt_timeout",
-    "hint",
-    "max_hint",
-    "budget",
-    "max_waiting",
-    "nested",
-    "retry_on",
-    "throttle",
-    "rate",
-    "hedge",
-    "bulkhead",
-    "breaker",
-];
+const KEYS: &[&str] = list!(
+    "preset backoff base throttled_base multiplier cap floor jitter attempts deadline \
+     attempt_timeout hint max_hint budget max_waiting nested retry_on throttle rate hedge \
+     bulkhead breaker"
+);
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let text = reading.document.text;
     let policy: Policy = match toml::from_str(text) {
         Ok(policy) => policy,
@@ -87,11 +68,8 @@ fn read(reading: &mut Reading<'_>) {
         }
     }
     if let Some(preset) = table.get("preset").and_then(Value::as_str) {
-        draft.lose(
-            "preset",
-            format!("what is not written here is as in {preset}"),
-            line_of(text, "preset"),
-        );
+        let why = format!("what is not written here is as in {preset}");
+        draft.lose("preset", why, line_of(text, "preset"));
     }
     reading.map(draft, "the policy", Vec::new(), Span::new(1, 1, 0));
 }

@@ -12,10 +12,13 @@ use super::envoy::{KEYS, Words, at_most, at_most_share, timeouts};
 use super::kubernetes::{check, is_of};
 use crate::code;
 use crate::document::{Document, Node};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
-use crate::system::{Evidence, Form, System};
+use crate::reading::Reading;
+use crate::system::{Form, System};
 use crate::template::is_placeholder;
+use crate::told::Told;
 
 pub(super) const ENVOY_GATEWAY: System = System {
     name: "envoy-gateway",
@@ -24,8 +27,6 @@ pub(super) const ENVOY_GATEWAY: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -52,28 +53,18 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "gateway.envoyproxy.io")
 }
 
-const RETRY: &[&str] = &[
-    "numRetries",
-    "numAttemptsPerPriority",
-    "retryOn",
-    "perRetry",
-];
+const RETRY: &[&str] = list!("numRetries numAttemptsPerPriority retryOn perRetry");
 const RETRY_ON: &[&str] = &["triggers", "httpStatusCodes"];
 const PER_RETRY: &[&str] = &["timeout", "backOff"];
 const BACK_OFF: &[&str] = &["baseInterval", "maxInterval"];
-const CIRCUIT_BREAKER: &[&str] = &[
-    "maxConnections",
-    "maxPendingRequests",
-    "maxParallelRequests",
-    "maxParallelRetries",
-    "maxRequestsPerConnection",
-    "perEndpoint",
-    "retryBudget",
-];
+const CIRCUIT_BREAKER: &[&str] = list!(
+    "maxConnections maxPendingRequests maxParallelRequests maxParallelRetries \
+     maxRequestsPerConnection perEndpoint retryBudget"
+);
 const RETRY_BUDGET: &[&str] = &["percent", "minRetryConcurrency"];
 
 /// `retryDefaultRetryOn`, `retryDefaultRetriableStatusCode`, `retryDefaultNumRetries`.
@@ -91,7 +82,7 @@ const RETRIES: u32 = 2;
 /// Retries at once where nothing is said: "to handle surges in retries related to pod restarts".
 const AT_ONCE: u32 = 1024;
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let document = reading.document;
     if !document.says(&["kind"], "BackendTrafficPolicy") {
         return;
@@ -170,12 +161,8 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, back_off: &Node) {
     };
     if let Some(refusal) = refusal {
         let sentence = format!("{} refuses the policy for {refusal}", reading.who());
-        reading.find(
-            back_off.span,
-            code::REFUSED,
-            sentence,
-            "set a base above 0, and a maximum at or above it, or none",
-        );
+        let remedy = "set a base above 0, and a maximum at or above it, or none";
+        reading.find(back_off.span, code::REFUSED, sentence, remedy);
         return;
     }
     if let Told::Is(base, span) = base {
@@ -223,12 +210,10 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, given: Option<&Node>) 
     };
     let mut words = Words::read(&text);
     if !words.reads_statuses && !statuses.is_empty() {
-        reading.find(
-            statuses[0].span,
-            code::KEY_NOT_READ,
-            "`httpStatusCodes` is not read without `retriable-status-codes` among the triggers",
-            "add the trigger, or leave out the list",
-        );
+        let sentence =
+            "`httpStatusCodes` is not read without `retriable-status-codes` among the triggers";
+        let remedy = "add the trigger, or leave out the list";
+        reading.find(statuses[0].span, code::KEY_NOT_READ, sentence, remedy);
     }
     let is_status = |it: &u16| (100..600).contains(it);
     let mut listed = Vec::new();
@@ -293,11 +278,8 @@ fn lose(draft: &mut Draft, spec: &Node, retry: &Node) {
     }
     let passive = spec.get("healthCheck").and_then(|it| it.entry("passive"));
     if let Some((key, _)) = passive {
-        draft.lose(
-            "healthCheck.passive",
-            "a breaker for each host",
-            Some(key.span),
-        );
+        let why = "a breaker for each host";
+        draft.lose("healthCheck.passive", why, Some(key.span));
     }
 }
 

@@ -15,9 +15,12 @@ use super::kubernetes::{check, is_of, is_same};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
-use crate::system::{Evidence, Form, System};
+use crate::reading::Reading;
+use crate::system::{Form, System};
+use crate::told::Told;
 
 pub(super) const GATEWAY_API: System = System {
     name: "gateway-api",
@@ -26,8 +29,6 @@ pub(super) const GATEWAY_API: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -55,7 +56,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, "gateway.networking.k8s.io") || is_of(document, EXPERIMENTAL)
 }
 
@@ -63,22 +64,14 @@ const EXPERIMENTAL: &str = "gateway.networking.x-k8s.io";
 
 const KEYS: &[&str] = &["deadline", "attempt_timeout", "retry_on"];
 
-const RULE: &[&str] = &[
-    "name",
-    "matches",
-    "filters",
-    "backendRefs",
-    "timeouts",
-    "retry",
-    "sessionPersistence",
-];
+const RULE: &[&str] = list!("name matches filters backendRefs timeouts retry sessionPersistence");
 const RETRY: &[&str] = &["codes", "attempts", "backoff"];
 const TIMEOUTS: &[&str] = &["request", "backendRequest"];
 const CONSTRAINT: &[&str] = &["budget", "minRetryRate"];
 
 const LEFT: &str = "left to the implementation";
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let document = reading.document;
     let Some(spec) = document.at(&["spec"]) else {
         return;
@@ -188,12 +181,8 @@ fn times(reading: &mut Reading<'_>, draft: &mut Draft, rule: &Node) {
                 "{} refuses a backendRequest that is longer than the request",
                 reading.who()
             );
-            reading.find(
-                span,
-                code::REFUSED,
-                sentence,
-                "set it to less, so that there is room for a retry",
-            );
+            let remedy = "set it to less, so that there is room for a retry";
+            reading.find(span, code::REFUSED, sentence, remedy);
         }
     }
 }
@@ -283,11 +272,8 @@ fn bounded(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, constraint: 
     );
     draft.origin("budget", Origin::Line(key.span));
     if ttl != asked {
-        draft.lose(
-            "budget.interval",
-            "a window of a policy is at most a minute long",
-            Some(key.span),
-        );
+        let why = "a window of a policy is at most a minute long";
+        draft.lose("budget.interval", why, Some(key.span));
     }
 }
 

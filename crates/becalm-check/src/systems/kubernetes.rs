@@ -2,6 +2,7 @@
 
 use crate::code;
 use crate::document::{Document, Node, Value};
+use crate::meant::did_you_mean;
 use crate::reading::Reading;
 
 /// The resources of a document: of a list, as `kubectl get` prints it, its items.
@@ -50,11 +51,7 @@ pub fn check(reading: &mut Reading<'_>, node: Option<&Node>, what: &str, fields:
         if fields.contains(&&*key.name) {
             continue;
         }
-        let meant = becalm::support::nearest(&key.name, fields.iter().copied());
-        let remedy = meant.map_or_else(
-            || format!("the fields are {}", fields.join(", ")),
-            |meant| format!("did you mean `{meant}`?"),
-        );
+        let remedy = did_you_mean(&key.name, "the fields", fields);
         let sentence = format!(
             "{} has no field `{}` in {what}: kubectl refuses the resource, or the field is dropped without a word",
             reading.who(),

@@ -20,23 +20,94 @@ mod spring_cloud_gateway;
 
 pub(crate) use becalm::no_toml;
 pub(crate) use kubernetes::is_same;
-pub(crate) use shared::{NOTHING, Shared};
+pub(crate) use shared::Shared;
 
+use crate::document::Document;
+use crate::reading::Reading;
 use crate::system::System;
 
+/// A system with what reads its documents.
+pub(crate) struct Row {
+    pub system: &'static System,
+    /// Whether a document is one of the system's. It may be of others as well.
+    pub recognises: for<'a> fn(&Document<'a>, &Shared<'a>) -> bool,
+    /// Reads one of the system's documents into mappings and findings.
+    pub read: for<'a> fn(&mut Reading<'a>, &'a Shared<'a>),
+}
+
+/// A system that needs nothing but the document and those beside it.
+macro_rules! row {
+    ($module:ident::$system:ident) => {
+        Row {
+            system: &$module::$system,
+            recognises: |document, _| $module::recognises(document),
+            read: |reading, _| $module::read(reading),
+        }
+    };
+}
+
 /// In the order in which they are told.
-pub(crate) const ALL: &[&System] = &[
-    &envoy::ENVOY,
-    &istio::ISTIO,
-    &envoy_gateway::ENVOY_GATEWAY,
-    &gateway_api::GATEWAY_API,
-    &linkerd::LINKERD,
-    &grpc::GRPC,
-    &spring_cloud_gateway::SPRING_CLOUD_GATEWAY,
-    &resilience4j::RESILIENCE4J,
-    &dotnet_resilience::DOTNET_RESILIENCE,
-    &nginx::NGINX,
-    &haproxy::HAPROXY,
-    &aws_config::AWS_CONFIG,
-    &becalm::BECALM,
+pub(crate) const ALL: &[Row] = &[
+    row!(envoy::ENVOY),
+    row!(istio::ISTIO),
+    row!(envoy_gateway::ENVOY_GATEWAY),
+    row!(gateway_api::GATEWAY_API),
+    row!(linkerd::LINKERD),
+    row!(grpc::GRPC),
+    row!(spring_cloud_gateway::SPRING_CLOUD_GATEWAY),
+    row!(resilience4j::RESILIENCE4J),
+    row!(dotnet_resilience::DOTNET_RESILIENCE),
+    Row {
+        system: &nginx::NGINX,
+        recognises: |document, shared| nginx::recognises(document, &shared.nginx),
+        read: |reading, shared| nginx::read(reading, &shared.nginx),
+    },
+    Row {
+        system: &haproxy::HAPROXY,
+        recognises: |document, _| haproxy::recognises(document),
+        read: |reading, shared| haproxy::read(reading, &shared.haproxy),
+    },
+    row!(aws_config::AWS_CONFIG),
+    row!(becalm::BECALM),
 ];
+
+impl System {
+    /// Every system.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        ALL.iter().map(|it| it.system)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::becalm::lint::Lint;
+
+    use super::*;
+
+    #[test]
+    fn remedies_are_of_lints_that_there_are() {
+        for (lint, _) in System::all().flat_map(|it| it.remedies) {
+            assert!(Lint::CODES.contains(lint), "{lint}");
+        }
+    }
+
+    #[test]
+    fn who_makes_a_single_retry_is_not_told_to() {
+        for (retries, remedy) in [
+            (1, "set a budget where"),
+            (2, "set `attempts: 1`, and a budget"),
+        ] {
+            let text = format!(
+                "{{apiVersion: networking.istio.io/v1, kind: VirtualService, spec: {{http: [{{\
+                 route: [{{destination: {{host: orders}}}}], retries: {{attempts: {retries}}}}}]}}}}\n---\n\
+                 {{apiVersion: networking.istio.io/v1, kind: DestinationRule, spec: {{host: orders, \
+                 trafficPolicy: {{connectionPool: {{http: {{maxRetries: 5}}}}}}}}}}\n"
+            );
+            let file = crate::File::new("orders.yaml", &text);
+            let found = crate::check(&[file], &crate::Settings::default()).findings;
+            let found = found.iter().find(|it| it.code == "concurrency-alone");
+            let told = &found.expect("a budget of its own").remedy;
+            assert!(told.starts_with(remedy), "{told}");
+        }
+    }
+}

@@ -13,12 +13,6 @@ pub(crate) struct Shared<'a> {
     pub haproxy: haproxy::Files<'a>,
 }
 
-/// Of no files.
-pub(crate) static NOTHING: Shared<'static> = Shared {
-    nginx: nginx::Files::NONE,
-    haproxy: haproxy::Files::NONE,
-};
-
 impl<'a> Shared<'a> {
     pub fn of(files: &[Together<'a>]) -> Self {
         Self {

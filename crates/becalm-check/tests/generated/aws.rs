@@ -43,11 +43,7 @@ fn profile(draw: &Draw, text: &mut String) -> Option<Said> {
         }
         if at == 4 && says_most {
             let most = draw
-                .one_of(&[
-                    &*most.to_string(),
-                    &*format!("+{most}"),
-                    &*format!("0{most}"),
-                ])
+                .one_of(&[&*most.to_string(), &*format!("0{most}")])
                 .to_owned();
             line(draw, text, "max_attempts", &most);
         }

@@ -218,6 +218,12 @@ const FILES: &[(&str, &str)] = &[
 /// How the mapping of this profile predicts it.
 fn same(botocore: &Botocore, asked: &Asked<'_>, ended: &Ended) -> Result<(), String> {
     let mut checked = read(&botocore.system(), asked.text);
+    // A corner of its parser: nothing is claimed, and nothing said to be safe.
+    if checked.findings.iter().any(|it| it.code == "not-known") {
+        let is_safe = checked.findings.iter().any(|it| it.code == "never-retries");
+        assert!(!is_safe, "{asked:?}: {checked:?}");
+        return Ok(());
+    }
     let name = format!("profile {}", asked.profile);
     checked.mappings.retain(|it| it.name == name);
     let told = |what: String| {

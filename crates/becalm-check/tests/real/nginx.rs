@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use becalm_check::Finding;
 use becalm_http_faults::{Does, Server, Version};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -253,6 +254,15 @@ async fn nginx_asks_as_many_servers_as_the_mapping_says() {
             let took = began.elapsed();
             let asked = head.lines().find_map(|it| it.strip_prefix("X-Asked: "));
             let asked = asked.map_or(0, |it| it.split(", ").count());
+            // Where a variable leads is not known here, and nothing is claimed of it.
+            if case.0.contains('$') {
+                assert!(asked > 1 || method == POST, "{case:?}: {head}");
+                assert!(checked.mappings.is_empty(), "{case:?}");
+                let told = |it: &Finding| it.sentence.contains("not known here");
+                assert!(checked.findings.iter().all(told), "{:?}", checked.findings);
+                end(process).await;
+                continue;
+            }
             let expected = attempts(checked.mappings.first(), method, fails);
             assert_eq!(
                 u32::try_from(asked),

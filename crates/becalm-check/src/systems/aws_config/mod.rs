@@ -10,9 +10,11 @@ mod values;
 
 use crate::code;
 use crate::document::{Document, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 use ini::sections;
 use mode::{Generation, MODES, Mode};
 use profiles::{Profile, profiles};
@@ -25,8 +27,6 @@ pub(super) const AWS_CONFIG: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -62,23 +62,12 @@ const REMEDIES: &[(&str, &str)] = &[
 ];
 
 /// A section as the AWS tools write it, with one of their names.
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     let heads = ["[default]", "[profile ", "[sso-session ", "[services "];
-    let names = [
-        "region",
-        "output",
-        "retry_mode",
-        "max_attempts",
-        "defaults_mode",
-        "aws_",
-        "sso_",
-        "role_arn",
-        "source_profile",
-        "credential_",
-        "cli_",
-        "endpoint_url",
-        "s3",
-    ];
+    let names = list!(
+        "region output retry_mode max_attempts defaults_mode aws_ sso_ role_arn source_profile \
+         credential_ cli_ endpoint_url s3"
+    );
     if document.file.to_ascii_lowercase().ends_with(".toml") {
         return false;
     }
@@ -97,28 +86,25 @@ fn recognises(document: &Document<'_>) -> bool {
         })
 }
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "throttled_base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "rate",
-    "attempt_timeout",
-    "retry_on",
-];
+const KEYS: &[&str] =
+    list!("attempts base throttled_base cap jitter hint budget rate attempt_timeout retry_on");
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let sections = match sections(reading.document.text) {
         Ok(sections) => sections,
         Err(unreadable) => {
-            let sentence = format!(
-                "botocore refuses the whole file: {}, which Python's configparser does not read",
-                unreadable.sentence
-            );
-            reading.find(unreadable.span, code::REFUSED, sentence, "");
+            let what = unreadable.sentence;
+            let (code, sentence) = if unreadable.is_refused {
+                let why = "which Python's configparser does not read";
+                (
+                    code::REFUSED,
+                    format!("botocore refuses the whole file: {what}, {why}"),
+                )
+            } else {
+                let why = "what botocore makes of the file is not known here";
+                (code::NOT_KNOWN, format!("{what}: {why}"))
+            };
+            reading.find(unreadable.span, code, sentence, "");
             return;
         }
     };
@@ -172,11 +158,8 @@ fn of_profile(reading: &mut Reading<'_>, profile: &Profile<'_>) {
     }
     mode.lose(&mut draft, generation);
     if profile.name != "default" && (profile.mode().is_none() || profile.attempts().is_none()) {
-        draft.lose(
-            "[default]",
-            "a profile inherits nothing from it",
-            Some(profile.section.span),
-        );
+        let why = "a profile inherits nothing from it";
+        draft.lose("[default]", why, Some(profile.section.span));
     }
     let name = format!("profile {}", profile.name);
     if let Some(span) = profile.says() {
@@ -189,27 +172,10 @@ fn of_profile(reading: &mut Reading<'_>, profile: &Profile<'_>) {
 /// Which of the keys the mode has.
 fn keys(mode: Mode) -> &'static [&'static str] {
     match mode {
-        Mode::Legacy => &[
-            "attempts",
-            "base",
-            "cap",
-            "jitter",
-            "hint",
-            "budget",
-            "attempt_timeout",
-            "retry_on",
-        ],
-        Mode::Standard => &[
-            "attempts",
-            "base",
-            "throttled_base",
-            "cap",
-            "jitter",
-            "hint",
-            "budget",
-            "attempt_timeout",
-            "retry_on",
-        ],
+        Mode::Legacy => list!("attempts base cap jitter hint budget attempt_timeout retry_on"),
+        Mode::Standard => {
+            list!("attempts base throttled_base cap jitter hint budget attempt_timeout retry_on")
+        }
         Mode::Adaptive => KEYS,
     }
 }

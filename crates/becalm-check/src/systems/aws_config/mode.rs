@@ -104,11 +104,9 @@ impl Mode {
             (_, Generation::Of2026) => "4 attempts where none are set, from a base of 25 ms",
         };
         draft.lose("DynamoDB", dynamodb, None);
-        draft.lose(
-            "read_timeout",
-            "the client's, 60 s by default, is the longest silence and not the longest attempt",
-            None,
-        );
+        let why =
+            "the client's, 60 s by default, is the longest silence and not the longest attempt";
+        draft.lose("read_timeout", why, None);
         match (self, generation) {
             (Self::Legacy, _) => draft.lose(
                 "throttling",
@@ -116,37 +114,22 @@ impl Mode {
                 None,
             ),
             (_, Generation::V2) => {
-                draft.lose(
-                    "429",
-                    "is repeated where its code of an error names throttling, and not otherwise",
-                    None,
-                );
+                let why = "is repeated where its code of an error names throttling, and not otherwise";
+                draft.lose("429", why, None);
                 draft.lose("retry quota", "a retry after a time-out costs 10 tokens", None);
             }
             (_, Generation::Of2026) => {
-                draft.lose(
-                    "x-amz-retry-after",
-                    "is the one header that is heeded, up to 5 s beyond the computed delay",
-                    None,
-                );
-                draft.lose(
-                    "long polls",
-                    "of SQS, Step Functions, SWF and Kinesis wait once more when the quota is empty, and are not repeated",
-                    None,
-                );
+                let why = "is the one header that is heeded, up to 5 s beyond the computed delay";
+                draft.lose("x-amz-retry-after", why, None);
+                let why = "of SQS, Step Functions, SWF and Kinesis wait once more when the quota is empty, and are not repeated";
+                draft.lose("long polls", why, None);
             }
         }
         if self != Self::Legacy {
-            draft.lose(
-                "retry quota",
-                "each client object has one of its own, full when it is made",
-                None,
-            );
+            let why = "each client object has one of its own, full when it is made";
+            draft.lose("retry quota", why, None);
         }
-        draft.lose(
-            "other SDKs",
-            "those of other languages read the same file, and until they moved to the figures of 2026 each has its own",
-            None,
-        );
+        let why = "those of other languages read the same file, and until they moved to the figures of 2026 each has its own";
+        draft.lose("other SDKs", why, None);
     }
 }

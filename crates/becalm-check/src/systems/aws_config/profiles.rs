@@ -4,7 +4,7 @@
 
 use becalm::support::nearest;
 
-use super::ini::{Entry, Section};
+use super::ini::{Entry, SHARED, Section};
 use crate::code;
 use crate::document::Span;
 use crate::reading::Reading;
@@ -43,7 +43,17 @@ impl<'s> Profile<'s> {
 pub fn profiles<'s>(reading: &mut Reading<'_>, sections: &'s [Section]) -> Vec<Profile<'s>> {
     let is_credentials = reading.document.file.ends_with("credentials");
     let mut profiles: Vec<Profile<'s>> = Vec::new();
-    for section in sections {
+    let shared = sections.iter().filter(|it| it.name == SHARED);
+    if let Some(entry) = shared.filter_map(said).next() {
+        let sentence = format!(
+            "`{}` in `[{SHARED}]` is of each profile that does not say it itself, as Python's configparser has it: what the profiles say is not known here",
+            entry.name
+        );
+        let remedy = "move it to the profiles";
+        reading.find(entry.span, code::NOT_KNOWN, sentence, remedy);
+        return profiles;
+    }
+    for section in sections.iter().filter(|it| it.name != SHARED) {
         slips(reading, section);
         let name = match &*section.name {
             name if is_credentials || name == "default" => Some(name),
@@ -83,9 +93,12 @@ fn named(section: &str) -> Option<&str> {
     quoted.or_else(|| Some(name).filter(|_| is_word && !name.is_empty()))
 }
 
+fn said(section: &Section) -> Option<&Entry> {
+    KEYS.iter().find_map(|key| section.get(key))
+}
+
 fn no_profile(reading: &mut Reading<'_>, section: &Section) {
-    let said = KEYS.iter().find_map(|key| section.get(key));
-    let Some(entry) = said else {
+    let Some(entry) = said(section) else {
         return;
     };
     let sentence = format!(
@@ -113,12 +126,8 @@ fn slips(reading: &mut Reading<'_>, section: &Section) {
                     "`{name}` is indented, and so a part of `{}` above it",
                     entry.name
                 );
-                reading.find(
-                    *span,
-                    code::KEY_NOT_READ,
-                    sentence,
-                    "begin it at the margin",
-                );
+                let remedy = "begin it at the margin";
+                reading.find(*span, code::KEY_NOT_READ, sentence, remedy);
             }
         }
         let is_near = ["retry", "retries", "attempt"]

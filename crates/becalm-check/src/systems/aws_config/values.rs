@@ -17,24 +17,29 @@ pub enum Said<T> {
     Is(T),
     /// A placeholder, of which there is a finding.
     Unknown(String),
-    /// There is a finding.
+    /// Nothing comes of the profile; there is a finding.
     Refused,
 }
 
-/// All `defaults_mode`s but `legacy` have the mode `standard`; `None` where botocore refuses the value.
+/// All `defaults_mode`s but `legacy` have the mode `standard`; `None` where botocore refuses the value, or what it makes of it is not known here.
 pub fn default_mode(
     reading: &mut Reading<'_>,
     profile: &Profile<'_>,
     generation: Generation,
 ) -> Option<Mode> {
+    let default = Mode::default_of(generation);
     let Some(entry) = profile.defaults() else {
-        return Some(Mode::default_of(generation));
+        return Some(default);
     };
+    if !entry.below.is_empty() {
+        corner::<Mode>(reading, entry);
+        return None;
+    }
     let known = ["standard", "in-region", "cross-region", "mobile", "auto"];
-    match &*entry.text().unwrap_or_default().to_lowercase() {
-        "legacy" => Some(Mode::default_of(generation)),
+    match &*entry.value.to_lowercase() {
+        "legacy" => Some(default),
         text if known.contains(&text) => Some(Mode::Standard),
-        text if template::is_placeholder(text) => Some(Mode::default_of(generation)),
+        text if template::is_placeholder(text) => Some(default),
         text => {
             let sentence = format!("botocore makes no client with a defaults_mode of `{text}`");
             let remedy = nearest(text, known).map_or_else(
@@ -48,7 +53,10 @@ pub fn default_mode(
 }
 
 pub fn mode(reading: &mut Reading<'_>, entry: &Entry) -> Said<Mode> {
-    let text = entry.text().unwrap_or_default();
+    let text = entry.value.clone();
+    if !entry.below.is_empty() {
+        return corner(reading, entry);
+    }
     if let Some(mode) = Mode::by_name(&text) {
         return Said::Is(mode);
     }
@@ -66,19 +74,28 @@ pub fn mode(reading: &mut Reading<'_>, entry: &Entry) -> Said<Mode> {
 }
 
 pub fn attempts(reading: &mut Reading<'_>, entry: &Entry) -> Said<u32> {
-    let text = entry.text().unwrap_or_default();
-    match python_int(&text) {
+    let text = entry.value.clone();
+    let number = number(&text);
+    // Python reads `+3` and `1_0` as numbers, too.
+    let is_corner = |it: char| it.is_ascii_digit() || "+_".contains(it);
+    if !entry.below.is_empty()
+        || number.is_none() && !text.is_empty() && text.chars().all(is_corner)
+    {
+        return corner(reading, entry);
+    }
+    match number {
         Some(most) if most > 0 => Said::Is(most),
         None if template::is_placeholder(&text) => {
             unknown(reading, entry, text, "a number of attempts")
         }
-        number => {
+        _ => {
             let sentence = format!(
                 "botocore makes no client with max_attempts of `{text}`: it wants a whole number of at least 1, the first attempt included"
             );
-            let remedy = match number {
-                Some(_) => "write 1 to switch retries off",
-                None => "write the number alone: what stands behind it is no comment",
+            let remedy = if number.is_some() || text.starts_with('-') {
+                "write 1 to switch retries off"
+            } else {
+                "write the number alone: what stands behind it is no comment"
             };
             reading.find(entry.span, code::REFUSED, sentence, remedy);
             Said::Refused
@@ -86,26 +103,25 @@ pub fn attempts(reading: &mut Reading<'_>, entry: &Entry) -> Said<u32> {
     }
 }
 
+/// A whole number, of digits alone; one that is too large is the largest.
+fn number(text: &str) -> Option<u32> {
+    let is_plain = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let most = Policy::UNLIMITED - 1;
+    is_plain.then(|| text.parse().map_or(most, |it: u32| it.min(most)))
+}
+
+/// A value of a form whose meaning is not known here.
+fn corner<T>(reading: &mut Reading<'_>, entry: &Entry) -> Said<T> {
+    let name = &entry.name;
+    let sentence = format!("what botocore makes of this value of `{name}` is not known here");
+    let remedy = "write it plainly, on one line";
+    reading.find(entry.span, code::NOT_KNOWN, sentence, remedy);
+    Said::Refused
+}
+
 fn unknown<T>(reading: &mut Reading<'_>, entry: &Entry, text: String, form: &str) -> Said<T> {
     reading.told_text(Some(&text), entry.span, form, |_| None::<T>);
     Said::Unknown(text)
-}
-
-/// As Python's `int` reads a text: a sign, and digits with single underscores between them.
-fn python_int(text: &str) -> Option<u32> {
-    let text = text.trim();
-    let is_negative = text.starts_with('-');
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let mut parts = digits.split('_');
-    if !parts.all(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit())) {
-        return None;
-    }
-    if is_negative {
-        return Some(0);
-    }
-    let most = Policy::UNLIMITED - 1;
-    let digits = digits.replace('_', "");
-    Some(digits.parse().map_or(most, |it: u32| it.min(most)))
 }
 
 #[cfg(test)]
@@ -113,22 +129,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_python_reads_them() {
-        for (text, number) in [
+    fn a_number_is_its_digits() {
+        for (text, read) in [
             ("3", Some(3)),
-            (" +3 ", Some(3)),
-            ("1_0", Some(10)),
-            ("-3", Some(0)),
-            ("-0", Some(0)),
+            ("03", Some(3)),
+            ("0", Some(0)),
             ("99999999999999999999", Some(Policy::UNLIMITED - 1)),
             ("", None),
-            ("_1", None),
-            ("1__0", None),
-            ("3 # three", None),
+            ("+3", None),
+            ("1_0", None),
+            ("-3", None),
             ("3.0", None),
-            ("three", None),
         ] {
-            assert_eq!(python_int(text), number, "{text}");
+            assert_eq!(number(text), read, "{text}");
         }
     }
 }

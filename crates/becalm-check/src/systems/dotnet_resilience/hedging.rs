@@ -64,11 +64,8 @@ fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
     let how = format!("{asked} hedged attempts and the first one");
     draft.origin("attempts", Origin::Derived(key.span, how));
     if asked > MOST_COPIES {
-        draft.lose(
-            "MaxHedgedAttempts",
-            "a policy has at most 4 copies at once",
-            Some(key.span),
-        );
+        let why = "a policy has at most 4 copies at once";
+        draft.lose("MaxHedgedAttempts", why, Some(key.span));
     }
     draft.origin("hedge", Origin::Line(key.span));
     draft.policy.hedge =
@@ -82,11 +79,7 @@ fn copies(reading: &mut Reading<'_>, draft: &mut Draft, options: Options<'_>) {
             Human(all),
             Human(total)
         );
-        reading.find(
-            key.span,
-            code::REFUSED,
-            sentence,
-            "lower `Delay`, or raise `TotalRequestTimeout`",
-        );
+        let remedy = "lower `Delay`, or raise `TotalRequestTimeout`";
+        reading.find(key.span, code::REFUSED, sentence, remedy);
     }
 }

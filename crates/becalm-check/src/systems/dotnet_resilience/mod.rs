@@ -16,9 +16,11 @@ use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn};
 
 use crate::code;
 use crate::document::{Document, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 use options::Options;
 use sections::{Kind, Section, sections};
 
@@ -29,8 +31,6 @@ pub(super) const DOTNET_RESILIENCE: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -84,27 +84,17 @@ const REMEDIES: &[(&str, &str)] = &[
 ];
 
 /// By a section that no other system has. Settings are JSON.
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     let is_json = document.text.trim_start().starts_with(['{', '/']);
     let has_any = |tree| sections(tree).next().is_some();
     is_json && document.tree.is_some_and(has_any)
 }
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
-    "bulkhead",
-    "breaker",
-];
+const KEYS: &[&str] = list!(
+    "attempts base cap jitter hint budget deadline attempt_timeout retry_on bulkhead breaker"
+);
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
     let Some(tree) = reading.document.tree else {
         return;
@@ -122,13 +112,7 @@ fn standard(reading: &mut Reading<'_>, section: &Section<'_>, options: Options<'
     options.check(
         reading,
         "the section",
-        &[
-            "RateLimiter",
-            "TotalRequestTimeout",
-            "Retry",
-            "CircuitBreaker",
-            "AttemptTimeout",
-        ],
+        list!("RateLimiter TotalRequestTimeout Retry CircuitBreaker AttemptTimeout"),
     );
     let mut draft = Draft::of(preset("polly-http-standard"), KEYS);
     repeated(&mut draft);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::code;
 use crate::document::{Key, Node, Value};
-use crate::reading::{Reading, Told};
+use crate::meant::did_you_mean;
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// The entry of this name, in any letters.
 pub fn entry<'n>(given: &'n Node, name: &str) -> Option<(&'n Key, &'n Node)> {
@@ -54,11 +56,7 @@ impl<'n> Options<'n> {
             if all.any(|it| it.eq_ignore_ascii_case(&key.name)) {
                 continue;
             }
-            let meant = becalm::support::nearest(&key.name, known.iter().copied());
-            let remedy = meant.map_or_else(
-                || format!("the options are {}", known.join(", ")),
-                |meant| format!("did you mean `{meant}`?"),
-            );
+            let remedy = did_you_mean(&key.name, "the options", known);
             let sentence = format!(
                 "{} has no option `{}` in {what}, and a handler that is given the section throws",
                 reading.who(),
@@ -95,11 +93,12 @@ impl<'n> Options<'n> {
             let sentence = format!(
                 "`{days}` is that many days: a time-out or delay is one day at most, and the handler throws"
             );
+            let remedy = format!("write {form}");
             reading.find(
                 node.map_or(self.0.span, |it| it.span),
                 code::REFUSED,
                 sentence,
-                format!("write {form}"),
+                remedy,
             );
             return Told::Unknown(self.0.span, days.to_owned());
         }

@@ -9,7 +9,8 @@ use becalm::support::Human;
 use super::options::Options;
 use super::{Draft, Origin, Reading};
 use crate::code;
-use crate::reading::Told;
+use crate::list::list;
+use crate::told::Told;
 
 /// The time-out of an attempt, whose strategy is at this path, and that of the request; and whether the validator takes them.
 pub fn times(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>, attempt: &[&str]) {
@@ -41,12 +42,8 @@ pub fn times(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_>,
                 Human(one),
                 Human(total)
             );
-            reading.find(
-                span,
-                code::REFUSED,
-                sentence,
-                "set `TotalRequestTimeout` to the time of all attempts and delays",
-            );
+            let remedy = "set `TotalRequestTimeout` to the time of all attempts and delays";
+            reading.find(span, code::REFUSED, sentence, remedy);
         }
     }
 }
@@ -86,13 +83,8 @@ pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_
     let mut place = None;
     if let Some((key, strategy)) = section.strategy(path) {
         place = Some(key.span);
-        let known = [
-            "FailureRatio",
-            "MinimumThroughput",
-            "SamplingDuration",
-            "BreakDuration",
-        ];
-        strategy.check(reading, "`CircuitBreaker`", &known);
+        let known = list!("FailureRatio MinimumThroughput SamplingDuration BreakDuration");
+        strategy.check(reading, "`CircuitBreaker`", known);
         let least = Duration::from_millis(500);
         let ratio = reading.told(strategy.get("FailureRatio"), "a number from 0 to 1", |it| {
             it.parse().ok().filter(|it| (0.0..=1.0).contains(it))
@@ -129,12 +121,8 @@ pub fn breaker(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'_
             _ => None,
         };
         if let Some(span) = place.or(told) {
-            reading.find(
-                span,
-                code::REFUSED,
-                sentence,
-                "set `SamplingDuration` to more",
-            );
+            let remedy = "set `SamplingDuration` to more";
+            reading.find(span, code::REFUSED, sentence, remedy);
         }
     }
 }

@@ -11,17 +11,12 @@ use becalm::{Jitter, Policy};
 
 use super::options::Options;
 use super::{Draft, Origin, Reading};
-use crate::reading::Told;
+use crate::list::list;
+use crate::told::Told;
 
 /// The keys of `Retry`, that of the number first.
-pub const KNOWN: &[&str] = &[
-    "MaxRetryAttempts",
-    "BackoffType",
-    "UseJitter",
-    "Delay",
-    "MaxDelay",
-    "ShouldRetryAfterHeader",
-];
+pub const KNOWN: &[&str] =
+    list!("MaxRetryAttempts BackoffType UseJitter Delay MaxDelay ShouldRetryAfterHeader");
 
 const BACKOFFS: [(&str, Backoff); 3] = [
     ("Constant", Backoff::Fixed),
@@ -64,11 +59,9 @@ pub fn retrying(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'
         });
         after_header = reading.flag(retry.get("ShouldRetryAfterHeader"), "true or false");
         if let (Some(span), true) = (has_cap, draft.policy.jitter != Jitter::None) {
-            draft.lose(
-                "MaxDelay",
-                "it cuts what was drawn, so that delays pile up on it; a policy draws below it",
-                Some(span),
-            );
+            let why =
+                "it cuts what was drawn, so that delays pile up on it; a policy draws below it";
+            draft.lose("MaxDelay", why, Some(span));
         }
         if draft.policy.jitter == Jitter::Full {
             lose_decorrelated(draft, Some(key.span));
@@ -84,20 +77,14 @@ pub fn retrying(reading: &mut Reading<'_>, draft: &mut Draft, section: Options<'
         };
     });
     if draft.policy.hint == HintMode::Honor {
-        draft.lose(
-            "Retry-After",
-            "it takes the place of the delay: nothing is drawn on top, `MaxDelay` does not bound it, and a time that is past is no delay",
-            None,
-        );
+        let why = "it takes the place of the delay: nothing is drawn on top, `MaxDelay` does not bound it, and a time that is past is no delay";
+        draft.lose("Retry-After", why, None);
     }
 }
 
 fn lose_decorrelated(draft: &mut Draft, span: Option<crate::document::Span>) {
-    draft.lose(
-        "UseJitter",
-        "DecorrelatedJitterBackoffV2: its delays have means of about 0.9, 1.2 and 2.1 times `Delay`, where full jitter, which stands for it, has 0.5, 1 and 2",
-        span,
-    );
+    let why = "DecorrelatedJitterBackoffV2: its delays have means of about 0.9, 1.2 and 2.1 times `Delay`, where full jitter, which stands for it, has 0.5, 1 and 2";
+    draft.lose("UseJitter", why, span);
 }
 
 /// `int.MaxValue` is no bound.

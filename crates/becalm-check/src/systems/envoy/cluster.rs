@@ -7,7 +7,8 @@ use super::numbers::whole;
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// Retries at once in one proxy that bound nothing: a fleet of them has more than a service serves.
 const BOUNDS_NOTHING: u32 = 500;
@@ -39,12 +40,8 @@ pub fn check(reading: &mut Reading<'_>, cluster: &Node) {
                 let sentence = format!(
                     "`{name}` bounds nothing among the thresholds for each host, of which Envoy reads `max_connections` alone"
                 );
-                reading.find(
-                    key.span,
-                    code::KEY_NOT_READ,
-                    sentence,
-                    "move it to `thresholds`",
-                );
+                let remedy = "move it to `thresholds`";
+                reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
             }
         }
     }
@@ -73,12 +70,9 @@ pub fn budget(
     if let Some((key, given)) = entry(thresholds, "retry_budget") {
         share(reading, draft, given, key.span);
         if let Some((key, _)) = entry(thresholds, "max_retries") {
-            reading.find(
-                key.span,
-                code::KEY_NOT_READ,
-                "`max_retries` bounds nothing beside a `retry_budget`",
-                "leave out one of them",
-            );
+            let sentence = "`max_retries` bounds nothing beside a `retry_budget`";
+            let remedy = "leave out one of them";
+            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         }
         return;
     }
@@ -126,12 +120,8 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
             "`budget_percent` is a message of {}, which refuses a bare number",
             reading.who()
         );
-        reading.find(
-            percent.span,
-            code::REFUSED,
-            sentence,
-            "write `budget_percent: {value: 20.0}`",
-        );
+        let remedy = "write `budget_percent: {value: 20.0}`";
+        reading.find(percent.span, code::REFUSED, sentence, remedy);
     }
     let percent = match percent {
         None => Told::Absent,
@@ -149,11 +139,8 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
         "a number of retries",
     );
     if let Some(interval) = field(budget, "budget_interval") {
-        draft.lose(
-            "budget_interval",
-            "the share is of the requests of this interval, not of those under way",
-            Some(interval.span),
-        );
+        let why = "the share is of the requests of this interval, not of those under way";
+        draft.lose("budget_interval", why, Some(interval.span));
     }
     let percent = percent.known().unwrap_or(20.0);
     at_most_share(reading, draft, percent, floor.known().unwrap_or(3), span);

@@ -5,6 +5,8 @@
 
 use crate::code;
 use crate::document::{Key, Node, Value};
+use crate::list::list;
+use crate::meant::did_you_mean;
 use crate::reading::Reading;
 
 /// A message that is looked at field by field.
@@ -67,11 +69,9 @@ pub fn check(reading: &mut Reading<'_>, node: &Node, message: &Message) {
         let home = MESSAGES
             .iter()
             .find(|it| it.fields.iter().any(|field| is(key, field)));
-        let meant = becalm::support::nearest(&key.name, message.fields.iter().copied());
-        let remedy = match (home, meant) {
-            (Some(home), _) => format!("move it to {}, which has it", home.place),
-            (None, Some(meant)) => format!("did you mean `{meant}`?"),
-            (None, None) => format!("the fields are {}", message.fields.join(", ")),
+        let remedy = match home {
+            Some(home) => format!("move it to {}, which has it", home.place),
+            None => did_you_mean(&key.name, "the fields", message.fields),
         };
         let sentence = format!(
             "{} has no field `{}` in {}, and refuses the file",
@@ -98,22 +98,12 @@ const MESSAGES: &[&Message] = &[
 pub const RETRY_POLICY: Message = Message {
     name: "a RetryPolicy",
     place: "the `retry_policy` of a route or a virtual host",
-    fields: &[
-        "retry_on",
-        "num_retries",
-        "per_try_timeout",
-        "per_try_idle_timeout",
-        "retry_priority",
-        "retry_host_predicate",
-        "retry_options_predicates",
-        "host_selection_retry_max_attempts",
-        "retriable_status_codes",
-        "retry_back_off",
-        "rate_limited_retry_back_off",
-        "retriable_headers",
-        "retriable_request_headers",
-        "refresh_cluster_on_retry",
-    ],
+    fields: list!(
+        "retry_on num_retries per_try_timeout per_try_idle_timeout retry_priority \
+         retry_host_predicate retry_options_predicates host_selection_retry_max_attempts \
+         retriable_status_codes retry_back_off rate_limited_retry_back_off retriable_headers \
+         retriable_request_headers refresh_cluster_on_retry"
+    ),
 };
 
 pub const RETRY_BACK_OFF: Message = Message {
@@ -147,16 +137,10 @@ pub const CIRCUIT_BREAKERS: Message = Message {
 pub const THRESHOLDS: Message = Message {
     name: "Thresholds",
     place: "`circuit_breakers.thresholds` of the cluster",
-    fields: &[
-        "priority",
-        "max_connections",
-        "max_pending_requests",
-        "max_requests",
-        "max_retries",
-        "retry_budget",
-        "track_remaining",
-        "max_connection_pools",
-    ],
+    fields: list!(
+        "priority max_connections max_pending_requests max_requests max_retries retry_budget \
+         track_remaining max_connection_pools"
+    ),
 };
 
 pub const RETRY_BUDGET: Message = Message {
@@ -168,102 +152,41 @@ pub const RETRY_BUDGET: Message = Message {
 pub const ROUTE: Message = Message {
     name: "a Route",
     place: "the route",
-    fields: &[
-        "name",
-        "match",
-        "route",
-        "redirect",
-        "direct_response",
-        "filter_action",
-        "non_forwarding_action",
-        "metadata",
-        "decorator",
-        "typed_per_filter_config",
-        "request_headers_to_add",
-        "request_headers_to_remove",
-        "response_headers_to_add",
-        "response_headers_to_remove",
-        "tracing",
-        "per_request_buffer_limit_bytes",
-        "stat_prefix",
-        "request_body_buffer_limit",
-        "route_specifiers",
-    ],
+    fields: list!(
+        "name match route redirect direct_response filter_action non_forwarding_action metadata \
+         decorator typed_per_filter_config request_headers_to_add request_headers_to_remove \
+         response_headers_to_add response_headers_to_remove tracing \
+         per_request_buffer_limit_bytes stat_prefix request_body_buffer_limit route_specifiers"
+    ),
 };
 
 pub const ROUTE_ACTION: Message = Message {
     name: "a RouteAction",
     place: "the `route` of the route",
-    fields: &[
-        "cluster",
-        "cluster_header",
-        "weighted_clusters",
-        "cluster_specifier_plugin",
-        "inline_cluster_specifier_plugin",
-        "cluster_not_found_response_code",
-        "metadata_match",
-        "prefix_rewrite",
-        "regex_rewrite",
-        "path_rewrite_policy",
-        "path_rewrite",
-        "host_rewrite_literal",
-        "auto_host_rewrite",
-        "host_rewrite_header",
-        "host_rewrite_path_regex",
-        "host_rewrite",
-        "append_x_forwarded_host",
-        "timeout",
-        "idle_timeout",
-        "flush_timeout",
-        "early_data_policy",
-        "retry_policy",
-        "retry_policy_typed_config",
-        "request_mirror_policies",
-        "priority",
-        "rate_limits",
-        "include_vh_rate_limits",
-        "hash_policy",
-        "cors",
-        "max_grpc_timeout",
-        "grpc_timeout_offset",
-        "upgrade_configs",
-        "internal_redirect_policy",
-        "internal_redirect_action",
-        "max_internal_redirects",
-        "hedge_policy",
-        "max_stream_duration",
-    ],
+    fields: list!(
+        "cluster cluster_header weighted_clusters cluster_specifier_plugin \
+         inline_cluster_specifier_plugin cluster_not_found_response_code metadata_match \
+         prefix_rewrite regex_rewrite path_rewrite_policy path_rewrite host_rewrite_literal \
+         auto_host_rewrite host_rewrite_header host_rewrite_path_regex host_rewrite \
+         append_x_forwarded_host timeout idle_timeout flush_timeout early_data_policy \
+         retry_policy retry_policy_typed_config request_mirror_policies priority rate_limits \
+         include_vh_rate_limits hash_policy cors max_grpc_timeout grpc_timeout_offset \
+         upgrade_configs internal_redirect_policy internal_redirect_action \
+         max_internal_redirects hedge_policy max_stream_duration"
+    ),
 };
 
 pub const VIRTUAL_HOST: Message = Message {
     name: "a VirtualHost",
     place: "the virtual host",
-    fields: &[
-        "name",
-        "domains",
-        "routes",
-        "matcher",
-        "require_tls",
-        "virtual_clusters",
-        "rate_limits",
-        "request_headers_to_add",
-        "request_headers_to_remove",
-        "response_headers_to_add",
-        "response_headers_to_remove",
-        "cors",
-        "typed_per_filter_config",
-        "include_request_attempt_count",
-        "include_attempt_count_in_response",
-        "retry_policy",
-        "retry_policy_typed_config",
-        "hedge_policy",
-        "include_is_timeout_retry_header",
-        "per_request_buffer_limit_bytes",
-        "request_body_buffer_limit",
-        "request_mirror_policies",
-        "metadata",
-        "route_specifiers",
-    ],
+    fields: list!(
+        "name domains routes matcher require_tls virtual_clusters rate_limits \
+         request_headers_to_add request_headers_to_remove response_headers_to_add \
+         response_headers_to_remove cors typed_per_filter_config include_request_attempt_count \
+         include_attempt_count_in_response retry_policy retry_policy_typed_config hedge_policy \
+         include_is_timeout_retry_header per_request_buffer_limit_bytes \
+         request_body_buffer_limit request_mirror_policies metadata route_specifiers"
+    ),
 };
 
 #[cfg(test)]

@@ -15,8 +15,10 @@ use std::collections::HashMap;
 
 use crate::code;
 use crate::document::{Document, Node};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 use fields::{ROUTE, ROUTE_ACTION, VIRTUAL_HOST, at, entry, field, items};
 use retry_policy::Place;
 
@@ -31,8 +33,6 @@ pub(super) const ENVOY: System = System {
     evidence: Evidence::Run,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -68,16 +68,12 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     let Some(tree) = document.tree else {
         return false;
     };
-    let tops = [
-        "static_resources",
-        "dynamic_resources",
-        "virtual_hosts",
-        "scoped_route_configurations",
-    ];
+    let tops =
+        list!("static_resources dynamic_resources virtual_hosts scoped_route_configurations");
     let is_envoy = |node: &Node| {
         let url = node.get("@type").and_then(Node::text);
         url.is_some_and(|it| it.starts_with("type.googleapis.com/envoy."))
@@ -93,7 +89,7 @@ fn recognises(document: &Document<'_>) -> bool {
             .any(|list| items(tree, list).iter().any(is_envoy))
 }
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let Some(tree) = reading.document.tree else {
         return;
     };
@@ -103,12 +99,8 @@ fn read(reading: &mut Reading<'_>) {
             "{} reads `<<` as a field of that name, and refuses the file",
             reading.who()
         );
-        reading.find(
-            *span,
-            code::NO_SUCH_FIELD,
-            sentence,
-            "repeat what is merged; an alias alone (`*name`) is read",
-        );
+        let remedy = "repeat what is merged; an alias alone (`*name`) is read";
+        reading.find(*span, code::NO_SUCH_FIELD, sentence, remedy);
     }
     for cluster in tree.walk().filter(|it| is_cluster(it)) {
         cluster::check(reading, cluster);
@@ -178,14 +170,9 @@ fn clusters(document: Document<'_>) -> HashMap<&str, (&str, &Node)> {
 }
 
 fn is_cluster(node: &Node) -> bool {
-    let marks = [
-        "load_assignment",
-        "circuit_breakers",
-        "connect_timeout",
-        "eds_cluster_config",
-        "lb_policy",
-        "cluster_type",
-        "typed_extension_protocol_options",
-    ];
+    let marks = list!(
+        "load_assignment circuit_breakers connect_timeout eds_cluster_config lb_policy \
+         cluster_type typed_extension_protocol_options"
+    );
     field(node, "name").is_some() && marks.iter().any(|mark| field(node, mark).is_some())
 }

@@ -1,7 +1,8 @@
 //! How does protobuf's JSON write numbers?
 
 use crate::document::{Node, Value};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// A `uint32`, which may stand in quotes, as `3.0` or `3e0`, and as Envoy's parser of YAML has them in other bases:
 /// `0x3`, and `010` for 8.

@@ -19,22 +19,15 @@ use super::timeouts;
 use super::words::Words;
 use crate::code;
 use crate::document::{Key, Node};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::template::is_placeholder;
+use crate::told::Told;
 
 /// Of a policy, what Envoy has a word for.
-pub const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
-];
+pub const KEYS: &[&str] =
+    list!("attempts base cap jitter hint budget deadline attempt_timeout retry_on");
 
 /// A route with what stands around it.
 #[derive(Debug, Clone, Copy)]
@@ -86,12 +79,11 @@ pub fn of_route<'a>(
     };
     if cluster.is_none() {
         let shown = names.first().map_or("of the request", |it| &**it);
-        reading.find(
-            key.span,
-            code::NOT_SEEN,
-            format!("the cluster {shown} is in none of the files, so that its circuit breakers are not known; Envoy's default of 3 retries at once stands in"),
-            "name the file of its clusters as well",
+        let sentence = format!(
+            "the cluster {shown} is in none of the files, so that its circuit breakers are not known; Envoy's default of 3 retries at once stands in"
         );
+        let remedy = "name the file of its clusters as well";
+        reading.find(key.span, code::NOT_SEEN, sentence, remedy);
     }
     let priority = field(action, "priority")
         .and_then(Node::text)
@@ -175,12 +167,8 @@ fn back_off(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     };
     if let Some(refusal) = refusal {
         let sentence = format!("{} refuses the file for {refusal}", reading.who());
-        reading.find(
-            key.span,
-            code::REFUSED,
-            sentence,
-            "set a base above 0, and a maximum at or above it, or none",
-        );
+        let remedy = "set a base above 0, and a maximum at or above it, or none";
+        reading.find(key.span, code::REFUSED, sentence, remedy);
         return;
     }
     let millisecond = Duration::from_millis(1);
@@ -216,11 +204,8 @@ fn hint(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node) {
     draft.origin("hint", Origin::Line(key.span));
     let most = reading.proto_duration(field(limited, "max_interval"), "a duration such as 300s");
     draft.set("max_hint", most, |policy, it| policy.max_hint = it);
-    draft.lose(
-        "rate_limited_retry_back_off",
-        "a header that asks for more than max_interval is ignored, where a policy stops; the headers have names of their own",
-        Some(key.span),
-    );
+    let why = "a header that asks for more than max_interval is ignored, where a policy stops; the headers have names of their own";
+    draft.lose("rate_limited_retry_back_off", why, Some(key.span));
 }
 
 /// Whether anything is repeated.
@@ -262,12 +247,10 @@ fn retry_on(
     }
     statuses(reading, &mut words, retry);
     if let (Some((key, _)), false) = (entry(retry, "retriable_headers"), words.reads_headers) {
-        reading.find(
-            key.span,
-            code::KEY_NOT_READ,
-            "`retriable_headers` is not read without the word `retriable-headers` in `retry_on`",
-            "add the word, or leave out the list",
-        );
+        let sentence =
+            "`retriable_headers` is not read without the word `retriable-headers` in `retry_on`";
+        let remedy = "add the word, or leave out the list";
+        reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
     }
     for (word, why) in &words.lost {
         draft.lose(*word, *why, Some(span));
@@ -289,11 +272,8 @@ fn retry_on(
         };
     }
     if draft.policy.attempt_timeout.is_some() && !words.repeats_timeouts {
-        draft.lose(
-            "per_try_timeout",
-            "an attempt that is cut by it is not repeated",
-            None,
-        );
+        let why = "an attempt that is cut by it is not repeated";
+        draft.lose("per_try_timeout", why, None);
     }
     draft.policy.retry_on = words.retry_on(methods).into();
     draft.origin("retry_on", Origin::Line(span));
@@ -306,12 +286,9 @@ fn statuses(reading: &mut Reading<'_>, words: &mut Words, retry: &Node) {
         return;
     };
     if !words.reads_statuses {
-        reading.find(
-            key.span,
-            code::KEY_NOT_READ,
-            "`retriable_status_codes` is not read without the word `retriable-status-codes` in `retry_on`",
-            "add the word, or leave out the list",
-        );
+        let sentence = "`retriable_status_codes` is not read without the word `retriable-status-codes` in `retry_on`";
+        let remedy = "add the word, or leave out the list";
+        reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         return;
     }
     for item in items(retry, "retriable_status_codes") {
@@ -367,27 +344,18 @@ fn lose(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, action: &Nod
     }
     if let Some(on) = hedge.and_then(|it| field(it, "hedge_on_per_try_timeout")) {
         if on.text() == Some("true") {
-            draft.lose(
-                "hedge_on_per_try_timeout",
-                "an attempt that times out goes on beside its retry",
-                Some(on.span),
-            );
+            let why = "an attempt that times out goes on beside its retry";
+            draft.lose("hedge_on_per_try_timeout", why, Some(on.span));
         }
     }
-    draft.lose(
-        "x-envoy-retry-on, x-envoy-max-retries",
-        "the headers of a request that Envoy takes for internal override the file",
-        None,
-    );
+    let why = "the headers of a request that Envoy takes for internal override the file";
+    draft.lose("x-envoy-retry-on, x-envoy-max-retries", why, None);
 }
 
 fn lose_of_cluster(draft: &mut Draft, cluster: Option<&Node>, is_read: bool) {
     if let Some((key, _)) = cluster.and_then(|it| entry(it, "outlier_detection")) {
-        draft.lose(
-            "outlier_detection",
-            "a breaker for each host",
-            Some(key.span),
-        );
+        let why = "a breaker for each host";
+        draft.lose("outlier_detection", why, Some(key.span));
     }
     let own = cluster
         .and_then(protocol_options)

@@ -6,7 +6,8 @@ use becalm::support::Human;
 
 use crate::code;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// Of a route that says nothing.
 pub const TIMEOUT: Duration = Duration::from_secs(15);

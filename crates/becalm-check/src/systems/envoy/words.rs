@@ -6,6 +6,8 @@
 
 use becalm::retry_on::{Codes, FailureKind, Failures, Methods, RetryOn, Statuses};
 
+use crate::list::list;
+use crate::meant::did_you_mean;
 use FailureKind::{Connect, ConnectTimeout, RefusedStream, Reset, TimedOut};
 
 /// What a list of words says.
@@ -73,14 +75,9 @@ impl Words {
 
     /// What to write in place of a word that Envoy does not know.
     pub fn meant(word: &str) -> String {
-        let all = HTTP
-            .iter()
-            .copied()
-            .chain(CODES.iter().map(|(name, _)| *name));
-        becalm::support::nearest(word, all.clone()).map_or_else(
-            || format!("the words are {}", all.collect::<Vec<_>>().join(", ")),
-            |meant| format!("did you mean `{meant}`?"),
-        )
+        let codes = CODES.iter().map(|(name, _)| *name);
+        let all: Vec<_> = HTTP.iter().copied().chain(codes).collect();
+        did_you_mean(word, "the words", &all)
     }
 
     fn add(&mut self, word: &str) {
@@ -134,19 +131,11 @@ impl Words {
 }
 
 /// Of HTTP.
-const HTTP: [&str; 11] = [
-    "5xx",
-    "gateway-error",
-    "reset",
-    "reset-before-request",
-    "connect-failure",
-    "envoy-ratelimited",
-    "retriable-4xx",
-    "refused-stream",
-    "retriable-status-codes",
-    "retriable-headers",
-    "http3-post-connect-failure",
-];
+const HTTP: &[&str] = list!(
+    "5xx gateway-error reset reset-before-request connect-failure envoy-ratelimited \
+     retriable-4xx refused-stream retriable-status-codes retriable-headers \
+     http3-post-connect-failure"
+);
 
 /// Of gRPC, where the answer's head has them.
 const CODES: [(&str, u32); 5] = [

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::code;
 use crate::document::{Key, Node, Span, Value};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// Whose reading of a config it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +46,8 @@ pub fn spelled<'n>(
         reading.who(),
         key.name
     );
-    reading.find(
-        key.span,
-        code::KEY_NOT_READ,
-        sentence,
-        format!("write `{name}`"),
-    );
+    let remedy = format!("write `{name}`");
+    reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
     None
 }
 
@@ -74,12 +71,8 @@ pub fn required<'n>(
             "{who} does not read `{}`, only `{name}`, and refuses the config without it: all calls fail; grpc-go reads it in any letters",
             key.name
         );
-        reading.find(
-            key.span,
-            code::NO_SUCH_FIELD,
-            sentence,
-            format!("write `{name}`"),
-        );
+        let remedy = format!("write `{name}`");
+        reading.find(key.span, code::NO_SUCH_FIELD, sentence, remedy);
         return Some(node);
     }
     let found = field(reading, of, name);

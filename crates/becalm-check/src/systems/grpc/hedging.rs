@@ -10,7 +10,8 @@ use super::fields::{field, span};
 use super::retrying::{attempts, codes};
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 const KEYS: &[&str] = &[
     "attempts", "hedge", "hint", "budget", "deadline", "retry_on",
@@ -34,10 +35,7 @@ pub fn draft(reading: &mut Reading<'_>, hedging: &Node) -> Option<Draft> {
     let (codes, at) = listed.unwrap_or((Codes::default(), hedging.span));
     draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(codes).into();
     draft.origin("retry_on", Origin::Line(at));
-    draft.lose(
-        "hedgingPolicy",
-        "a failure starts the next copy at once, where a policy awaits the copies that run",
-        Some(hedging.span),
-    );
+    let why = "a failure starts the next copy at once, where a policy awaits the copies that run";
+    draft.lose("hedgingPolicy", why, Some(hedging.span));
     Some(draft)
 }

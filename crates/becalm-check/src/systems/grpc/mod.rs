@@ -13,9 +13,10 @@ use serde::de::IgnoredAny;
 
 use crate::code;
 use crate::document::{Document, Node, Span};
+use crate::evidence::Evidence;
 use crate::mapping::Draft;
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 use fields::{Client, field, is_list, is_number, is_quoted, number, spelled};
 
 pub(super) const GRPC: System = System {
@@ -25,11 +26,9 @@ pub(super) const GRPC: System = System {
     evidence: Evidence::Run,
     form: Form::Tree,
     remedies: &[],
-    recognises,
-    read,
 };
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     document
         .tree
         .is_some_and(|tree| is_config(tree) || choices(tree).next().is_some())
@@ -47,7 +46,7 @@ fn choices(tree: &Node) -> impl Iterator<Item = &Node> {
     configs.filter(|it| is_config(it))
 }
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     let Some(tree) = reading.document.tree else {
         return;
     };
@@ -70,12 +69,8 @@ fn is_json(reading: &mut Reading<'_>) {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         let span = Span::new(error.line().max(1), error.column().max(1), 0);
         let sentence = format!("{} refuses what is no JSON: {error}", reading.who());
-        reading.find(
-            span,
-            code::REFUSED,
-            sentence,
-            "leave out comments and commas at the end",
-        );
+        let remedy = "leave out comments and commas at the end";
+        reading.find(span, code::REFUSED, sentence, remedy);
     }
 }
 
@@ -86,12 +81,8 @@ fn config(reading: &mut Reading<'_>, config: &Node) {
     };
     if Client::of(reading.version) == Client::Core && !is_list(methods) {
         let sentence = "`methodConfig` is no list, and the config is refused: all calls fail";
-        reading.find(
-            methods.span,
-            code::REFUSED,
-            sentence,
-            "write a list of entries",
-        );
+        let remedy = "write a list of entries";
+        reading.find(methods.span, code::REFUSED, sentence, remedy);
     }
     let mut named = Vec::new();
     for method in methods.items() {
@@ -113,65 +104,19 @@ fn of_methods(
         });
     }
     let methods_named = names_of(reading, method, named);
-    let retry = spelled(reading, method, "retryPolicy");
-    let hedging = spelled(reading, method, "hedgingPolicy");
-    let (span, mut draft) = match (retry, hedging) {
-        (Some((key, _)), Some((hedging, _))) if client == Client::Js => {
-            let sentence = "`hedgingPolicy` stands beside `retryPolicy`, and grpc-js refuses the config: a method is retried or hedged";
-            reading.find(
-                hedging.span,
-                code::REFUSED,
-                sentence,
-                "leave out one of them",
-            );
-            let _ = key;
-            return;
-        }
-        (None, Some((key, hedging))) if client == Client::Js => {
-            let Some(draft) = hedging::draft(reading, hedging) else {
-                return;
-            };
-            (key.span, draft)
-        }
-        (retry, hedging) => {
-            if let Some((key, _)) = hedging {
-                let sentence = format!(
-                    "{} does not hedge: `hedgingPolicy` is not read",
-                    reading.who()
-                );
-                reading.find(
-                    key.span,
-                    code::KEY_NOT_READ,
-                    sentence,
-                    "set a `retryPolicy`",
-                );
-            }
-            let Some((key, retry)) = retry else {
-                return;
-            };
-            let Some(draft) = retrying::draft(reading, retry, key.span) else {
-                return;
-            };
-            (key.span, draft)
-        }
+    let Some((span, mut draft)) = drafted(reading, method, client) else {
+        return;
     };
     if methods_named.is_empty() {
         let sentence = "an entry without a name is for no method, and nothing is retried by it";
-        reading.find(
-            span,
-            code::NEVER_RETRIES,
-            sentence,
-            "name the services, or write `\"name\": [{}]` for all of them",
-        );
+        let remedy = "name the services, or write `\"name\": [{}]` for all of them";
+        reading.find(span, code::NEVER_RETRIES, sentence, remedy);
         return;
     }
     timeouts::total(reading, &mut draft, method);
     budget(&mut draft, throttling);
-    draft.lose(
-        "pushback",
-        "a server's `grpc-retry-pushback-ms` takes the place of the wait, and a negative one ends the call",
-        None,
-    );
+    let why = "a server's `grpc-retry-pushback-ms` takes the place of the wait, and a negative one ends the call";
+    draft.lose("pushback", why, None);
     let shown: Vec<_> = methods_named
         .iter()
         .map(|(service, method)| shown(service, method))
@@ -182,12 +127,34 @@ fn of_methods(
         .collect();
     services.retain(|it| !it.is_empty());
     services.dedup();
-    reading.map(
-        draft,
-        format!("methods {}", shown.join(", ")),
-        services,
-        span,
-    );
+    let name = format!("methods {}", shown.join(", "));
+    reading.map(draft, name, services, span);
+}
+
+/// What its retries or hedges come to, and where they are configured.
+fn drafted(reading: &mut Reading<'_>, method: &Node, client: Client) -> Option<(Span, Draft)> {
+    let retry = spelled(reading, method, "retryPolicy");
+    let hedging = spelled(reading, method, "hedgingPolicy");
+    match (retry, hedging) {
+        (Some(_), Some((key, _))) if client == Client::Js => {
+            let sentence = "`hedgingPolicy` stands beside `retryPolicy`, and grpc-js refuses the config: a method is retried or hedged";
+            reading.find(key.span, code::REFUSED, sentence, "leave out one of them");
+            None
+        }
+        (None, Some((key, hedging))) if client == Client::Js => {
+            Some((key.span, hedging::draft(reading, hedging)?))
+        }
+        (retry, hedging) => {
+            if let Some((key, _)) = hedging {
+                let who = reading.who();
+                let sentence = format!("{who} does not hedge: `hedgingPolicy` is not read");
+                let remedy = "set a `retryPolicy`";
+                reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
+            }
+            let (key, retry) = retry?;
+            Some((key.span, retrying::draft(reading, retry, key.span)?))
+        }
+    }
 }
 
 fn shown(service: &str, method: &str) -> String {
@@ -202,12 +169,9 @@ fn names_of(
 ) -> Vec<(String, String)> {
     let Some(list) = field(reading, method, "name") else {
         if Client::of(reading.version) == Client::Js {
-            reading.find(
-                method.span,
-                code::REFUSED,
-                "grpc-js refuses an entry without `name`",
-                "write `\"name\": [{}]` for all methods",
-            );
+            let sentence = "grpc-js refuses an entry without `name`";
+            let remedy = "write `\"name\": [{}]` for all methods";
+            reading.find(method.span, code::REFUSED, sentence, remedy);
         }
         return Vec::new();
     };
@@ -221,23 +185,16 @@ fn names_of(
         };
         let own = (part("service"), part("method"));
         if own.0.is_empty() && !own.1.is_empty() {
-            reading.find(
-                name.span,
-                code::REFUSED,
-                "a method without its service is refused, and the whole config with it",
-                "add the `service`",
-            );
+            let sentence = "a method without its service is refused, and the whole config with it";
+            let remedy = "add the `service`";
+            reading.find(name.span, code::REFUSED, sentence, remedy);
         } else if named.contains(&own) {
             let sentence = format!(
                 "{} is configured twice, which is refused, and the whole config with it",
                 shown(&own.0, &own.1)
             );
-            reading.find(
-                name.span,
-                code::REFUSED,
-                sentence,
-                "keep one of the entries",
-            );
+            let remedy = "keep one of the entries";
+            reading.find(name.span, code::REFUSED, sentence, remedy);
         }
         named.push(own.clone());
         own_names.push(own);

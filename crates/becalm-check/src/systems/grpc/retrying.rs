@@ -8,23 +8,14 @@ use super::bare;
 use super::fields::{Client, is_number, needed_span, number, required};
 use crate::code;
 use crate::document::{Node, Span};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 
 /// More are cut, by all clients (gRFC A6).
 pub const MOST_ATTEMPTS: u32 = 5;
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "multiplier",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "retry_on",
-];
+const KEYS: &[&str] = list!("attempts base multiplier cap jitter hint budget deadline retry_on");
 
 /// `None` where a field is missing or unknown without which nothing is known.
 pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draft> {
@@ -35,12 +26,9 @@ pub fn draft(reading: &mut Reading<'_>, retry: &Node, span: Span) -> Option<Draf
     if let Some(codes) = codes {
         let listed = self::codes(reading, codes);
         if codes.items().is_empty() {
-            reading.find(
-                codes.span,
-                code::REFUSED,
-                "an empty `retryableStatusCodes` is refused: all calls fail",
-                "list at least one, such as \"UNAVAILABLE\"",
-            );
+            let sentence = "an empty `retryableStatusCodes` is refused: all calls fail";
+            let remedy = "list at least one, such as \"UNAVAILABLE\"";
+            reading.find(codes.span, code::REFUSED, sentence, remedy);
         }
         draft.policy.retry_on = RetryOn::new().methods(Methods::Any).codes(listed).into();
         draft.origin("retry_on", Origin::Line(codes.span));
@@ -76,12 +64,8 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, of: &Node, span: S
         let how = format!("cut from {asked}: no client of gRPC makes more than {MOST_ATTEMPTS}");
         draft.origin("attempts", Origin::Derived(at, how));
         let sentence = format!("gRPC makes at most {MOST_ATTEMPTS} attempts, and not {asked}");
-        reading.find(
-            at,
-            code::ATTEMPTS_CUT,
-            sentence,
-            format!("write {MOST_ATTEMPTS} or less"),
-        );
+        let remedy = format!("write {MOST_ATTEMPTS} or less");
+        reading.find(at, code::ATTEMPTS_CUT, sentence, remedy);
     } else {
         draft.origin("attempts", Origin::Line(at));
     }
@@ -103,12 +87,8 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span)
                 "the first wait is longer than `maxBackoff`, which bounds the later ones alone"
             }
         };
-        reading.find(
-            at,
-            code::WAIT_IGNORED,
-            sentence,
-            "set `initialBackoff` to less than `maxBackoff`",
-        );
+        let remedy = "set `initialBackoff` to less than `maxBackoff`";
+        reading.find(at, code::WAIT_IGNORED, sentence, remedy);
         draft.lose("initialBackoff", sentence, Some(at));
     }
     draft.policy.cap = cap.max(Duration::from_nanos(1));
@@ -125,12 +105,8 @@ fn waits(reading: &mut Reading<'_>, draft: &mut Draft, retry: &Node, span: Span)
         let sentence = format!(
             "each wait is {multiplier} of the one before: waits become shorter while the server fails"
         );
-        reading.find(
-            multiplier_at,
-            code::WAIT_IGNORED,
-            sentence,
-            "set a `backoffMultiplier` of 1.5 or 2",
-        );
+        let remedy = "set a `backoffMultiplier` of 1.5 or 2";
+        reading.find(multiplier_at, code::WAIT_IGNORED, sentence, remedy);
     }
     Some(())
 }

@@ -8,7 +8,8 @@ use super::fields::{Client, field, span};
 use crate::code;
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// The `timeout` of the methods.
 pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
@@ -22,12 +23,9 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
     };
     match Client::of(reading.version) {
         Client::Core if timeout.is_zero() => {
-            reading.find(
-                at,
-                code::TIMEOUT_IGNORED,
-                "a `timeout` of 0 is none",
-                "set a time above 0, or leave it out",
-            );
+            let sentence = "a `timeout` of 0 is none";
+            let remedy = "set a time above 0, or leave it out";
+            reading.find(at, code::TIMEOUT_IGNORED, sentence, remedy);
         }
         Client::Core => {
             draft.policy.deadline = Some(timeout);
@@ -37,12 +35,8 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
                 "C-core ends calls one to two seconds before a `timeout` of the service config, here of {}, is over (grpc/grpc#34547)",
                 Human(timeout)
             );
-            reading.find(
-                at,
-                code::TIMEOUT_IGNORED,
-                sentence,
-                "set the time-out of the call itself in code",
-            );
+            let remedy = "set the time-out of the call itself in code";
+            reading.find(at, code::TIMEOUT_IGNORED, sentence, remedy);
         }
         Client::Js => {
             // service-config.js, validateMethodConfig: the digits behind the point are taken as nanoseconds.
@@ -59,12 +53,8 @@ pub fn total(reading: &mut Reading<'_>, draft: &mut Draft, method: &Node) {
                     "grpc-js takes what stands behind the point as nanoseconds, so that the call ends after {}",
                     Human(whole)
                 );
-                reading.find(
-                    at,
-                    code::TIMEOUT_IGNORED,
-                    sentence,
-                    "write whole seconds, from 1",
-                );
+                let remedy = "write whole seconds, from 1";
+                reading.find(at, code::TIMEOUT_IGNORED, sentence, remedy);
             }
         }
     }

@@ -78,8 +78,8 @@ impl<'a> Files<'a> {
 pub fn backends<'a, 's>(
     reading: &mut Reading<'a>,
     sections: &'s [Section],
+    files: &Files<'a>,
 ) -> Vec<(&'s Section, Proxy<'a>)> {
-    let files = &reading.document.shared().haproxy;
     let before = files.before(&reading.document);
     let mut own = Own::of(reading, sections, files, before);
     for (section, proxy) in &mut own.backends {

@@ -3,6 +3,7 @@
 //! As `parse_line` of 2.6 reads them (`src/tools.c`).
 
 use crate::document::Span;
+use crate::list::list;
 
 /// A line that says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,27 +49,10 @@ pub struct Section {
     pub lines: Vec<Line>,
 }
 
-const SECTIONS: [&str; 19] = [
-    "global",
-    "defaults",
-    "frontend",
-    "backend",
-    "listen",
-    "peers",
-    "resolvers",
-    "userlist",
-    "mailers",
-    "program",
-    "http-errors",
-    "cache",
-    "ring",
-    "log-forward",
-    "fcgi-app",
-    "crt-store",
-    "traces",
-    "acme",
-    "log-profile",
-];
+const SECTIONS: &[&str] = list!(
+    "global defaults frontend backend listen peers resolvers userlist mailers program \
+     http-errors cache ring log-forward fcgi-app crt-store traces acme log-profile"
+);
 
 /// The sections of a file, and the lines that switch others on and off.
 pub fn sections(text: &str) -> (Vec<Section>, Vec<Line>) {

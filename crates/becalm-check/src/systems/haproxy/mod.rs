@@ -17,10 +17,12 @@ use becalm::{Budget, Jitter, Policy};
 
 use crate::code;
 use crate::document::{Document, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::said::Said;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 pub(super) use configuration::Files;
 use lines::{Section, sections};
 use proxies::Proxy;
@@ -32,11 +34,9 @@ pub(super) const HAPROXY: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: &[],
-    recognises,
-    read,
 };
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_haproxy(document.text)
 }
 
@@ -67,16 +67,9 @@ fn is_haproxy(text: &str) -> bool {
     lines.any(|it| is_head(&it)) && lines.take(200).any(|it| is_said(&it))
 }
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "jitter",
-    "budget",
-    "attempt_timeout",
-    "retry_on",
-];
+const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout retry_on");
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &Files<'a>) {
     let (own, conditions) = sections(reading.document.text);
     for line in conditions.iter().filter(|it| it.word(0) == ".if") {
         let sentence = format!(
@@ -86,7 +79,7 @@ fn read(reading: &mut Reading<'_>) {
         let remedy = "check the file without its conditions";
         reading.find(line.span(), code::UNKNOWN_VALUE, sentence, remedy);
     }
-    for (section, proxy) in configuration::backends(reading, &own) {
+    for (section, proxy) in configuration::backends(reading, &own, files) {
         backend(reading, section, &proxy);
     }
 }
@@ -106,21 +99,13 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
     if let Some(list) = proxy.retry_on.as_ref().filter(|_| !proxy.is_http) {
         let sentence = "`retry-on` is of `mode http`: in `mode tcp` a connection that cannot be made is tried again, and nothing else";
         let place = list.span_in(file).unwrap_or(span);
-        reading.find(
-            place,
-            code::KEY_NOT_READ,
-            sentence,
-            "set `mode http`, or leave it out",
-        );
+        let remedy = "set `mode http`, or leave it out";
+        reading.find(place, code::KEY_NOT_READ, sentence, remedy);
     }
     if most == 0 || listed.is_nothing() {
         if most > 0 && proxy.retries.is_some() || most == 0 && proxy.retry_on.is_some() {
-            reading.find(
-                span,
-                code::NEVER_RETRIES,
-                format!("backend {name} repeats nothing"),
-                "",
-            );
+            let sentence = format!("backend {name} repeats nothing");
+            reading.find(span, code::NEVER_RETRIES, sentence, "");
         }
         return;
     }
@@ -154,15 +139,19 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
             draft.origin("retry_on", list.origin());
         });
     }
-    if !connects_alone {
-        draft.lose(
-            "retry-on",
-            "a request that does not fit into one buffer (16 kB) is not repeated",
-            Some(span),
-        );
+    lose_requests(reading, &mut draft, proxy, span);
+    reading.map(draft, format!("backend {name}"), vec![name], span);
+}
+
+/// Requests that are not repeated, or of which it is not known.
+fn lose_requests<'a>(reading: &mut Reading<'a>, draft: &mut Draft, proxy: &Proxy<'a>, at: Span) {
+    let listed = proxy.listed();
+    if !listed.is_of_connections() {
+        let why = "a request that does not fit into one buffer (16 kB) is not repeated";
+        draft.lose("retry-on", why, Some(at));
     }
     for rule in &proxy.conditions {
-        rule.tell(reading, &mut draft, span, |_, draft| {
+        rule.tell(reading, draft, at, |_, draft| {
             let why = "which requests it is for is not known here";
             draft.lose(rule.text.clone(), why, Some(rule.span));
         });
@@ -172,13 +161,9 @@ fn backend<'a>(reading: &mut Reading<'a>, section: &Section, proxy: &Proxy<'a>) 
         draft.lose("disable-l7-retry", why, None);
     }
     if listed.early_data {
-        draft.lose(
-            "0rtt-rejected",
-            "early data that the server refuses is sent again",
-            Some(span),
-        );
+        let why = "early data that the server refuses is sent again";
+        draft.lose("0rtt-rejected", why, Some(at));
     }
-    reading.map(draft, format!("backend {name}"), vec![name], span);
 }
 
 /// Before the same server is connected to again.
@@ -195,36 +180,27 @@ fn tell_what_is_lost<'a>(
     wait: Duration,
     at: Span,
 ) {
-    draft.lose(
-        "conn-failure",
-        format!("the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once", Human(wait)),
-        None,
+    let why = format!(
+        "the same server is connected to again after {}, a second or `timeout connect`; other failures are repeated at once",
+        Human(wait)
     );
+    draft.lose("conn-failure", why, None);
     if let Some(said) = &proxy.redispatch {
         said.tell(reading, draft, at, |_, draft| {
-            draft.lose(
-                "redispatch",
-                "a repeated request goes to another server",
-                Some(said.span),
-            );
+            let why = "a repeated request goes to another server";
+            draft.lose("redispatch", why, Some(said.span));
         });
     } else {
-        draft.lose(
-            "redispatch",
-            "without it, each attempt goes to the same server",
-            None,
-        );
+        let why = "without it, each attempt goes to the same server";
+        draft.lose("redispatch", why, None);
     }
 }
 
 fn silence(draft: &mut Draft, server: &Said<'_, Duration>) {
     draft.policy.attempt_timeout = server.value;
     draft.origin("attempt_timeout", server.origin());
-    draft.lose(
-        "timeout server",
-        "it is the longest silence of a server, not the longest attempt",
-        Some(server.span),
-    );
+    let why = "it is the longest silence of a server, not the longest attempt";
+    draft.lose("timeout server", why, Some(server.span));
 }
 
 /// How long all attempts take, by what ends those that are repeated: silence alone where it is on the list.

@@ -8,9 +8,10 @@ use super::conditions::{Acls, Holds, METHODS, OfMethods, either};
 use super::lines::{Line, Section};
 use super::retry_on::{self, Listed};
 use crate::code;
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::said::Said;
 use crate::template::is_placeholder;
+use crate::told::Told;
 
 /// What a section says about retrying, its defaults included.
 #[derive(Debug, Clone, Default)]
@@ -155,24 +156,17 @@ fn frontend(reading: &mut Reading<'_>, section: &Section) {
             _ => continue,
         };
         let sentence = format!("HAProxy {does} `{}` in a frontend", line.word(0));
-        reading.find(
-            line.span(),
-            code,
-            sentence,
-            "move it to the backend, or to `defaults`",
-        );
+        let remedy = "move it to the backend, or to `defaults`";
+        reading.find(line.span(), code, sentence, remedy);
     }
 }
 
 /// As `atol` reads it into an `int`: what is no number is 0, and what is too large keeps its lower 32 bits.
 fn retries<'a>(reading: &mut Reading<'a>, line: &Line) -> Option<Said<'a, u32>> {
     let [_, word] = &*line.words else {
-        reading.find(
-            line.span(),
-            code::REFUSED,
-            "HAProxy refuses `retries` without one number",
-            "write `retries 3`",
-        );
+        let sentence = "HAProxy refuses `retries` without one number";
+        let remedy = "write `retries 3`";
+        reading.find(line.span(), code::REFUSED, sentence, remedy);
         return None;
     };
     let text = &*word.text;

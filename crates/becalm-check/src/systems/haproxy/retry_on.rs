@@ -1,10 +1,11 @@
 //! What do the words of `retry-on` mean?
 
 use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
-use becalm::support::nearest;
 
 use super::lines::{Line, Word};
 use crate::code;
+use crate::list::list;
+use crate::meant::did_you_mean;
 use crate::reading::Reading;
 use crate::said::Said;
 use crate::template::is_placeholder;
@@ -26,25 +27,10 @@ impl Default for Listed {
     }
 }
 
-const WORDS: [&str; 17] = [
-    "none",
-    "conn-failure",
-    "empty-response",
-    "junk-response",
-    "response-timeout",
-    "0rtt-rejected",
-    "all-retryable-errors",
-    "401",
-    "403",
-    "404",
-    "408",
-    "425",
-    "500",
-    "501",
-    "502",
-    "503",
-    "504",
-];
+const WORDS: &[&str] = list!(
+    "none conn-failure empty-response junk-response response-timeout 0rtt-rejected \
+     all-retryable-errors 401 403 404 408 425 500 501 502 503 504"
+);
 
 /// Words of later versions: `proxy_parse_retry_on` in `src/proxy.c`.
 const LATER: [(&str, &str); 2] = [("421", "3.2"), ("429", "3.1")];
@@ -54,12 +40,9 @@ pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
     let mut listed = Listed::nothing();
     let mut is_known = false;
     if line.words.len() < 2 {
-        reading.find(
-            line.span(),
-            code::REFUSED,
-            "HAProxy refuses `retry-on` without a word",
-            "write `retry-on conn-failure`, which is the default",
-        );
+        let sentence = "HAProxy refuses `retry-on` without a word";
+        let remedy = "write `retry-on conn-failure`, which is the default";
+        reading.find(line.span(), code::REFUSED, sentence, remedy);
     }
     for word in line.words.iter().skip(1) {
         is_known |= !is_placeholder(&word.text);
@@ -72,26 +55,17 @@ pub fn read<'a>(reading: &mut Reading<'a>, line: &Line) -> Said<'a, Listed> {
                 reading.find(word.span, code::UNKNOWN_VALUE, sentence, remedy);
             }
             "none" if line.words.len() > 2 => {
-                reading.find(
-                    word.span,
-                    code::REFUSED,
-                    "HAProxy refuses `none` beside other words",
-                    "leave out one of them",
-                );
+                let sentence = "HAProxy refuses `none` beside other words";
+                let remedy = "leave out one of them";
+                reading.find(word.span, code::REFUSED, sentence, remedy);
             }
             text if WORDS.contains(&text) => listed.take(text),
             text if LATER.iter().any(|(it, _)| *it == text) => later(reading, word, &mut listed),
             text => {
-                let remedy = nearest(text, WORDS).map_or_else(
-                    || format!("the words are {}", WORDS.join(", ")),
-                    |meant| format!("did you mean `{meant}`?"),
-                );
-                reading.find(
-                    word.span,
-                    code::REFUSED,
-                    format!("HAProxy {} refuses `{text}` in `retry-on`", reading.version),
-                    remedy,
-                );
+                let remedy = did_you_mean(text, "the words", WORDS);
+                let sentence =
+                    format!("HAProxy {} refuses `{text}` in `retry-on`", reading.version);
+                reading.find(word.span, code::REFUSED, sentence, remedy);
             }
         }
     }
@@ -110,12 +84,8 @@ fn later(reading: &mut Reading<'_>, word: &Word, listed: &mut Listed) {
         "HAProxy {} refuses `{}` in `retry-on`; {since} and later repeat this status",
         reading.version, word.text
     );
-    reading.find(
-        word.span,
-        code::REFUSED,
-        sentence,
-        "leave it out where an older version reads the file",
-    );
+    let remedy = "leave it out where an older version reads the file";
+    reading.find(word.span, code::REFUSED, sentence, remedy);
     listed.take(&word.text);
 }
 
@@ -139,17 +109,10 @@ impl Listed {
             "response-timeout" => self.failures = self.failures.and(FailureKind::TimedOut),
             "0rtt-rejected" => self.early_data = true,
             "all-retryable-errors" => {
-                let words = [
-                    "conn-failure",
-                    "empty-response",
-                    "junk-response",
-                    "response-timeout",
-                    "0rtt-rejected",
-                    "500",
-                    "502",
-                    "503",
-                    "504",
-                ];
+                let words = list!(
+                    "conn-failure empty-response junk-response response-timeout 0rtt-rejected \
+                     500 502 503 504"
+                );
                 for word in words {
                     self.take(word);
                 }

@@ -18,9 +18,12 @@ use super::kubernetes::{check, is_of};
 use super::methods;
 use crate::code;
 use crate::document::{Document, Node, Span, Value};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::Draft;
-use crate::reading::{Reading, Told};
-use crate::system::{Evidence, Form, System};
+use crate::reading::Reading;
+use crate::system::{Form, System};
+use crate::told::Told;
 use handed::{Given, Root};
 
 pub(super) const ISTIO: System = System {
@@ -30,8 +33,6 @@ pub(super) const ISTIO: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -67,48 +68,27 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_of(document, GROUP) || document.tree.and_then(handed::of_mesh).is_some()
 }
 
 const GROUP: &str = "networking.istio.io";
 
 /// `message HTTPRetry`.
-const RETRIES: &[&str] = &[
-    "attempts",
-    "perTryTimeout",
-    "retryOn",
-    "retryRemoteLocalities",
-    "retryIgnorePreviousHosts",
-    "backoff",
-];
+const RETRIES: &[&str] =
+    list!("attempts perTryTimeout retryOn retryRemoteLocalities retryIgnorePreviousHosts backoff");
 
 /// `message HTTPRoute`.
-const ROUTE: &[&str] = &[
-    "name",
-    "match",
-    "route",
-    "redirect",
-    "directResponse",
-    "delegate",
-    "rewrite",
-    "timeout",
-    "retries",
-    "fault",
-    "mirror",
-    "mirrors",
-    "mirrorPercent",
-    "mirror_percent",
-    "mirrorPercentage",
-    "corsPolicy",
-    "headers",
-];
+const ROUTE: &[&str] = list!(
+    "name match route redirect directResponse delegate rewrite timeout retries fault mirror \
+     mirrors mirrorPercent mirror_percent mirrorPercentage corsPolicy headers"
+);
 
 /// `defaultRetryOn`, with 503 up to 1.23 (istio/istio#50506).
 const RETRY_ON: &str =
     "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     // What the schemas of the resources or Istio's validation do not take, the API server refuses.
     reading.misread = code::REFUSED;
     let document = reading.document;
@@ -285,30 +265,18 @@ fn lose(draft: &mut Draft, retries: Option<Given<'_, '_>>) {
     let previous = entry("retryIgnorePreviousHosts");
     if previous.and_then(|(_, it)| it.text()) != Some("false") {
         let span = previous.map(|(_, it)| it.span);
-        draft.lose(
-            "retryIgnorePreviousHosts",
-            "retries go to other hosts",
-            span,
-        );
+        let why = "retries go to other hosts";
+        draft.lose("retryIgnorePreviousHosts", why, span);
     }
     if let Some((key, _)) = entry("retryRemoteLocalities") {
-        draft.lose(
-            "retryRemoteLocalities",
-            "retries go to other localities",
-            Some(key.span),
-        );
+        let why = "retries go to other localities";
+        draft.lose("retryRemoteLocalities", why, Some(key.span));
     }
-    draft.lose(
-        "inbound retries",
-        "the sidecar of the service repeats what was reset before it was read, twice",
-        None,
-    );
+    let why = "the sidecar of the service repeats what was reset before it was read, twice";
+    draft.lose("inbound retries", why, None);
     if retries.is_none() {
-        draft.lose(
-            "defaultHttpRetryPolicy",
-            "the mesh's own configuration overrides the default",
-            None,
-        );
+        let why = "the mesh's own configuration overrides the default";
+        draft.lose("defaultHttpRetryPolicy", why, None);
     }
 }
 

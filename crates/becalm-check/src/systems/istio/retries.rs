@@ -7,8 +7,9 @@ use super::super::kubernetes::is_number;
 use crate::code;
 use crate::document::{Key, Node, Value};
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::template::is_placeholder;
+use crate::told::Told;
 
 /// Finds a text where the schema of the resource has a number, and a number where it has a text.
 pub fn types(reading: &mut Reading<'_>, route: &Node) {
@@ -48,12 +49,8 @@ pub fn attempts(reading: &mut Reading<'_>, draft: &mut Draft, key: &Key, retries
             .any(|it| retries.get(it).is_some_and(|it| !it.is_null()))
     {
         let sentence = "Istio's validation refuses 0 attempts beside other settings of `retries`";
-        reading.find(
-            key.span,
-            code::REFUSED,
-            sentence,
-            "leave out the others, or set `attempts`",
-        );
+        let remedy = "leave out the others, or set `attempts`";
+        reading.find(key.span, code::REFUSED, sentence, remedy);
     }
     match told {
         Told::Is(0, span) => {
@@ -116,21 +113,13 @@ pub fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, retries: &Node) ->
             .map(str::trim)
             .filter(|it| !it.is_empty())
             .collect();
-        reading.find(
-            span,
-            code::REFUSED,
-            sentence,
-            format!("write \"{}\"", words.join(",")),
-        );
+        let remedy = format!("write \"{}\"", words.join(","));
+        reading.find(span, code::REFUSED, sentence, remedy);
     }
     if words.reads_statuses && statuses.is_empty() {
         let sentence = "`retriable-status-codes` names no status here";
-        reading.find(
-            span,
-            code::KEY_NOT_READ,
-            sentence,
-            "add the statuses to the list, such as \"503\"",
-        );
+        let remedy = "add the statuses to the list, such as \"503\"";
+        reading.find(span, code::KEY_NOT_READ, sentence, remedy);
     }
     draft.origin("retry_on", Origin::Line(span));
     Some(words)

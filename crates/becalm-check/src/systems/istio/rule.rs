@@ -8,7 +8,8 @@ use super::{nothing, of_route};
 use crate::code;
 use crate::document::{Node, Span};
 use crate::mapping::Draft;
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 /// Of the rule that is about the host of a route, in this file or another.
 pub fn budget(
@@ -147,11 +148,8 @@ fn share(reading: &mut Reading<'_>, draft: &mut Draft, budget: &Node, span: Span
         reading.find(span, code::DEFAULT_BUDGET, sentence, "set `percent`");
     }
     if let Some((key, _)) = budget.entry("budgetInterval") {
-        draft.lose(
-            "budgetInterval",
-            "the share is of the requests of this interval, not of those under way",
-            Some(key.span),
-        );
+        let why = "the share is of the requests of this interval, not of those under way";
+        draft.lose("budgetInterval", why, Some(key.span));
     }
     let percent = percent.known().unwrap_or(20.0).clamp(0.0, 100.0);
     let floor = floor.known().filter(|it| *it > 0).unwrap_or(3);

@@ -12,10 +12,12 @@ use becalm::retry_on::{Codes, FailureKind, Failures, RetryOn, Statuses};
 
 use crate::code;
 use crate::document::{Document, Key, Node, Span};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::systems::kubernetes::{is_number, is_same};
 use crate::systems::methods;
+use crate::told::Told;
 
 /// Of what the policy controller reads annotations (`index.rs`, `index/http.rs` and `index/grpc.rs` of
 /// `policy-controller/k8s/index/src/outbound`).
@@ -29,17 +31,8 @@ const TIMEOUT: &str = "retry.linkerd.io/timeout";
 const WHOLE: &str = "timeout.linkerd.io/request";
 const OTHERS: [&str; 2] = ["timeout.linkerd.io/response", "timeout.linkerd.io/idle"];
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "cap",
-    "jitter",
-    "hint",
-    "budget",
-    "attempt_timeout",
-    "deadline",
-    "retry_on",
-];
+const KEYS: &[&str] =
+    list!("attempts base cap jitter hint budget attempt_timeout deadline retry_on");
 
 /// Those of a resource that are about retries and times.
 pub fn all<'a>(document: &Document<'a>) -> impl Iterator<Item = &'a (Key, Node)> {
@@ -149,26 +142,17 @@ fn draft(reading: &mut Reading<'_>, span: Span) -> Draft {
     for name in OTHERS {
         let other = annotation(name);
         if reading.told(other, form, duration).known().is_some() {
-            draft.lose(
-                name,
-                "an attempt is cut by it, and not repeated",
-                other.map(|it| it.span),
-            );
+            let why = "an attempt is cut by it, and not repeated";
+            draft.lose(name, why, other.map(|it| it.span));
         }
     }
     retry_on(reading, &mut draft, span);
-    draft.lose(
-        "backoff",
-        "the fourth wait is 200 to 250 ms, mostly 250 ms, and each later one exactly 250 ms, since the jitter is cut at the cap",
-        None,
-    );
+    let why = "the fourth wait is 200 to 250 ms, mostly 250 ms, and each later one exactly 250 ms, since the jitter is cut at the cap";
+    draft.lose("backoff", why, None);
     draft.lose("body", "one of more than 64 KiB is not repeated", None);
     if draft.policy.attempt_timeout.is_some() {
-        draft.lose(
-            TIMEOUT,
-            "it bounds the wait for an answer's head, of all attempts but the last",
-            None,
-        );
+        let why = "it bounds the wait for an answer's head, of all attempts but the last";
+        draft.lose(TIMEOUT, why, None);
     }
     draft
 }
@@ -197,11 +181,8 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, span: Span) {
     let statuses = http.known().unwrap_or_default();
     if statuses.contains(502) {
         failures = failures.and(FailureKind::Reset);
-        draft.lose(
-            "connections",
-            "of those that break some are repeated: the ones that the proxy answers with 502",
-            None,
-        );
+        let why = "of those that break some are repeated: the ones that the proxy answers with 502";
+        draft.lose("connections", why, None);
     }
     let rules = document
         .at(&["spec"])

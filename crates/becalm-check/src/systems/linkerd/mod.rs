@@ -8,8 +8,9 @@ mod conditions;
 mod profile;
 
 use crate::document::{Document, Node};
+use crate::evidence::Evidence;
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 
 pub(super) const LINKERD: System = System {
     name: "linkerd",
@@ -18,8 +19,6 @@ pub(super) const LINKERD: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -62,11 +61,11 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     is_profile(document.tree) || annotations::all(document).next().is_some()
 }
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     if is_profile(reading.document.tree) {
         profile::read(reading);
     }

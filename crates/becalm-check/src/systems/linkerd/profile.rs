@@ -16,18 +16,14 @@ use becalm::support::Human;
 use super::conditions::{half_range, methods, statuses};
 use crate::code;
 use crate::document::{Key, Node, Span};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::systems::kubernetes::check;
+use crate::told::Told;
 
 const SPEC: &[&str] = &["routes", "retryBudget", "dstOverrides", "opaquePorts"];
-const ROUTE: &[&str] = &[
-    "name",
-    "condition",
-    "responseClasses",
-    "isRetryable",
-    "timeout",
-];
+const ROUTE: &[&str] = list!("name condition responseClasses isRetryable timeout");
 const BUDGET: &[&str] = &["retryRatio", "minRetriesPerSecond", "ttl"];
 
 const KEYS: &[&str] = &[
@@ -263,11 +259,8 @@ fn lose(draft: &mut Draft, span: Span) {
     ] {
         draft.lose(what, why, Some(span));
     }
-    draft.lose(
-        "HTTPRoute",
-        "a ServiceProfile with routes overrides those of the same service, and its retry annotations",
-        None,
-    );
+    let why = "a ServiceProfile with routes overrides those of the same service, and its retry annotations";
+    draft.lose("HTTPRoute", why, None);
 }
 
 #[cfg(test)]

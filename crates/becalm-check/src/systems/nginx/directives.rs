@@ -38,6 +38,14 @@ impl Directive<'_> {
         self.words.first().map_or(Span::new(1, 1, 0), |it| it.span)
     }
 
+    /// What it takes the place of, of an `include`.
+    pub fn includes(&self) -> Option<&str> {
+        match (self.name(), self.args()) {
+            ("include", [pattern]) => Some(&pattern.text),
+            _ => None,
+        }
+    }
+
     pub fn inner(&self) -> &[Self] {
         self.block.as_deref().unwrap_or_default()
     }
@@ -48,28 +56,37 @@ impl Directive<'_> {
 pub struct Unreadable {
     pub span: Span,
     pub sentence: &'static str,
+    /// Whether it comes after a block of Lua, whose end is not known for sure.
+    pub is_lua: bool,
 }
 
 /// All directives of a file, with the block of each.
 pub fn directives<'a>(text: &str, file: &'a str) -> Result<Vec<Directive<'a>>, Unreadable> {
     if text.len() > LONGEST {
-        return Err(Unreadable {
-            span: Span::new(1, 1, 0),
-            sentence: "a file of more than 16 MB is not read",
-        });
+        let start = Span::new(1, 1, 0);
+        return Err(unreadable(start, "a file of more than 16 MB is not read"));
     }
     let mut reader = Reader {
         left: text.chars().peekable(),
         line: 1,
         column: 1,
+        has_lua: false,
     };
+    let read = all(&mut reader, file);
+    read.map_err(|it| Unreadable {
+        is_lua: reader.has_lua,
+        ..it
+    })
+}
+
+fn all<'a>(reader: &mut Reader<'_>, file: &'a str) -> Result<Vec<Directive<'a>>, Unreadable> {
     // The directives of each block that is open, the file first, and whose it is.
     let mut open: Vec<Open<'a>> = vec![(Vec::new(), Vec::new())];
     let mut words = Vec::new();
     loop {
         reader.skip_blanks();
         let at = reader.here(1);
-        let fail = |sentence| Err(Unreadable { span: at, sentence });
+        let fail = |sentence| Err(unreadable(at, sentence));
         match reader.token()? {
             Token::Word(word) => words.push(word),
             Token::End if words.is_empty() => return fail("a `;` without a directive"),
@@ -131,6 +148,7 @@ struct Reader<'t> {
     left: Peekable<Chars<'t>>,
     line: usize,
     column: usize,
+    has_lua: bool,
 }
 
 impl Reader<'_> {
@@ -187,10 +205,7 @@ impl Reader<'_> {
                         .is_none_or(|it| matches!(it, ' ' | '\t' | '\r' | '\n' | ';' | '{' | ')'));
                     if !ends {
                         let sentence = "a quote ends in the middle of a word";
-                        return Err(Unreadable {
-                            span: start,
-                            sentence,
-                        });
+                        return Err(unreadable(start, sentence));
                     }
                     let span = self.since(start);
                     return Ok(Token::Word(Word { text, span }));
@@ -198,11 +213,7 @@ impl Reader<'_> {
                 _ => text.push(next),
             }
         }
-        let sentence = "a quote without its end";
-        Err(Unreadable {
-            span: start,
-            sentence,
-        })
+        Err(unreadable(start, "a quote without its end"))
     }
 
     fn plain(&mut self, first: char, start: Span) -> Token {
@@ -243,75 +254,27 @@ impl Reader<'_> {
         Span::new(start.line, start.column, length)
     }
 
-    /// To the brace that ends it, past texts and comments of Lua (`src/ngx_http_lua_lex.rl` of lua-nginx-module).
+    /// To the brace that ends it. Lua is not read: braces in its texts and comments count as others do.
     fn skip_lua(&mut self, start: Span) -> Result<(), Unreadable> {
+        self.has_lua = true;
         let mut depth = 1_usize;
         while let Some(next) = self.next() {
             match next {
-                '"' | '\'' => self.skip_lua_text(next),
-                '[' => drop(self.skip_long_bracket()),
-                '-' if self.left.peek() == Some(&'-') => self.skip_lua_comment(),
                 '{' => depth += 1,
-                '}' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return Ok(());
-                    }
-                }
+                '}' if depth == 1 => return Ok(()),
+                '}' => depth -= 1,
                 _ => {}
             }
         }
-        let sentence = "a block of Lua without its end";
-        Err(Unreadable {
-            span: start,
-            sentence,
-        })
+        Err(unreadable(start, "a block of Lua without its end"))
     }
+}
 
-    fn skip_lua_text(&mut self, quote: char) {
-        while let Some(next) = self.next() {
-            match next {
-                '\\' => drop(self.next()),
-                _ if next == quote || next == '\n' => return,
-                _ => {}
-            }
-        }
-    }
-
-    fn skip_lua_comment(&mut self) {
-        self.next();
-        if self.left.peek() == Some(&'[') {
-            self.next();
-            if self.skip_long_bracket() {
-                return;
-            }
-        }
-        while self.left.peek().is_some_and(|it| *it != '\n') {
-            self.next();
-        }
-    }
-
-    /// What stands between `[[` and `]]` or `[=[` and `]=]`, after the first bracket; whether there is a second.
-    fn skip_long_bracket(&mut self) -> bool {
-        let mut level = 0_usize;
-        while self.left.peek() == Some(&'=') {
-            self.next();
-            level += 1;
-        }
-        if self.left.peek() != Some(&'[') {
-            return false;
-        }
-        // The signs since a bracket that may end it.
-        let mut signs = None;
-        while let Some(next) = self.next() {
-            signs = match (signs, next) {
-                (Some(signs), ']') if signs == level => return true,
-                (_, ']') => Some(0),
-                (Some(signs), '=') => Some(signs + 1),
-                _ => None,
-            };
-        }
-        true
+fn unreadable(span: Span, sentence: &'static str) -> Unreadable {
+    Unreadable {
+        span,
+        sentence,
+        is_lua: false,
     }
 }
 
@@ -344,16 +307,8 @@ mod tests {
             ("proxy_pass http://${x}/y;", "proxy_pass|http://${x}/y;"),
             ("a $x}b;", "a|$x}b;"),
             (
-                "access_by_lua_block { if x then y = {1, '}'} end -- }\n } a;",
+                "access_by_lua_block { if x then y = {1, '{}'} end -- it's\n } a;",
                 "access_by_lua_block{}a;",
-            ),
-            (
-                "a_by_lua_block { x = [[ {\"a\": { ]] y = [=[ ]] } ]==] ]=] z[w[1]] = {} --[[ it's\n { ]] } a;",
-                "a_by_lua_block{}a;",
-            ),
-            (
-                "a_by_lua_block { -- it's [[ {\n --[ {\n x = '\\'}' } a;",
-                "a_by_lua_block{}a;",
             ),
             ("", ""),
         ] {
@@ -380,5 +335,9 @@ mod tests {
             assert_eq!(refused.span.line, line, "{text}: {refused:?}");
         }
         assert!(directives(&"a {".repeat(DEEPEST + 1), "f").is_err());
+        for (text, is_lua) in [("a_by_lua_block { '}' }", true), ("a }", false)] {
+            let refused = directives(text, "f").expect_err(text);
+            assert_eq!(refused.is_lua, is_lua, "{text}");
+        }
     }
 }

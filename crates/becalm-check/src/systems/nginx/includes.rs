@@ -1,11 +1,11 @@
 //! What stands in the files that a file includes, where they are named beside it?
 //!
 //! nginx puts the directives of such a file in place of the `include` (`ngx_conf_include` of 1.22, `src/core/ngx_conf_file.c`).
+//! An `include` stays as it is where that is not known here: files that include each other, and several of its name.
 
-use super::circles::circles;
 use super::directives::{Directive, directives};
 use super::is_nginx;
-use super::passes::Known;
+use super::upstreams::Upstreams;
 use crate::document::{DEEPEST, Together};
 use crate::template;
 
@@ -13,40 +13,32 @@ use crate::template;
 #[derive(Debug)]
 pub struct Files<'a> {
     all: Vec<File<'a>>,
-    /// The files that others have in place of an `include`, and those that nothing includes.
-    is_included: Vec<bool>,
-    /// Of each file, the first of those that include each other and it in a circle.
-    circles: Vec<usize>,
-    /// What all files say of names.
-    pub known: Known<'a>,
+    /// Those of all files.
+    pub upstreams: Upstreams<'a>,
 }
 
 #[derive(Debug)]
 struct File<'a> {
     name: &'a str,
+    /// Its directives, with those that it includes once it is joined.
     directives: Vec<Directive<'a>>,
     /// What it includes.
     patterns: Vec<String>,
-    /// Its directives, with those that it includes; of a file that another includes none.
-    expanded: Vec<Directive<'a>>,
+    is_joined: bool,
+    /// Whether another file has it in place of an `include`.
+    is_included: bool,
 }
 
-/// Includes within includes grow without bound: of all files together, so many directives come of includes at least, and
-/// [`TIMES`] as many as the files hold.
-const LEAST: usize = 20_000;
-const TIMES: usize = 10;
+/// Includes within includes grow without bound: of all files together, at most so many directives come of includes.
+const MOST: usize = 200_000;
 
 impl<'a> Files<'a> {
-    pub const NONE: Self = Self {
-        all: Vec::new(),
-        is_included: Vec::new(),
-        circles: Vec::new(),
-        known: Known::NONE,
-    };
-
     pub fn of(together: &[Together<'a>]) -> Self {
         let mut left: Vec<_> = together.iter().collect();
-        let mut files = Self::NONE;
+        let mut files = Self {
+            all: Vec::new(),
+            upstreams: Upstreams::NONE,
+        };
         loop {
             let is_readable = |it: &&Together<'_>| {
                 (is_nginx(it.text) || files.includes(it.file)) && template::first(it.text).is_none()
@@ -62,7 +54,7 @@ impl<'a> Files<'a> {
         }
         files.join();
         for file in &files.all {
-            files.known.gather(&file.directives);
+            files.upstreams.gather(&file.directives);
         }
         files
     }
@@ -72,142 +64,137 @@ impl<'a> Files<'a> {
         others.any(|it| it.patterns.iter().any(|it| matches(it, name)))
     }
 
-    /// Whether another file has it in place of an `include`. Of files that include each other, the first is none.
+    /// Whether another file has it in place of an `include`.
     pub fn is_included(&self, name: &str) -> bool {
-        let own = self.all.iter().position(|it| it.name == name);
-        own.is_some_and(|own| self.is_included[own])
+        self.all.iter().any(|it| it.name == name && it.is_included)
     }
 
-    /// Puts what is included in its places.
-    fn join(&mut self) {
-        let targets: Vec<_> = (0..self.all.len()).map(|it| self.targets_of(it)).collect();
-        self.circles = circles(&targets);
-        let is_first = |at: usize| self.circles[at] == at;
-        let mut is_included: Vec<_> = (0..self.all.len()).map(|it| !is_first(it)).collect();
-        for (from, targets) in targets.iter().enumerate() {
-            for target in targets {
-                let circle = self.circles[*target];
-                is_included[circle] |= circle != self.circles[from];
-            }
-        }
-        self.is_included = is_included;
-        let held = self.all.iter().map(|it| count(&it.directives));
-        let mut left = LEAST.max(held.sum::<usize>().saturating_mul(TIMES));
-        for root in 0..self.all.len() {
-            if !self.is_included[root] {
-                let mut taken = vec![root];
-                let own = &self.all[root].directives;
-                let expanded = self.expand(own, &mut vec![root], &mut taken, 0, &mut left);
-                self.all[root].expanded = expanded;
-            }
-        }
+    /// Whether files are named that an `include` may mean.
+    pub fn has(&self, pattern: &str) -> bool {
+        self.all.iter().any(|it| matches(pattern, it.name))
     }
 
-    fn targets_of(&self, at: usize) -> Vec<usize> {
-        let patterns = self.all[at].patterns.iter();
-        patterns.flat_map(|it| self.targets(at, it)).collect()
-    }
-
-    /// The files that this one takes by a pattern, of its own tree of folders where there are several: all of a `*`,
-    /// otherwise the one whose path is most like it.
-    fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
-        let name = |at: &usize| self.all[*at].name;
-        let near = |at: &usize| shared(name(at), name(&from));
-        let is_one = |at: &usize| *at != from && matches(pattern, name(at));
-        let mut found: Vec<_> = (0..self.all.len()).filter(is_one).collect();
-        let nearest = found.iter().map(near).max();
-        found.retain(|it| Some(near(it)) == nearest);
-        if !is_glob(pattern) {
-            let best = found
-                .into_iter()
-                .max_by_key(|it| in_common(pattern, name(it)));
-            return best.into_iter().collect();
-        }
-        found
-    }
-
-    /// The directives of a file, with those that it includes in place of the `include`. One of what is not named stays.
-    pub fn expanded<'s>(&'s self, name: &str, own: &'s [Directive<'a>]) -> &'s [Directive<'a>] {
+    /// The directives of a file, with those that it includes.
+    pub fn joined<'s>(&'s self, name: &str, own: &'s [Directive<'a>]) -> &'s [Directive<'a>] {
         let known = self.all.iter().find(|it| it.name == name);
-        known.map_or(own, |it| &it.expanded)
+        known.map_or(own, |it| &it.directives)
     }
 
-    /// `open` are the files in which this stands, `taken` those of the circle of the last that stand somewhere already.
-    fn expand(
+    /// Puts what is included in its places: first in files that include nothing. Of files in a circle none is ever ready.
+    fn join(&mut self) {
+        let mut targets = Vec::new();
+        for at in 0..self.all.len() {
+            let patterns = self.all[at].patterns.iter();
+            targets.push(
+                patterns
+                    .flat_map(|it| self.targets(at, it))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        let mut left = MOST;
+        loop {
+            let is_joined = |at: &usize| self.all[*at].is_joined;
+            let is_ready = |at: &usize| !is_joined(at) && targets[*at].iter().all(is_joined);
+            let ready: Vec<_> = (0..self.all.len()).filter(is_ready).collect();
+            if ready.is_empty() {
+                break;
+            }
+            for at in ready {
+                self.join_at(at, &mut left);
+                self.all[at].is_joined = true;
+            }
+        }
+        for at in 0..self.all.len() {
+            if !self.all[at].is_joined {
+                self.join_at(at, &mut left);
+            }
+        }
+    }
+
+    fn join_at(&mut self, at: usize, left: &mut usize) {
+        let own = std::mem::take(&mut self.all[at].directives);
+        let mut taken = Vec::new();
+        let joined = self.joined_at(at, own, 0, left, &mut taken);
+        self.all[at].directives = joined;
+        for target in taken {
+            self.all[target].is_included = true;
+        }
+    }
+
+    fn joined_at(
         &self,
-        directives: &[Directive<'a>],
-        open: &mut Vec<usize>,
-        taken: &mut Vec<usize>,
+        from: usize,
+        directives: Vec<Directive<'a>>,
         depth: usize,
         left: &mut usize,
+        taken: &mut Vec<usize>,
     ) -> Vec<Directive<'a>> {
         let mut all = Vec::new();
-        for directive in directives {
-            let from = open.last().copied().unwrap_or_default();
-            if open.len() > 1 {
-                *left = left.saturating_sub(1);
-            }
-            let targets = match (directive.name(), directive.args()) {
-                ("include", [pattern]) if *left > 0 && depth < DEEPEST => {
-                    self.targets(from, &pattern.text)
-                }
-                _ => Vec::new(),
-            };
-            if targets.is_empty() {
-                let inner = |it: &Vec<_>| self.expand(it, open, taken, depth + 1, left);
-                all.push(Directive {
-                    block: directive.block.as_ref().map(inner),
-                    ..directive.clone()
-                });
-            }
-            let mut entered = Vec::new();
-            for target in targets {
-                // What leaves a circle does not come back to it.
-                let is_within = self.circles[target] == self.circles[from];
-                let taken = if is_within { &mut *taken } else { &mut entered };
-                if taken.contains(&target) {
-                    continue;
-                }
-                taken.push(target);
-                open.push(target);
-                let inner = &self.all[target].directives;
-                all.extend(self.expand(inner, open, taken, depth + 1, left));
-                open.pop();
+        for mut directive in directives {
+            let targets = directive.includes().map(|it| self.targets(from, it));
+            let targets = targets.unwrap_or_default();
+            let inner = || targets.iter().flat_map(|it| &self.all[*it].directives);
+            let (count, deep) = size(inner());
+            let is_known = targets.iter().all(|it| self.all[*it].is_joined);
+            if targets.is_empty() || !is_known || count > *left || depth + deep >= DEEPEST {
+                let inner = directive.block.take();
+                directive.block = inner.map(|it| self.joined_at(from, it, depth + 1, left, taken));
+                all.push(directive);
+            } else {
+                *left -= count;
+                all.extend(inner().cloned());
+                taken.extend(targets);
             }
         }
         all
+    }
+
+    /// The files that this one takes by a pattern: of its own tree of folders where there are several, and of a name without
+    /// a `*` the one whose path is most like it. None where that leaves several.
+    fn targets(&self, from: usize, pattern: &str) -> Vec<usize> {
+        let likeness = |at: &usize| {
+            let name = self.all[*at].name;
+            (shared(name, self.all[from].name), in_common(pattern, name))
+        };
+        let is_one = |at: &usize| *at != from && matches(pattern, self.all[*at].name);
+        let mut found: Vec<_> = (0..self.all.len()).filter(is_one).collect();
+        let nearest = found.iter().map(likeness).max();
+        found.retain(|it| Some(likeness(it)) == nearest);
+        if found.len() > 1 && !pattern.contains('*') {
+            found.clear();
+        }
+        found
     }
 }
 
 impl<'a> File<'a> {
     fn of(file: &Together<'a>) -> Self {
         let directives = directives(file.text, file.file).unwrap_or_default();
+        let mut patterns = Vec::new();
+        gather(&directives, &mut patterns);
         Self {
             name: file.file,
-            patterns: patterns(&directives),
-            expanded: Vec::new(),
             directives,
+            patterns,
+            is_joined: false,
+            is_included: false,
         }
     }
 }
 
-fn patterns(directives: &[Directive<'_>]) -> Vec<String> {
-    let mut found = Vec::new();
+fn gather(directives: &[Directive<'_>], patterns: &mut Vec<String>) {
     for directive in directives {
-        match (directive.name(), directive.args()) {
-            ("include", [pattern]) => found.push(pattern.text.clone()),
-            _ => found.extend(patterns(directive.inner())),
-        }
+        patterns.extend(directive.includes().map(str::to_owned));
+        gather(directive.inner(), patterns);
     }
-    found
 }
 
-fn count(directives: &[Directive<'_>]) -> usize {
-    directives.iter().map(|it| 1 + count(it.inner())).sum()
-}
-
-fn is_glob(pattern: &str) -> bool {
-    pattern.contains(['*', '?', '['])
+/// How many directives there are, and how deep they go.
+fn size<'d, 'a: 'd>(directives: impl Iterator<Item = &'d Directive<'a>>) -> (usize, usize) {
+    directives.fold((0, 0), |(count, deep), it| {
+        let (inner, within) = size(it.inner().iter());
+        (count + 1 + inner, deep.max(within + 1))
+    })
 }
 
 fn directory(path: &str) -> Option<&str> {
@@ -231,44 +218,33 @@ fn in_common(one: &str, other: &str) -> usize {
     parts.take_while(|(one, other)| one == other).count()
 }
 
-/// Whether this is the file of this name: nobody knows here where nginx finds its files. A `*` is of one folder.
+/// Whether this may be the file of this name: where nginx finds its files is not known here. A `*` is of one folder.
 fn matches(pattern: &str, name: &str) -> bool {
-    if !is_glob(pattern) {
+    if !pattern.contains('*') {
         return last(pattern) == last(name);
     }
     let folder = |path| directory(path).map(last);
     let is_there = folder(pattern).is_none() || folder(pattern) == folder(name);
-    is_there && fits(last(pattern).as_bytes(), last(name).as_bytes())
+    is_there && fits(last(pattern), last(name))
 }
 
-/// As `glob` reads `*` and `?`.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut read) = (0, 0);
-    // The last `*`, and how much of the name stands before what follows it.
-    let mut star = None;
-    while let Some(c) = name.get(read) {
-        match (pattern.get(at), star) {
-            (Some(b'*'), _) => {
-                star = Some((at, read));
-                at += 1;
-            }
-            (Some(it), _) if it == c || *it == b'?' => {
-                at += 1;
-                read += 1;
-            }
-            (_, Some((before, skipped))) => {
-                star = Some((before, skipped + 1));
-                at = before + 1;
-                read = skipped + 1;
-            }
-            (_, None) => return false,
-        }
+/// As `glob` reads `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<_> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some((_, behind)) = name.split_once(part) else {
+            return false;
+        };
+        name = behind;
     }
-    pattern
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .all(|it| *it == b'*')
+    name.ends_with(end)
 }
 
 #[cfg(test)]
@@ -283,7 +259,6 @@ mod tests {
             ("conf.d/*.conf", "etc/nginx/conf.d/app.conf"),
             ("/etc/nginx/sites-enabled/*", "sites-enabled/shop"),
             ("*.inc", "a/b.inc"),
-            ("conf.d/a?.conf", "conf.d/ab.conf"),
             ("a*b*c", "aXbbXbc"),
             (
                 "********************b",
@@ -298,6 +273,7 @@ mod tests {
             ("conf.d/*.conf", "app.conf"),
             ("conf.d/*.conf", "conf.d/app"),
             ("sites-enabled/*", "nginx.conf"),
+            ("ab*ba", "aba"),
             (
                 "*a*a*a*a*a*a*a*a*a*a*a*a*b",
                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",

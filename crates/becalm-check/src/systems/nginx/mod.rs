@@ -3,23 +3,23 @@
 //! `ngx_http_upstream_next` of 1.22 (`src/http/ngx_http_upstream.c`) and the modules that pass requests on; run with
 //! 1.22.1.
 
-mod circles;
 mod directives;
 mod includes;
 mod passes;
 mod settings;
 mod upstreams;
-mod variables;
 mod words;
 
 use crate::code;
 use crate::document::Document;
+use crate::evidence::Evidence;
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
 use directives::{Directive, directives};
 pub(super) use includes::Files;
 use passes::{Known, Pass, pass_to};
 use settings::{FAMILIES, Settings};
+use upstreams::Upstreams;
 
 pub(super) const NGINX: System = System {
     name: "nginx",
@@ -28,13 +28,11 @@ pub(super) const NGINX: System = System {
     evidence: Evidence::Run,
     form: Form::Text,
     remedies: &[],
-    recognises,
-    read,
 };
 
 /// By a line as no other of the formats has it, or since a file beside it includes it.
-fn recognises(document: &Document<'_>) -> bool {
-    is_nginx(document.text) || document.shared().nginx.is_included(document.file)
+pub(super) fn recognises(document: &Document<'_>, files: &Files<'_>) -> bool {
+    is_nginx(document.text) || files.is_included(document.file)
 }
 
 fn is_nginx(text: &str) -> bool {
@@ -53,31 +51,33 @@ fn is_nginx(text: &str) -> bool {
     })
 }
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read<'a>(reading: &mut Reading<'a>, files: &'a Files<'a>) {
     reading.misread = code::REFUSED;
     let document = reading.document;
     let own = match directives(document.text, document.file) {
         Ok(own) => own,
         Err(error) => {
-            reading.find(
-                error.span,
-                code::REFUSED,
-                format!("nginx refuses the file: {}", error.sentence),
-                "",
-            );
+            let (code, sentence) = if error.is_lua {
+                let why = "what nginx makes of the file is not known here";
+                let sentence = format!("{}, after a block of Lua: {why}", error.sentence);
+                (code::NOT_KNOWN, sentence)
+            } else {
+                let sentence = format!("nginx refuses the file: {}", error.sentence);
+                (code::REFUSED, sentence)
+            };
+            reading.find(error.span, code, sentence, "");
             return;
         }
     };
-    let files = &document.shared().nginx;
     if files.is_included(document.file) {
         return; // read in its place
     }
-    let all = files.expanded(document.file, &own);
+    let all = files.joined(document.file, &own);
     let mut known = Known {
-        all: Some(&files.known),
-        ..Known::NONE
+        upstreams: Upstreams::NONE,
+        files,
     };
-    known.gather(all);
+    known.upstreams.gather(all);
     let settings = Settings::default().inside(reading, all);
     block(reading, &known, &settings, all, "");
     if !passes_on(all) {

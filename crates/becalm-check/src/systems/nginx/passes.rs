@@ -1,19 +1,18 @@
 //! What becomes of a request that is passed on, where a server fails?
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use becalm::hint::HintMode;
 use becalm::{Budget, Jitter, Policy};
 
 use super::directives::Directive;
+use super::includes::Files;
 use super::settings::{Family, Of};
 use super::upstreams::{self, Servers, Upstreams, host};
-use super::variables::Variables;
 use super::words;
 use crate::code;
 use crate::document::Span;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::said::Said;
@@ -23,32 +22,14 @@ use crate::template::is_placeholder;
 #[derive(Debug)]
 pub struct Known<'a> {
     pub upstreams: Upstreams<'a>,
-    pub variables: Variables,
     /// What all files say, which holds where these do not.
-    pub all: Option<&'a Known<'a>>,
+    pub files: &'a Files<'a>,
 }
 
 impl<'a> Known<'a> {
-    pub const NONE: Self = Self {
-        upstreams: Upstreams::NONE,
-        variables: Variables::NONE,
-        all: None,
-    };
-
-    pub fn gather(&mut self, directives: &[Directive<'a>]) {
-        self.upstreams.gather(directives);
-        self.variables.gather(directives);
-    }
-
     fn servers(&self, name: &str) -> Option<Servers<'a>> {
-        let all = || self.all.and_then(|it| it.servers(name));
+        let all = || self.files.upstreams.servers(name);
         self.upstreams.servers(name).or_else(all)
-    }
-
-    fn filled_in(&self, to: &str) -> BTreeSet<String> {
-        let mut found = self.variables.filled_in(to);
-        found.extend(self.all.iter().flat_map(|it| it.variables.filled_in(to)));
-        found.into_iter().collect()
     }
 }
 
@@ -63,15 +44,7 @@ pub struct Pass<'s, 'a> {
     pub place: &'s str,
 }
 
-const KEYS: &[&str] = &[
-    "attempts",
-    "base",
-    "jitter",
-    "budget",
-    "attempt_timeout",
-    "deadline",
-    "retry_on",
-];
+const KEYS: &[&str] = list!("attempts base jitter budget attempt_timeout deadline retry_on");
 
 pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>, to: &str) {
     if pass.family.prefix == "proxy" && !has_scheme(to) {
@@ -83,64 +56,6 @@ pub fn pass_to<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_,
         }
         return;
     }
-    let targets = known.filled_in(to);
-    // Upstreams of as many servers have the same attempts.
-    let mut alike: BTreeMap<_, Vec<&str>> = BTreeMap::new();
-    for name in targets.iter().map(|it| host(it)) {
-        if let Some(servers) = known.servers(name) {
-            let key = (servers.unseen, servers.is_known, servers.count);
-            let names = alike.entry(key).or_default();
-            if names.last() != Some(&name) {
-                names.push(name);
-            }
-        }
-    }
-    if alike.is_empty() {
-        to_one(reading, known, pass, to, &Others::default());
-    }
-    let mut alike: Vec<_> = alike.into_iter().collect();
-    // Of many, those with the most servers.
-    alike.sort_by_key(|((unseen, _, count), names)| {
-        (Reverse((*count, unseen.is_some())), names.clone())
-    });
-    let left_out = alike.iter().skip(MOST_ALIKE).map(|(_, names)| names.len());
-    let left_out = left_out.sum();
-    for (_, names) in alike.iter().take(MOST_ALIKE) {
-        if let [name, alike @ ..] = &**names {
-            to_one(reading, known, pass, name, &Others { alike, left_out });
-        }
-    }
-}
-
-/// So many numbers of servers are told of what a variable may say.
-const MOST_ALIKE: usize = 4;
-
-/// Other upstreams that a variable may name.
-#[derive(Default)]
-struct Others<'n> {
-    /// Those with as many servers.
-    alike: &'n [&'n str],
-    /// How many are not told of.
-    left_out: usize,
-}
-
-fn has_scheme(to: &str) -> bool {
-    let scheme = to.split_once("://").map(|(scheme, _)| scheme);
-    let is_http = |it: &str| {
-        ["http", "https"]
-            .iter()
-            .any(|own| it.eq_ignore_ascii_case(own))
-    };
-    scheme.is_some_and(is_http) || to.contains('$') || is_placeholder(to)
-}
-
-fn to_one<'a>(
-    reading: &mut Reading<'a>,
-    known: &Known<'a>,
-    pass: &Pass<'_, 'a>,
-    to: &str,
-    others: &Others<'_>,
-) {
     let (family, own) = (pass.family, &pass.own);
     let file = pass.directive.file;
     let next = own.next.as_ref();
@@ -155,7 +70,7 @@ fn to_one<'a>(
     let Some(servers) = servers(reading, known, pass, to) else {
         return;
     };
-    told_elsewhere(reading, pass);
+    told_elsewhere(reading, known, pass);
     let attempts = match most {
         Some(most) if servers.is_known => most.min(servers.count),
         Some(most) => most,
@@ -185,23 +100,22 @@ fn to_one<'a>(
     }
     words.lose(&mut draft, span);
     lose(reading, &mut draft, pass, servers, span);
-    let mut title = if pass.place.is_empty() {
+    let title = if pass.place.is_empty() {
         name.to_owned()
     } else {
         format!("{} to {name}", pass.place)
     };
-    if !others.alike.is_empty() {
-        title = format!("{title} and {} more", others.alike.len());
-    }
-    if others.left_out > 0 {
-        let why = format!(
-            "{} upstreams with fewer servers, which the variable may name as well, are not told of",
-            others.left_out
-        );
-        draft.lose("upstream", why, Some(pass.directive.span()));
-    }
-    let names = std::iter::once(name).chain(others.alike.iter().copied());
-    reading.map(draft, title, names.map(str::to_owned).collect(), span);
+    reading.map(draft, title, vec![name.to_owned()], span);
+}
+
+fn has_scheme(to: &str) -> bool {
+    let scheme = to.split_once("://").map(|(scheme, _)| scheme);
+    let is_http = |it: &str| {
+        ["http", "https"]
+            .iter()
+            .any(|own| it.eq_ignore_ascii_case(own))
+    };
+    scheme.is_some_and(is_http) || to.contains('$') || is_placeholder(to)
 }
 
 /// Those that are tried; `None` where nothing is left to say.
@@ -292,12 +206,8 @@ fn count<'a>(
     let sentence = format!(
         "a request makes as many attempts as {name} has servers{today}: one more server is one more attempt"
     );
-    reading.find(
-        span,
-        code::ATTEMPTS_GROW,
-        sentence,
-        format!("set `{}_next_upstream_tries 2;`", pass.family.prefix),
-    );
+    let remedy = format!("set `{}_next_upstream_tries 2;`", pass.family.prefix);
+    reading.find(span, code::ATTEMPTS_GROW, sentence, remedy);
 }
 
 /// What no policy holds.
@@ -310,49 +220,35 @@ fn lose<'a>(
 ) {
     let upstream = servers.span_in(pass.directive.file);
     let upstream = Some(upstream.unwrap_or_else(|| pass.directive.span()));
-    draft.lose(
-        "upstream",
-        "each attempt goes to another server of the upstream",
-        upstream,
-    );
+    let why = "each attempt goes to another server of the upstream";
+    draft.lose("upstream", why, upstream);
     if !servers.is_known && servers.unseen.is_none() {
         let why = "one with a name is one server for each of its addresses, and counts as one here";
         draft.lose("server", why, upstream);
     }
     draft.lose("max_fails", "a server that failed so often (once by default) within fail_timeout (10 s) is left out for that long, and with it an attempt; without any left, requests fail at once", upstream);
-    draft.lose(
-        "keepalive",
-        "a connection that was kept and is closed costs no attempt",
-        None,
-    );
+    let why = "a connection that was kept and is closed costs no attempt";
+    draft.lose("keepalive", why, None);
     let buffering = pass.own.request_buffering.as_ref();
     if let Some(buffering) = buffering.filter(|it| it.value == Some(false)) {
         buffering.tell(reading, draft, span, |_, draft| {
-            draft.lose(
-                format!("{}_request_buffering", pass.family.prefix),
-                "a request whose body is sent on as it comes is not repeated once that has begun, whatever its method",
-                Some(buffering.span),
-            );
+            let why = "a request whose body is sent on as it comes is not repeated once that has begun, whatever its method";
+            draft.lose(format!("{}_request_buffering", pass.family.prefix), why, Some(buffering.span));
         });
     }
 }
 
 /// The servers of what is no upstream of the files.
 fn unknown(reading: &mut Reading<'_>, pass: &Pass<'_, '_>, to: &str, count: u32) {
-    let what = if to.contains('$') {
-        "is made of variables"
+    let (what, remedy) = if to.contains('$') {
+        let what = "is made of variables: whether it names an upstream of these files, and so how many attempts a request makes, is not known here";
+        (what, "name the upstream itself")
     } else {
-        "is no upstream of these files"
+        let what = "is no upstream of these files: a request makes as many attempts as it has addresses, which are not known here";
+        (what, "name the file with its upstream as well")
     };
-    reading.find(
-        pass.directive.span(),
-        code::NOT_SEEN,
-        format!(
-            "`{to}` {what}: a request makes as many attempts as it has addresses, which are not known here; {}",
-            stands_in(pass, count)
-        ),
-        "name the file with its upstream as well",
-    );
+    let sentence = format!("`{to}` {what}; {}", stands_in(pass, count));
+    reading.find(pass.directive.span(), code::NOT_SEEN, sentence, remedy);
 }
 
 /// The servers of an upstream that takes them from a file.
@@ -384,23 +280,24 @@ fn stands_in(pass: &Pass<'_, '_>, count: u32) -> String {
 }
 
 /// What is included may say what nothing that is read does.
-fn told_elsewhere<'a>(reading: &mut Reading<'a>, pass: &Pass<'_, 'a>) {
+fn told_elsewhere<'a>(reading: &mut Reading<'a>, known: &Known<'a>, pass: &Pass<'_, 'a>) {
     let own = &pass.own;
     if own.next.is_some() && own.tries.is_some() && own.timeout.is_some() {
         return;
     }
     for include in pass.unseen {
         let file = std::mem::replace(&mut reading.document.file, include.file);
+        let which = if known.files.has(&include.text) {
+            "files that include each other, or of several of its name"
+        } else {
+            "no file that is named, as far as names tell"
+        };
         let sentence = format!(
-            "`include {}` is of no file that is named, as far as names tell: what it may say about the next server is not known here, and is taken for nothing",
+            "`include {}` is of {which}: what it may say about the next server is not known here, and is taken for nothing",
             include.text
         );
-        reading.find(
-            include.span,
-            code::NOT_SEEN,
-            sentence,
-            "name the file as well, with its folder",
-        );
+        let remedy = "name the file as well, with its folder";
+        reading.find(include.span, code::NOT_SEEN, sentence, remedy);
         reading.document.file = file;
     }
 }
@@ -440,9 +337,10 @@ fn times<'a>(reading: &mut Reading<'a>, draft: &mut Draft, pass: &Pass<'_, 'a>, 
         total.tell(reading, draft, span, |_, draft| {
             draft.policy.deadline = total.value;
             draft.origin("deadline", total.origin());
+            let why = "no attempt begins after it; the one that runs is not cut";
             draft.lose(
                 format!("{prefix}_next_upstream_timeout"),
-                "no attempt begins after it; the one that runs is not cut",
+                why,
                 Some(total.span),
             );
         });
@@ -453,12 +351,11 @@ fn times<'a>(reading: &mut Reading<'a>, draft: &mut Draft, pass: &Pass<'_, 'a>, 
     } else {
         " in these files"
     };
-    reading.find(
-        span,
-        code::NO_TOTAL_TIME,
-        format!("there is no `{prefix}_next_upstream_timeout`{place}: a request takes as long as all its attempts"),
-        format!("set `{prefix}_next_upstream_timeout 10s;`"),
+    let sentence = format!(
+        "there is no `{prefix}_next_upstream_timeout`{place}: a request takes as long as all its attempts"
     );
+    let remedy = format!("set `{prefix}_next_upstream_timeout 10s;`");
+    reading.find(span, code::NO_TOTAL_TIME, sentence, remedy);
 }
 
 /// What nginx waits for where nothing is said.

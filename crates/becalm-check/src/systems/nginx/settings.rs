@@ -6,6 +6,7 @@ use becalm::support::nearest;
 
 use super::directives::{Directive, Word};
 use crate::code;
+use crate::list::list;
 use crate::reading::Reading;
 use crate::said::Said;
 
@@ -20,41 +21,20 @@ pub struct Family {
 pub const FAMILIES: &[Family] = &[
     Family {
         prefix: "proxy",
-        words: &[
-            "error",
-            "timeout",
-            "invalid_header",
-            "non_idempotent",
-            "http_500",
-            "http_502",
-            "http_503",
-            "http_504",
-            "http_403",
-            "http_404",
-            "http_429",
-            "updating",
-            "off",
-        ],
+        words: list!(
+            "error timeout invalid_header non_idempotent http_500 http_502 http_503 http_504 \
+             http_403 http_404 http_429 updating off"
+        ),
     },
     of_gateway("fastcgi"),
     of_gateway("uwsgi"),
     of_gateway("scgi"),
     Family {
         prefix: "grpc",
-        words: &[
-            "error",
-            "timeout",
-            "invalid_header",
-            "non_idempotent",
-            "http_500",
-            "http_502",
-            "http_503",
-            "http_504",
-            "http_403",
-            "http_404",
-            "http_429",
-            "off",
-        ],
+        words: list!(
+            "error timeout invalid_header non_idempotent http_500 http_502 http_503 http_504 \
+             http_403 http_404 http_429 off"
+        ),
     },
     Family {
         prefix: "memcached",
@@ -65,19 +45,10 @@ pub const FAMILIES: &[Family] = &[
 const fn of_gateway(prefix: &'static str) -> Family {
     Family {
         prefix,
-        words: &[
-            "error",
-            "timeout",
-            "invalid_header",
-            "non_idempotent",
-            "http_500",
-            "http_503",
-            "http_403",
-            "http_404",
-            "http_429",
-            "updating",
-            "off",
-        ],
+        words: list!(
+            "error timeout invalid_header non_idempotent http_500 http_503 http_403 http_404 \
+             http_429 updating off"
+        ),
     }
 }
 
@@ -154,13 +125,7 @@ impl<'a> Settings<'a> {
 
 /// Whether it includes what may say something of the next server; files that come with nginx do not.
 fn may_set(directive: &Directive<'_>) -> bool {
-    const QUIET: [&str; 5] = [
-        "mime.types",
-        "fastcgi_params",
-        "fastcgi.conf",
-        "uwsgi_params",
-        "scgi_params",
-    ];
+    const QUIET: &[&str] = list!("mime.types fastcgi_params fastcgi.conf uwsgi_params scgi_params");
     let file = directive.args().first().map_or("", |it| &*it.text);
     let name = file.rsplit('/').next().unwrap_or_default();
     directive.name() == "include" && !QUIET.contains(&name) && !file.contains("modules-enabled")
@@ -181,12 +146,9 @@ impl<'a> Of<'a> {
         match name {
             "_next_upstream" => {
                 if directive.args().is_empty() {
-                    reading.find(
-                        directive.span(),
-                        code::REFUSED,
-                        format!("nginx refuses `{}` without a word", directive.name()),
-                        "write `error timeout`, which is the default",
-                    );
+                    let sentence = format!("nginx refuses `{}` without a word", directive.name());
+                    let remedy = "write `error timeout`, which is the default";
+                    reading.find(directive.span(), code::REFUSED, sentence, remedy);
                     return;
                 }
                 // Twice in a block: both lists hold.
@@ -231,12 +193,9 @@ impl<'a> Of<'a> {
                 let known = ["_next_upstream_tries", "_next_upstream_timeout"];
                 let meant = nearest(name, known).unwrap_or(known[0]);
                 let family = directive.name().strip_suffix(name).unwrap_or_default();
-                reading.find(
-                    directive.span(),
-                    code::REFUSED,
-                    format!("nginx has no directive `{}`", directive.name()),
-                    format!("did you mean `{family}{meant}`?"),
-                );
+                let sentence = format!("nginx has no directive `{}`", directive.name());
+                let remedy = format!("did you mean `{family}{meant}`?");
+                reading.find(directive.span(), code::REFUSED, sentence, remedy);
             }
             _ => {}
         }

@@ -1,32 +1,21 @@
 //! What do the words of `proxy_next_upstream` and its kin mean?
 
 use becalm::retry_on::{FailureKind, Failures, Methods, RetryOn, Statuses};
-use becalm::support::nearest;
 
 use super::directives::Word;
 use super::settings::Family;
 use crate::code;
 use crate::document::Span;
+use crate::list::list;
 use crate::mapping::Draft;
+use crate::meant::did_you_mean;
 use crate::reading::Reading;
 use crate::said::Said;
 use crate::template::is_placeholder;
 
 /// All that nginx knows but for those that it calls not idempotent: POST, LOCK and PATCH.
-const METHODS: [&str; 12] = [
-    "GET",
-    "HEAD",
-    "PUT",
-    "DELETE",
-    "OPTIONS",
-    "TRACE",
-    "MKCOL",
-    "COPY",
-    "MOVE",
-    "PROPFIND",
-    "PROPPATCH",
-    "UNLOCK",
-];
+const METHODS: &[&str] =
+    list!("GET HEAD PUT DELETE OPTIONS TRACE MKCOL COPY MOVE PROPFIND PROPPATCH UNLOCK");
 
 /// What the words of a list ask for.
 #[derive(Debug, Clone, Default)]
@@ -69,11 +58,7 @@ pub fn read<'a>(
             words.unknown = Some(word.text.clone());
             continue;
         }
-        let remedy = nearest(&word.text, family.words.iter().copied());
-        let remedy = remedy.map_or_else(
-            || format!("the words are {}", family.words.join(", ")),
-            |meant| format!("did you mean `{meant}`?"),
-        );
+        let remedy = did_you_mean(&word.text, "the words", family.words);
         let sentence = format!(
             "nginx refuses `{}` in `{}_next_upstream`",
             word.text, family.prefix
@@ -106,7 +91,7 @@ impl Words {
         let methods = if self.repeats_all_methods {
             Methods::Any
         } else {
-            Methods::of(METHODS)
+            Methods::of(METHODS.iter().copied())
         };
         RetryOn::new()
             .methods(methods)
@@ -116,25 +101,16 @@ impl Words {
 
     pub fn lose(&self, draft: &mut Draft, span: Span) {
         if self.repeats_misses {
-            draft.lose(
-                "not_found",
-                "a key that memcached does not have is asked of the next server",
-                Some(span),
-            );
+            let why = "a key that memcached does not have is asked of the next server";
+            draft.lose("not_found", why, Some(span));
         }
         if !self.repeats_all_methods {
-            draft.lose(
-                "methods",
-                "methods that nginx does not know are repeated as GET is",
-                None,
-            );
+            let why = "methods that nginx does not know are repeated as GET is";
+            draft.lose("methods", why, None);
         }
         if !self.repeats_all_methods && self.failures.contains(FailureKind::Connect) {
-            draft.lose(
-                "error",
-                "POST, LOCK and PATCH, too, go to the next server where no connection was made and nothing was sent",
-                Some(span),
-            );
+            let why = "POST, LOCK and PATCH, too, go to the next server where no connection was made and nothing was sent";
+            draft.lose("error", why, Some(span));
         }
     }
 }

@@ -14,9 +14,12 @@ use becalm::preset::Preset;
 use super::spring::{self, Properties, at, check, entry, get, is_called};
 use crate::code;
 use crate::document::{Document, Key, Node};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
-use crate::system::{Evidence, Form, System};
+use crate::reading::Reading;
+use crate::system::{Form, System};
+use crate::told::Told;
 use instance::Levels;
 
 pub(super) const RESILIENCE4J: System = System {
@@ -26,8 +29,6 @@ pub(super) const RESILIENCE4J: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What helps against a lint, by its code.
@@ -70,7 +71,7 @@ const REMEDIES: &[(&str, &str)] = &[
 
 const ROOT: &[&str] = &["resilience4j"];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     spring::has(document, ROOT)
 }
 
@@ -79,29 +80,17 @@ const KEYS: &[&str] = &[
 ];
 
 /// The fields of `InstanceProperties`.
-const KNOWN: &[&str] = &[
-    "waitDuration",
-    "intervalBiFunction",
-    "maxAttempts",
-    "retryExceptionPredicate",
-    "resultPredicate",
-    "consumeResultBeforeRetryAttempt",
-    "retryExceptions",
-    "ignoreExceptions",
-    "eventConsumerBufferSize",
-    "enableExponentialBackoff",
-    "exponentialBackoffMultiplier",
-    "exponentialMaxWaitDuration",
-    "enableRandomizedWait",
-    "randomizedWaitFactor",
-    "failAfterMaxAttempts",
-    "baseConfig",
-];
+const KNOWN: &[&str] = list!(
+    "waitDuration intervalBiFunction maxAttempts retryExceptionPredicate resultPredicate \
+     consumeResultBeforeRetryAttempt retryExceptions ignoreExceptions eventConsumerBufferSize \
+     enableExponentialBackoff exponentialBackoffMultiplier exponentialMaxWaitDuration \
+     enableRandomizedWait randomizedWaitFactor failAfterMaxAttempts baseConfig"
+);
 
 /// Its name before 2.0.
 const OLD_ATTEMPTS: &str = "maxRetryAttempts";
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
     let Some(properties) = Properties::read(reading, ROOT) else {
         return;
@@ -178,12 +167,8 @@ fn keys(reading: &mut Reading<'_>, given: &Node) {
             reading.who(),
             key.name
         );
-        reading.find(
-            key.span,
-            code::KEY_NOT_READ,
-            sentence,
-            "write `maxAttempts`",
-        );
+        let remedy = "write `maxAttempts`";
+        reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
     }
 }
 

@@ -29,20 +29,14 @@ pub fn retry_on(draft: &mut Draft, levels: &Levels<'_>) {
     ] {
         let span = levels.value(name).map(|it| it.span);
         for class in unknown {
-            draft.lose(
-                class.clone(),
-                format!("a class of `{name}`: which failures it stands for is said in code"),
-                span,
-            );
+            let why = format!("a class of `{name}`: which failures it stands for is said in code");
+            draft.lose(class.clone(), why, span);
         }
     }
     for name in ["retryExceptionPredicate", "resultPredicate"] {
         if let Some(node) = levels.value(name) {
-            draft.lose(
-                name,
-                "a class of the application says what is repeated",
-                Some(node.span),
-            );
+            let why = "a class of the application says what is repeated";
+            draft.lose(name, why, Some(node.span));
         }
     }
     let is_unknown = !repeated.unknown.is_empty() || predicate.is_some();

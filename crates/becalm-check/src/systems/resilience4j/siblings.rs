@@ -6,6 +6,7 @@
 use super::super::spring::duration;
 use super::instance::Levels;
 use super::{Draft, Node, Origin, Reading, Told, at, check, entry, get};
+use crate::list::list;
 
 /// Modules beside the retry, with what they do to it.
 const OTHERS: [(&str, &str); 4] = [
@@ -88,36 +89,17 @@ fn time_limiter(reading: &mut Reading<'_>, draft: &mut Draft, all: &Node, name: 
 }
 
 /// The fields of the breaker's `InstanceProperties`.
-const BREAKER: &[&str] = &[
-    "waitDurationInOpenState",
-    "slowCallDurationThreshold",
-    "maxWaitDurationInHalfOpenState",
-    "transitionToStateAfterWaitDuration",
-    "failureRateThreshold",
-    "slowCallRateThreshold",
-    "slidingWindowType",
-    "slidingWindowSize",
-    "minimumNumberOfCalls",
-    "permittedNumberOfCallsInHalfOpenState",
-    "automaticTransitionFromOpenToHalfOpenEnabled",
-    "initialState",
-    "writableStackTraceEnabled",
-    "allowHealthIndicatorToFail",
-    "eventConsumerBufferSize",
-    "registerHealthIndicator",
-    "recordFailurePredicate",
-    "recordExceptions",
-    "recordResultPredicate",
-    "ignoreExceptionPredicate",
-    "ignoreExceptions",
-    "baseConfig",
-    "enableExponentialBackoff",
-    "exponentialBackoffMultiplier",
-    "exponentialMaxWaitDurationInOpenState",
-    "enableRandomizedWait",
-    "randomizedWaitFactor",
-    "ignoreClassBindingExceptions",
-];
+const BREAKER: &[&str] = list!(
+    "waitDurationInOpenState slowCallDurationThreshold maxWaitDurationInHalfOpenState \
+     transitionToStateAfterWaitDuration failureRateThreshold slowCallRateThreshold \
+     slidingWindowType slidingWindowSize minimumNumberOfCalls \
+     permittedNumberOfCallsInHalfOpenState automaticTransitionFromOpenToHalfOpenEnabled \
+     initialState writableStackTraceEnabled allowHealthIndicatorToFail eventConsumerBufferSize \
+     registerHealthIndicator recordFailurePredicate recordExceptions recordResultPredicate \
+     ignoreExceptionPredicate ignoreExceptions baseConfig enableExponentialBackoff \
+     exponentialBackoffMultiplier exponentialMaxWaitDurationInOpenState enableRandomizedWait \
+     randomizedWaitFactor ignoreClassBindingExceptions"
+);
 
 /// Names that 1.7 reads still.
 const OLD_BREAKER: &[&str] = &[

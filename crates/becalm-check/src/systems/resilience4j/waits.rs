@@ -18,11 +18,8 @@ const EXPONENTIAL: [&str; 2] = ["exponentialBackoffMultiplier", "exponentialMaxW
 
 pub fn waits(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) {
     if let Some(node) = levels.value("intervalBiFunction") {
-        draft.lose(
-            "intervalBiFunction",
-            "a class of the application says how long to wait",
-            Some(node.span),
-        );
+        let why = "a class of the application says how long to wait";
+        draft.lose("intervalBiFunction", why, Some(node.span));
     }
     let says = |it: &&Node| get(it, "waitDuration").is_some_and(|it| !it.is_null());
     let place = levels.0.iter().position(says);
@@ -41,12 +38,8 @@ pub fn waits(reading: &mut Reading<'_>, draft: &mut Draft, levels: &Levels<'_>) 
     if let (Told::Is(_, span), true, "1.7") = (&wait, is_zero, reading.version) {
         let sentence =
             "resilience4j 1.7 does not heed a `waitDuration` of 0, and waits as without it";
-        reading.find(
-            *span,
-            code::WAIT_IGNORED,
-            sentence,
-            "set 1ms, or leave it out",
-        );
+        let remedy = "set 1ms, or leave it out";
+        reading.find(*span, code::WAIT_IGNORED, sentence, remedy);
         return;
     }
     let exponential = flag_of(reading, &levels, "enableExponentialBackoff");
@@ -101,12 +94,8 @@ fn unheeded(reading: &mut Reading<'_>, level: &Node) {
         let sentence = format!(
             "`{name}` is heeded only beside `waitDuration`, which is not set here: the wait does not change"
         );
-        reading.find(
-            key.span,
-            code::WAIT_IGNORED,
-            sentence,
-            "set `waitDuration` here as well",
-        );
+        let remedy = "set `waitDuration` here as well";
+        reading.find(key.span, code::WAIT_IGNORED, sentence, remedy);
     }
 }
 
@@ -114,12 +103,8 @@ fn unheeded(reading: &mut Reading<'_>, level: &Node) {
 fn idle(reading: &mut Reading<'_>, own: &Node, names: &[&str], without: &str) {
     for (key, _) in names.iter().filter_map(|it| entry(own, it)) {
         let sentence = format!("`{}` is not heeded without {without}", key.name);
-        reading.find(
-            key.span,
-            code::WAIT_IGNORED,
-            sentence,
-            format!("set {without} to true"),
-        );
+        let remedy = format!("set {without} to true");
+        reading.find(key.span, code::WAIT_IGNORED, sentence, remedy);
     }
 }
 
@@ -157,17 +142,10 @@ fn shrinking(reading: &mut Reading<'_>, draft: &mut Draft, multiplier: &Told<f64
             let sentence = format!(
                 "each wait is {it} of the one before: waits become shorter while the server fails"
             );
-            reading.find(
-                *span,
-                code::WAIT_IGNORED,
-                sentence,
-                "set a multiplier of 1.5 or 2",
-            );
-            draft.lose(
-                "exponentialBackoffMultiplier",
-                "waits that become shorter",
-                Some(*span),
-            );
+            let remedy = "set a multiplier of 1.5 or 2";
+            reading.find(*span, code::WAIT_IGNORED, sentence, remedy);
+            let why = "waits that become shorter";
+            draft.lose("exponentialBackoffMultiplier", why, Some(*span));
         }
     }
 }
@@ -200,11 +178,8 @@ fn longest(
     draft.origin("cap", Origin::Line(span));
     draft.policy.base = draft.policy.base.min(longest);
     if random {
-        draft.lose(
-            "exponentialMaxWaitDuration",
-            "it cuts what was drawn, so that waits pile up on it; a policy draws below it",
-            Some(span),
-        );
+        let why = "it cuts what was drawn, so that waits pile up on it; a policy draws below it";
+        draft.lose("exponentialMaxWaitDuration", why, Some(span));
     }
 }
 
@@ -226,12 +201,8 @@ fn jitter(
     match factor {
         Told::Is(_, span) if !is_read => {
             let sentence = "`randomizedWaitFactor` is not heeded without `exponentialBackoffMultiplier`: it is 0.5";
-            reading.find(
-                span,
-                code::WAIT_IGNORED,
-                sentence,
-                "set `exponentialBackoffMultiplier`",
-            );
+            let remedy = "set `exponentialBackoffMultiplier`";
+            reading.find(span, code::WAIT_IGNORED, sentence, remedy);
         }
         factor => draft.set("jitter", factor, |policy, it| {
             policy.jitter = if it > 0.0 {

@@ -2,6 +2,8 @@
 //!
 //! spring-projects/spring-framework 7.0.9 and 6.2.0, `spring-web/.../http/HttpStatus.java`.
 
+use crate::list::list;
+
 /// The status of this name, in any letters and with or without its underscores. Numbers are no names.
 pub fn status(name: &str) -> Option<u16> {
     let name = letters(name);
@@ -22,13 +24,7 @@ fn letters(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-const SERIES: [&str; 5] = [
-    "INFORMATIONAL",
-    "SUCCESSFUL",
-    "REDIRECTION",
-    "CLIENT_ERROR",
-    "SERVER_ERROR",
-];
+const SERIES: &[&str] = list!("INFORMATIONAL SUCCESSFUL REDIRECTION CLIENT_ERROR SERVER_ERROR");
 
 const STATUSES: &[(&str, u16)] = &[
     ("CONTINUE", 100),

@@ -74,12 +74,8 @@ impl Filter {
                     reading.who(),
                     order.join(", ")
                 );
-                reading.find(
-                    self.span,
-                    code::KEY_NOT_READ,
-                    sentence,
-                    "write the long form, with `name` and `args`",
-                );
+                let remedy = "write the long form, with `name` and `args`";
+                reading.find(self.span, code::KEY_NOT_READ, sentence, remedy);
             }
             args = by_name(order, tokens, self.span);
         }

@@ -16,9 +16,12 @@ use becalm::{Budget, Jitter, Policy};
 use super::spring::{self, Properties, at, check, entry, flag, get};
 use crate::code;
 use crate::document::{Document, Node, Span};
+use crate::evidence::Evidence;
+use crate::list::list;
 use crate::mapping::Draft;
 use crate::reading::Reading;
-use crate::system::{Evidence, Form, System};
+use crate::system::{Form, System};
+use crate::told::Told;
 use filter::Filter;
 use server::{Kind, SERVERS, Server};
 
@@ -29,22 +32,11 @@ pub(super) const SPRING_CLOUD_GATEWAY: System = System {
     evidence: Evidence::Read,
     form: Form::Tree,
     remedies: REMEDIES,
-    recognises,
-    read,
 };
 
 /// What a filter Retry says, in the keys of a policy.
-const KEYS: &[&str] = &[
-    "attempts",
-    "backoff",
-    "base",
-    "jitter",
-    "hint",
-    "budget",
-    "deadline",
-    "attempt_timeout",
-    "retry_on",
-];
+const KEYS: &[&str] =
+    list!("attempts backoff base jitter hint budget deadline attempt_timeout retry_on");
 
 /// What helps against a lint, by its code.
 const REMEDIES: &[(&str, &str)] = &[
@@ -92,11 +84,11 @@ const REMEDIES: &[(&str, &str)] = &[
 
 const ROOT: &[&str] = &["spring", "cloud", "gateway"];
 
-fn recognises(document: &Document<'_>) -> bool {
+pub(super) fn recognises(document: &Document<'_>) -> bool {
     spring::has(document, ROOT)
 }
 
-fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut Reading<'_>) {
     reading.misread = code::REFUSED;
     let Some(properties) = Properties::read(reading, ROOT) else {
         return;
@@ -221,7 +213,7 @@ fn retries(
     let form = format!("a number of retries of at least {least}");
     let node = get(&filter.args, "retries");
     match reading.told(node, &form, |it| it.parse().ok().filter(|it| *it >= least)) {
-        crate::reading::Told::Is(retries, span) => Some((retries, span)),
+        Told::Is(retries, span) => Some((retries, span)),
         told => {
             draft.set("attempts", told, |_, _| {});
             None

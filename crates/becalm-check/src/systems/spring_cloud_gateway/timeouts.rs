@@ -10,8 +10,9 @@ use super::{at, entry, get};
 use crate::code;
 use crate::document::Node;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
 use crate::template;
+use crate::told::Told;
 
 /// `NettyRoutingFilter`: milliseconds of the route's metadata, or the time-out of the client.
 pub fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, server: &Node, route: &Node) {
@@ -34,12 +35,8 @@ pub fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, server: &No
                 let sentence = format!(
                     "`{said}` is no number of milliseconds, and `response-timeout` of the route is not heeded"
                 );
-                reading.find(
-                    key.span,
-                    code::TIMEOUT_IGNORED,
-                    sentence,
-                    "write milliseconds, without a unit",
-                );
+                let remedy = "write milliseconds, without a unit";
+                reading.find(key.span, code::TIMEOUT_IGNORED, sentence, remedy);
             }
             Err(_) => {
                 timeout = reading.told(Some(node), "a number of milliseconds", |_| None);
@@ -57,12 +54,8 @@ pub fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, server: &No
             } else {
                 "connect-timeout"
             };
-            reading.find(
-                key.span,
-                code::KEY_NOT_READ,
-                sentence,
-                format!("write `{kebab}`"),
-            );
+            let remedy = format!("write `{kebab}`");
+            reading.find(key.span, code::KEY_NOT_READ, sentence, remedy);
         }
     }
     draft.set("attempt_timeout", timeout, |policy, it| {
@@ -76,10 +69,7 @@ pub fn attempt_timeout(reading: &mut Reading<'_>, draft: &mut Draft, server: &No
             || "after this".into(),
             |it| format!("after {}", Human(Duration::from_millis(it))),
         );
-        draft.lose(
-            "connect-timeout",
-            format!("a connection that does not come about counts as failed {millis}"),
-            Some(key.span),
-        );
+        let why = format!("a connection that does not come about counts as failed {millis}");
+        draft.lose("connect-timeout", why, Some(key.span));
     }
 }

@@ -12,8 +12,10 @@ use super::spring::{duration, flag};
 use super::{check, entry, get};
 use crate::code;
 use crate::document::{Node, Span};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
-use crate::reading::{Reading, Told};
+use crate::reading::Reading;
+use crate::told::Told;
 
 pub const DURATION: &str = "a duration such as 50ms";
 
@@ -21,13 +23,8 @@ pub const DURATION: &str = "a duration such as 50ms";
 pub fn waits(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) {
     let back_off = entry(&filter.args, "backoff").filter(|(_, it)| it.is_table());
     if let Some((key, given)) = back_off {
-        let known = [
-            "firstBackoff",
-            "maxBackoff",
-            "factor",
-            "basedOnPreviousValue",
-        ];
-        check(reading, Some(given), "`backoff`", &known);
+        let known = list!("firstBackoff maxBackoff factor basedOnPreviousValue");
+        check(reading, Some(given), "`backoff`", known);
         self::back_off(reading, draft, given, key.span, Duration::from_millis(5));
     }
     if let Some((key, given)) = entry(&filter.args, "jitter").filter(|(_, it)| it.is_table()) {
@@ -110,17 +107,11 @@ fn jitter(
         draft.policy.jitter = Jitter::Proportional(factor);
     }
     draft.origin("jitter", Origin::Line(span));
-    draft.lose(
-        "jitter",
-        "no wait is shorter than `firstBackoff`",
-        Some(span),
-    );
+    let why = "no wait is shorter than `firstBackoff`";
+    draft.lose("jitter", why, Some(span));
     let previous = get(back_off, "basedOnPreviousValue");
     if previous.and_then(Node::text).and_then(flag) != Some(false) {
-        draft.lose(
-            "basedOnPreviousValue",
-            "each wait is a multiple of the one before, its jitter included, and not of the first one",
-            previous.map(|it| it.span),
-        );
+        let why = "each wait is a multiple of the one before, its jitter included, and not of the first one";
+        draft.lose("basedOnPreviousValue", why, previous.map(|it| it.span));
     }
 }

@@ -9,35 +9,20 @@ use super::waits::waits;
 use super::{KEYS, bare, retries};
 use crate::code;
 use crate::document::{Node, Span};
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 use crate::template;
 
 /// `shortcutFieldOrder`.
-const SHORT: &[&str] = &[
-    "retries",
-    "statuses",
-    "methods",
-    "backoff.firstBackoff",
-    "backoff.maxBackoff",
-    "backoff.factor",
-    "backoff.basedOnPreviousValue",
-    "jitter.randomFactor",
-    "timeout",
-];
+const SHORT: &[&str] = list!(
+    "retries statuses methods backoff.firstBackoff backoff.maxBackoff backoff.factor \
+     backoff.basedOnPreviousValue jitter.randomFactor timeout"
+);
 
 /// The fields of `RetryConfig`.
-const KNOWN: &[&str] = &[
-    "retries",
-    "series",
-    "statuses",
-    "methods",
-    "exceptions",
-    "backoff",
-    "jitter",
-    "timeout",
-    "routeId",
-];
+const KNOWN: &[&str] =
+    list!("retries series statuses methods exceptions backoff jitter timeout routeId");
 
 /// The policy of a filter Retry in a route.
 pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node, route: &Node) -> Draft {
@@ -69,12 +54,8 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) {
             "{} refuses a filter without any of `series`, `statuses` and `exceptions`",
             reading.who()
         );
-        reading.find(
-            filter.span,
-            code::REFUSED,
-            sentence,
-            "leave `series` out, or name statuses",
-        );
+        let remedy = "leave `series` out, or name statuses";
+        reading.find(filter.span, code::REFUSED, sentence, remedy);
     }
     let mut listed = RetryOn::new()
         .methods(methods)
@@ -121,12 +102,8 @@ fn statuses(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> St
     if let (Some((span, words)), None) = (&given, filter.words("series")) {
         if !words.is_empty() {
             let sentence = "`statuses` narrows nothing: every 5xx is repeated as well, since `series` is SERVER_ERROR where it is not set";
-            reading.find(
-                *span,
-                code::STATUSES_WIDER,
-                sentence,
-                "set `series` to an empty value, so that only the statuses are repeated",
-            );
+            let remedy = "set `series` to an empty value, so that only the statuses are repeated";
+            reading.find(*span, code::STATUSES_WIDER, sentence, remedy);
         }
     }
     named.iter().chain(of_series.iter()).collect()
@@ -166,22 +143,15 @@ fn exceptions(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -> 
         let is_own = classes.contains(&default[1]);
         if is_juc && !is_own {
             let sentence = "the gateway throws a TimeoutException of its own when `response-timeout` is over, and not that of java.util.concurrent";
-            reading.find(
-                *span,
-                code::KEY_NOT_READ,
-                sentence,
-                format!("add `{}`", default[1]),
-            );
+            let remedy = format!("add `{}`", default[1]);
+            reading.find(*span, code::KEY_NOT_READ, sentence, remedy);
         }
     }
     let mut all = Exceptions::of(classes.iter().copied());
     for class in &all.unknown {
         let span = own.as_ref().map(|(span, _)| *span);
-        draft.lose(
-            class.clone(),
-            "which failures it stands for is said in code",
-            span,
-        );
+        let why = "which failures it stands for is said in code";
+        draft.lose(class.clone(), why, span);
     }
     // netty's own time-outs are none of the JDK's.
     let times_out = |class: &&str| {
@@ -227,12 +197,8 @@ pub fn methods(reading: &mut Reading<'_>, filter: &Filter) -> Methods {
     reading.is_default(span);
     if words.is_empty() {
         let sentence = format!("{} refuses empty `methods`", reading.who());
-        reading.find(
-            span,
-            code::REFUSED,
-            sentence,
-            "leave them out, or name some",
-        );
+        let remedy = "leave them out, or name some";
+        reading.find(span, code::REFUSED, sentence, remedy);
     }
     let is_unknown = words.iter().any(|(word, _)| template::is_placeholder(word));
     let is_misspelt = words

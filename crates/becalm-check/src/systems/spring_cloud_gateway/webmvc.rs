@@ -14,6 +14,7 @@ use super::webflux::{SERVER_ERROR, known_classes, methods, series_of};
 use super::{KEYS, bare, check, entry, get, retries};
 use crate::code;
 use crate::document::Node;
+use crate::list::list;
 use crate::mapping::{Draft, Origin};
 use crate::reading::Reading;
 
@@ -21,14 +22,7 @@ use crate::reading::Reading;
 const SHORT: &[&str] = &["retries", "series", "methods"];
 
 /// The fields of `RetryConfig`.
-const KNOWN: &[&str] = &[
-    "retries",
-    "series",
-    "exceptions",
-    "methods",
-    "cacheBody",
-    "backoff",
-];
+const KNOWN: &[&str] = list!("retries series exceptions methods cacheBody backoff");
 
 /// The longest wait of either implementation, where `maxBackoff` is not set.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -41,11 +35,8 @@ pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node) -> Draft
     let is_framework = reading.version == "5.0";
     let mut draft = Draft::of(bare(if is_framework { 4 } else { 3 }), KEYS);
     if is_framework && !forced {
-        draft.lose(
-            "spring-retry",
-            "where Spring Retry is on the class path it repeats, unless `use-framework-retry-filter` is true: `retries` counts the first try then, and no exception is repeated",
-            None,
-        );
+        let why = "where Spring Retry is on the class path it repeats, unless `use-framework-retry-filter` is true: `retries` counts the first try then, and no exception is repeated";
+        draft.lose("spring-retry", why, None);
     }
     if let Some((retries, span)) = retries(reading, &mut draft, &filter, 0) {
         let (attempts, how) = if is_framework {
@@ -65,17 +56,11 @@ pub fn draft(reading: &mut Reading<'_>, filter: &Filter, server: &Node) -> Draft
     waits(reading, &mut draft, &filter, is_framework);
     retry_on(reading, &mut draft, &filter, is_framework);
     if let Some((key, _)) = entry(&filter.args, "cacheBody") {
-        draft.lose(
-            "cacheBody",
-            "without it a body that was sent cannot be sent again",
-            Some(key.span),
-        );
+        let why = "without it a body that was sent cannot be sent again";
+        draft.lose("cacheBody", why, Some(key.span));
     }
-    draft.lose(
-        "time-outs",
-        "those of an attempt are the HTTP client's, below `spring.http`",
-        None,
-    );
+    let why = "those of an attempt are the HTTP client's, below `spring.http`";
+    draft.lose("time-outs", why, None);
     draft
 }
 
@@ -157,12 +142,10 @@ fn retry_on(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter, is_fr
 }
 
 /// Classes above all that the client throws.
-const ABOVE: [&str; 4] = [
-    "java.lang.Throwable",
-    "java.lang.Exception",
-    "java.lang.RuntimeException",
-    "org.springframework.core.NestedRuntimeException",
-];
+const ABOVE: &[&str] = list!(
+    "java.lang.Throwable java.lang.Exception java.lang.RuntimeException \
+     org.springframework.core.NestedRuntimeException"
+);
 
 /// The exception that stands for a status.
 fn is_of_status(class: &str) -> bool {
@@ -190,11 +173,8 @@ fn of_framework(reading: &mut Reading<'_>, draft: &mut Draft, filter: &Filter) -
     }
     let all = Exceptions::of(classes);
     for class in all.unknown {
-        draft.lose(
-            class,
-            "which failures it stands for is said in code",
-            Some(span),
-        );
+        let why = "which failures it stands for is said in code";
+        draft.lose(class, why, Some(span));
     }
     all.failures
 }
