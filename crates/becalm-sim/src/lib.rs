@@ -61,6 +61,7 @@
 //! - [`world`] runs it; what happened is a [`record`].
 //! - [`verdict`] judges runs, and searches what is survived.
 //! - [`change`]: one policy of a scenario after the other, by the names of their places.
+//! - [`forecast`]: what a policy does by itself, computed.
 //! - [`remedy`]: the smallest change that keeps a service up.
 //! - [`catalogue`]: the known storms by name, each with its right answer.
 //! - [`sweep`] studies a grid of settings, [`tune`] looks for the policies that no other beats.
@@ -71,6 +72,7 @@
 
 pub mod catalogue;
 pub mod change;
+pub mod forecast;
 pub mod record;
 pub mod remedy;
 pub mod scenario;

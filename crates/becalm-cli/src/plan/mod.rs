@@ -1,26 +1,22 @@
 //! `becalm plan`: what will a policy do, and for how long at worst?
 
-mod forecast;
 mod json;
-mod millis;
 mod picture;
 mod protection;
 mod sample;
 mod text;
+mod told;
 
-use std::ffi::OsStr;
-use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use becalm::{Policy, lint::Lint, preset::Preset};
-use becalm_report::terminal::Painter;
+use becalm_sim::forecast::{Forecast, Longest, Protection, rows};
 use clap::value_parser;
 
 use crate::policy_flags::PolicyFlags;
+use crate::stream::Stream;
 use crate::usage;
-use forecast::{Forecast, Longest};
-use protection::Protection;
+use told::Plan;
 
 /// Show what a policy does: every delay, and for how long at worst
 ///
@@ -128,34 +124,13 @@ pub fn execute(args: &Args) -> ExitCode {
         }
     }
     if let Some(sequences) = args.sample {
-        let longest = forecast::rows(&plan.policy, args.rows);
+        let longest = rows(&plan.policy, args.rows);
         let seed = args.policy.seed();
         return usage::print(sample::lines(&plan.policy, sequences, longest, seed));
     }
     usage::print([if args.json {
         json::document(&plan)
     } else {
-        text::document(&plan, painter())
+        text::document(&plan, Stream::Stdout.painter())
     }])
-}
-
-/// What there is to tell.
-struct Plan {
-    policy: Policy,
-    preset: Option<&'static Preset>,
-    forecast: Forecast,
-    longest: Longest,
-    protection: Protection,
-    lints: Vec<Lint>,
-}
-
-/// Colours only for a human who wants them (<https://no-color.org>).
-fn painter() -> Painter {
-    let set = |name| std::env::var_os(name).is_some_and(|it| !it.is_empty());
-    let dumb = std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"));
-    if io::stdout().is_terminal() && !set("NO_COLOR") && !dumb {
-        Painter::Ansi
-    } else {
-        Painter::Plain
-    }
 }

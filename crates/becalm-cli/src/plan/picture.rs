@@ -1,8 +1,7 @@
 //! What does a plan look like?
 
 use becalm_report::{Figure as _, RangeChart, RangeRow, format, terminal::Painter};
-
-use super::forecast::{Forecast, Row};
+use becalm_sim::forecast::{Forecast, Row};
 
 /// The picture shows this many retries at most: more would not be told apart.
 pub const ROWS: usize = 40;
@@ -37,10 +36,10 @@ fn chart(forecast: &Forecast) -> RangeChart {
 
 fn row(row: &Row) -> RangeRow {
     RangeRow {
-        label: format!("retry {}", row.step.retry),
-        low: row.step.least.as_secs_f64(),
-        mean: row.step.mean.as_secs_f64(),
-        high: row.step.most.as_secs_f64(),
-        ceiling: Some(row.step.ceiling.as_secs_f64()),
+        label: format!("retry {}", row.retry),
+        low: row.delay.least.as_secs_f64(),
+        mean: row.delay.mean.as_secs_f64(),
+        high: row.delay.most.as_secs_f64(),
+        ceiling: Some(row.ceiling.as_secs_f64()),
     }
 }

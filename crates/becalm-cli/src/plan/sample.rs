@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use becalm::Policy;
 use becalm::rng::Seed;
-
-use super::millis::Millis;
+use becalm_sim::forecast::Millis;
 
 /// So many sequences of at most `longest` delays: one JSON array of milliseconds a line.
 ///
@@ -24,7 +23,7 @@ pub fn lines(
             policy.deadline.is_none_or(|deadline| waited < deadline)
         };
         let delays = policy.delays(seed.stream()).take(longest as usize);
-        let sequence: Vec<Millis> = delays.take_while(fits).map(Millis::from).collect();
+        let sequence: Vec<Millis> = delays.take_while(fits).map(Millis).collect();
         let mut line = serde_json::to_string(&sequence).unwrap_or_default(); // numbers: no error
         line.push('\n');
         line

@@ -7,10 +7,10 @@ use becalm::support::Human;
 use becalm::{Policy, preset::Preset};
 use becalm_report::terminal::Painter;
 use becalm_report::{Cell, Colour, Table, format};
+use becalm_sim::forecast::{End, Fate, Forecast, Longest, Spread};
 
-use super::Plan;
-use super::forecast::{End, Fate, Forecast, Longest, Spread};
-use super::picture;
+use super::told::Plan;
+use super::{picture, protection::sentences as protected};
 use crate::wording::{delays, indented, limits, protection, wrapped};
 
 /// The plan as text, in 80 columns.
@@ -52,7 +52,7 @@ pub fn document(plan: &Plan, painter: Painter) -> String {
 
 /// What bounds all calls together.
 fn bounds(plan: &Plan) -> String {
-    let sentences = plan.protection.sentences();
+    let sentences = protected(&plan.policy, &plan.protection);
     if sentences.is_empty() {
         return String::new();
     }
@@ -87,17 +87,17 @@ fn table(forecast: &Forecast, painter: Painter) -> String {
             Fate::MayNotStart => (MAY_NOT_START, Colour::Orange),
             Fate::Never => (NEVER, Colour::Muted),
         };
-        let (step, sum) = (row.step, row.cumulative);
+        let (delay, sum) = (row.delay, row.cumulative);
         let delays = [
-            step.ceiling,
-            step.least,
-            step.mean,
-            step.most,
+            row.ceiling,
+            delay.least,
+            delay.mean,
+            delay.most,
             sum.least,
             sum.mean,
             sum.most,
         ];
-        let cells = [step.retry.to_string()]
+        let cells = [row.retry.to_string()]
             .into_iter()
             .chain(delays.into_iter().map(brief))
             .chain([mark.to_owned()])

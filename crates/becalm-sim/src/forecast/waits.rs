@@ -4,38 +4,63 @@ use std::time::Duration;
 
 use becalm::Policy;
 use becalm::schedule::Step;
+use serde::{Serialize, Serializer};
+
+use super::millis::{Millis, maybe, millis};
 
 /// Three sums or moments of the same thing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Spread {
+    /// The least that can be drawn.
+    #[serde(rename = "min_ms", serialize_with = "millis")]
     pub least: Duration,
+    /// The mean of all that can be drawn.
+    #[serde(rename = "mean_ms", serialize_with = "millis")]
     pub mean: Duration,
+    /// The most that can be drawn.
+    #[serde(rename = "max_ms", serialize_with = "millis")]
     pub most: Duration,
 }
 
 /// One retry, and all waits up to its start.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Row {
-    pub step: Step,
-    pub cumulative: Spread,
+    /// Which retry, from 1.
+    pub retry: u32,
+    /// Whether the deadline lets it start.
+    #[serde(rename = "starts")]
     pub fate: Fate,
+    /// What its delay is drawn below.
+    #[serde(rename = "ceiling_ms", serialize_with = "millis")]
+    pub ceiling: Duration,
+    /// Its delay.
+    #[serde(flatten)]
+    pub delay: Spread,
+    /// All delays up to its start.
+    #[serde(flatten, serialize_with = "cumulative")]
+    pub cumulative: Spread,
 }
 
 /// Whether the deadline lets a retry start. A call stops when now + delay >= deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Fate {
     /// No wait that can be drawn passes the deadline.
+    #[serde(rename = "yes")]
     Starts,
     /// Some do.
+    #[serde(rename = "maybe")]
     MayNotStart,
     /// All do.
+    #[serde(rename = "no")]
     Never,
 }
 
 /// The retries of a policy, as far as they are listed.
 #[derive(Debug, Clone)]
 pub struct Forecast {
+    /// Every retry that is listed.
     pub rows: Vec<Row>,
+    /// Why there are no more.
     pub end: End,
 }
 
@@ -72,16 +97,19 @@ impl Forecast {
         let mut cumulative = Spread::default();
         let mut rows = Vec::new();
         for step in policy.schedule().take(bound as usize) {
-            cumulative = cumulative.and(&step);
+            let delay = Spread::of(&step);
+            cumulative = cumulative.and(delay);
             let fate = fate(policy, step.retry, cumulative);
             if end == End::Rows && fate == Fate::Never {
                 end = End::Deadline;
                 break;
             }
             rows.push(Row {
-                step,
-                cumulative,
+                retry: step.retry,
                 fate,
+                ceiling: step.ceiling,
+                delay,
+                cumulative,
             });
         }
         Self { rows, end }
@@ -97,13 +125,31 @@ impl Forecast {
 }
 
 impl Spread {
-    fn and(self, step: &Step) -> Self {
+    const fn of(step: &Step) -> Self {
         Self {
-            least: self.least.saturating_add(step.least),
-            mean: self.mean.saturating_add(step.mean),
-            most: self.most.saturating_add(step.most),
+            least: step.least,
+            mean: step.mean,
+            most: step.most,
         }
     }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(other.least),
+            mean: self.mean.saturating_add(other.mean),
+            most: self.most.saturating_add(other.most),
+        }
+    }
+}
+
+fn cumulative<S: Serializer>(sum: &Spread, serializer: S) -> Result<S::Ok, S::Error> {
+    let names = [
+        "cumulative_min_ms",
+        "cumulative_mean_ms",
+        "cumulative_max_ms",
+    ];
+    let times = [sum.least, sum.mean, sum.most].map(Millis);
+    serializer.collect_map(names.into_iter().zip(times))
 }
 
 /// Attempts may fail at once, and take as long as the attempt timeout (without one, nothing is
@@ -122,11 +168,13 @@ fn fate(policy: &Policy, retry: u32, waits: Spread) -> Fate {
 
 /// What the deadline and the attempt timeout leave of a call, at the longest; none where nothing
 /// bounds it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Longest {
     /// All waits together.
+    #[serde(rename = "waits_ms", serialize_with = "maybe")]
     pub waits: Option<Duration>,
     /// All waits and all attempts.
+    #[serde(rename = "call_ms", serialize_with = "maybe")]
     pub call: Option<Duration>,
 }
 
